@@ -23,6 +23,7 @@ enable_language(ASM)
 file(GLOB tutti_itm_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/itm/*.cpp" "${PROJECT_SOURCE_DIR}/src/itm/*.S")
 set(tutti_itm_map "${PROJECT_SOURCE_DIR}/src/itm/libitm.map")
 
+tutti_alone("${PROJECT_SOURCE_DIR}/src/itm/queries.cpp")
 add_library(tutti_itm SHARED ${tutti_itm_sources})
 tutti_engine(tutti_itm)
 tutti_usage(tutti_itm)

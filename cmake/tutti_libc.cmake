@@ -17,6 +17,7 @@ endif()
 set(tutti_libc ON)
 
 file(GLOB tutti_libc_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/libc/*.cpp")
+tutti_alone("${PROJECT_SOURCE_DIR}/src/libc/scanning.cpp")
 add_library(tutti_c SHARED ${tutti_libc_sources})
 add_library(tutti::libc ALIAS tutti_c)
 tutti_engine(tutti_c)

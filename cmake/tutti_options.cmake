@@ -33,6 +33,12 @@ function(tutti_compile_quickly)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}")
 endfunction()
 
+# tutti_alone(<source>...): where several files are compiled at a time (CMAKE_UNITY_BUILD, half of the work), these are
+# not, because they have names of their own that other files have, too.
+function(tutti_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 if(NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
@@ -57,7 +63,10 @@ set(CMAKE_C_STANDARD_REQUIRED ON)
 if(TUTTI_WERROR)
   set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
 endif()
-add_compile_options(-Wall -Wextra -Wconversion -Wshadow)
+add_compile_options(-Wall -Wextra -Wconversion)
+if(NOT CMAKE_UNITY_BUILD) # which has names of other files in sight
+  add_compile_options(-Wshadow)
+endif()
 
 # Processors up to Intel's 10th generation run a jump slowly that touches the end of a 32-byte line (Intel: "Mitigations
 # for Jump Conditional Code Erratum", 2019): whether one of a hot loop does is chance, and was worth up to 1.7 times. Not

@@ -99,16 +99,18 @@ step() {
 packages_build=(g++ cmake ninja-build pkgconf)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
 packages_server=(libcrypt-dev libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcivetweb-dev libcli11-dev libfmt-dev libhiredis-dev
-    libsqlite3-dev libtomlplusplus-dev nlohmann-json3-dev)
+    libsqlite3-dev libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev)
 # Client libraries of the engines that may hold a cluster's objects, and those engines, which only its tests start.
 packages_engine_clients=(libhiredis-dev libpq-dev libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc)
 packages_engines=(etcd-server postgresql redis-server)
+# libzmq carries what nodes say, where they are told so.
+packages_zeromq=(libzmq3-dev)
 # C-Raft replicates the log of a group, over libuv.
 packages_members=(libraft-dev libuv1-dev)
 # Asio brings event loop and sockets, OpenSSL encrypts what goes over them, cereal turns objects into bytes, toml++ reads
 # the configuration of nodes.
 packages_cluster=(libasio-dev libcereal-dev libcivetweb-dev libssl-dev libtomlplusplus-dev prometheus-cpp-dev
-    "${packages_engine_clients[@]}" "${packages_members[@]}")
+    "${packages_engine_clients[@]}" "${packages_members[@]}" "${packages_zeromq[@]}")
 packages_redis=(redis-server redis-tools)
 # Gets sources of Debian's, applies semantic patches, compiles memcached and runs its tests.
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
@@ -125,7 +127,7 @@ packages_charts=(python3-matplotlib)
 packages_test=(gdb valgrind "${packages_apps[@]}"
     "${packages_server[@]}" "${packages_cluster[@]}" "${packages_engines[@]}" "${packages_charts[@]}" "${packages_memcached[@]}"
     redis-tools python3-redis node-redis golang-go golang-github-gomodule-redigo-dev libgtest-dev
-    librapidcheck-dev gcc-12-source openssl xz-utils locales "${packages_kernel[@]}")
+    librapidcheck-dev gcc-12-source openssl iproute2 xz-utils locales "${packages_kernel[@]}")
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 # The last is what names functions in the reports of sanitizers.
 packages_clang=(clang-19 libclang-rt-19-dev llvm-19)
@@ -153,6 +155,8 @@ installed() {
         libasio-dev) has_header asio.hpp ;;
         libraft-dev) has_header raft/uv.h ;;
         libuv1-dev) has_header uv.h ;;
+        iproute2) [[ -x /sbin/ip ]] || command -v ip ;;
+        libzmq3-dev) has_header zmq.h ;;
         libcereal-dev) has_header cereal/cereal.hpp ;;
         locales) [[ -e /usr/share/i18n/locales/sv_SE ]] ;;
         libpq-dev) has_header postgresql/libpq-fe.h ;;
@@ -171,6 +175,7 @@ installed() {
         prometheus-cpp-dev) has_header prometheus/registry.h ;;
         libtomlplusplus-dev) has_header toml++/toml.h ;;
         libsqlite3-dev) has_header sqlite3.h ;;
+        libxxhash-dev) has_header xxhash.h ;;
         nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
         libhiredis-dev) has_header hiredis/hiredis.h ;;
         coccinelle) command -v spatch ;;

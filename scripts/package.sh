@@ -53,6 +53,62 @@ try_scheduler() {
     ((status == 2))
 }
 
+# run_member <root> <name>: what the unit of systemd runs, from the packages unpacked in <root>, for as long as it does.
+run_member() {
+    local root=$1 name=$2 words options
+    words=$(sed -n 's/^ExecStart=//p' "$root/lib/systemd/system/tutti-member@.service")
+    options=$(sed -n 's/^OPTIONS=//p' "$root/etc/tutti/member-$name.conf")
+    words=${words//%i/$name}
+    words=${words//\$OPTIONS/$options}
+    words=${words//\/usr\/bin/$root/usr/bin}
+    # shellcheck disable=SC2086  # a list of words, as for systemd
+    LD_LIBRARY_PATH=$root/usr/lib/$(gcc -print-multiarch) exec ${words//\/var\/lib/$root/var/lib}
+}
+
+# await_members <root> <address> <how many>: until so many vote, and one of them leads.
+await_members() {
+    local root=$1 address=$2 count=$3 said tries
+    for ((tries = 0; tries < 300; ++tries)); do
+        said=$(LD_LIBRARY_PATH=$root/usr/lib/$(gcc -print-multiarch) "$root/usr/bin/tutti" member status --json \
+            --group "$address") && (($(grep -c '"votes": true' <<<"$said") == count)) && return
+        sleep 0.1
+    done
+    printf 'no %d members came to be: %s\n' "$count" "$said"
+    return 1
+}
+
+# Three members by the unit; then the first is ended, and started again with the same words. None outlives this.
+try_members() (
+    trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+    local root=$PWD/build/package/root name port ports pids=() first='' pid
+    mkdir -p "$root/etc/tutti" "$root/var/lib"
+    mapfile -t ports < <(python3 -c 'import socket
+held = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+for one in held: print(one.getsockname()[1])')
+    for port in "${ports[@]}"; do
+        name=m${#pids[@]}
+        if [[ -z $first ]]; then
+            first=127.0.0.1:$port
+            sed "s/:7001/:$port/" "$root/usr/share/doc/tutti-member/examples/member.conf" \
+                >"$root/etc/tutti/member-$name.conf"
+        else
+            echo "OPTIONS=--listen 127.0.0.1:$port --join $first" >"$root/etc/tutti/member-$name.conf"
+        fi
+        run_member "$root" "$name" &
+        pids+=($!)
+        await_members "$root" "$first" ${#pids[@]} || return
+    done
+    kill "${pids[0]}"
+    wait "${pids[0]}" || return
+    run_member "$root" m0 &
+    pids[0]=$!
+    await_members "$root" "$first" 3 || return
+    for pid in "${pids[@]}"; do
+        kill "$pid"
+        wait "$pid" || return
+    done
+)
+
 # The module, as DKMS would build it from the package for each kernel whose headers are here; nothing is installed.
 try_dkms() {
     local release root=$PWD/build/package/root tree=$PWD/build/package/dkms
@@ -71,13 +127,14 @@ package_deb() {
     version=$(project_version)
     rm -rf build/package
     mkdir -p build/package
-    steps 6
-    step "packages" need "${packages_build[@]}" "${packages_server[@]}" "${packages_dkms[@]}" "${packages_scheduler[@]}" \
-        libelf-dev zlib1g-dev debhelper lintian
+    steps 7
+    step "packages" need "${packages_build[@]}" "${packages_server[@]}" "${packages_cluster[@]}" "${packages_dkms[@]}" \
+        "${packages_scheduler[@]}" libelf-dev zlib1g-dev debhelper lintian
     step "source" unpack_for_debian "$version" "build/package/tutti-$version"
     step "dpkg-buildpackage" build_debian "build/package/tutti-$version"
     step "lintian" lintian --allow-root --fail-on error,warning build/package/*.changes
     step "try them" try_debian
+    step "try members" try_members
     step "try the module" try_dkms "$version"
     say "the packages are build/package/*.deb; install them with: sudo apt install ./build/package/*.deb"
 }

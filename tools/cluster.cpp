@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 
+#include "cluster_timeline.hpp"
 #include "of_configuration.hpp"
 #include "refresh.hpp"
+#include "write_file.hpp"
 
 namespace tutti::tools {
 namespace {
@@ -226,6 +228,17 @@ int cluster_status(const cluster_options& options) {
 void cluster_top(const cluster_options& options) {
     const cluster::observer_options whom = nodes_of(options);
     refresh(options.every, [&] { return cluster::ask_nodes(whom); }, cluster_rates);
+}
+
+int cluster_timeline(const cluster_options& options) {
+    const cluster::observer_options whom = nodes_of(options);
+    const auto how_long = std::chrono::milliseconds{static_cast<long>(options.record * 1000)};
+    const std::vector<cluster::node_timeline> all = cluster::record_nodes(whom, how_long);
+    fmt::print("{}", waits_table(all));
+    if (std::ranges::all_of(all, [](const auto& n) { return !n.trouble.empty(); })) return cli::failed;
+    write_file(options.output, trace_of(all));
+    fmt::print("{}: open it in https://ui.perfetto.dev or chrome://tracing\n", options.output);
+    return std::ranges::all_of(all, [](const auto& n) { return n.trouble.empty(); }) ? cli::all_is_well : cli::failed;
 }
 
 }  // namespace tutti::tools

@@ -1,4 +1,4 @@
-// `tutti cluster status` and `tutti cluster top`.
+// `tutti cluster status`, `tutti cluster top` and `tutti cluster timeline`.
 #pragma once
 
 #include <string>
@@ -24,5 +24,8 @@ namespace tutti::tools {
 [[nodiscard]] int cluster_status(const cluster_options& options);
 /// @throws std::runtime_error  when an address is none
 void cluster_top(const cluster_options& options);
+/// Writes the trace and prints who has waited for whom. The exit status: whether all have recorded.
+/// @throws std::runtime_error  when an address is none, or the file cannot be written
+[[nodiscard]] int cluster_timeline(const cluster_options& options);
 
 }  // namespace tutti::tools

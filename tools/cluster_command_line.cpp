@@ -13,11 +13,11 @@ struct words {
     std::string name = "tutti";
 };
 
-cluster_options wanted(const words& said, const CLI::App& parser, bool top) {
+cluster_options wanted(const words& said, const CLI::App& parser, cluster_options::view what) {
     cluster_options all = said.options;
     if (parser.count("--name") != 0) all.cluster = said.name;
     all.addresses = at_commas(said.addresses);
-    all.top = top;
+    all.what = what;
     return all;
 }
 
@@ -41,7 +41,8 @@ CLI::App* add(CLI::App& to, const char* name, const char* what, words& said) {
 subcommand add_cluster(CLI::App& to) {
     CLI::App* const cluster = to.add_subcommand("cluster", "Show what the nodes of a cluster do");
     cluster->require_subcommand(1);
-    const auto for_status = std::make_shared<words>(), for_top = std::make_shared<words>();
+    const auto for_status = std::make_shared<words>(), for_top = std::make_shared<words>(),
+               for_timeline = std::make_shared<words>();
     CLI::App* const status = add(
         *cluster, "status", "Ask each node, and show a row for it; ends with 1 if one does not answer", *for_status);
     status->add_flag("--json", for_status->options.json, "All that they say, as JSON");
@@ -52,8 +53,21 @@ subcommand add_cluster(CLI::App& to) {
     top->add_option("--looks", for_top->options.every.looks, "End after so many; 0: never")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
-    return {cluster,
-            [=] { return top->parsed() ? wanted(*for_top, *top, true) : wanted(*for_status, *status, false); }};
+    CLI::App* const timeline = add(*cluster, "timeline",
+                                   "Record on all nodes at once what blocks wait for, and show it on one time axis: a "
+                                   "table, and a trace\nof Chrome's format; ends with 1 if one has not recorded",
+                                   *for_timeline);
+    timeline->add_option("--seconds", for_timeline->options.record, "Time to record")
+        ->check(CLI::Range(0.001, 3600.0))
+        ->capture_default_str();
+    timeline->add_option("--output", for_timeline->options.output, "File for the trace")
+        ->type_name("FILE")
+        ->capture_default_str();
+    return {cluster, [=] {
+                if (top->parsed()) return wanted(*for_top, *top, cluster_options::view::top);
+                if (timeline->parsed()) return wanted(*for_timeline, *timeline, cluster_options::view::timeline);
+                return wanted(*for_status, *status, cluster_options::view::status);
+            }};
 }
 
 subcommand add_node(CLI::App& to) {

@@ -92,11 +92,17 @@ subcommand add_top(CLI::App& to) {
 
 subcommand add_timeline(CLI::App& to) {
     CLI::App* const timeline =
-        to.add_subcommand("timeline", "Record what a server runs where, as a trace of Chrome's format");
+        to.add_subcommand("timeline", "Record what servers run where, as a trace of Chrome's format");
     const auto words = std::make_shared<asking<timeline_options>>(*timeline);
     timeline->add_option("--seconds", words->options.seconds, "Time to record")
         ->check(CLI::Range(0.001, 3600.0))
         ->capture_default_str();
+    timeline
+        ->add_option(
+            "--with", words->options.with,
+            "One more server, of a cluster for example, on the same time axis: HOST:PORT, or the path of a Unix "
+            "socket;\ncan be given again")
+        ->type_name("SERVER");
     timeline->add_option("--output", words->options.output, "File for the trace")
         ->type_name("FILE")
         ->capture_default_str();

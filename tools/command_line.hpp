@@ -49,6 +49,7 @@ struct promote_options {
 
 struct timeline_options {
     server_address to;
+    std::vector<std::string> with;  ///< other servers, as host:port or the path of a Unix socket
     double seconds = 1;
     std::string output = "timeline.json";
 };
@@ -66,15 +67,18 @@ struct node_command_options {
     bool json = false;                 ///< also where the configuration does not say so
 };
 
-/// Of `tutti cluster status`, and of `tutti cluster top`.
+/// Of `tutti cluster status`, `tutti cluster top` and `tutti cluster timeline`.
 struct cluster_options {
+    enum class view : std::uint8_t { status, top, timeline };
+    view what = view::status;
     std::string file;                    ///< of nodes; empty: the one that the environment names, if any
     std::optional<std::string> cluster;  ///< none: as file and environment say
     std::vector<std::string> addresses;  ///< the same
     double within = 1;                   ///< seconds
     bool json = false;
-    bool top = false;
-    pace every;
+    pace every;           ///< of top
+    double record = 0.2;  ///< seconds
+    std::string output = "timeline.json";
 };
 
 /// Of `tutti member run`, `status` and `remove`.

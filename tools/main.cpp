@@ -44,8 +44,11 @@ int carry_out(const tutti::tools::stat_options& options) {
 }
 
 int carry_out(const tutti::tools::cluster_options& options) {
-    if (!options.top) return tutti::tools::cluster_status(options);
-    tutti::tools::cluster_top(options);
+    switch (options.what) {
+        case tutti::tools::cluster_options::view::status: return tutti::tools::cluster_status(options);
+        case tutti::tools::cluster_options::view::timeline: return tutti::tools::cluster_timeline(options);
+        case tutti::tools::cluster_options::view::top: tutti::tools::cluster_top(options);
+    }
     return cli::all_is_well;
 }
 

@@ -5,7 +5,8 @@
 
 namespace tutti::tools {
 
-/// Has a server record what runs where for a while, and writes the trace. @throws std::runtime_error
+/// Has servers record what runs where for a while, and writes one trace of all, on one time axis.
+/// @throws std::runtime_error
 void timeline(const timeline_options& options);
 
 }  // namespace tutti::tools

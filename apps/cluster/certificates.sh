@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
-# certificates.sh <folder> <count> [<name of the cluster, or group> [node|member]]
+# certificates.sh <folder> <count> [<name of the cluster, or group> [node|member|curve]]
 #
 # Makes, in that folder, an authority (ca.pem, ca.key), and for each of <count> nodes a certificate and its key
 # (node-<n>.pem, node-<n>.key), by the commands of docs/cluster.md; or for each member of a group (member-<n>), and one
 # for programs (program), by those of docs/cluster-replication.md. For trials and tests: a real authority keeps its key
-# elsewhere.
+# elsewhere. For nodes over ZeroMQ (curve), which need no authority: a key each (curve-<n>.key) and the public keys of
+# all (curve-nodes.pem).
 set -euo pipefail
 
 (($# >= 2)) || {
-    printf 'usage: certificates.sh <folder> <count> [<name of the cluster, or group> [node|member]]\n' >&2
+    printf 'usage: certificates.sh <folder> <count> [<name of the cluster, or group> [node|member|curve]]\n' >&2
     exit 2
 }
 folder=$1 count=$2 name=${3:-tutti} kind=${4:-node}
@@ -24,6 +25,13 @@ sign() {
     rm "$1.csr"
 }
 
+if [[ $kind == curve ]]; then
+    for ((n = 0; n < count; ++n)); do
+        openssl genpkey -algorithm X25519 -out "curve-$n.key"
+        openssl pkey -in "curve-$n.key" -pubout
+    done >curve-nodes.pem
+    exit
+fi
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 3650 -subj "/CN=$name authority" \
     -addext keyUsage=critical,keyCertSign -keyout ca.key -out ca.pem 2>openssl.log
 case $kind in
@@ -33,7 +41,7 @@ case $kind in
         sign program "program.$name"
         ;;
     *)
-        printf 'certificates.sh: %s is neither node nor member\n' "$kind" >&2
+        printf 'certificates.sh: %s is none of node, member and curve\n' "$kind" >&2
         exit 2
         ;;
 esac

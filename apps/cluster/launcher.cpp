@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -18,6 +19,7 @@
 
 #include "cli/port.hpp"
 #include "cluster/member.hpp"
+#include "cluster/own_network.hpp"
 
 namespace cluster_app {
 namespace {
@@ -69,6 +71,7 @@ child start(const program_options& how, const char* program, unsigned number,
     if (how.singly) words.emplace_back("--singly");
     add("--warehouses", std::to_string(how.warehouses));
     add("--shrink", std::to_string(how.shrink));
+    if (how.engine.empty()) add("--transport", std::to_string(static_cast<unsigned>(how.transport)));
     if (!how.tls.empty()) add("--tls", how.tls);
     if (!how.engine.empty()) {
         add("--engine", how.engine);
@@ -123,8 +126,13 @@ std::string what_runs(const program_options& how) {
 std::string where_it_runs(const program_options& how) {
     const std::string copies = how.staleness == 0 ? "" : fmt::format(", copies of at most {} ms ago", how.staleness);
     if (!how.engine.empty()) return fmt::format("in {} under the prefix {}{}", how.engine, how.prefix, copies);
-    return fmt::format("objects {}, {}{}", how.moves ? "move" : "stay", how.unix_sockets ? "Unix sockets" : "TCP",
-                       how.tls.empty() ? "" : " under TLS");
+    const bool zeromq = how.transport == transport::zeromq;
+    const std::string_view carrier = zeromq ? "ZeroMQ" : how.transport == transport::tcp ? "TCP" : "Unix sockets";
+    return fmt::format("objects {}, {}{}{}", how.moves ? "move" : "stay", carrier,
+                       how.tls.empty() ? ""
+                       : zeromq        ? " under CURVE"
+                                       : " under TLS",
+                       how.namespaces ? ", each node in a network namespace of its own" : "");
 }
 
 void print(const program_options& how, const std::vector<child>& nodes) {
@@ -161,10 +169,28 @@ void print(const program_options& how, const std::vector<child>& nodes) {
     fmt::print("  sends              {:>12.3f}\n", each(all.system_calls));
 }
 
+void sleep_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>{seconds}); }
+
+/// Unplugs that node half-way for good, and says how all of them took it.
+int launch_and_cut(const program_options& how, own_network& network, std::vector<child>& nodes) {
+    sleep_for(how.seconds / 2);
+    network.plug(static_cast<unsigned>(how.cut), false);
+    const auto cut = clock::now();
+    bool right = true;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        collect(nodes[i]);
+        const double after = std::chrono::duration<double>{nodes[i].ended - cut}.count();
+        fmt::print("node {} ended {:.3f} s after node {} was cut off, with status {}\n", i, after, how.cut,
+                   WIFEXITED(nodes[i].status) ? WEXITSTATUS(nodes[i].status) : -1);
+        right = right && WIFEXITED(nodes[i].status) && WEXITSTATUS(nodes[i].status) == cli::failed;
+    }
+    return right ? cli::all_is_well : cli::failed;
+}
+
 /// Kills or stops that node half-way, and says how the others took it.
 int launch_and_kill(const program_options& how, std::vector<child>& nodes) {
     const auto victim = static_cast<std::size_t>(how.kill);
-    std::this_thread::sleep_for(std::chrono::duration<double>{how.seconds / 2});
+    sleep_for(how.seconds / 2);
     ::kill(nodes[victim].process, how.stop ? SIGSTOP : SIGKILL);
     const auto killed = clock::now();
     bool right = true;
@@ -186,21 +212,37 @@ int launch_and_kill(const program_options& how, std::vector<child>& nodes) {
 int launch(const program_options& given, const char* program) {
     program_options how = given;
     std::vector<std::string> addresses;
+    std::optional<own_network> network;
     if (!how.engine.empty()) {
         // Of this run alone: objects of an earlier one may be there.
         const auto now = std::chrono::system_clock::now().time_since_epoch();
         how.prefix =
             fmt::format("run-{:x}-{}", std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), ::getpid());
-    } else if (how.unix_sockets) {
+    } else if (how.namespaces) {
+        network.emplace();
+        for (unsigned i = 0; i < how.nodes; ++i) addresses.push_back(own_network::address(i));
+    } else if (how.transport == transport::unix_sockets) {
         for (unsigned i = 0; i < how.nodes; ++i)
             addresses.push_back(fmt::format("unix:/tmp/tutti-cluster-{}-{}", ::getpid(), i));
     } else {
-        for (unsigned i = 0; i < how.nodes; ++i) addresses.push_back(fmt::format("127.0.0.1:{}", cli::free_port()));
+        const std::string_view over = how.transport == transport::zeromq ? "zmq:" : "";
+        for (unsigned i = 0; i < how.nodes; ++i)
+            addresses.push_back(fmt::format("{}127.0.0.1:{}", over, cli::free_port()));
     }
     std::vector<child> nodes;
-    for (unsigned i = 0; i < how.nodes; ++i) nodes.push_back(start(how, program, i, addresses));
+    for (unsigned i = 0; i < how.nodes; ++i) {
+        const auto start_it = [&] { return start(how, program, i, addresses); };
+        nodes.push_back(network ? network->in_next(start_it) : start_it());
+    }
     for (const child& c : nodes) await_load(c);
     if (how.kill >= 0) return launch_and_kill(how, nodes);
+    if (how.cut >= 0 && how.cut_for == 0) return launch_and_cut(how, *network, nodes);
+    if (how.cut >= 0) {
+        sleep_for(how.seconds / 2);
+        network->plug(static_cast<unsigned>(how.cut), false);
+        sleep_for(how.cut_for);
+        network->plug(static_cast<unsigned>(how.cut), true);
+    }
     bool right = true;
     for (child& c : nodes) {
         collect(c);

@@ -115,7 +115,10 @@ node join(const program_options& how) {
     options.placement = how.moves ? tutti::cluster::placement::writer : tutti::cluster::placement::home;
     options.patience = patience;
     options.connect_within = std::chrono::milliseconds{static_cast<long>(how.connect_within * 1000)};
-    if (!how.tls.empty()) {
+    if (how.transport == transport::zeromq && !how.tls.empty()) {
+        options.curve = {.key = fmt::format("{}/curve-{}.key", how.tls, how.self),
+                         .nodes = how.tls + "/curve-nodes.pem"};
+    } else if (!how.tls.empty()) {
         const std::string mine = fmt::format("{}/node-{}", how.tls, how.self);
         options.tls = {.certificate = mine + ".pem", .key = mine + ".key", .authority = how.tls + "/ca.pem"};
     }

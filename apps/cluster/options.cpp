@@ -17,7 +17,8 @@ constexpr std::string_view footer =
     "Examples: tutti-cluster --nodes 3 --threads 2\n"
     "          tutti-cluster --workload skiplist --threads 4 --reads 80\n"
     "          tutti-cluster --workload tpcc --engine etcd://127.0.0.1:2379 --threads 4\n"
-    "          tutti-cluster --kill 1            what the others say when a node goes";
+    "          tutti-cluster --kill 1            what the others say when a node goes\n"
+    "          tutti-cluster --tls FOLDER --namespaces --cut 1    or when the network does";
 
 }  // namespace
 
@@ -72,15 +73,38 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
         ->capture_default_str();
     number("--seed", options.seed, std::uint64_t{0}, ~std::uint64_t{0}, "Of what the threads do");
     app.add_flag("--move", options.moves, "Objects move to the node that writes them")->excludes(engine);
-    app.add_flag("--unix", options.unix_sockets, "Unix sockets instead of TCP on loopback")->excludes(engine);
+    const std::map<std::string, transport> carriers{
+        {"tcp", transport::tcp}, {"unix", transport::unix_sockets}, {"zeromq", transport::zeromq}};
+    app.add_option("--transport", options.transport,
+                   "What carries messages: tcp, TCP on loopback; unix, Unix sockets; zeromq, ZeroMQ over TCP, as\n"
+                   "HyflowCPP's")
+        ->transform(cli::choice(carriers))
+        ->type_name("tcp|unix|zeromq")
+        ->excludes(engine);
     app.add_option("--tls", options.tls,
                    "Encrypt and authenticate, with ca.pem, node-<n>.pem and node-<n>.key of this folder;\n"
-                   "apps/cluster/certificates.sh FOLDER NODES tutti-cluster makes them")
+                   "apps/cluster/certificates.sh FOLDER NODES tutti-cluster makes them. Over ZeroMQ with\n"
+                   "curve-nodes.pem and curve-<n>.key; with one word more, curve, it makes those")
         ->excludes(engine);
     number("--kill", options.kill, 0, 63, "Kill this node half-way: the others must end with an error that names it")
         ->excludes(engine);
     app.add_flag("--stop", options.stop, "--kill stops the node instead (SIGSTOP): it is there, and says nothing")
         ->needs("--kill");
+    CLI::Option* const namespaces =
+        app.add_flag(
+               "--namespaces", options.namespaces,
+               "Each node in a network namespace of its own, with a cable to a bridge, as if they were machines;\n"
+               "under --tls, since nodes beyond loopback speak nothing else")
+            ->needs("--tls")
+            ->excludes("--transport")
+            ->excludes(engine);
+    number("--cut", options.cut, 0, 63,
+           "Unplug the cable of this node half-way: all nodes must end with an error that names one they have lost")
+        ->needs(namespaces)
+        ->excludes("--kill");
+    number("--cut-for", options.cut_for, 0.001, 3600.0,
+           "Seconds after which it is plugged in again; less than the patience, and nobody notices but by the time")
+        ->needs("--cut");
     number("--patience", options.patience, 0.05, 3600.0, "Seconds after which a node that does not answer is lost");
     // How it starts itself.
     app.add_option("--self", options.self)->group("");
@@ -92,9 +116,10 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     if (options.engine.starts_with("memory:") && options.nodes > 1)
         throw cli::command_line_error{"--engine memory: is in one process: give --nodes 1"};
     if (options.objects == 0) options.objects = usual_objects(options.workload);
-    if (options.kill >= static_cast<int>(options.nodes)) {
-        throw cli::command_line_error{
-            fmt::format("--kill {}: nodes are numbered from 0 to {}", options.kill, options.nodes - 1)};
+    for (const auto& [name, node] : {std::pair{"--kill", options.kill}, std::pair{"--cut", options.cut}}) {
+        if (node >= static_cast<int>(options.nodes))
+            throw cli::command_line_error{
+                fmt::format("{} {}: nodes are numbered from 0 to {}", name, node, options.nodes - 1)};
     }
     return options;
 }

@@ -11,6 +11,9 @@
 
 namespace cluster_app {
 
+/// What carries messages between the processes.
+enum class transport : std::uint8_t { tcp, unix_sockets, zeromq };
+
 struct program_options {
     std::string workload = "bank";
     unsigned nodes = 2;
@@ -27,12 +30,15 @@ struct program_options {
     unsigned warehouses = 1;  ///< of TPC-C
     unsigned shrink = 100;    ///< what TPC-C's cardinalities are divided by
     bool moves = false;
-    bool unix_sockets = false;
-    std::string tls;                          ///< a folder of nodes' certificates; empty: in the clear
+    cluster_app::transport transport = transport::tcp;
+    bool namespaces = false;                  ///< each node in a network namespace of its own
+    std::string tls;                          ///< a folder of nodes' certificates, or keys; empty: in the clear
     std::string certificate, key, authority;  ///< of a program of the group that is the engine; empty: in the clear
     std::string group_name = "tutti";
-    int kill = -1;      ///< the node that the launcher kills half-way
-    bool stop = false;  ///< and does not kill it, but stops it
+    int kill = -1;       ///< the node that the launcher kills half-way
+    bool stop = false;   ///< and does not kill it, but stops it
+    int cut = -1;        ///< the node whose cable the launcher unplugs half-way
+    double cut_for = 0;  ///< seconds; 0: for good
     double patience = 5;
 
     // Of one process, as the launcher starts it.

@@ -82,7 +82,7 @@ def report_of(options):
         print(f"bench: no charts, because Python lacks {missing.name} (Debian: python3-matplotlib)", file=sys.stderr)
         return
     for chart in charts:
-        drawing.draw(options.json.parent / f"{chart.name}.svg", chart, document["points"])
+        drawing.draw(options.json.parent / f"{chart.name}.svg", chart, document["points"], document["real"])
 
 
 def main():

@@ -5,18 +5,26 @@ import math
 import charts  # of bench/report: the same looks
 from matplotlib import pyplot
 
-from figures import value
+from figures import measured, value
 
 COLUMNS = 3
 
 
-def draw_panel(axes, panel, found):
+STAR = {"marker": "*", "markersize": 11, "linestyle": "none", "markeredgecolor": "black", "zorder": 3}
+
+
+def draw_panel(axes, panel, found, real):
+    """Whether any of it is real."""
+    any_real = False
     for line in panel.lines:
         xs = list(line.points)
         points = [(i, value(line, x, found, panel.value)) for i, x in enumerate(xs)]
         points = [point for point in points if point[1] is not None]
         axes.plot(*zip(*points), label=line.label, markersize=4, linewidth=1.6, **line.look)
         axes.set_xticks(range(len(xs)), [str(x) for x in xs])
+        stars = measured(line, real, panel.value)
+        axes.plot([xs.index(x) for x in stars], list(stars.values()), color=line.look["color"], **STAR)
+        any_real = any_real or bool(stars)
     if panel.lines[0].by is not None:
         axes.axhline(1, color="black", linewidth=1)
     if panel.logarithmic:
@@ -27,6 +35,7 @@ def draw_panel(axes, panel, found):
     axes.yaxis.set_major_formatter(lambda v, _: f"{v / 1e6:g} M" if v >= 1e6 else f"{v / 1e3:g} k" if v >= 1e3 else f"{v:g}")
     axes.set_title(panel.title, fontsize=10)
     axes.set_xlabel(panel.across)
+    return any_real
 
 
 def legend(axes, beside, columns):
@@ -35,7 +44,7 @@ def legend(axes, beside, columns):
     beside.legend(*handles, loc="center", ncols=min(columns, len(handles[1])), frameon=False)
 
 
-def draw(path, chart, found):
+def draw(path, chart, found, real):
     with pyplot.rc_context(charts.SETTINGS):
         together = [line.label for line in chart.panels[0].lines]
         apart = any([line.label for line in panel.lines] != together for panel in chart.panels)
@@ -45,14 +54,16 @@ def draw(path, chart, found):
         figure = pyplot.figure(figsize=size, layout="constrained")
         # The last row is for the legend: one for all panels, or one under each.
         grid = figure.add_gridspec(rows + 1, columns, height_ratios=[1] * rows + [(0.4 if apart else 0.2) / rows])
+        stars = False
         for i, panel in enumerate(chart.panels):
             axes = figure.add_subplot(grid[i // columns, i % columns])
-            draw_panel(axes, panel, found)
+            stars = draw_panel(axes, panel, found, real) or stars
             if apart:
                 legend(axes, figure.add_subplot(grid[rows, i % columns]), 2)
         if not apart:
             legend(axes, figure.add_subplot(grid[rows, :]), 3)
         figure.supylabel(chart.up, fontsize=9)
-        figure.suptitle(f"{chart.title} (simulated)", fontsize=10)
+        real_ones = "; stars: real nodes" if stars else ""
+        figure.suptitle(f"{chart.title} (simulated{real_ones})", fontsize=10)
         figure.savefig(path, metadata={"Date": None})
         pyplot.close(figure)

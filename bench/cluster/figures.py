@@ -3,7 +3,7 @@ has lines, and a line has a point for each x."""
 
 import dataclasses
 
-from points import key
+from points import as_measured, key
 from programs import Failure  # of bench/contention
 
 READS = 20, 50, 80
@@ -219,6 +219,12 @@ class Charts:
         """Each once."""
         lines = [line for chart in self.all for panel in chart.panels for line in panel.lines]
         return list(dict.fromkeys(k for line in lines for k in [*line.points.values(), *(line.by or {}).values()]))
+
+
+def measured(line, real, of):
+    """Of the points of a line, those that real processes have run: x to figure."""
+    known = {} if line.by is not None else {x: real.get(as_measured(point)) for x, point in line.points.items()}
+    return {x: figures[of] for x, figures in known.items() if figures is not None and of in figures}
 
 
 def value(line, x, found, of):

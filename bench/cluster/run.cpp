@@ -63,7 +63,7 @@ private:
         const node_number home = tutti::cluster::home_of(id, static_cast<node_number>(plan_.nodes));
         constexpr std::uint16_t slot = wire::most_slots - 1;
         at(home).votes.prepare({.who = {home, slot, ++made_},
-                                .decide = true,
+                                .decides = wire::decider::receiver,
                                 .reads = {},
                                 .writes = {{id, 0, wire::action::put, std::move(bytes)}}});
     }

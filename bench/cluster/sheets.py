@@ -47,7 +47,8 @@ def costs(document):
 
 
 def text(document, charts):
-    parts = [f"All points are simulated; {costs(document)}.\n"]
+    stars = " In charts, stars are what two real nodes did." if document["real"] else ""
+    parts = [f"All points of tables are simulated, but for those that say real; {costs(document)}.{stars}\n"]
     for chart in charts:
         parts.append(f"\n{chart.title}{f': {chart.up}' if chart.up else ''}\n")
         parts += [f" {panel.title}\n{plain(rows_of(panel, document['points']))}" for panel in chart.panels]

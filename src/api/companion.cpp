@@ -18,7 +18,8 @@ void require_sound(core::descriptor& d) {
 }
 
 void join_attempt(core::descriptor& d, core::companion& companion) {
-    core::need_reads_to_vote_on(d);
+    if (!d.logging) [[unlikely]]
+        core::need_reads_to_vote_on(d);
     core::put_off(d, core::deferred::kind::companion, static_cast<participant*>(&companion), nullptr);
 }
 
@@ -99,9 +100,8 @@ contention contention_of(const core::descriptor& d) noexcept {
     const core::descriptor* whose = &d;
     while (whose->outer != nullptr && whose->outer->running()) whose = whose->outer;
     const core::execution& run = whose->run;
-    contention c{.how = core::policy_of(*whose).abroad,
-                 .bounded = core::policy_of(*whose).bounded,
-                 .senior = run.rank == core::senior_rank};
+    const core::policy& by = core::policy_of(*whose);
+    contention c{.how = by.abroad, .bounded = by.bounded, .senior = run.rank == core::senior_rank};
     if (c.how.by == core::distant_conduct::claim::priority) c.rank = run.how->priority;
     if (c.how.by == core::distant_conduct::claim::deadline && run.timed.on) {
         // Machines agree on no other clock, and on this one well enough.
@@ -110,6 +110,12 @@ contention contention_of(const core::descriptor& d) noexcept {
         c.rank = core::senior_rank / 2 - since.count();
     }
     return c;
+}
+
+bool has_modest_manners(const core::descriptor& d) noexcept {
+    const core::distant_conduct& how = core::policy_of(d).abroad;
+    return d.outer == nullptr && how.by == core::distant_conduct::claim::none && how.waits && how.pauses &&
+           d.run.rank != core::senior_rank;
 }
 
 void start_over(core::descriptor& d) { core::attempt_abort(d, abort_cause::validation); }

@@ -68,6 +68,8 @@ struct contention {
     std::int64_t rank = 0;  ///< its priority, or for how near its deadline is, by the clock on the wall
 };
 [[nodiscard]] TUTTI_EXPORT contention contention_of(const core::descriptor& d) noexcept;
+/// Whether it goes before nobody, waits and pauses, unless objects make it lose; and no other block runs around it.
+[[nodiscard]] TUTTI_EXPORT bool has_modest_manners(const core::descriptor& d) noexcept;
 
 /// Rolls the attempt back and runs the block again. REQUIRES: not bound to commit.
 [[noreturn]] TUTTI_EXPORT void start_over(core::descriptor& d);

@@ -31,7 +31,7 @@ void futex_wait_cancellably(const std::atomic<std::uint32_t>& word, std::uint32_
 /// Wakes all threads that sleep on `word`.
 TUTTI_EXPORT void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
 /// Wakes one of them, the one that has slept longest among those of the same priority.
-void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept;
+TUTTI_EXPORT void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept;
 
 /// One turn of a spinning loop: 5 ns to some tens, by the processor.
 inline void spin_turn() noexcept {

@@ -4,6 +4,7 @@
 #include <new>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "base/futex.hpp"
 #include "cluster/protocol/call_messages.hpp"
@@ -43,8 +44,11 @@ void line::ask(round& r, std::span<call> calls) {
         r.first = (std::uint64_t{slot} + 1) << slot_shift | count_;
         count_ += calls.size();
         r.missing = calls.size();
+        r.asked_ns = channel_.timeline_.begin();
+        r.sequence = sequence_;
         r.ended.store(0, std::memory_order_relaxed);
     }
+    is_remote_ = true;
     for (std::size_t i = 0; i < calls.size(); ++i) {
         calls[i].sent = channel_.send(calls[i].to, calls[i].kind, r.first + i, calls[i].body);
         if (!calls[i].sent) give_up_on(calls[i].to);
@@ -53,13 +57,19 @@ void line::ask(round& r, std::span<call> calls) {
 
 void line::await(round& r) {
     channel_.round_trips_.fetch_add(1, std::memory_order_relaxed);
+    const std::int64_t since = channel_.timeline_.begin();
     const base::deadline late = base::now() + channel_.patience_;
-    if (spin_until_complete(r)) return;
-    while (!r.complete() && base::now() < late) api::rest(user_, r.ended, late);
+    if (!spin_until_complete(r)) {
+        while (!r.complete() && base::now() < late) api::rest(user_, r.ended, late);
+    }
+    if (since != 0) note_wait(r, since);
 }
 
 void line::forget(round& r) noexcept {
     const std::lock_guard hold{guard_};
+    for (std::size_t i = 0; i < r.calls.size() && r.asked_ns != 0; ++i) {
+        if (!r.calls[i].answered && !r.calls[i].gone) note_call(r, i, timeline_end::unanswered);
+    }
     r.calls = {};
     r.missing = 0;
     r.ended.store(1, std::memory_order_relaxed);
@@ -113,16 +123,34 @@ bool line::spin_until_complete(const round& r) noexcept {
     return false;
 }
 
-void line::post(node_number to, wire::kind kind, std::string body) { channel_.send(to, kind, 0, body); }
+void line::post(node_number to, wire::kind kind, std::string body) {
+    is_remote_ = true;
+    const std::int64_t since = channel_.timeline_.begin();
+    channel_.send(to, kind, 0, body);
+    if (since == 0) return;
+    channel_.timeline_.note({.role = timeline_role::asks,
+                             .deed = deed_of(kind, body),
+                             .node = to,
+                             .thread = slot,
+                             .sequence = sequence_,
+                             .began_ns = since});
+}
 
 void line::pause(unsigned turn) {
     // A commit lasts for about a round trip.
+    is_remote_ = true;
     if (turn < 3) return std::this_thread::yield();
+    const std::int64_t since = channel_.timeline_.begin();
     random_ = random_ * 6364136223846793005u + 1442695040888963407u + slot;
     const std::uint64_t most = std::uint64_t{20} << std::min(turn, 8u);
     const tutti::detail::shared<std::uint32_t> nobody_ends_it{0};
     const base::deadline until = base::now() + std::chrono::microseconds{(random_ >> 33) % most};
     while (base::now() < until) api::rest(user_, nobody_ends_it, until);
+    channel_.timeline_.note({.role = timeline_role::waits,
+                             .deed = timeline_deed::pause,
+                             .thread = slot,
+                             .sequence = sequence_,
+                             .began_ns = since});
 }
 
 void line::settle(round& r, std::size_t calls) noexcept {
@@ -137,6 +165,8 @@ void line::answer(std::uint64_t number, node_number from, std::string_view body)
         if (i >= r.calls.size() || r.calls[i].answered || r.calls[i].gone || r.calls[i].to != from) continue;
         r.calls[i].answer = body;
         r.calls[i].answered = true;
+        r.last_to_come = from;
+        if (r.asked_ns != 0) note_call(r, i, timeline_end::done);
         settle(r, 1);
     }
 }
@@ -146,32 +176,78 @@ void line::give_up_on(node_number node) {
     const std::lock_guard hold{guard_};
     for (round& r : rounds_) {
         std::size_t given_up = 0;
-        for (call& c : r.calls) {
+        for (std::size_t i = 0; i < r.calls.size(); ++i) {
+            call& c = r.calls[i];
             if (c.to != node || c.answered || c.gone) continue;
             c.gone = true;
+            r.last_to_come = node;
+            if (r.asked_ns != 0) note_call(r, i, timeline_end::lost);
             ++given_up;
         }
         settle(r, given_up);
     }
 }
 
+// ---- what is recorded of them
+
+void line::attempt_begins() noexcept {
+    attempt_ = {.role = timeline_role::runs,
+                .deed = timeline_deed::attempt,
+                .thread = slot,
+                .sequence = sequence_,
+                .began_ns = channel_.timeline_.begin()};
+    is_remote_ = false;
+}
+
+void line::attempt_ends(timeline_end how, rollback_reason why) noexcept {
+    attempt_.end = how;
+    attempt_.why = why;
+    if (is_remote_) channel_.timeline_.note(attempt_);
+}
+
+/// REQUIRES: the lock.
+void line::note_call(const round& r, std::size_t which, timeline_end how) noexcept {
+    const call& c = r.calls[which];
+    channel_.timeline_.note({.role = timeline_role::asks,
+                             .deed = deed_of(c.kind, c.body),
+                             .end = how,
+                             .node = c.to,
+                             .thread = slot,
+                             .sequence = r.sequence,
+                             .question = r.first + which,
+                             .began_ns = r.asked_ns});
+}
+
+void line::note_wait(const round& r, std::int64_t since) noexcept {
+    const std::lock_guard hold{guard_};
+    const auto missing = std::ranges::find_if(r.calls, [](const call& c) { return !c.answered && !c.gone; });
+    const bool late = missing != r.calls.end();
+    channel_.timeline_.note({.role = timeline_role::waits,
+                             .deed = deed_of(r.calls.front().kind, r.calls.front().body),
+                             .end = late ? timeline_end::unanswered : timeline_end::done,
+                             .node = late ? missing->to : r.last_to_come,
+                             .thread = slot,
+                             .sequence = r.sequence,
+                             .began_ns = since});
+}
+
 // ---- all of them
 
-channel::channel(site& of, changes& heard, const wire::socket_options& how, std::chrono::milliseconds patience,
+channel::channel(site& of, changes& heard, const wire::transport_options& how, std::chrono::milliseconds patience,
                  std::function<node_facts()> facts)
     : site_{of}, changes_{heard}, patience_{patience}, facts_{std::move(facts)} {
     site_.objects.tell(*this);
     site_.largest = how.largest;
-    if (how.addresses.size() >= 2) sockets_ = std::make_unique<wire::sockets>(how, *this);
+    if (how.addresses.size() >= 2) transport_ = wire::make_transport(how, *this);
 }
 
 void channel::join() {
-    if (sockets_) sockets_->join();  // from here on its thread calls us
+    if (transport_) transport_->join();  // from here on its thread calls us
 }
 
 void channel::describe(node_facts& to) const {
     to.round_trips = round_trips_.load(std::memory_order_relaxed);
-    if (sockets_) sockets_->describe(to);
+    if (transport_) transport_->describe(to);
     else to.peers.assign(1, {peer_state::itself, 0});
 }
 
@@ -192,7 +268,7 @@ bool channel::send(node_number to, wire::kind kind, std::uint64_t number, std::s
     h.call = number;
     h.clock = site_.clock.now();
     h.oldest = site_.readers.promise();
-    return sockets_->send(to, h, body);
+    return transport_->send(to, h, body);
 }
 
 bool channel::receive(const wire::header& h, std::string_view body) {
@@ -211,8 +287,32 @@ bool channel::receive(const wire::header& h, std::string_view body) {
         return sound;
     }
     if (is_about_call(h.kind)) return receive_call(h, body);
-    if (const auto a = site_.serve(h, body, sound)) send(h.from, a->kind, h.call, a->body);
+    const std::int64_t since = timeline_.begin();
+    const auto a = site_.serve(h, body, sound);
+    if (since != 0 && sound) note_served(h, body, a, since);
+    if (a) send(h.from, a->kind, h.call, a->body);
     return sound;
+}
+
+void channel::note_served(const wire::header& h, std::string_view body, const std::optional<site::answer>& a,
+                          std::int64_t since) noexcept {
+    if (h.kind == wire::kind::beat) return;
+    const wire::transaction_name who = attempt_of(h.kind, body);
+    timeline_.note({.role = timeline_role::serves,
+                    .deed = deed_of(h.kind, body),
+                    .end = a ? end_of(a->kind, a->body) : timeline_end::done,
+                    .node = h.from,
+                    .thread = h.call == 0 ? who.slot : static_cast<std::uint16_t>((h.call >> slot_shift) - 1),
+                    .sequence = who.sequence,
+                    .question = h.call,
+                    .began_ns = since});
+}
+
+void channel::take_recorded(wire::timeline_told& to) {
+    timeline::part p = timeline_.take(wire::timeline_told::most_events);
+    to.events = std::move(p.events);
+    to.left_out = p.left_out;
+    to.more = p.more;
 }
 
 void channel::changed(const object_id& id, std::span<const node_number> watchers) {

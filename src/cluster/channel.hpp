@@ -1,4 +1,4 @@
-// The network port over sockets: calls with numbers, threads that wait for their answers, nodes that are lost.
+// The network port over a transport: calls with numbers, threads that wait for their answers, nodes that are lost.
 //
 // A context that waits for answers rests (api/companion.hpp): one of a scheduler leaves its worker to others meanwhile.
 //
@@ -21,8 +21,9 @@
 #include "cluster/changes.hpp"
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/site.hpp"
+#include "cluster/timeline.hpp"
 #include "tutti/cluster/calls.hpp"
-#include "wire/sockets.hpp"
+#include "wire/transport.hpp"
 
 namespace tutti::cluster {
 
@@ -39,6 +40,13 @@ public:
     void post(node_number to, wire::kind kind, std::string body) override;
     void pause(unsigned turn) override;
 
+    /// For the timeline: what asks from here on is that attempt of its context.
+    void works_for(std::uint64_t sequence) noexcept { sequence_ = sequence; }
+    /// For the timeline: a block begins with that attempt; when it is over, it is shown if it has asked others or
+    /// waited.
+    void attempt_begins() noexcept;
+    void attempt_ends(timeline_end how, rollback_reason why) noexcept;
+
 private:
     friend class channel;
     /// Calls that are waited for together.
@@ -46,6 +54,9 @@ private:
         std::span<call> calls;
         std::uint64_t first = 0;
         std::size_t missing = 0;
+        std::int64_t asked_ns = 0;     // of the timeline; 0: it is not recorded
+        std::uint64_t sequence = 0;    // of the attempt that asks
+        node_number last_to_come = 0;  // of the nodes that have answered
         /// Not zero: no answer is waited for any more. Release by the thread that brings the last one, acquire by the
         /// one that waits.
         tutti::detail::shared<std::uint32_t> ended{1};
@@ -60,6 +71,8 @@ private:
     /// So many of the calls need not be waited for any more. REQUIRES: the lock.
     void settle(round& r, std::size_t calls) noexcept;
     [[nodiscard]] bool spin_until_complete(const round& r) noexcept;
+    void note_call(const round& r, std::size_t which, timeline_end how) noexcept;
+    void note_wait(const round& r, std::int64_t since) noexcept;
 
     channel& channel_;
     core::descriptor& user_;  // of its one context
@@ -75,12 +88,16 @@ private:
     std::uint64_t random_ = 0;
     unsigned sleeps_ = 0;       // waits that do not spin, of those to come
     unsigned last_sleeps_ = 0;  // how many these were at first
+    // For the timeline.
+    std::uint64_t sequence_ = 0;  // of the attempt that asks
+    timeline_event attempt_;      // of the outermost block
+    bool is_remote_ = false;      // that has asked another node, or waited
 };
 
-class channel final : public wire::sockets::handler, private audience, public call_carrier {
+class channel final : public wire::transport::handler, private audience, public call_carrier {
 public:
     /// Listens. `facts` is what observers are told, from `join` on, by the thread that reads.
-    channel(site& of, changes& heard, const wire::socket_options& how, std::chrono::milliseconds patience,
+    channel(site& of, changes& heard, const wire::transport_options& how, std::chrono::milliseconds patience,
             std::function<node_facts()> facts);
     ~channel() override;
     /// Returns when all nodes are connected. Throws wire::refusal, as the constructor.
@@ -105,9 +122,14 @@ private:
     void lose(node_number node) noexcept override;
     void beat(node_number node) override { send(node, wire::kind::beat, 0, {}); }
     node_facts facts() override { return facts_(); }
+    void start_recording() override { timeline_.start(); }
+    void take_recorded(wire::timeline_told& to) override;
+    void drop_recording() noexcept override { timeline_.drop(); }
     void changed(const object_id& id, std::span<const node_number> watchers) override;
     [[nodiscard]] bool forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept override;
     [[nodiscard]] bool receive_call(const wire::header& h, std::string_view body);
+    void note_served(const wire::header& h, std::string_view body, const std::optional<site::answer>& a,
+                     std::int64_t since) noexcept;
     bool send(node_number to, wire::kind kind, std::uint64_t call, std::string_view body);
 
     site& site_;
@@ -120,10 +142,11 @@ private:
     std::mutex calls_guard_;  // held while `calls_` is told
     call_handler* calls_ = nullptr;
     std::atomic<std::uint64_t> round_trips_{0};
+    timeline timeline_;
     // Half of the processors may be kept from sleeping by threads that wait.
     std::atomic<unsigned> spinning_{0};
     const unsigned most_spinning_ = std::max(std::thread::hardware_concurrency() / 2, 1U);
-    std::unique_ptr<wire::sockets> sockets_;  // null in a cluster of one
+    std::unique_ptr<wire::transport> transport_;  // null in a cluster of one
 };
 
 }  // namespace tutti::cluster

@@ -30,7 +30,7 @@ void channel::answer(unsigned to, std::uint64_t number, const forwarded_answer& 
         send(static_cast<node_number>(to), wire::kind::ran, number, wire::encode(how));
     } catch (const std::bad_alloc&) {
         // The node that waits for the answer has to hear something: that this one is gone.
-        sockets_->give_up(static_cast<node_number>(to));
+        transport_->give_up(static_cast<node_number>(to));
     }
 }
 

@@ -10,8 +10,8 @@
 
 #include "cluster/configuration_entries.hpp"
 #include "cluster/engine_settings.hpp"
-#include "wire/address.hpp"
-#include "wire/tls.hpp"
+#include "cluster/peer_body.hpp"
+#include "wire/transport.hpp"
 
 namespace tutti::cluster {
 
@@ -263,20 +263,10 @@ void configuration::check() const try {
         static_cast<void>(backend::group::credentials::of(how.tls, backend::group::speaker::program));
         return;
     }
-    std::vector<wire::address> all;
-    const bool encrypted = !node.tls.certificate.empty() || !node.tls.key.empty() || !node.tls.authority.empty();
-    for (const std::string& a : node.addresses) {
-        all.push_back(wire::parse_address(a, encrypted));
-        for (std::size_t i = 0; i + 1 < all.size(); ++i) {
-            if (all[i].endpoint == all.back().endpoint)
-                throw wire::refusal{"two nodes have the address " + a + "; give each its own"};
-        }
-    }
-    if (encrypted) {
-        const wire::tls_files files{node.tls.certificate, node.tls.key, node.tls.authority};
-        const wire::tls usable{
-            files, std::vector{wire::certificate_name(static_cast<wire::node_number>(node.self), node.cluster)}};
-    }
+    const wire::transport_options how = transport_options_of(node);
+    static_cast<void>(wire::addresses_of(how));
+    if (how.tls.wanted()) const wire::tls usable{how.tls, std::vector{wire::certificate_name(how.self, node.cluster)}};
+    if (how.curve.wanted()) static_cast<void>(wire::curve_keys::read(how.curve, how.self, node.addresses.size()));
     if (!node.metrics.empty()) static_cast<void>(wire::parse_tcp(node.metrics, true));
 } catch (const wire::refusal& e) {
     throw connection_error{std::string{"tutti: "} + e.what()};

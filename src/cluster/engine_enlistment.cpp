@@ -28,7 +28,8 @@ void engine_enlistment::touch() {
             "tutti: code without barriers made a block irrevocable that had opened objects, which others may have "
             "overwritten since: call become_irrevocable before that code, or begin the block with mode irrevocable"};
     }
-    if (!join()) return;
+    if (joined()) return;
+    join();
     give_up_lease();  // of an attempt that is rolled back, and whose handlers run blocks
     if (awaited_ != 0) await_lease();
     if (enrolled_) {
@@ -51,7 +52,7 @@ void engine_enlistment::touch() {
 detail::slot& engine_enlistment::open(const object_id& id) {
     open({&id, 1});
     entry& e = *index_.find(id)->second;
-    if (e.user == nullptr) e.user = &add(id, e.seen.bytes, e.seen.exists);
+    if (e.user == nullptr) e.user = &add(e.seen.bytes, e.seen.exists);
     return *e.user;
 }
 

@@ -13,10 +13,12 @@ namespace tutti::cluster {
 
 enlistment::~enlistment() { body_.bells().withdraw(bell_); }
 
-void enlistment::touch() {
-    const bool bound = descriptor_.bound_to_commit();
-    if (join()) begin_attempt();
-    if (!bound || work_.is_bound()) return;
+void enlistment::touch_first() {
+    join();
+    begin_attempt();
+}
+
+void enlistment::touch_bound() {
     if (!work_.empty()) {
         throw usage_error{
             "tutti: code without barriers made a block irrevocable that had opened objects of a cluster, which other "
@@ -38,7 +40,10 @@ void enlistment::begin_attempt() {
     again_.clear();
     if (defeats_ != 0 && !snapshot) note_to_open_again();
     looked_ = false;
-    if (!work_.begin(snapshot)) {
+    const bool stands = work_.begin(snapshot);
+    line_.works_for(work_.name().sequence);
+    if (tally_.running() == 1) line_.attempt_begins();  // blocks of undo actions belong to what they undo
+    if (!stands) {
         api::go_back_over_reads(descriptor_);
         restart();
     }
@@ -61,6 +66,11 @@ enlistment& enlistment::leader() {
 
 void enlistment::mind_others() {
     using enum core::distant_conduct::claim;
+    // As every attempt begins, mostly.
+    if (defeats_ == 0 && api::has_modest_manners(descriptor_)) {
+        was_shielded_ = false;
+        return;
+    }
     const api::contention c = api::contention_of(descriptor_);
     manners m{.waits = c.how.waits};
     enlistment& whose = leader();
@@ -102,6 +112,8 @@ void enlistment::note_defeat(rollback_reason why) noexcept {
 
 bool enlistment::stand(std::uint64_t& at) {
     core::descriptor& d = descriptor_;
+    // Nothing stands, and what the snapshot holds beside was committed before this was asked.
+    if (d.reads() == 0) return true;
     for (int turn = 0; turn < 16; ++turn) {
         const tutti::detail::word before = d.snapshot_bound;
         if (!api::reads_stand(d)) return false;
@@ -153,17 +165,24 @@ void enlistment::fail(outcome o) {
 
 detail::slot& enlistment::open(const object_id& id) {
     touch();
-    entry* e = work_.find(id);
-    if (e == nullptr) {
-        open_new({&id, 1});
-        e = work_.find(id);
-    }
+    // What a nested block opens is a step, and what is to be opened again comes in the same trip.
+    const bool is_plain = descriptor_.frame_->parent == nullptr && again_.empty();
+    entry* e = is_plain ? work_.at_hand(id) : nullptr;
+    if (e == nullptr) [[unlikely]]
+        e = &find_or_open(id);
     if (e->user == nullptr) {
-        detail::slot& s = add(id, e->bytes, e->exists);
+        looked_ = false;  // it may have been opened just now
+        detail::slot& s = add(e->bytes, e->exists);
         s.entry = e;
         e->user = &s;
     }
     return *static_cast<detail::slot*>(e->user);
+}
+
+entry& enlistment::find_or_open(const object_id& id) {
+    if (entry* const open = work_.find(id); open != nullptr) return *open;
+    open_new({&id, 1});
+    return *work_.find(id);
 }
 
 void enlistment::open(std::span<const object_id> ids) {
@@ -238,16 +257,18 @@ void enlistment::look_again() {
     if (const outcome o = look_anew(); o != outcome::good) fail(o);
 }
 
-void enlistment::encode_writes() {
+bool enlistment::encode_writes() {
+    bool any = false;
     constexpr std::size_t around_it = 64;  // in a message
     const bool travels = site_.nodes > 1;
     const std::size_t most = site_.largest - std::min(site_.largest, around_it);
     for (std::size_t i = 0; i < slots(); ++i) {
         const detail::slot& s = slot_at(i);
-        if (is_dropped(s)) continue;
+        if (is_dropped(s) || !s.written) continue;
         entry& e = *static_cast<entry*>(s.entry);
-        e.written = s.written && (s.exists || e.exists);  // made and erased again: as if never touched
+        e.written = s.exists || e.exists;  // made and erased again: as if never touched
         e.will_exist = s.exists;
+        any = any || e.written;
         if (!e.written || !s.exists) {
             e.fresh.clear();
             continue;
@@ -255,6 +276,7 @@ void enlistment::encode_writes() {
         s.value->encode(e.fresh);
         if (travels && e.fresh.size() > most) body_.refuse_large();  // here as well: no other node could read it
     }
+    return any;
 }
 
 void enlistment::end_claims() noexcept {
@@ -262,10 +284,11 @@ void enlistment::end_claims() noexcept {
     else claims_.release();
 }
 
-void enlistment::end_attempt() noexcept {
+void enlistment::end_attempt(timeline_end how) noexcept {
     tally_.contended(work_.waits(), work_.is_shielded());
     work_.end_snapshot();
     end_claims();
+    if (tally_.running() == 1) line_.attempt_ends(how, tally_.doom());
 }
 
 void enlistment::acquire(std::span<const named_lock> locks) {
@@ -318,8 +341,11 @@ void enlistment::bind() {
     while (o == outcome::conflict) o = claims_.take_token(family());
     if (o != outcome::good) fail_to_claim(o);
     again_.clear();
-    if (work_.is_snapshot()) static_cast<void>(work_.begin());  // no local read of an irrevocable block is stale
-    static_cast<void>(work_.bind(claims_));                     // of nothing
+    if (work_.is_snapshot()) {
+        static_cast<void>(work_.begin());  // no local read of an irrevocable block is stale
+        line_.works_for(work_.name().sequence);
+    }
+    static_cast<void>(work_.bind(claims_));  // of nothing
 }
 
 bool enlistment::hold_still() {
@@ -347,11 +373,14 @@ vote enlistment::prepare() {
         note_defeat(rollback_reason::lost);
         return vote::restart;
     }
-    encode_writes();
+    const bool writes = may_write() && encode_writes();
     // Readers have an order already: at work_.time(), which the local reads fit in. Where others order by the vote, or
     // act at the decision, what was read has to be current then.
-    if (!work_.writes() && descriptor_.writes.empty() && api::decides_nothing_else(descriptor_)) return vote::commit;
-    const bool alone = api::is_all_of(descriptor_);
+    const bool is_only_one = core::has_only_a_companion(descriptor_);
+    if (!writes && descriptor_.writes.empty() && (is_only_one || api::decides_nothing_else(descriptor_)))
+        return vote::commit;
+    const bool no_variables = descriptor_.writes.empty() && descriptor_.reads() == 0;
+    const bool alone = is_only_one ? no_variables : api::is_all_of(descriptor_);
     const outcome o = work_.prepare(alone);
     if (o == outcome::good) {
         // All locks are held, here and there; what was only read here was not locked.
@@ -367,12 +396,17 @@ vote enlistment::prepare() {
 
 void enlistment::commit() noexcept {
     if (work_.holds()) work_.commit();
-    end_attempt();
+    end_attempt(timeline_end::committed);
     defeats_ = 0;
     tally_.committed();
 }
 
 void enlistment::abort() noexcept { work_.abort(); }
+
+void enlistment::rolled_back() noexcept {
+    end_attempt(timeline_end::rolled_back);
+    tally_.rolled_back();
+}
 
 bool enlistment::heed_retry() {
     tally_.doom(rollback_reason::retry);

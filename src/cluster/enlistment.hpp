@@ -50,20 +50,24 @@ public:
     void look_again() override;
     bool hold_still() override;
     /// Of the outermost block: a snapshot goes on where a block inside is rolled back alone.
-    void rolled_back() noexcept override {
-        end_attempt();
-        tally_.rolled_back();
-    }
+    void rolled_back() noexcept override;
 
 private:
     /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
-    void touch();
+    void touch() {
+        const bool bound = descriptor_.bound_to_commit();
+        if (!joined()) touch_first();
+        if (bound && !work_.is_bound()) touch_bound();
+    }
+    void touch_first();
+    void touch_bound();
     void begin_attempt();
     /// Tells the attempt how to behave.
     void mind_others();
     void pause_after_defeat();
     /// Whose age and defeats count: those of the outermost block that runs around this one, if it has opened objects.
     [[nodiscard]] enlistment& leader();
+    [[nodiscard]] TUTTI_NOINLINE entry& find_or_open(const object_id& id);
     void open_new(std::span<const object_id> ids);
     /// Of an irrevocable block: waits for the objects, however long others hold them.
     [[nodiscard]] outcome open_in_the_end(std::span<const object_id> ids);
@@ -85,11 +89,12 @@ private:
     [[noreturn]] void fail(outcome o);
     [[nodiscard]] bool is_reader() const noexcept;
     void note_defeat(rollback_reason why) noexcept;
-    void encode_writes();
+    /// Whether there are any.
+    bool encode_writes();
     /// The attempt is over. An undo action may run blocks of its own on this context, which end before the attempt that
     /// it undoes; its locks stay until then.
     void end_claims() noexcept;
-    void end_attempt() noexcept;
+    void end_attempt(timeline_end how) noexcept;
 
     site& site_;
     line& line_;

@@ -57,10 +57,15 @@ enum class fault : std::uint8_t {
     free_what_is_in_doubt,         ///< a write lock of a node that is gone is void, whatever that has decided
     keep_lost_readers,             ///< and a read lock is not
     keep_lost_holds,               ///< nor what it had reserved, and its abstract locks
+    show_before_heard,             ///< the node that decides shows its part before its sender has the decision
+    hold_for_lost,                 ///< it holds it for a sender that is gone, too
+    doubt_in_silence,              ///< who sleeps over an object is not told that it is in doubt
     uncertain_for_lost,            ///< a block that had asked it to decide is told that nothing happened
     at_once_without_look,          ///< a commit at once compares no version, and heeds no lock
     at_once_beside_locks,          ///< it does not heed the locks of other commits
     at_once_in_parts,              ///< it lets others look between two of its objects
+    look_through_changes,          ///< a look without a lock does not compare what it has seen
+    show_what_is_locked,           ///< an object that is locked for writing is shown to such looks
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

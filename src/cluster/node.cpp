@@ -107,16 +107,26 @@ void node_body::forget_participants() {
     all.swap(opened_);
 }
 
+namespace {
+
+// A context finds its own again without a lock; another one on the same thread (preemption, open nesting) looks.
+struct last {
+    std::uint64_t body = 0;
+    core::descriptor* of = nullptr;
+    opened* found = nullptr;
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local last latest;
+
+}  // namespace
+
 opened& node_body::here(tx& t) {
     core::descriptor& d = core::descriptor::of(t);
-    // A context finds its own again without a lock; another one on the same thread (preemption, open nesting) looks.
-    struct last {
-        std::uint64_t body = 0;
-        core::descriptor* of = nullptr;
-        opened* found = nullptr;
-    };
-    thread_local last latest;
-    if (latest.body == number_of_body_ && latest.of == &d) return *latest.found;
+    if (latest.body == number_of_body_ && latest.of == &d) [[likely]]
+        return *latest.found;
+    return look_for(d);
+}
+
+opened& node_body::look_for(core::descriptor& d) {
     const std::lock_guard hold{guard_};
     auto& mine = opened_[&d];
     if (!mine) mine = make(d);
@@ -127,12 +137,14 @@ opened& node_body::here(tx& t) {
 // ---- what ref.hpp calls
 
 slot& open_to_read(tx& t, node_body& n, const object_id& id) {
-    api::require_sound(core::descriptor::of(t));
+    if (!core::descriptor::of(t).healthy()) [[unlikely]]
+        api::require_sound(core::descriptor::of(t));
     return n.here(t).open(id);
 }
 
 slot& open_to_write(tx& t, node_body& n, const object_id& id) {
-    api::require_sound(core::descriptor::of(t));
+    if (!core::descriptor::of(t).healthy()) [[unlikely]]
+        api::require_sound(core::descriptor::of(t));
     if (core::descriptor::of(t).frame_->read_only)
         throw usage_error{
             "tutti: a block that promised to write nothing (read_only) writes an object; drop the promise"};

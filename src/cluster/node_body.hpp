@@ -38,6 +38,7 @@ protected:
     void forget_participants();
 
 private:
+    opened& look_for(core::descriptor& d);
     virtual std::unique_ptr<opened> make(core::descriptor& d) = 0;
 
     const std::uint64_t number_of_body_;  // never used again, as an address may be

@@ -7,35 +7,21 @@
 
 namespace tutti::cluster {
 
-bool opened::join() {
+void opened::join() {
     core::descriptor& d = descriptor_;
-    if (joined()) return false;
     api::join_attempt(d, *this);
     attempt_ = d.own_sequence;
     tally_.began(d.run.how->read_only);
     used_ = 0;
+    may_write_ = false;
     steps_.clear();
     if (d.run.attempt == 1) defeats_ = 0;
-    return true;
-}
-
-detail::slot& opened::add(const object_id& id, const std::string& bytes, bool exists) {
-    if (used_ == slots_.size()) slots_.emplace_back();
-    detail::slot& s = slots_[used_++];
-    s.entry = nullptr;
-    s.id = id;
-    s.bytes = &bytes;
-    s.exists = exists;
-    s.written = false;
-    if (s.value) s.spare = std::move(s.value);
-    return s;
 }
 
 void opened::drop(detail::slot& s) noexcept {
     s.bytes = nullptr;
-    s.written = false;
-    s.value.reset();
-    while (used_ != 0 && is_dropped(slots_[used_ - 1])) --used_;
+    s.written = s.decoded = false;
+    while (used_ != 0 && is_dropped(*slots_[used_ - 1])) --used_;
 }
 
 void opened::note_step(std::size_t known) {
@@ -62,14 +48,14 @@ void opened::forget_step() noexcept {
     steps_.pop_back();
 }
 
-void opened::note_for_undo(detail::slot& s) {
-    if (descriptor_.frame_->parent == nullptr || broken(fault::keep_overwritten_copy))
-        return;  // with the outermost block everything goes
+void opened::note_overwritten(detail::slot& s) {
+    if (broken(fault::keep_overwritten_copy)) return;
     descriptor_.on_abort(
-        [&s, exists = s.exists, written = s.written, value = s.value ? s.value->clone() : nullptr]() mutable {
+        [&s, exists = s.exists, written = s.written, value = s.decoded ? s.value->clone() : nullptr]() mutable {
             s.exists = exists;
             s.written = written;
-            if (value && s.value && s.value->take_back(std::move(*value))) return;
+            s.decoded = value != nullptr;
+            if (value == nullptr || (s.value && s.value->take_back(std::move(*value)))) return;
             s.value = std::move(value);
         });
 }

@@ -3,7 +3,7 @@
 // Not thread-safe: it belongs to its context.
 #pragma once
 
-#include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -26,16 +26,28 @@ public:
     virtual void ask_ahead(std::span<const object_id> ids) { open(ids); }
     /// Takes abstract locks until the outermost block ends. May leave by a restart, or an error.
     virtual void acquire(std::span<const named_lock> locks) = 0;
-    /// What the slot says from now on is undone when the innermost block is rolled back.
-    void note_for_undo(detail::slot& s);
+    /// What the slot says from now on is undone when the innermost block is rolled back. With the outermost block
+    /// everything goes.
+    void note_for_undo(detail::slot& s) {
+        may_write_ = true;
+        if (descriptor_.frame_->parent != nullptr) note_overwritten(s);
+    }
     /// Any thread may read it.
     [[nodiscard]] const tally& counted() const noexcept { return tally_; }
 
 protected:
-    detail::slot& add(const object_id& id, const std::string& bytes, bool exists);
+    detail::slot& add(const std::string& bytes, bool exists) {
+        if (used_ == slots_.size()) slots_.push_back(std::make_unique<detail::slot>());
+        detail::slot& s = *slots_[used_++];
+        s.entry = nullptr;
+        s.bytes = &bytes;
+        s.exists = exists;
+        s.written = s.decoded = false;
+        return s;
+    }
     void forget_slots() noexcept { used_ = 0; }
     [[nodiscard]] std::size_t slots() const noexcept { return used_; }
-    [[nodiscard]] detail::slot& slot_at(std::size_t i) noexcept { return slots_[i]; }
+    [[nodiscard]] detail::slot& slot_at(std::size_t i) noexcept { return *slots_[i]; }
     /// What is opened from now on belongs to the block that is open now. `known` objects are open already.
     /// What the outermost block opens is no step: it is never forgotten alone, and to go back for it is to start over.
     void begin_step(std::size_t known) {
@@ -49,8 +61,10 @@ protected:
     /// Of an object that is forgotten.
     void drop(detail::slot& s) noexcept;
     [[nodiscard]] static bool is_dropped(const detail::slot& s) noexcept { return s.bytes == nullptr; }
-    /// Joins the attempt that runs, if it has not: true then. May leave by a restart.
-    bool join();
+    /// Joins the attempt that runs. May leave by a restart. REQUIRES: it has not.
+    void join();
+    /// Whether the attempt has asked to write an object.
+    [[nodiscard]] bool may_write() const noexcept { return may_write_; }
     [[nodiscard]] bool joined() const noexcept { return attempt_ == descriptor_.own_sequence; }
 
     core::descriptor& descriptor_;
@@ -58,12 +72,14 @@ protected:
     tally tally_;
 
 private:
+    void note_overwritten(detail::slot& s);
     void note_step(std::size_t known);
     void forget_step() noexcept final;
 
-    tutti::detail::word attempt_ = 0;  // own_sequence of the attempt that it has joined
-    std::deque<detail::slot> slots_;   // those beyond used_ are kept for their memory
+    tutti::detail::word attempt_ = 0;                   // own_sequence of the attempt that it has joined
+    std::vector<std::unique_ptr<detail::slot>> slots_;  // those beyond used_ are kept for their memory
     std::size_t used_ = 0;
+    bool may_write_ = false;
     std::vector<std::size_t> steps_;  // how many objects were open when each began
 };
 

@@ -18,13 +18,16 @@ const node_options& checked(const node_options& how) {
     return how;
 }
 
-wire::socket_options socket_options_of(const node_options& how) {
-    wire::socket_options s;
+}  // namespace
+
+wire::transport_options transport_options_of(const node_options& how) {
+    wire::transport_options s;
     s.self = static_cast<node_number>(how.self);
     s.addresses = how.addresses;
     s.cluster = wire::cluster_number(how.cluster, how.addresses);
     s.cluster_name = how.cluster;
     s.tls = {how.tls.certificate, how.tls.key, how.tls.authority};
+    s.curve = {how.curve.key, how.curve.nodes};
     s.connect_within = how.connect_within;
     s.greet_within = std::min(s.greet_within, how.connect_within / 2);
     s.largest = how.largest_message;
@@ -32,14 +35,12 @@ wire::socket_options socket_options_of(const node_options& how) {
     return s;
 }
 
-}  // namespace
-
 peer_body::peer_body(const node_options& how) try
     : how_{checked(how)},
       site_{static_cast<node_number>(how.self),
             static_cast<node_number>(std::max<std::size_t>(how.addresses.size(), 1)),
             how.placement == placement::writer ? moving::to_writer : moving::never},
-      channel_{site_, changes_, socket_options_of(how), how.patience, [this] { return facts(); }},
+      channel_{site_, changes_, transport_options_of(how), how.patience, [this] { return facts(); }},
       bells_{[this] { return changes_.open_feed(); }} {
     if (!how.metrics.empty()) metrics_ = expose_metrics();
     channel_.join();

@@ -9,6 +9,9 @@
 
 namespace tutti::cluster {
 
+/// Of the transport that carries what nodes say. REQUIRES: `self` is one of the nodes.
+[[nodiscard]] wire::transport_options transport_options_of(const node_options& how);
+
 class peer_body final : public detail::node_body {
 public:
     explicit peer_body(const node_options& how);

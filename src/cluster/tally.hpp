@@ -56,6 +56,11 @@ public:
         for (std::size_t i = 0; i < rollback_reasons; ++i) sum.rolled_back[i] += rolled_back_[i].get();
     }
 
+    /// How many attempts run, one in the undo actions of the other.
+    [[nodiscard]] std::size_t running() const noexcept { return running_.size(); }
+    /// Why the innermost one will be rolled back. REQUIRES: one runs.
+    [[nodiscard]] rollback_reason doom() const noexcept { return running_.back().why; }
+
     /// Whether objects make the attempt start over for it, rather than end, or start over for something else.
     [[nodiscard]] static constexpr bool is_defeat(rollback_reason r) noexcept {
         return r <= rollback_reason::variables;

@@ -9,12 +9,14 @@ namespace tutti::preempt {
 void roster::take(unsigned worker, const context* c) noexcept {
     posts_[worker].runs = c;
     posts_[worker].level = c == nullptr ? -1 : static_cast<int>(c->effective_level());
+    posts_[worker].brief = c != nullptr && c->what.brief;
 }
 
 void roster::answer(unsigned worker, calls& whom) noexcept {
     // A promise that stayed would keep others from calling it for something that comes while it runs something of a
     // lower level.
     posts_[worker].promised = -1;
+    spare_no_more(posts_[worker]);
     const std::uint64_t bit = std::uint64_t{1} << worker;
     whom.bells &= ~bit;
     whom.ticks &= ~bit;
@@ -27,12 +29,23 @@ void roster::call(post& which, int level, calls& whom) noexcept {
     which.promised = level;
 }
 
-bool roster::call_any(unsigned level, calls& whom, unsigned first) noexcept {
+bool roster::call_any(unsigned level, calls& whom, unsigned first, haste how) noexcept {
     const bool prefers = first != nobody && posts_[first].busy_with() < 0;
     post& least = prefers ? posts_[first] : *std::ranges::min_element(posts_, {}, &post::busy_with);
     if (least.busy_with() >= static_cast<int>(level)) return false;
-    call(least, static_cast<int>(level), whom);
+    if (how == haste::urgent || !least.brief || least.promised >= 0) {
+        call(least, static_cast<int>(level), whom);
+        return true;
+    }
+    if (least.spared < 0) ++spared_;
+    least.spared = static_cast<int>(level);
     return true;
+}
+
+void roster::spare_no_more(post& which) noexcept {
+    if (which.spared >= 0) --spared_;
+    which.spared = -1;
+    which.late = false;
 }
 
 void roster::call(unsigned worker, int level, calls& whom) noexcept {

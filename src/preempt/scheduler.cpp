@@ -86,17 +86,20 @@ std::span<work> scheduler::submit(std::span<work> several, unsigned most_calls) 
     unsigned first = idler();
     std::size_t away = 0;
     std::array<unsigned, most_levels> admitted{};
+    const haste how = std::ranges::all_of(several, &work::patient) ? haste::patient : haste::urgent;
     {
         const short_guard guard{lock_};
         for (const work& w : several) {
             if (const std::optional<work> other = accept(w, admitted)) several[away++] = *other;
         }
         for (unsigned level = how_.highest_level + 1; level-- != 0;) {
+            if (admitted[level] == 0) continue;
             unsigned n = std::min(admitted[level], how_.workers);
             for (; n != 0 && most_calls != 0; --n, --most_calls)
-                roster_.call_any(level, whom, std::exchange(first, roster::nobody));
+                roster_.call_any(level, whom, std::exchange(first, roster::nobody), how);
             if (n != 0) roster_.nudge_idle(whom);
         }
+        if (roster_.spares()) spares_.store(true, std::memory_order_relaxed);
     }
     deliver(whom);
     // Handed in by a procedure: it may be the one that has to give way.
@@ -105,6 +108,16 @@ std::span<work> scheduler::submit(std::span<work> several, unsigned most_calls) 
         if (d.critical_depth.load(std::memory_order_relaxed) == 0) core::serve_pending_tick(d);
     }
     return several.first(away);
+}
+
+void scheduler::tick_the_late() noexcept {
+    calls whom;
+    {
+        const short_guard guard{lock_};
+        roster_.tick_the_late(whom, [this](unsigned worker) { return ready_.next_level(worker); });
+        spares_.store(roster_.spares(), std::memory_order_relaxed);
+    }
+    deliver(whom);
 }
 
 void scheduler::rouse() noexcept {

@@ -52,6 +52,11 @@ public:
     /// Tells workers of what has not begun, as many as there is of it; where that is nothing, an idle one comes and
     /// looks for its pastime.
     TUTTI_EXPORT void rouse() noexcept;
+    /// Whether workers have been spared for what was patient.
+    [[nodiscard]] bool spares() const noexcept { return spares_.load(std::memory_order_relaxed); }
+    /// Interrupts what turned out not to be brief: what runs since before the last such call, and keeps something
+    /// patient waiting. From any thread.
+    TUTTI_EXPORT void tick_the_late() noexcept;
     /// Returns when everything accepted so far, and what it handed in, has run.
     void drain() noexcept;
     /// Interrupts the transaction of the work that was handed in with that carrier and that argument, if it has begun
@@ -178,6 +183,7 @@ private:
     base::lock lock_;
     ready_queue ready_;
     roster roster_;
+    std::atomic<bool> spares_{false};  // stored under the lock; a hint without it
     context* pooled_ = nullptr;
     context* warm_ = nullptr;  // pooled, and used: the one that was used last is the first
     backlog backlog_;

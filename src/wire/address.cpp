@@ -5,6 +5,19 @@
 #include "tutti/cluster/id.hpp"
 
 namespace tutti::wire {
+namespace {
+
+constexpr std::string_view zeromq_prefix = "zmq:";
+
+/// How to encrypt what goes to such an address.
+constexpr std::string_view by_certificates =
+    "give a certificate, its key and the authority (node_options::tls, or TUTTI_CLUSTER_CERTIFICATE, "
+    "TUTTI_CLUSTER_KEY and TUTTI_CLUSTER_AUTHORITY), or an address of 127.0.0.0/8, [::1] or unix:/path";
+constexpr std::string_view by_keys =
+    "give a private key and the public keys of all nodes (node_options::curve, or TUTTI_CLUSTER_CURVE_KEY and "
+    "TUTTI_CLUSTER_CURVE_NODES), or an address of 127.0.0.0/8 or [::1]";
+
+}  // namespace
 
 asio::ip::tcp::endpoint parse_tcp(std::string_view text, bool any_port) {
     const std::string given{text};
@@ -32,10 +45,14 @@ std::uint64_t cluster_number(const std::string& name, const std::vector<std::str
     return cluster::object_id{all}.low;
 }
 
+bool is_of_zeromq(std::string_view text) noexcept { return text.starts_with(zeromq_prefix); }
+
 address parse_address(std::string_view text, bool encrypted) {
     address a;
     a.text = text;
-    if (text.starts_with("unix:")) {
+    a.zeromq = is_of_zeromq(text);
+    if (a.zeromq) text.remove_prefix(zeromq_prefix.size());
+    if (!a.zeromq && text.starts_with("unix:")) {
         a.path = text.substr(5);
         // sun_path of sockaddr_un, with its end.
         if (a.path.empty() || a.path.size() > 107)
@@ -45,10 +62,8 @@ address parse_address(std::string_view text, bool encrypted) {
     }
     const asio::ip::tcp::endpoint tcp = parse_tcp(text);
     if (!tcp.address().is_loopback() && !encrypted) {
-        throw refusal{"'" + a.text +
-                      "' is beyond loopback, where nothing goes unencrypted: give a certificate, its key and the "
-                      "authority (node_options::tls, or TUTTI_CLUSTER_CERTIFICATE, TUTTI_CLUSTER_KEY and "
-                      "TUTTI_CLUSTER_AUTHORITY), or an address of 127.0.0.0/8, [::1] or unix:/path"};
+        throw refusal{"'" + a.text + "' is beyond loopback, where nothing goes unencrypted: " +
+                      std::string{a.zeromq ? by_keys : by_certificates}};
     }
     a.endpoint = tcp;
     return a;

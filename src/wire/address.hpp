@@ -1,4 +1,4 @@
-// Where a node listens: `host:port` or `unix:/path`.
+// Where a node listens: `host:port`, `unix:/path`, or `zmq:host:port`.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,11 @@ using stream = asio::generic::stream_protocol;
 struct address {
     std::string text;  ///< as it was given
     stream::endpoint endpoint;
-    std::string path;  ///< of a Unix socket
+    std::string path;     ///< of a Unix socket
+    bool zeromq = false;  ///< spoken to by ZeroMQ
 };
+
+[[nodiscard]] bool is_of_zeromq(std::string_view text) noexcept;
 
 /// Throws refusal, also for an address beyond loopback unless what goes over it is `encrypted`.
 [[nodiscard]] address parse_address(std::string_view text, bool encrypted = false);

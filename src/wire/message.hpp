@@ -2,6 +2,7 @@
 // what they mean.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "tutti/cluster/calls.hpp"
 #include "tutti/cluster/id.hpp"
 #include "tutti/cluster/status.hpp"
+#include "tutti/cluster/timeline.hpp"
 
 namespace tutti::wire {
 
@@ -16,7 +18,7 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 8;
+inline constexpr std::uint8_t protocol_version = 9;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
@@ -35,11 +37,13 @@ enum class kind : std::uint8_t {
     checked,
     claim,  ///< abstract locks by name; answered by claimed
     claimed,
-    release,  ///< not answered
-    run,      ///< a call of a procedure, cluster::forwarded_call; answered by ran
-    ran,      ///< cluster::forwarded_answer
-    recall,   ///< not answered
-    reserve,  ///< a fetch that keeps writers out; answered by fetched
+    release,        ///< not answered
+    run,            ///< a call of a procedure, cluster::forwarded_call; answered by ran
+    ran,            ///< cluster::forwarded_answer
+    recall,         ///< not answered
+    reserve,        ///< a fetch that keeps writers out; answered by fetched
+    timeline,       ///< an observer's; answered by timeline_told
+    timeline_told,  ///< to observers alone
 };
 
 /// Whether it answers a block's question, whose number its header repeats. (`ran` answers a server's.)
@@ -47,12 +51,16 @@ enum class kind : std::uint8_t {
     return k == kind::fetched || k == kind::answered || k == kind::checked || k == kind::claimed;
 }
 
-/// In the place of a node's number: who says so is none, and may ask for the status, and for nothing else.
+/// In the place of a node's number: who says so is none, and may ask for the status, and for
+/// what the node records of what goes on, and for nothing else.
 inline constexpr node_number observer_number = 0xffff;
 /// The `call` of a hello, where all nodes have joined its sender: each number has been a node there.
 inline constexpr std::uint64_t has_begun = 1;
 /// That a node answers at a time.
 inline constexpr std::uint32_t most_observers = 8;
+/// Between an answer and a look at the next question of the same observer, so that none can keep the thread busy that
+/// reads what nodes say. One who compares clocks asks later than that.
+inline constexpr std::chrono::milliseconds rest_of_observer{5};
 /// Threads of one node.
 inline constexpr std::uint16_t most_slots = 4096;
 
@@ -219,15 +227,23 @@ struct write_item {
     }
 };
 
+/// Who decides what a prepare is about.
+enum class decider : std::uint8_t {
+    sender,         ///< once it has all answers; it says so by decide
+    receiver,       ///< a yes is the commit, and is carried out before it is sent
+    receiver_held,  ///< a yes is the commit; the locks stay until the sender, which has a part of its own, says decide
+};
+constexpr decider last(decider) noexcept { return decider::receiver_held; }
+
 struct prepare {
     transaction_name who;
     precedence as{};
-    bool decide = false;  ///< commits at once if it can: the answer is the decision
+    decider decides{};
     std::vector<read_item> reads;
     std::vector<write_item> writes;
     template <class V>
     void fields(V& v) {
-        v(who), v(as), v(decide), v(reads), v(writes);
+        v(who), v(as), v(decides), v(reads), v(writes);
     }
 };
 
@@ -263,7 +279,7 @@ constexpr obstacle last(obstacle) noexcept { return obstacle::stale; }
 
 struct answered {
     bool yes = false;
-    std::uint64_t version = 0;  ///< of the commit, where prepare was told to decide
+    std::uint64_t version = 0;  ///< of the commit, where the receiver decides
     obstacle why{};             ///< of a no, that of the first lock that was not given
     template <class V>
     void fields(V& v) {
@@ -327,6 +343,38 @@ struct status_told {
     template <class V>
     void fields(V& v) {
         v(admitted), v(facts);
+    }
+};
+
+/// What an observer wants of the recording, of which a node has one at a time; it ends with its observer.
+enum class timeline_order : std::uint8_t {
+    look,   ///< what the node's clock says
+    start,  ///< from nothing
+    take,   ///< no more is recorded; the next ones of what was
+};
+constexpr timeline_order last(timeline_order) noexcept { return timeline_order::take; }
+
+struct timeline {
+    timeline_order order{};
+    template <class V>
+    void fields(V& v) {
+        v(order);
+    }
+    static constexpr std::size_t size = 1;
+};
+
+struct timeline_told {
+    /// In one answer: it is made by the thread that reads what nodes say.
+    static constexpr std::size_t most_events = 10'000;
+
+    bool granted = true;      ///< false: another observer records, or there is no memory for it
+    std::int64_t now_ns = 0;  ///< of the steady clock
+    bool more = false;        ///< is left to take
+    std::uint64_t left_out = 0;
+    std::vector<cluster::timeline_event> events{};
+    template <class V>
+    void fields(V& v) {
+        v(granted), v(now_ns), v(more), v(left_out), v(events);
     }
 };
 

@@ -39,36 +39,7 @@ void sockets::join() {
     for (node_number i = 0; i < how_.self; ++i) try_connect(i);
     beat();
     thread_ = std::thread{[this] { io_.run(); }};
-
-    std::unique_lock hold{joining_};
-    const auto over = [this] { return !trouble_.empty() || joined_ + 1 == peers_.size(); };
-    const bool in_time = changed_.wait_for(hold, how_.connect_within, over);
-    if (in_time && trouble_.empty()) return;
-    std::string what = trouble_;
-    if (what.empty()) {
-        what = "these nodes did not come within " + std::to_string(how_.connect_within.count()) + " ms:";
-        for (const auto& p : peers_) {
-            if (p->number != how_.self && !p->open.load(std::memory_order_acquire))
-                what += " " + std::to_string(p->number) + " (" + addresses_[p->number].text + ")";
-        }
-        what +=
-            "; start them, with the same list of nodes, and where they are running already, end them first: a node "
-            "cannot come back to a cluster that has begun";
-        if (!noted_.empty()) what += ". The last that was turned away: " + noted_;
-    }
-    throw refusal{what};
-}
-
-void sockets::complain(std::string what) {
-    const std::lock_guard hold{joining_};
-    if (trouble_.empty()) trouble_ = std::move(what);
-    changed_.notify_all();
-}
-
-/// What a stranger did, which must not keep the nodes from joining: said if they do not.
-void sockets::note(std::string what) {
-    const std::lock_guard hold{joining_};
-    noted_ = std::move(what);
+    await_all();
 }
 
 void sockets::accept_next() {
@@ -101,7 +72,7 @@ void sockets::try_later(node_number to) {
 
 /// `expected` is who is called, or no node's number for one that calls.
 void sockets::shake_hands(const std::shared_ptr<connection>& c, node_number expected) {
-    const bool known = expected < peers_.size();
+    const bool known = is_node(expected);
     make_fast(c->socket, addresses_[how_.self]);
     if (tls_) c->tls = known ? tls_->call(certificate_name(expected, how_.cluster_name)) : tls_->answer();
     greeting_.enter(c, !known);
@@ -113,30 +84,18 @@ void sockets::shake_hands(const std::shared_ptr<connection>& c, node_number expe
 
 /// A connection has come to nothing. Who is called, and says why, will not say anything else the next time.
 void sockets::refuse(const connection& c, node_number expected, const std::string& why) {
-    const bool known = expected < peers_.size();
-    const std::string who =
-        known ? "node " + std::to_string(expected) + " (" + addresses_[expected].text + ")" : whereabouts_of(c.socket);
+    const bool known = is_node(expected);
+    const std::string who = known ? name_of(expected) : whereabouts_of(c.socket);
     if (known && !why.empty()) return complain(who + " " + why);
     if (!why.empty()) note(who + " " + why);
     else if (c.late) note(who + " said nothing for " + std::to_string(how_.greet_within.count()) + " ms");
     if (known) try_later(expected);
 }
 
-bool sockets::all_have_joined() {
-    const std::lock_guard hold{joining_};
-    return joined_ + 1 == peers_.size();
-}
-
 /// Exchanges hellos.
 void sockets::greet(const std::shared_ptr<connection>& c, node_number expected) {
-    const std::string body = encode(hello{how_.cluster, static_cast<std::uint16_t>(peers_.size())});
-    header h;
-    h.length = static_cast<std::uint32_t>(body.size());
-    h.kind = kind::hello;
-    h.from = how_.self;
-    h.call = all_have_joined() ? has_begun : 0;
-    const auto out = std::make_shared<std::string>(encode(h) + body);
-    const auto in = std::make_shared<std::string>(header::size + body.size(), '\0');
+    const auto out = std::make_shared<std::string>(own_hello());
+    const auto in = std::make_shared<std::string>(out->size(), '\0');
     asio::async_write(*c, asio::buffer(*out), [out, c](asio::error_code, std::size_t) {});
     asio::async_read(*c, asio::buffer(*in), [this, c, in, expected](asio::error_code failed, std::size_t n) {
         if (failed) {
@@ -149,16 +108,14 @@ void sockets::greet(const std::shared_ptr<connection>& c, node_number expected) 
         const std::string_view all{*in};
         const bool sound = decode(all.substr(0, header::size), got) && decode(all.substr(header::size), said) &&
                            got.kind == kind::hello;
-        const bool known = expected < peers_.size();
+        const bool known = is_node(expected);
         if (!sound && !c->tls && looks_like_handshake(all)) return refuse(*c, expected, encrypts);
         // Of a caller under TLS, whose certificate may be that of another.
         const auto is_who_it_says = [&] {
             return known || !c->tls || c->tls->is(certificate_name(got.from, how_.cluster_name));
         };
         if (sound && got.version != protocol_version && (known || calls_us(got.from)) && is_who_it_says()) {
-            return complain("node " + std::to_string(got.from) + " speaks version " + std::to_string(got.version) +
-                            " of the protocol, and this one version " + std::to_string(protocol_version) +
-                            ": build all nodes from one release of Tutti");
+            return complain_of_version(got);
         }
         if (!sound || got.version != protocol_version) {
             if (known) complain("what listens on " + addresses_[expected].text + " is no node");
@@ -174,23 +131,7 @@ void sockets::greet(const std::shared_ptr<connection>& c, node_number expected) 
                           "says that it is node " + std::to_string(got.from) +
                               ", and shows a certificate that is made for " + c->tls->names());
         }
-        if (said.cluster != how_.cluster || said.nodes != peers_.size()) {
-            complain("node " + std::to_string(got.from) +
-                     " belongs to another cluster: give all nodes the same name and the same list of addresses");
-            return;
-        }
-        if (known ? got.from != expected : !calls_us(got.from)) {
-            complain("a second node has the number " + std::to_string(got.from) + ": give each its own");
-            return;
-        }
-        // Its clock, and what it knows of objects, are those of a cluster in which this number has been another node.
-        if (known && got.call == has_begun) {
-            complain("the cluster of node " + std::to_string(got.from) + " has begun, and has had a node " +
-                     std::to_string(how_.self) +
-                     ": a node that was ended cannot come back, so end all of them and start them anew; or, if that "
-                     "node runs, give this one a number of its own");
-            return;
-        }
+        if (!fits(got, said, expected, calls_us(got.from))) return;
         // Whatever was to be sent goes first: from now on the writers are others.
         if (!c->tls) return adopt(c, got.from);
         c->flush([this, c, from = got.from](asio::error_code) { adopt(c, from); });
@@ -204,7 +145,7 @@ void sockets::admit(const std::shared_ptr<connection>& c) {
 }
 
 void sockets::adopt(const std::shared_ptr<connection>& c, node_number from) {
-    peer& p = *peers_[from];
+    linked_peer& p = linked(*peers_[from]);
     if (p.link) {
         complain("two nodes have the number " + std::to_string(from) + ": give each its own");
         return;
@@ -214,12 +155,7 @@ void sockets::adopt(const std::shared_ptr<connection>& c, node_number from) {
     std::swap(p.input, c->plain);
     asio::error_code ignored;
     c->socket.non_blocking(true, ignored);
-    p.open.store(true, std::memory_order_release);
-    {
-        const std::lock_guard hold{joining_};
-        ++joined_;
-        changed_.notify_all();
-    }
+    come(p);
     // What came in one record with the hello.
     if (!with_memory([&] { return serve(p); })) return end(p);
     read_next(p);

@@ -1,5 +1,6 @@
 // Commits of one node alone, in one step, from several threads: the protocol without engine and network.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <string>
@@ -30,12 +31,19 @@ public:
 constexpr std::uint64_t accounts = 6;
 constexpr long opening = 100;
 
-std::string bytes_of(long balance) { return {reinterpret_cast<const char*>(&balance), sizeof balance}; }
+/// Twice, so that half of a change shows.
+using balances = std::array<long, 2>;
+
+std::string bytes_of(long balance) {
+    const balances both{balance, balance};
+    return {reinterpret_cast<const char*>(&both), sizeof both};
+}
 
 long balance_of(const std::string& bytes) {
-    long balance = 0;
-    std::memcpy(&balance, bytes.data(), std::min(bytes.size(), sizeof balance));
-    return balance;
+    balances both{};
+    std::memcpy(&both, bytes.data(), std::min(bytes.size(), sizeof both));
+    constexpr long torn = 1'000'000;
+    return both[0] == both[1] ? both[0] : torn;
 }
 
 /// A bank on a node of a cluster of one.
@@ -141,8 +149,15 @@ TEST_P(cluster_at_once_fault, is_caught) {
 
 // What is wrong with one commit after the other, the simulation shows.
 INSTANTIATE_TEST_SUITE_P(all, cluster_at_once_fault,
-                         ::testing::Values(fault::at_once_in_parts, fault::draw_version_early), [](const auto& p) {
-                             return p.param == fault::at_once_in_parts ? "in_parts" : "version_drawn_early";
+                         ::testing::Values(fault::at_once_in_parts, fault::draw_version_early,
+                                           fault::look_through_changes, fault::show_what_is_locked),
+                         [](const auto& p) {
+                             switch (p.param) {
+                                 case fault::at_once_in_parts: return "in_parts";
+                                 case fault::draw_version_early: return "version_drawn_early";
+                                 case fault::look_through_changes: return "look_through_changes";
+                                 default: return "show_what_is_locked";
+                             }
                          });
 
 }  // namespace

@@ -67,6 +67,8 @@ self = 1
 certificate = "c"
 key = "k"
 authority = "a"
+curve-key = "x"
+curve-nodes = "y"
 placement = "writer"
 patience = 700
 connect-within = 800
@@ -80,6 +82,7 @@ json = true
     EXPECT_EQ(c.node.addresses, (std::vector<std::string>{"127.0.0.1:1", "unix:/b"}));
     EXPECT_EQ(c.node.self, 1U);
     EXPECT_EQ(c.node.tls.certificate + c.node.tls.key + c.node.tls.authority, "cka");
+    EXPECT_EQ(c.node.curve.key + c.node.curve.nodes, "xy");
     EXPECT_EQ(c.node.placement, cluster::placement::writer);
     EXPECT_EQ(c.node.patience, 700ms);
     EXPECT_EQ(c.node.connect_within, 800ms);
@@ -216,6 +219,9 @@ TEST(cluster_configuration, is_checked_without_the_others) {
     EXPECT_NE(checked("nodes = ['127.0.0.1:1', '127.0.0.1:1']\nself = 0").find("two nodes have the address"),
               std::string::npos);
     EXPECT_NE(checked("nodes = ['127.0.0.1:1']\nself = 0\ncertificate = '/nonexistent'"), "");
+    EXPECT_NE(checked("nodes = ['127.0.0.1:1']\nself = 0\ncurve-key = '/k'"), "")
+        << "what is not of ZeroMQ has no use for it";
+    EXPECT_NE(checked("nodes = ['zmq:127.0.0.1:1', '127.0.0.1:2']\nself = 0"), "") << "one kind for all";
     EXPECT_NE(checked("[engine]\naddress = 'steam:'").find("'steam:' means no engine"), std::string::npos);
     EXPECT_NE(checked("[engine]\nprefix = 'a b'").find("the prefix 'a b' is no name"), std::string::npos);
     EXPECT_EQ(checked("[engine]\naddress = 'memory:'"), "");

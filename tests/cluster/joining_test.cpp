@@ -1,4 +1,5 @@
 // A node that comes to a cluster which has begun: its clock, and what it holds of objects, are those of another one.
+#include <array>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
 
+#include "cli/port.hpp"
 #include "cluster/nodes.hpp"
 #include "support/watchdog.hpp"
 
@@ -22,10 +24,11 @@ using cluster::testing::account;
 
 /// Three nodes, each of which may be ended, and made again.
 struct trio {
-    explicit trio(const char* name) {
+    explicit trio(const char* name, bool over_zeromq = false) {
         for (unsigned i = 0; i < 3; ++i) {
-            how.addresses.push_back(
-                cluster::testing::fresh_address(std::string{"joining-"} + name + "-" + std::to_string(i)));
+            how.addresses.push_back(over_zeromq ? "zmq:127.0.0.1:" + std::to_string(cli::free_port())
+                                                : cluster::testing::fresh_address(std::string{"joining-"} + name + "-" +
+                                                                                  std::to_string(i)));
         }
         std::vector<std::thread> starters;
         for (unsigned i = 0; i < 3; ++i) {
@@ -52,11 +55,20 @@ struct trio {
     std::unique_ptr<node> nodes[3];
 };
 
+#if defined(TUTTI_OVER_ZEROMQ)
+constexpr std::array over_zeromq{false, true};
+#else
+constexpr std::array over_zeromq{false};
+#endif
+class cluster_joining_over : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(all, cluster_joining_over, ::testing::ValuesIn(over_zeromq),
+                         [](const auto& p) { return p.param ? "zeromq" : "sockets"; });
+
 // Catches a node that joins those which have taken it for lost, and blames them in its first block.
-TEST(cluster_joining, of_a_node_that_comes_back_is_refused_and_says_what_to_do) {
+TEST_P(cluster_joining_over, of_a_node_that_comes_back_is_refused_and_says_what_to_do) {
     support::watchdog guard{"of_a_node_that_comes_back_is_refused_and_says_what_to_do"};
-    for (const unsigned number : {2u, 1u}) {
-        trio t{"back"};
+    for (unsigned number = 2; number != (GetParam() ? ~0u : 0u); --number) {  // over ZeroMQ each calls all
+        trio t{"back", GetParam()};
         t.nodes[number].reset();
         const std::string said = trio::trouble_of(t.as(number));
         EXPECT_NE(said.find("has begun, and has had a node " + std::to_string(number)), std::string::npos) << said;
@@ -64,7 +76,7 @@ TEST(cluster_joining, of_a_node_that_comes_back_is_refused_and_says_what_to_do) 
     }
 }
 
-// Node 0 calls no other node, so none can tell it that the cluster has begun.
+// Over sockets node 0 calls no other node, so none can tell it that the cluster has begun.
 TEST(cluster_joining, of_the_first_node_names_those_that_do_not_come_and_a_reason) {
     support::watchdog guard{"of_the_first_node_names_those_that_do_not_come_and_a_reason"};
     trio t{"first"};

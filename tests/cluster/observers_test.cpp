@@ -152,6 +152,55 @@ TEST(cluster_observers, that_say_something_else_are_cut_off) {
     EXPECT_TRUE(sound->hear_status()) << "others are answered";
 }
 
+// Catches two recordings at once, one that outlives its observer, and one that is not from nothing.
+TEST(cluster_observers, have_one_recording_at_a_time) {
+    support::watchdog guard{"have_one_recording_at_a_time"};
+    using wire::timeline_order;
+    const two_nodes both;
+    auto one = both.observer();
+    const auto other = both.observer();
+    const auto run = [&both] {
+        for (int i = 0; i < 16; ++i) {
+            const ref<long> a{*both.first, "a" + std::to_string(i)};
+            atomically([&](tx& t) { (void)a.find(t); });
+        }
+    };
+    const auto runs_of = [](const wire::timeline_told& told) {
+        return std::ranges::count(told.events, timeline_role::runs, &timeline_event::role);
+    };
+    run();
+    ASSERT_TRUE(one->order(timeline_order::start).value().granted);
+    EXPECT_FALSE(other->order(timeline_order::start).value().granted);
+    EXPECT_TRUE(other->order(timeline_order::look).value().granted);
+    run();
+    const auto refused = other->order(timeline_order::take).value();
+    EXPECT_FALSE(refused.granted);
+    EXPECT_TRUE(refused.events.empty());
+    one->ask_status();
+    EXPECT_TRUE(one->hear_status()) << "while it records";
+    const auto first = one->order(timeline_order::take).value();
+    EXPECT_GT(runs_of(first), 0) << "some of sixteen objects are at the other node";
+    EXPECT_LT(runs_of(first), 16) << "and others here, whose blocks ask nobody";
+    run();
+    EXPECT_TRUE(one->order(timeline_order::take).value().events.empty()) << "it is over";
+    one.reset();
+    while (!other->order(timeline_order::start).value().granted) {}
+    run();
+    EXPECT_EQ(runs_of(other->order(timeline_order::take).value()), runs_of(first));
+}
+
+// Catches orders that are not looked at before they are carried out.
+TEST(cluster_observers, that_order_nonsense_are_cut_off) {
+    support::watchdog guard{"that_order_nonsense_are_cut_off"};
+    const two_nodes both;
+    for (const std::string& body : {std::string{"\3"}, std::string{}, std::string{"\0\0", 2}}) {
+        const auto o = both.observer();
+        o->say({.kind = wire::kind::timeline, .from = wire::observer_number}, body);
+        o->await_end();
+    }
+    EXPECT_EQ(both.first->facts().observers_cut_off, 3u);
+}
+
 TEST(cluster_observers, of_random_bytes_do_no_harm) {
     support::watchdog guard{"of_random_bytes_do_no_harm"};
     const two_nodes both;
@@ -274,7 +323,7 @@ TEST(cluster_versions, that_differ_are_named) {
         said = e.what();
     }
     other.join();
-    EXPECT_NE(said.find("node 1 speaks version 2 of the protocol, and this one version 8"), std::string::npos) << said;
+    EXPECT_NE(said.find("node 1 speaks version 2 of the protocol, and this one version 9"), std::string::npos) << said;
 }
 
 }  // namespace

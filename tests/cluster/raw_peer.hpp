@@ -8,6 +8,7 @@
 
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -27,7 +28,12 @@ public:
         address.copy(to.sun_path, sizeof to.sun_path - 1, 5);
         while (::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) std::this_thread::yield();
     }
-    ~raw_peer() { ::close(socket_); }
+    /// Of a connection that is there.
+    explicit raw_peer(int socket) : socket_{socket} {}
+    ~raw_peer() {
+        if (socket_ >= 0) ::close(socket_);
+    }
+    raw_peer(raw_peer&& other) noexcept : socket_{std::exchange(other.socket_, -1)}, input_{std::move(other.input_)} {}
     raw_peer(const raw_peer&) = delete;
     raw_peer& operator=(const raw_peer&) = delete;
 
@@ -69,6 +75,14 @@ public:
         if (!hear(h, body) || h.kind != wire::kind::status_told || !wire::decode(body, told)) return std::nullopt;
         return told;
     }
+    std::optional<wire::timeline_told> order(wire::timeline_order what) {
+        say({.kind = wire::kind::timeline, .from = wire::observer_number}, wire::encode(wire::timeline{what}));
+        wire::header h;
+        std::string body;
+        wire::timeline_told told;
+        if (!hear(h, body) || h.kind != wire::kind::timeline_told || !wire::decode(body, told)) return std::nullopt;
+        return told;
+    }
     void ask_status() { say({.kind = wire::kind::status, .from = wire::observer_number}); }
     /// Reads until the other side ends the connection.
     void await_end() {
@@ -88,7 +102,7 @@ private:
         return true;
     }
 
-    const int socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     std::string input_;
 };
 

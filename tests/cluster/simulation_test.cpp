@@ -156,12 +156,13 @@ struct broken_step {
     const char* name;
     conduct how = conduct::patient;
     bool one_ends = false;
+    std::uint64_t begin_at = 0;  ///< near a seed that shows it, where one in some thousands does
 };
 
 class cluster_fault : public ::testing::TestWithParam<broken_step> {};
 
 TEST_P(cluster_fault, is_caught) {
-    std::uint64_t seed = 0;
+    std::uint64_t seed = GetParam().begin_at;
     std::string found;
     injected_fault = GetParam().what;
     // By its history: that a broken protocol may also stand still says nothing of the checker. Of a promise that is
@@ -171,7 +172,8 @@ TEST_P(cluster_fault, is_caught) {
     const auto says_nothing = [spoils_readers](const std::string& f) {
         return f.empty() || f == never_ends || f == one_starves || (f == reader_starts_over && !spoils_readers);
     };
-    while (says_nothing(found) && seed < 5000) found = run_seed(++seed, GetParam().how, GetParam().one_ends);
+    for (unsigned tried = 0; says_nothing(found) && tried < 10'000; ++tried)
+        found = run_seed(++seed, GetParam().how, GetParam().one_ends);
     injected_fault = fault::none;
     ASSERT_NE(found, "") << "no seed up to " << seed << " shows it";
     ASSERT_NE(found, never_ends);
@@ -234,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_step{fault::forget_at_home, "forget_at_home"},
                       broken_step{fault::forget_the_version, "forget_the_version"},
                       broken_step{fault::forget_before_readers, "forget_before_readers"},
-                      broken_step{fault::forget_who_watches, "forget_who_watches"},
+                      broken_step{fault::forget_who_watches, "forget_who_watches", conduct::patient, false, 7400},
                       broken_step{fault::believe_early_answers, "believe_early_answers"},
                       broken_step{fault::let_back_in, "let_back_in", conduct::patient, true},
                       broken_step{fault::free_what_is_in_doubt, "free_what_is_in_doubt", conduct::patient, true},

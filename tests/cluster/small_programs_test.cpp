@@ -36,12 +36,22 @@ small_program doubled(small_program p) {
     p.twice = true;
     return p;
 }
+small_program ending(small_program p, node_number which) {
+    p.ends = which;
+    return p;
+}
 /// Three nodes, and objects 0 and 1 on the first two.
 small_program of_three(const char* name, small_transaction one, small_transaction two, small_transaction three) {
     small_program p;
     p.name = name;
     p.nodes = 3;
     p.clients = {{0, {std::move(one)}}, {1, {std::move(two)}}, {2, {std::move(three)}}};
+    return p;
+}
+/// Three nodes, of which the second has no client; objects stay.
+small_program seen_by_third(const char* name, small_transaction one, small_transaction third) {
+    small_program p = staying(finely(waiting(of_three(name, std::move(one), {}, std::move(third)))));
+    p.clients.erase(p.clients.begin() + 1);
     return p;
 }
 
@@ -74,6 +84,10 @@ const std::vector<small_program>& programs() {
         doubled(of_two("prepares_twice", {{write_1}}, {{write_1}})),
         of_three("three_writers", {{write_0}}, {{write_0}}, {{write_0}}),
         of_three("three_readers", {{write_0}}, {{read_0, write_1}}, {{read_1, read_0}}),
+        ending(seen_by_third("decider_ends", {{write_both}}, {{read_1, read_0}}), 1),
+        ending(seen_by_third("asker_ends", {{write_both}}, {{read_0, read_1}}), 0),
+        ending(of_two("decider_ends_where_objects_move", {{write_both}}, {{write_both}}), 1),
+        ending(again(seen_by_third("doubt", {{write_1}, flat, true}, {{read_1}, sleeper}), 3), 0),
     };
     return all;
 }
@@ -120,15 +134,21 @@ class cluster_small : public ::testing::TestWithParam<std::string> {};
 TEST_P(cluster_small, is_right_in_every_order) {
     const small_program& p = program_of(GetParam());
     sum all;
-    const exploration e = explore({}, [&] { return std::make_unique<counted>(p, all); });
+    bounds most;
+#if defined(TUTTI_SANITIZED)
+    most.orders = 200;  // a sanitizer is asked about memory, which the first orders use as the later ones do
+#endif
+    const exploration e = explore(most, [&] { return std::make_unique<counted>(p, all); });
     EXPECT_EQ(e.wrong, "") << text_of(e);
-    EXPECT_TRUE(e.complete);
-    EXPECT_GT(all.all_committed, 0u);
-    const bool has_blocks = std::ranges::any_of(p.clients, [](const small_client& c) {
-        const form how = c.transactions.front().how;
-        return how == form::closed || how == form::checkpoint;
-    });
-    EXPECT_EQ(all.rewinds > 0, has_blocks);
+    if (most.orders == bounds{}.orders) {
+        EXPECT_TRUE(e.complete);
+        EXPECT_GT(all.all_committed, 0u);
+        const bool has_blocks = std::ranges::any_of(p.clients, [](const small_client& c) {
+            const form how = c.transactions.front().how;
+            return how == form::closed || how == form::checkpoint;
+        });
+        EXPECT_EQ(all.rewinds > 0, has_blocks);
+    }
     std::printf("%s: %llu orders, %llu abandoned, %zu events at most; not everybody committed in %zu, rewinds %zu\n",
                 p.name, static_cast<unsigned long long>(e.orders), static_cast<unsigned long long>(e.abandoned),
                 e.longest, all.some_did_not, all.rewinds);
@@ -175,7 +195,10 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_program{fault::stale_copy, "stale_copy", "three_writers"},
                       broken_program{fault::directory_not_updated, "directory_not_updated", "checkpoint"},
                       broken_program{fault::directory_not_updated, "directory_not_updated", "open"},
-                      broken_program{fault::no_validation_at_commit, "no_validation_at_commit", "write_skew"}),
+                      broken_program{fault::no_validation_at_commit, "no_validation_at_commit", "write_skew"},
+                      broken_program{fault::show_before_heard, "show_before_heard", "decider_ends"},
+                      broken_program{fault::hold_for_lost, "hold_for_lost", "asker_ends"},
+                      broken_program{fault::doubt_in_silence, "doubt_in_silence", "doubt"}),
     [](const auto& p) { return std::string{p.param.step} + "_" + p.param.program; });
 
 #endif

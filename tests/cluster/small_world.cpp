@@ -43,6 +43,8 @@ const char* name_of(wire::kind k) {
 
 /// What a client waits for takes too long.
 struct gives_up {};
+/// The node of a client has ended: its stack is unwound.
+struct node_has_ended {};
 
 }  // namespace
 
@@ -73,19 +75,34 @@ public:
     [[nodiscard]] bool has_name() const noexcept { return has_name_; }
     [[nodiscard]] bool may_sleep() const { return is_as_it_was_read(work_, world_.sites()); }
     void ring(const object_id& id) {
-        if (!watches_ || work_.find(id) == nullptr) return;
+        if (watches_ && work_.find(id) != nullptr) ring_all();
+    }
+    void ring_all() {
         rung_ = true;
         if (asleep_) world_.resume(*this);
+    }
+    /// Its node has ended.
+    void end() {
+        has_ended_ = true;
+        world_.resume(*this);
     }
 
 private:
     static void start(void* self) {
         client& c = *static_cast<client*>(self);
-        c.live();
+        try {
+            if (!c.has_ended_) c.live();
+        } catch (const node_has_ended&) {
+            c.record_.left_alone();
+        }
+        c.begin({});  // nobody asks in its name any more
         c.done_ = true;
         interleaving::fiber::leave_for(c.fiber_, c.world_.main_);
     }
-    void suspend() override { interleaving::fiber::change(fiber_, world_.main_); }
+    void suspend() override {
+        interleaving::fiber::change(fiber_, world_.main_);
+        if (has_ended_) throw node_has_ended{};
+    }
     /// Where others may come between, if the program is fine.
     void between() {
         if (world_.program_.fine) let_others();
@@ -215,7 +232,9 @@ private:
     bool commit(transaction& of, recording& as, bool decisive) {
         between();
         as.write_as_planned();
-        if (of.prepare(decisive) != outcome::good) return false;
+        const outcome o = of.prepare(decisive);
+        if (o == outcome::uncertain) as.left_alone();
+        if (o != outcome::good) return false;
         if (!of.decided()) between();
         of.commit();
         as.committed(of.version());
@@ -239,7 +258,7 @@ private:
     claims claims_;
     interleaving::fiber fiber_;
     unsigned pauses_ = 0;
-    bool done_ = false, has_name_ = false;
+    bool done_ = false, has_ended_ = false, has_name_ = false;
     bool watches_ = false, rung_ = false, asleep_ = false;
 };
 
@@ -250,6 +269,7 @@ small_world::small_world(const small_program& p)
         clients_.push_back(std::make_unique<client>(*this, program_.clients[i], static_cast<std::uint16_t>(i)));
     for (const auto& c : clients_)
         later(c->home(), "client " + std::to_string(c->number()) + " begins", [this, &c] { resume(*c); });
+    if (program_.ends) later(*program_.ends, "node " + std::to_string(*program_.ends) + " ends", [this] { end_one(); });
 }
 
 small_world::~small_world() = default;
@@ -271,8 +291,8 @@ void small_world::fill() {
 }
 
 void small_world::later(node_number at, std::string name, std::function<void()> what) {
-    agenda_.add(at, std::move(name), [this, what = std::move(what)] {
-        what();
+    agenda_.add(at, std::move(name), [this, at, what = std::move(what)] {
+        if (!has_ended(at)) what();
         // Whatever has been sent may arrive from now on.
         while (network().step()) continue;
     });
@@ -287,11 +307,29 @@ void small_world::arrive(node_number to, const std::string& frame) {
         later(to, name, [this, to, frame] { take(to, frame); });
 }
 
+void small_world::end_one() {
+    const node_number gone = *program_.ends;
+    end_unseen(gone);
+    for (const auto& c : clients_) {
+        if (c->home() == gone && !c->done()) c->end();
+    }
+    for (node_number n = 0; n < program_.nodes; ++n) {
+        if (n == gone) continue;
+        later(n, "node " + std::to_string(n) + " hears of it", [this, n, gone] { lose(n, gone); });
+    }
+}
+
 void small_world::resume(client& c) { interleaving::fiber::change(main_, c.stack_of()); }
 
 void small_world::heard_of_change(node_number at, const object_id& id) {
     for (const auto& c : clients_) {
         if (c->home() == at) c->ring(id);
+    }
+}
+
+void small_world::heard_of_end(node_number at, node_number /*gone*/) {
+    for (const auto& c : clients_) {
+        if (c->home() == at) c->ring_all();
     }
 }
 
@@ -310,15 +348,35 @@ std::string small_world::verdict() {
         if (!c->asleep()) return "a client waits for ever";
         if (!c->may_sleep()) return sleeps_on;
     }
+    history_.settle_doubts();
     if (std::string wrong = history_.judge(); !wrong.empty()) return wrong;
     for (const auto& s : sites()) {
+        if (has_ended(s->self)) continue;
         if (s->locks.held() != 0) return name_is_left;
         if (s->reserved.held() != 0) return object_is_left;
     }
     for (const object_id& id : objects_) {
-        if (std::string wrong = wrong_with(id); !wrong.empty()) return wrong;
+        if (std::string wrong = program_.ends ? lost_with(id) : wrong_with(id); !wrong.empty()) return wrong;
     }
     return {};
+}
+
+/// One node at most of those that are left has the object, locked by nobody or, where one may be, in doubt.
+std::string small_world::lost_with(const object_id& id) {
+    const bool may_be_in_doubt = std::ranges::any_of(program_.clients, [](const small_client& c) {
+        return std::ranges::any_of(c.transactions, &small_transaction::variables_beside);
+    });
+    std::size_t owners = 0;
+    for (const auto& s : sites()) {
+        if (has_ended(s->self)) continue;
+        wire::object_view view;
+        s->objects.look(id, view);
+        if (view.where == wire::whereabouts::elsewhere) continue;
+        if (view.where == wire::whereabouts::in_doubt && may_be_in_doubt) continue;
+        if (view.where != wire::whereabouts::here) return "an object of a node that runs is out of reach";
+        ++owners;
+    }
+    return owners > 1 ? "an object is on several nodes" : "";
 }
 
 /// One node has the object, in its last version, locked by nobody, and whoever looks for it finds it there.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,9 @@ struct small_program {
     unsigned pauses = 0;    ///< of a client; then it gives up, as if whatever it waits for took too long
     bool fine = false;      ///< others may come between any two openings, and not only while an answer is awaited
     bool twice = false;     ///< whatever asks for locks arrives twice
+    /// A node that ends at some moment, of which each of the others hears at some later one. Blocks of such a program
+    /// write on two nodes at most, so nothing may stay in doubt, but where one has variables beside.
+    std::optional<node_number> ends{};
 };
 
 class small_world final : public run, private simulation::mesh {
@@ -72,17 +76,20 @@ private:
 
     void arrive(node_number to, const std::string& frame) override;
     void heard_of_change(node_number at, const object_id& id) override;
+    void heard_of_end(node_number at, node_number gone) override;
     void go_wrong(const char* what) override {
         if (wrong_.empty()) wrong_ = what;
     }
     /// What that node does then is one event.
     void later(node_number at, std::string name, std::function<void()> what);
     void resume(client& c);
+    void end_one();
     void fill();
     [[nodiscard]] std::size_t holders_of_name() const;
     /// Whether somebody has written what that has read.
     [[nodiscard]] bool is_changed(const transaction& work) const;
     [[nodiscard]] std::string wrong_with(const object_id& id);
+    [[nodiscard]] std::string lost_with(const object_id& id);
     [[nodiscard]] bool leads_to(const object_id& id, node_number from, node_number owner);
 
     const small_program program_;

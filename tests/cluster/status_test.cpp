@@ -5,15 +5,20 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
+#include <tutti/cluster/timeline.hpp>
 
 #include "cluster/processes.hpp"
+#include "cluster/raw_peer.hpp"
 #include "support/watchdog.hpp"
 
 namespace {
@@ -131,6 +136,156 @@ TEST(cluster_status, says_how_long_a_node_is_silent) {
         if (all[0].facts) seen = all[0].facts->peers[1];
     }
     EXPECT_EQ(seen.state, peer_state::connected);
+}
+
+// Catches times on two axes, attempts that have another name where they are served, a wait that is laid at the wrong
+// node's door, and what a block asks for while another one runs.
+TEST(cluster_timeline, shows_a_block_on_both_nodes) {
+    support::watchdog guard{"shows_a_block_on_both_nodes"};
+    process_cluster c{2};
+    ASSERT_EQ(c.nodes[0]->ask("storm"), "done");
+    std::size_t commits = 0;
+    while (commits == 0) {  // a machine that is busy may run none in so short a time
+        const auto all =
+            record_nodes({.addresses = c.addresses, .within = std::chrono::seconds{20}}, std::chrono::milliseconds{50});
+        ASSERT_EQ(all[0].trouble + all[1].trouble, "");
+        const auto error = (all[0].clock_error + all[1].clock_error).count();
+        std::map<std::uint64_t, timeline_event> served, runs;
+        for (const timeline_event& e : all[1].events) {
+            ASSERT_EQ(e.role, timeline_role::serves) << "node 1 runs nothing";
+            if (e.question != 0) served.emplace(e.question, e);
+        }
+        for (const timeline_event& e : all[0].events) {
+            if (e.role == timeline_role::runs) runs.emplace(e.sequence, e);
+        }
+        for (const timeline_event& e : all[0].events) {
+            EXPECT_GE(e.took_ns, 0);
+            if (e.role == timeline_role::runs) continue;
+            EXPECT_EQ(e.node, 1);
+            const auto within = runs.find(e.sequence);
+            if (within != runs.end()) {
+                EXPECT_GE(e.began_ns, within->second.began_ns);
+                EXPECT_LE(e.began_ns + e.took_ns, within->second.began_ns + within->second.took_ns);
+            }
+            if (e.role != timeline_role::asks || !served.contains(e.question)) continue;
+            const timeline_event& there = served.at(e.question);
+            EXPECT_EQ(there.deed, e.deed);
+            EXPECT_EQ(there.node, 0);
+            EXPECT_EQ(there.sequence, e.sequence);
+            EXPECT_EQ(there.thread, e.thread);
+            EXPECT_GE(there.began_ns + error, e.began_ns);
+            EXPECT_LE(there.began_ns + there.took_ns, e.began_ns + e.took_ns + error);
+            if (e.deed == timeline_deed::commit && e.end == timeline_end::done) ++commits;
+        }
+    }
+}
+
+/// A node of one cluster whose clock is half an hour ahead and a little fast: it answers an observer, and records one
+/// event.
+class clocked_node {
+public:
+    explicit clocked_node(const node_options& how) {
+        sockaddr_un at{};
+        at.sun_family = AF_UNIX;
+        how.addresses[0].copy(at.sun_path, sizeof at.sun_path - 1, 5);
+        EXPECT_EQ(::bind(listener_, reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+        EXPECT_EQ(::listen(listener_, 1), 0);
+        thread_ = std::thread{[this, how] { serve(raw_peer{::accept(listener_, nullptr, nullptr)}, how); }};
+    }
+    ~clocked_node() {
+        thread_.join();
+        ::close(listener_);
+    }
+    clocked_node(const clocked_node&) = delete;
+    clocked_node& operator=(const clocked_node&) = delete;
+    /// By the true clock; 0: it was not asked to record.
+    std::atomic<std::int64_t> happened{0};
+
+private:
+    static std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+    [[nodiscard]] std::int64_t wrong(std::int64_t t) const { return t + 1'800'000'000'000 + (t - began_) / 100; }
+    void serve(raw_peer to, const node_options& how) {
+        wire::header h;
+        std::string body;
+        to.hear(h, body);
+        to.say_hello(how, 0);
+        while (to.hear(h, body)) {
+            wire::timeline asked;
+            EXPECT_TRUE(wire::decode(body, asked));
+            wire::timeline_told told;
+            if (asked.order == wire::timeline_order::start) happened = now();
+            if (asked.order == wire::timeline_order::take) {
+                told.events.emplace_back();
+                told.events.back().began_ns = wrong(happened);
+            }
+            told.now_ns = wrong(now());
+            to.say({.kind = wire::kind::timeline_told, .from = 0}, wire::encode(told));
+        }
+    }
+
+    const int listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const std::int64_t began_ = now();
+    std::thread thread_;
+};
+
+// Catches clocks that are not compared, or only once, and an error that is said to be smaller than it is.
+TEST(cluster_timeline, has_one_axis_for_clocks_that_differ) {
+    support::watchdog guard{"has_one_axis_for_clocks_that_differ"};
+    const node_options how{.addresses = some_addresses(1)};
+    std::int64_t happened = 0;
+    std::vector<node_timeline> all;
+    {
+        clocked_node one{how};
+        all = record_nodes({.addresses = how.addresses, .within = std::chrono::seconds{20}},
+                           std::chrono::milliseconds{100});
+        happened = one.happened;
+    }
+    ::unlink(how.addresses[0].c_str() + 5);
+    ASSERT_EQ(all[0].trouble, "");
+    ASSERT_EQ(all[0].events.size(), 1u);
+    const std::int64_t error = all[0].clock_error.count();
+    EXPECT_LE(std::abs(all[0].events[0].began_ns - happened), error + error / 50 + 1000) << "it drifts as it answers";
+}
+
+TEST(cluster_command, shows_the_timeline_of_nodes) {
+    support::watchdog guard{"shows_the_timeline_of_nodes"};
+    process_cluster c{2};
+    ASSERT_EQ(c.nodes[0]->ask("storm"), "done");
+    ASSERT_EQ(c.nodes[1]->ask("storm"), "done");
+    const std::string file = ::testing::TempDir() + "tutti-timeline-" + std::to_string(::getpid()) + ".json";
+    const std::string command =
+        TUTTI_COMMAND " cluster timeline --seconds 0.2 --nodes " + c.addresses[0] + "," + c.addresses[1] + " --output ";
+    const command_result both = run_command(command + file + " --within 20");
+    EXPECT_EQ(both.status, 0) << both.output;
+    EXPECT_NE(both.output.find("waits for"), std::string::npos) << both.output;
+    // Slices of one track overlap nowhere but where one is within the other, and arrows have two ends.
+    const command_result checked = run_command("python3 - " + file + R"( <<'PYTHON'
+import collections, json, sys
+events = json.load(open(sys.argv[1], encoding="utf-8"))["traceEvents"]
+tracks, ends = collections.defaultdict(list), collections.Counter()
+for e in events:
+    if e["ph"] == "X": tracks[e["pid"], e["tid"]].append((e["ts"], -e["dur"]))
+    if e["ph"] in "sf": ends[e["id"], e["ph"]] += 1
+assert {p for p, _ in tracks} == {1, 2}, tracks.keys()
+for slices in tracks.values():
+    open_until = []
+    for ts, dur in sorted(slices):
+        while open_until and open_until[-1] <= ts + 0.0015: open_until.pop()
+        assert not open_until or ts - dur <= open_until[-1] + 0.0015, slices
+        open_until.append(ts - dur)
+assert ends and set(ends.values()) == {1} and len(ends) % 2 == 0, ends
+assert any(e["name"].startswith("commit: waits for node") for e in events)
+PYTHON
+)");
+    EXPECT_EQ(checked.status, 0) << checked.output;
+    c.nodes[1]->end(SIGKILL);
+    const command_result one = run_command(command + file);
+    ::unlink(file.c_str());
+    EXPECT_EQ(one.status, 1) << one.output;
+    EXPECT_NE(one.output.find("cannot be reached"), std::string::npos) << one.output;
+    const command_result nowhere = run_command(command + "/nonexistent/file");
+    EXPECT_EQ(nowhere.status, 1) << nowhere.output;
+    EXPECT_NE(nowhere.output.find("/nonexistent/file cannot be written"), std::string::npos) << nowhere.output;
 }
 
 TEST(cluster_command, shows_a_row_for_each_node) {

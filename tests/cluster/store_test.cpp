@@ -33,6 +33,68 @@ struct store_test : ::testing::Test {
     const transaction_name other{.node = 1, .slot = 0, .sequence = 1};
 };
 
+// ---- S10: what is seen without a lock
+
+struct showing_test : store_test {
+    /// By a look that may come back.
+    void find() {
+        tutti::wire::object_view view;
+        objects.look(id, view, tutti::wire::newest, found);
+    }
+    void write(std::uint64_t from, std::uint64_t version, const std::string& bytes) {
+        ASSERT_EQ(objects.lock_to_write(id, from, other), tutti::wire::obstacle::none);
+        objects.settle(id, tutti::wire::action::put, std::string{bytes}, version, other);
+    }
+    [[nodiscard]] std::string seen() const {
+        tutti::wire::object_view view;
+        if (!objects.look_again(found, view)) return "not shown";
+        EXPECT_EQ(view.where, tutti::wire::whereabouts::here);
+        EXPECT_EQ(view.owner, 0);
+        EXPECT_EQ(view.valid_at, clock.now());
+        return (view.exists ? view.bytes : "missing") + "@" + std::to_string(view.version);
+    }
+    store::place found;
+};
+
+TEST_F(showing_test, an_object_is_seen_as_it_is_while_nobody_has_it_locked_for_writing) {
+    EXPECT_EQ(seen(), "not shown") << "no look has found it";
+    write(0, 1, "first");
+    find();
+    EXPECT_EQ(seen(), "first@1");
+    ASSERT_EQ(objects.lock_to_read(id, 1, other), tutti::wire::obstacle::none);
+    EXPECT_EQ(seen(), "first@1") << "read locks keep nobody from reading";
+    objects.unlock(id, other);
+    ASSERT_EQ(objects.lock_to_write(id, 1, other), tutti::wire::obstacle::none);
+    EXPECT_EQ(seen(), "not shown");
+    objects.unlock(id, other);
+    EXPECT_EQ(seen(), "first@1");
+    write(1, 2, "longer than a word, and no multiple of one");
+    EXPECT_EQ(seen(), "longer than a word, and no multiple of one@2");
+    ASSERT_EQ(objects.lock_to_write(id, 2, other), tutti::wire::obstacle::none);
+    find();
+    EXPECT_EQ(seen(), "not shown") << "found while it is locked";
+    objects.settle(id, tutti::wire::action::erase, {}, 3, other);
+    EXPECT_EQ(seen(), "missing@3");
+}
+
+TEST_F(showing_test, what_is_large_or_elsewhere_is_not_shown) {
+    const std::string most(shown::most, 'm');
+    write(0, 1, most);
+    find();
+    EXPECT_EQ(seen(), most + "@1");
+    write(1, 2, most + "!");
+    EXPECT_EQ(seen(), "not shown");
+    write(2, 3, "small");
+    EXPECT_EQ(seen(), "small@3");
+    ASSERT_EQ(objects.lock_to_write(id, 3, other), tutti::wire::obstacle::none);
+    objects.settle(id, tutti::wire::action::leave, {}, 4, other);
+    EXPECT_EQ(seen(), "not shown");
+    find();
+    EXPECT_EQ(seen(), "not shown");
+    objects.install(id, true, "back", 5, 1);
+    EXPECT_EQ(seen(), "back@5");
+}
+
 // S8: who passes a reservation, and who gets it.
 TEST_F(store_test, reservations_give_way_to_those_that_go_first) {
     using tutti::wire::obstacle;
@@ -263,6 +325,34 @@ TEST_F(forgetting_test, what_is_locked_or_reserved_stays) {
     ASSERT_EQ(objects.lock_to_write(id, 0, another), tutti::wire::obstacle::none);
     stir(objects);
     EXPECT_NE(objects.lock_to_read(id, 0, other), tutti::wire::obstacle::none);
+}
+
+// Catches a look that takes another object for the one that had the place before.
+TEST_F(forgetting_test, what_was_forgotten_is_not_seen_in_its_place) {
+    leave();
+    write(0, 1, tutti::wire::action::put);
+    store::place found;
+    tutti::wire::object_view view;
+    objects.look(id, view, tutti::wire::newest, found);
+    EXPECT_TRUE(objects.look_again(found, view));
+    write(1, 2, tutti::wire::action::erase);
+    pass(2);
+    stir(objects);
+    stir(objects);
+    ASSERT_EQ(objects.count().entries, 0u);
+    EXPECT_FALSE(objects.look_again(found, view));
+    // Others, of every shard, take the places that are free.
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+        const object_id next{2, i};
+        if (home_of(next, 2) != 0) continue;
+        objects.look(next, view);
+        ASSERT_EQ(objects.lock_to_write(next, view.version, other), tutti::wire::obstacle::none);
+        objects.settle(next, tutti::wire::action::put, "another", 3, other);
+        store::place its;
+        objects.look(next, view, tutti::wire::newest, its);
+        EXPECT_TRUE(objects.look_again(its, view));
+    }
+    EXPECT_FALSE(objects.look_again(found, view));
 }
 
 // Node 1 of three gives an object to node 2 whose home is node 0. Catches pointers that nobody needs, and one that

@@ -16,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/port.hpp"
 #include "cluster/ledger.hpp"
 #include "cluster/processes.hpp"
 #include "support/effort.hpp"
@@ -142,7 +143,8 @@ private:
 /// Three nodes, and who hears what they tell.
 class cluster_of_three {
 public:
-    cluster_of_three(const char* placement, long patience_ms) : addresses_{some_addresses(3)} {
+    cluster_of_three(const char* placement, long patience_ms, bool over_zeromq)
+        : addresses_{over_zeromq ? some_ports(3) : some_addresses(3)} {
         for (unsigned i = 0; i < 3; ++i) {
             std::vector<std::string> words{TUTTI_LEDGER_PROCESS, std::to_string(i), std::to_string(patience_ms),
                                            placement};
@@ -156,7 +158,9 @@ public:
         for (const auto& n : nodes_) n->end(SIGKILL);
         hearers_.clear();
         nodes_.clear();
-        for (const std::string& a : addresses_) ::unlink(a.c_str() + 5);
+        for (const std::string& a : addresses_) {
+            if (a.starts_with("unix:")) ::unlink(a.c_str() + 5);
+        }
     }
     cluster_of_three(const cluster_of_three&) = delete;
     cluster_of_three& operator=(const cluster_of_three&) = delete;
@@ -170,6 +174,11 @@ public:
     ledger told_of;
 
 private:
+    static std::vector<std::string> some_ports(unsigned count) {
+        std::vector<std::string> all;
+        for (unsigned i = 0; i < count; ++i) all.push_back("zmq:127.0.0.1:" + std::to_string(cli::free_port()));
+        return all;
+    }
     void listen(unsigned node) {
         std::FILE* const from = ::fdopen(::dup(nodes_[node]->output()), "r");
         std::string line;
@@ -195,6 +204,7 @@ struct trouble {
     const char* name;
     const char* placement;
     bool stop;
+    bool over_zeromq = false;
 };
 
 class cluster_survivors : public ::testing::TestWithParam<trouble> {};
@@ -207,7 +217,7 @@ TEST_P(cluster_survivors, have_what_was_acknowledged) {
     for (std::size_t round = 0; round < rounds; ++round) {
         const auto victim = static_cast<unsigned>(round % 3), one = (victim + 1) % 3, other = (victim + 2) % 3;
         // Who is killed is missed at once; who is stopped, when it has said nothing for that long.
-        cluster_of_three c{GetParam().placement, GetParam().stop ? 4000 : 60'000};
+        cluster_of_three c{GetParam().placement, GetParam().stop ? 4000 : 60'000, GetParam().over_zeromq};
         c.ask(0, "fill");
         for (unsigned i = 0; i < 3; ++i) c.ask(i, "work");
         for (unsigned i = 0; i < 3; ++i) c.told_of.await_work(i, work + round);
@@ -232,6 +242,9 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_survivors,
                          ::testing::Values(trouble{"killed", "stay", false},
                                            trouble{"killed_under_moves", "move", false},
                                            trouble{"stopped", "stay", true},
+#if defined(TUTTI_OVER_ZEROMQ)
+                                           trouble{"killed_over_zeromq", "stay", false, true},
+#endif
                                            trouble{"stopped_under_moves", "move", true}),
                          [](const auto& p) { return std::string{p.param.name}; });
 

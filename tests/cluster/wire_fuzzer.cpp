@@ -55,7 +55,7 @@ void let_honest_node_work(site& s, std::uint64_t sequence) {
     bool sound = false;
     const std::string mine = "mine " + std::to_string(sequence);
     const wire::prepare asked{.who = {honest, 1, sequence},
-                              .decide = true,
+                              .decides = wire::decider::receiver,
                               .reads = {},
                               .writes = {{id, view.version, wire::action::put, mine}}};
     demand(s.hear(header_of(s, wire::kind::prepare)));

@@ -71,11 +71,13 @@ int main(int argc, char** argv) {
     const transaction_name who{.node = 1, .slot = 2, .sequence = 3};
     const prepare both{.who = who,
                        .as = {.rank = 1, .age = 9},
-                       .decide = false,
+                       .decides = decider::sender,
                        .reads = {{here[0], 0}},
                        .writes = {{here[1], 0, action::put, "bytes"}, {here[2], 0, action::leave, ""}}};
     prepare decisive = both;
-    decisive.decide = true;
+    decisive.decides = decider::receiver;
+    prepare held = both;
+    held.decides = decider::receiver_held;
     const std::string prepared = frame(kind::prepare, both),
                       ids = frame(kind::fetch, fetch{newest, {here[0], here[1]}});
     all.serve("fetch", ids + frame(kind::fetch, fetch{5, {here[2]}}));
@@ -84,6 +86,8 @@ int main(int argc, char** argv) {
     all.serve("commit", prepared + ids + frame(kind::decide, decide{who, true, 9}) + ids);
     all.serve("abort", prepared + frame(kind::decide, decide{who, false, 0}) + prepared);
     all.serve("decide", frame(kind::prepare, decisive) + ids);
+    all.serve("held", frame(kind::prepare, held) + ids + frame(kind::decide, decide{who, true, 1}) + ids);
+    all.serve("held-until-lost", frame(kind::prepare, held) + frame(kind::prepare, held) + ids);
     all.serve("place", frame(kind::place, place{here[0], 1, 5}) + ids);
     const claim names{.who = who, .family = who, .age = 9, .names = {{here[0], true}, {here[1], false}}};
     claim later = names;

@@ -17,7 +17,7 @@ using namespace tutti::wire;
 prepare some_prepare() {
     return {.who = {.node = 1, .slot = 2, .sequence = 3},
             .as = {.rank = -4, .age = 5},
-            .decide = true,
+            .decides = decider::receiver_held,
             .reads = {{{0, 1}, 4}},
             .writes = {{{0, 2}, 5, action::put, "bytes"}, {{0, 3}, 0, action::leave, ""}}};
 }
@@ -28,7 +28,7 @@ TEST(cluster_messages, are_read_as_they_were_written) {
     EXPECT_EQ(got.who, some_prepare().who);
     EXPECT_EQ(got.as.rank, -4);
     EXPECT_EQ(got.as.age, 5u);
-    EXPECT_TRUE(got.decide);
+    EXPECT_EQ(got.decides, decider::receiver_held);
     ASSERT_EQ(got.reads.size(), 1u);
     EXPECT_EQ(got.reads[0].id, (object_id{0, 1}));
     ASSERT_EQ(got.writes.size(), 2u);

@@ -22,8 +22,7 @@ mv "$work/usr/lib" "$work/multi/x86_64-linux-gnu"
 mv "$work/multi" "$work/usr/lib"
 
 cd "$work"
-# Packages are built without the cluster, whose library an installation with it has for the command.
-find usr ! -type d ! -name 'libtutti-cluster.so.*' -printf '%p\n' | sort >installed
+find usr ! -type d -printf '%p\n' | sort >installed
 : >packaged
 for list in "$root"/debian/*.install; do
     name=$(basename "$list")

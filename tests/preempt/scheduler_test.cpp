@@ -245,6 +245,83 @@ TEST_P(ticking, a_higher_level_runs_although_the_worker_is_busy) {
     EXPECT_EQ(c.signals == 0, c.redirections > 0) << "the kernel needs none";
 }
 
+// Of ticks that are sent for something; those of a period come in any case.
+class patience_with_what_is_brief : public of_each_source {};
+
+// Catches a tick for something patient, one that never comes, and one that comes at the first look.
+TEST_P(patience_with_what_is_brief, ends_when_that_is_late) {
+    const support::watchdog dog{"scheduler"};
+    spinner busy;
+    std::atomic<int> clock{0};
+    marker patient{&clock}, urgent{&clock};
+    scheduler s{{.workers = 1, .ticks = GetParam()}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({.run = spin, .argument = &busy, .priority = 2, .brief = true}));
+    wait_until(busy.started);
+    ASSERT_TRUE(s.submit({.run = mark, .argument = &patient, .priority = 3, .patient = true}));
+    for (int i = 0; i < 10; ++i) wait_for_progress(busy.turns);
+    EXPECT_TRUE(s.spares());
+    s.tick_the_late();
+    for (int i = 0; i < 10; ++i) wait_for_progress(busy.turns);
+    EXPECT_EQ(patient.at, 0);
+    EXPECT_TRUE(s.spares());
+    s.tick_the_late();
+    while (patient.at == 0) std::this_thread::yield();
+    EXPECT_FALSE(s.spares());
+    wait_for_progress(busy.turns);
+    ASSERT_TRUE(s.submit({.run = mark, .argument = &urgent, .priority = 3}));
+    while (urgent.at == 0) std::this_thread::yield();
+    EXPECT_EQ(s.statistics().preemptions, 2u);
+    busy.stop = true;
+    s.drain();
+}
+
+// What is brief ends, and the worker finds by itself what has waited.
+TEST_P(patience_with_what_is_brief, costs_no_tick) {
+    const support::watchdog dog{"scheduler"};
+    spinner busy;
+    std::atomic<int> clock{0};
+    marker patient{&clock};
+    scheduler s{{.workers = 1, .ticks = GetParam()}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({.run = spin, .argument = &busy, .priority = 2, .brief = true}));
+    wait_until(busy.started);
+    ASSERT_TRUE(s.submit({.run = mark, .argument = &patient, .priority = 3, .patient = true}));
+    s.tick_the_late();
+    busy.stop = true;
+    s.drain();
+    EXPECT_EQ(patient.at, 1);
+    s.tick_the_late();
+    EXPECT_FALSE(s.spares());
+    const counts c = s.statistics();
+    EXPECT_EQ(c.signals + c.redirections, 0u);
+}
+
+// Catches a tick for what another worker has taken meanwhile.
+TEST_P(patience_with_what_is_brief, is_over_when_another_worker_comes) {
+    const support::watchdog dog{"scheduler"};
+    spinner spared, other;
+    std::atomic<int> clock{0};
+    marker patient{&clock};
+    scheduler s{{.workers = 2, .ticks = GetParam()}};
+    add_procedures(s);
+    for (spinner* const busy : {&spared, &other}) {
+        ASSERT_TRUE(s.submit({.run = spin, .argument = busy, .priority = 2, .brief = true}));
+        wait_until(busy->started);
+    }
+    ASSERT_TRUE(s.submit({.run = mark, .argument = &patient, .priority = 3, .patient = true}));
+    other.stop = true;
+    while (patient.at == 0) std::this_thread::yield();
+    s.tick_the_late();
+    s.tick_the_late();
+    for (int i = 0; i < 10; ++i) wait_for_progress(spared.turns);
+    EXPECT_FALSE(s.spares());
+    const counts c = s.statistics();
+    EXPECT_EQ(c.signals + c.redirections, 0u);
+    spared.stop = true;
+    s.drain();
+}
+
 // Catches a tick that switches wherever it finds the worker.
 TEST_P(ticking, code_that_is_not_registered_is_never_preempted) {
     const support::watchdog dog{"scheduler"};
@@ -441,6 +518,7 @@ TEST_P(ticking, transactions_that_preempt_each_other_stay_atomic) {
 }
 
 INSTANTIATE_TEST_SUITE_P(sources, ticking, ::testing::Values("kernel", "on-demand", "periodic"));
+INSTANTIATE_TEST_SUITE_P(sources, patience_with_what_is_brief, ::testing::Values("kernel", "on-demand"));
 
 TEST(scheduler, says_what_is_wrong_with_its_options) {
     EXPECT_THROW((scheduler{{.workers = 0}}), std::invalid_argument);

@@ -29,10 +29,12 @@ enum class placement : std::uint8_t {
 struct node_options {
     std::string cluster = "tutti";  ///< nodes of another name, or of another list of nodes, are refused
     unsigned self = 0;              ///< which of `addresses` is this node's
-    /// `host:port` or `unix:/path`, one for each node, in the same order everywhere. None: a cluster of one process,
-    /// without a socket. Beyond loopback only with `tls`.
+    /// `host:port` or `unix:/path`, or all of them `zmq:host:port` (ZeroMQ), one for each node, in the same order
+    /// everywhere. None: a cluster of one process, without a socket. Beyond loopback only with `tls`, or over ZeroMQ
+    /// with `curve`.
     std::vector<std::string> addresses{};
     tls_options tls{};
+    curve_options curve{};
     cluster::placement placement = placement::home;
     /// A node that has not answered a question for so long is lost to the one that asked; a node that has sent
     /// nothing at all for so long, though every node sends something eight times in it, is lost for good.
@@ -67,13 +69,12 @@ class node_body;
 
 /// What the open block knows of one object.
 struct slot {
-    void* entry = nullptr;  // the protocol's
-    object_id id;
+    void* entry = nullptr;               // the protocol's
     const std::string* bytes = nullptr;  // as it was read
     bool exists = false;                 // as the block sees it
     bool written = false;
-    std::unique_ptr<value_holder> value;  // decoded at the first use
-    std::unique_ptr<value_holder> spare;  // of what the slot was before: its memory is used again
+    bool decoded = false;                 // at the first use
+    std::unique_ptr<value_holder> value;  // if it is decoded; else of what the slot was before, to be used again
 };
 
 TUTTI_EXPORT slot& open_to_read(tx& t, node_body& n, const object_id& id);

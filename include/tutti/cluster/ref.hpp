@@ -63,7 +63,7 @@ public:
         // In place: a block around this one may hold a reference to it.
         if (auto* const held = detail::as<T>(s.value.get())) held->assign(value);
         else s.value = std::make_unique<detail::holder_of<T>>(value);
-        s.exists = s.written = true;
+        s.decoded = s.exists = s.written = true;
     }
     /// False if there was none.
     bool erase(tx& t) const {
@@ -79,8 +79,14 @@ public:
 
 private:
     T& value_of(detail::slot& s) const {
-        if (!s.value) s.value = detail::decode<T>(id_, *s.bytes, std::move(s.spare));
-        auto* const held = detail::as<T>(s.value.get());
+        auto* held = detail::as<T>(s.value.get());
+        if (!s.decoded) {
+            if (held == nullptr || !detail::copied(*s.bytes, *held)) {
+                s.value = detail::decode<T>(id_, *s.bytes, std::move(s.value));
+                held = static_cast<detail::holder_of<T>*>(s.value.get());
+            }
+            s.decoded = true;
+        }
         if (held == nullptr) detail::refuse_type(id_, typeid(T).name(), "this block has used it as another type");
         return held->value;
     }

@@ -155,7 +155,10 @@ class holder_of;
 /// The holder of a T, or null if it is none, or another.
 template <class T>
 [[nodiscard]] holder_of<T>* as(value_holder* held) noexcept {
-    return held != nullptr && typeid(*held) == typeid(holder_of<T>) ? static_cast<holder_of<T>*>(held) : nullptr;
+    if (held == nullptr) return nullptr;
+    const std::type_info &its = typeid(*held), &wanted = typeid(holder_of<T>);
+    // Mostly it is one object; another library's may be another one.
+    return &its == &wanted || its == wanted ? static_cast<holder_of<T>*>(held) : nullptr;
 }
 
 template <class T>
@@ -219,6 +222,19 @@ template <class T>
     std::unique_ptr<holder_of<T>> again{same};
     again->assign(T{});
     return again;
+}
+
+/// What `decode` comes down to for most objects: false where it does not.
+template <class T>
+[[nodiscard]] bool copied(std::string_view bytes, holder_of<T>& to) noexcept {
+    if constexpr (copies<T>()) {
+        const std::uint64_t tag = type_tag<T>();
+        if (bytes.size() != sizeof tag + sizeof(T) || std::memcmp(bytes.data(), &tag, sizeof tag) != 0) return false;
+        std::memcpy(&to.value, bytes.data() + sizeof tag, sizeof(T));
+        return true;
+    } else {
+        return false;
+    }
 }
 
 template <class T>

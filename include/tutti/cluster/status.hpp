@@ -32,6 +32,7 @@ enum class rollback_reason : std::uint8_t {
     other,      ///< nothing of the cluster: a conflict over variables, an exception, cancel
 };
 inline constexpr std::size_t rollback_reasons = 9;
+[[nodiscard]] constexpr rollback_reason last(rollback_reason) noexcept { return rollback_reason::other; }
 
 [[nodiscard]] constexpr std::string_view name_of(rollback_reason r) noexcept {
     constexpr std::array<std::string_view, rollback_reasons> names{

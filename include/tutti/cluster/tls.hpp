@@ -1,5 +1,5 @@
 /// @file
-/// Files of certificates: of nodes, of members of groups, of programs, and of tools that ask them.
+/// Files of certificates and keys: of nodes, of members of groups, of programs, and of tools that ask them.
 #pragma once
 
 #include <string>
@@ -15,6 +15,12 @@ struct tls_options {
     std::string certificate{};
     std::string key{};        ///< the certificate's, without a passphrase
     std::string authority{};  ///< the authority's certificate; it has signed those of all sides
+};
+
+/// PEM files that do the same where the addresses of nodes are of ZeroMQ, by its CURVE. Both, or none.
+struct curve_options {
+    std::string key{};    ///< this node's private key (X25519), without a passphrase
+    std::string nodes{};  ///< the public keys of all nodes, one after the other, in their order
 };
 
 }  // namespace tutti::cluster

@@ -20,6 +20,10 @@
 //       one commit writes has several, and `request::at` is that of the last write. A caller that names a
 //       version has been told of it before the call.
 //
+//   B9  An engine that shows its commits to a witness leaves no version out: what one request writes has the version
+//       after that of what was written last, whoever wrote it. The witness sees what its program's requests wrote, each
+//       request at once, before the tide shows it and before those who have asked hear of it.
+//
 // get, commit, open_feed and follow return within the engine's patience, or not much later.
 //
 // Thread safety: every member; a snapshot belongs to one caller.
@@ -162,6 +166,14 @@ struct request {
     holder met{};     ///< of a group's conflict: the transaction in the way, if waiting for it helps
 };
 
+/// Whoever wants to know what its own program commits, as soon as the engine has said that it is good.
+class witness {
+public:
+    virtual ~witness() = default;
+    /// B9. Of one request; of those that are good, and write something, all have one version. Any thread.
+    virtual void see(std::span<request* const> all) noexcept = 0;
+};
+
 class engine {
 public:
     virtual ~engine() = default;
@@ -193,6 +205,8 @@ public:
     /// Of the process, for all that go to the same engine. Raised by get, if it returned records, and by commit, before
     /// they return.
     [[nodiscard]] virtual backend::tide* tide() noexcept { return nullptr; }
+    /// B9, from now on; false: it does not. REQUIRES: no commit is under way, nor is one when `w` ends.
+    virtual bool show_commits_to(witness*) noexcept { return false; }
 };
 
 /// Of all that a commit sends. An engine that allows less refuses it before anything is sent.

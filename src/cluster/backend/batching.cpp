@@ -16,8 +16,8 @@ template <class Choose, class Ask>
 void batching::line<Entry>::pass(Entry& mine, Choose&& choose, Ask&& ask) {
     std::unique_lock hold{guard_};
     waiting_.push_back(&mine);
-    // Two under way: while the engine writes one to its disk, the next is on its way.
-    mine.turn.wait(hold, [&] { return mine.done || (under_way_ < 2 && waiting_.front() == &mine); });
+    call_next();  // those that were too few may be enough now
+    mine.turn.wait(hold, [&] { return mine.done || (waiting_.front() == &mine && may_go()); });
     if (mine.done) return;
     std::vector<Entry*> chosen;
     try {
@@ -28,11 +28,13 @@ void batching::line<Entry>::pass(Entry& mine, Choose&& choose, Ask&& ask) {
         throw;
     }
     ++under_way_;
+    asked_for_ += chosen.size();
     call_next();
     hold.unlock();
     ask(chosen);
     hold.lock();
     --under_way_;
+    asked_for_ -= chosen.size();
     for (Entry* e : chosen) {
         e->done = true;
         e->turn.notify_one();  // under the lock: it goes away with its thread

@@ -1,10 +1,14 @@
 // Commits, and reads, of threads that meet go to the engine in one request.
 //
-// A thread that comes while two requests are under way waits in a line; when one is back, the first in line takes
-// everything that waits and agrees, and asks for all of it. So a lone thread waits for nobody, and many share the
-// engine's round trip, its log and its disk. Two commits agree if neither writes what the other checks or writes: then
-// any order of them is right, which is what commit_all asks for. Two reads agree if nothing is held: then one instant,
-// after both were asked for, does for both.
+// A thread that finds a request under way waits in a line until there are as many in it as were in that request, or it
+// is back; then the first takes everything that waits and agrees, and asks for all of it. So a lone thread waits for
+// nobody, two hardly do, and many share the engine's round trip, its log and its disk. While the engine writes one
+// request to its disk, a second is on its way, and never more; nor a small one, because to a busy engine a request
+// costs more than what is in it, and small ones beget small ones: with two at a time whatever their size, 32 threads
+// have six commits in each, and by this rule nine.
+//
+// Two commits agree if neither writes what the other checks or writes: then any order of them is right, which is what
+// commit_all asks for. Two reads agree if nothing is held: then one instant, after both were asked for, does for both.
 //
 // Thread safety: every member.
 #pragma once
@@ -31,6 +35,7 @@ public:
     std::unique_ptr<feed> open_feed() override { return engine_->open_feed(); }
     std::unique_ptr<changes> follow(version after) override { return engine_->follow(after); }
     backend::tide* tide() noexcept override { return engine_->tide(); }
+    bool show_commits_to(witness* w) noexcept override { return engine_->show_commits_to(w); }
 
 private:
     /// A thread that waits sleeps for its own turn: a request that is over wakes those that it was for, and the next.
@@ -42,12 +47,14 @@ private:
         void pass(Entry& mine, Choose&& choose, Ask&& ask);
 
     private:
+        [[nodiscard]] bool may_go() const noexcept { return under_way_ < 2 && waiting_.size() >= asked_for_; }
         void call_next() {
-            if (under_way_ < 2 && !waiting_.empty()) waiting_.front()->turn.notify_one();
+            if (!waiting_.empty() && may_go()) waiting_.front()->turn.notify_one();
         }
         std::mutex guard_;
         std::vector<Entry*> waiting_;
         unsigned under_way_ = 0;
+        std::size_t asked_for_ = 0;  // entries that are under way
     };
     struct place {
         std::condition_variable turn;

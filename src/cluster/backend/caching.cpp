@@ -8,6 +8,7 @@ namespace tutti::cluster::backend {
 namespace {
 
 constexpr std::chrono::milliseconds follow_again_after{50};
+constexpr std::size_t most_ahead = 64;  // commits; those beyond are told by the engine
 
 const key pulse_key{"n0"};
 
@@ -29,6 +30,7 @@ caching::caching(std::unique_ptr<engine> of, std::chrono::milliseconds staleness
                       " does not tell in order what it commits, so nothing of it can be kept: set "
                       "engine_options::staleness to 0"};
     if (staleness_.count() < 1) throw refusal{"engine_options::staleness is less than nothing"};
+    engine_->show_commits_to(this);
     follower_ = std::thread{[this] { live(); }};
     pulser_ = std::thread{[this] { pulse(); }};
 }
@@ -185,20 +187,57 @@ void caching::apply(std::vector<change>& told) {
             std::this_thread::sleep_for(std::chrono::microseconds{100});
             hold.lock();
         }
-        if (const auto one = fetched_.find(c.of); one != fetched_.end())
-            one->second.changed = std::max(one->second.changed, c.is.at);
-        const auto known = by_key_.find(c.of);
-        if (known == by_key_.end()) continue;
-        copy& mine = *known->second;
-        if (!c.is.exists && broken(fault::cache_keeps_erased)) continue;
-        // What was fetched at a version beyond the place has it already.
-        if (c.is.at <= mine.is.at && !broken(fault::cache_backwards)) continue;
-        bytes_ += c.is.bytes.size() - mine.is.bytes.size();
-        mine.is = std::move(c.is);
+        replace(c);
     }
-    place_ = reached;
+    move_to(reached);
+}
+
+void caching::replace(change& by) {
+    if (const auto one = fetched_.find(by.of); one != fetched_.end())
+        one->second.changed = std::max(one->second.changed, by.is.at);
+    const auto known = by_key_.find(by.of);
+    if (known == by_key_.end()) return;
+    copy& mine = *known->second;
+    if (!by.is.exists && broken(fault::cache_keeps_erased)) return;
+    // What was fetched at a version beyond the place has it already.
+    if (by.is.at <= mine.is.at && !broken(fault::cache_backwards)) return;
+    bytes_ += by.is.bytes.size() - mine.is.bytes.size();
+    mine.is = std::move(by.is);
+}
+
+void caching::move_to(version to) {
+    place_ = to;
+    while (!ahead_.empty()) {
+        const auto next = ahead_.begin();
+        if (next->first > place_ + 1 && !broken(fault::cache_leaps)) break;
+        if (next->first > place_) {
+            for (change& c : next->second) replace(c);
+            place_ = next->first;
+        }
+        ahead_.erase(next);
+    }
     while (bytes_ > most_) drop(copies_.begin());
     prove();
+}
+
+void caching::see(std::span<request* const> all) noexcept {
+    if (broken(fault::cache_in_parts)) all = all.first(1);
+    try {
+        std::vector<change> made;
+        version at = 0;
+        for (const request* const r : all) {
+            if (r->said != verdict::good || r->writes.empty()) continue;
+            at = r->at;
+            for (const write& w : r->writes) {
+                if (is_object(w.of)) made.push_back({w.of, {w.exists, at, w.bytes}});
+            }
+        }
+        const std::lock_guard hold{guard_};
+        if (!follows_ || at <= place_ || ahead_.size() == most_ahead) return;
+        ahead_.emplace(at, std::move(made));
+        move_to(place_);
+    } catch (const std::bad_alloc&) {  // the engine tells of it
+    }
 }
 
 void caching::live() {
@@ -213,6 +252,7 @@ void caching::live() {
         follows_ = broken(fault::cache_outlives) && follows_;
         source_.reset();
         proofs_.clear();
+        ahead_.clear();
         if (!broken(fault::cache_outlives)) drop_all();  // C3
         changed_.wait_for(hold, follow_again_after, [this] { return stopped_; });
     }

@@ -7,6 +7,8 @@
 //
 //   C1  a copy is what its record was from the copy's own version up to the place, or up to the version that it was
 //       fetched at if that is higher: a change is applied before the place moves to it
+//       A change that the program has made itself (B9) is applied before it is told, if the place is just before it:
+//       then there is no other between
 //   C2  a fetched copy is kept only if the place was not beyond its version when it was asked for, and no change beyond
 //       that was told meanwhile
 //   C3  when nothing more is told, every copy is dropped, and no get is answered until the engine is followed again
@@ -28,6 +30,7 @@
 #include <condition_variable>
 #include <deque>
 #include <list>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -36,7 +39,7 @@
 
 namespace tutti::cluster::backend {
 
-class caching final : public engine {
+class caching final : public engine, witness {
 public:
     /// `most` bytes of copies. Throws refusal where `of` cannot be followed.
     caching(std::unique_ptr<engine> of, std::chrono::milliseconds staleness, std::size_t most = 64u << 20);
@@ -90,8 +93,11 @@ private:
     void drop(copies::iterator one);
     void drop_all();
     void prove();
+    void replace(change& by);
+    void move_to(version to);
 
     void apply(std::vector<change>& told);
+    void see(std::span<request* const> all) noexcept override;
     void note(proof p);
     void live();
     /// Follows until that breaks.
@@ -108,7 +114,8 @@ private:
     std::unordered_map<std::string_view, copies::iterator> by_key_;  // the views are of copies_
     std::size_t bytes_ = 0;
     std::unordered_map<key, fetching> fetched_;
-    std::deque<proof> proofs_;  // not reached yet; by ascending version
+    std::deque<proof> proofs_;                      // not reached yet; by ascending version
+    std::map<version, std::vector<change>> ahead_;  // of this program; beyond the place
     std::shared_ptr<changes> source_;
     version place_ = 0;
     clock::time_point proven_{};  // C4

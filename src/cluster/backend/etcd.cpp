@@ -237,9 +237,10 @@ public:
             const TxnResponse& mine = all.size() == 1 ? answer : answer.responses(static_cast<int>(i)).response_txn();
             r.said = mine.succeeded() ? verdict::good : verdict::conflict;
             r.at = static_cast<version>(answer.header().revision());
-            tide_->raise(r.at);
         }
-        if (!said.ok()) turn_from(member);
+        if (!said.ok()) return turn_from(member);
+        if (witness_ != nullptr) witness_->see(all);
+        tide_->raise(static_cast<version>(answer.header().revision()));
     }
 
     void forget(std::span<const key> all) noexcept override {
@@ -260,6 +261,11 @@ public:
     /// Of objects, and of what caches write to know how far they are (n).
     std::unique_ptr<changes> follow(version after) override { return watch("n", after + 1); }
     backend::tide* tide() noexcept override { return tide_.get(); }
+    /// A revision is one transaction that writes; one that does not has the revision of another.
+    bool show_commits_to(witness* w) noexcept override {
+        witness_ = w;
+        return true;
+    }
 
 private:
     std::unique_ptr<watcher> watch(const char* from, version first) {
@@ -328,6 +334,7 @@ private:
     std::vector<member> members_;
     std::atomic<std::size_t> latest_{0};  // the member that answered
     std::shared_ptr<backend::tide> tide_;
+    witness* witness_ = nullptr;
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ enum class fault : std::uint8_t {
     commit_twice,         ///< a commit to a group whose answer is lost is sent to another member
     unprotected_reads,    ///< local reads may change while the engine commits
     cache_backwards,      ///< a cache applies what it is told in the wrong order
+    cache_leaps,          ///< a cache shows its own program's commit without what others have committed before it
     cache_in_parts,       ///< a cache says that it has got to a commit before it has applied all of it
     cache_keeps_erased,   ///< a cache goes on showing what was erased
     cache_outlives,       ///< a cache keeps its copies when it is told no more

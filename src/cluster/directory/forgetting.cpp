@@ -71,7 +71,7 @@ void store::drop_erased(shard& s) {
     s.changes_until_look = s.erased.size();  // so that those that have to stay cost each change a constant time
 }
 
-void store::tidy(shard& s, const object_id& id, object& o) {
+void store::tidy_slowly(shard& s, const object_id& id, object& o) {
     if (!o.here || !o.exists) {
         // As if it had no entry.
         const bool never_here =

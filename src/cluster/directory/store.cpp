@@ -52,11 +52,28 @@ void store::look_back(const object& o, wire::object_view& view, std::uint64_t at
     view.where = view.owner == nobody ? wire::whereabouts::too_old : wire::whereabouts::elsewhere;
 }
 
-store::place store::look(const object_id& id, wire::object_view& view, std::uint64_t at) {
-    place where;
+void store::erase(shard& s, const object_id& id) {
+    const auto at = s.objects.find(id);
+    if (at == s.objects.end()) return;
+    if (shown* const seen = at->second.seen; seen != nullptr) {
+        seen->pass_on();
+        seen->next = std::exchange(s.spare_shown, seen);
+    }
+    s.objects.erase(at);
+    ++s.drops;
+}
+
+void store::begin_to_show(shard& s, object& o) {
+    if (o.seen != nullptr || !o.here) return;
+    if (s.spare_shown == nullptr) s.spare_shown = &s.all_shown.emplace_back();
+    o.seen = std::exchange(s.spare_shown, s.spare_shown->next);
+    show(o);
+}
+
+void store::look(const object_id& id, wire::object_view& view, std::uint64_t at, place* where) {
     shard& s = shard_of(id);
-    where.in_ = &s;
-    const std::lock_guard hold{s.guard};
+    if (where != nullptr) where->in_ = &s;
+    const base::lock_guard hold{s.guard};
     // Nobody who only asks for what is not known leaves an entry (S9): strangers could fill the memory.
     const auto found = s.objects.find(id);
     if (found == s.objects.end()) {
@@ -66,26 +83,31 @@ store::place store::look(const object_id& id, wire::object_view& view, std::uint
         view.version = view.owner == self_ ? version_of_absent(s) : 0;
         view.valid_at = clock_.now();
         view.bytes.clear();
-        return where;
+        return;
     }
     object& o = found->second;
-    where.at_ = &o;
-    where.drops_ = s.drops;
+    if (where != nullptr) {
+        begin_to_show(s, o);
+        where->at_ = &o;
+        where->drops_ = s.drops;
+        where->seen_ = o.seen;
+        where->generation_ = o.seen != nullptr ? o.seen->generation() : 0;
+    }
     if (at != wire::newest && (!o.here || o.version > at)) {
         look_back(o, view, at);
-        return where;
+        return;
     }
     view.owner = o.owner;
     view.version = o.version;
     if (!o.here && !(broken(fault::stale_copy) && o.exists)) {
         view.where = wire::whereabouts::elsewhere;
-        return where;
+        return;
     }
     const bool before_it = at != wire::newest && (at <= o.locked_at || broken(fault::read_through_locks));
     if (is_held(o) && !before_it) {
         view.where = is_lost(o.writer.node) ? wire::whereabouts::in_doubt : wire::whereabouts::busy;
         view.owner = o.writer.node;
-        return where;
+        return;
     }
     view.where = wire::whereabouts::here;
     view.owner = self_;
@@ -94,12 +116,11 @@ store::place store::look(const object_id& id, wire::object_view& view, std::uint
     // was raised before the version was installed (S2).
     view.valid_at = clock_.now();
     view.bytes = o.bytes;
-    return where;
 }
 
 bool store::is_current(const object_id& id, std::uint64_t version, const transaction_name& who) {
     shard& s = shard_of(id);
-    const std::lock_guard hold{s.guard};
+    const base::lock_guard hold{s.guard};
     const auto at = s.objects.find(id);
     if (at == s.objects.end()) return version == version_of_absent(s) && home_of(id, nodes_) == self_;
     const object& o = at->second;
@@ -139,7 +160,7 @@ wire::obstacle store::lock_to_read(const object_id& id, std::uint64_t version, c
     if (broken(fault::no_validation_at_commit)) return none;
     if (broken(fault::no_read_locks)) return is_current(id, version, who) ? none : stale;
     shard& s = shard_of(id);
-    const std::lock_guard hold{s.guard};
+    const base::lock_guard hold{s.guard};
     object& o = entry(s, id);
     const wire::obstacle why = before_reader(s, id, o, version, who, as);
     if (why == none) o.readers.push_back(who);
@@ -157,7 +178,7 @@ void store::forget_lost_readers(object& o) noexcept {
 wire::obstacle store::before_writer(shard& s, const object_id& id, object& o, std::uint64_t version,
                                     const transaction_name& who, const wire::precedence& as) {
     using enum wire::obstacle;
-    forget_lost_readers(o);
+    if (o.is_locked()) forget_lost_readers(o);
     if (!o.here || o.version != version) return stale;
     if (keeps_out(s, id, who, as, true)) return outranked;
     // The owner of a lock may have decided, because it was promised the lock: it gives way to no other transaction.
@@ -168,10 +189,11 @@ wire::obstacle store::before_writer(shard& s, const object_id& id, object& o, st
 wire::obstacle store::lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who,
                                     const wire::precedence& as) {
     shard& s = shard_of(id);
-    const std::lock_guard hold{s.guard};
+    const base::lock_guard hold{s.guard};
     object& o = entry(s, id);
     const wire::obstacle why = before_writer(s, id, o, version, who, as);
     if (why == wire::obstacle::none) {
+        hide(o);
         o.writer = who;
         o.locked_at = clock_.now();
     }
@@ -181,11 +203,14 @@ wire::obstacle store::lock_to_write(const object_id& id, std::uint64_t version, 
 
 void store::unlock(const object_id& id, const transaction_name& who) noexcept {
     shard& s = shard_of(id);
-    const std::lock_guard hold{s.guard};
+    const base::lock_guard hold{s.guard};
     const auto at = s.objects.find(id);
     if (at == s.objects.end()) return;
     object& o = at->second;
-    if (o.writer == who) o.writer = {};
+    if (o.writer == who) {
+        o.writer = {};
+        show(o);
+    }
     std::erase(o.readers, who);
     tidy(s, id, o);
 }
@@ -214,7 +239,7 @@ store::reservation* store::take_reservation(shard& s, const object_id& id, const
 
 bool store::reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view) {
     shard& s = shard_of(id);
-    const std::lock_guard hold{s.guard};
+    const base::lock_guard hold{s.guard};
     object& o = entry(s, id);
     const bool is_new = reserve_locked(s, id, o, how, more, view);
     tidy(s, id, o);
@@ -255,7 +280,7 @@ bool store::reserve_locked(shard& s, const object_id& id, object& o, const wire:
 
 void store::end_reservation(const object_id& id, std::uint32_t thread) noexcept {
     shard& s = shard_of(id);
-    const std::lock_guard hold{s.guard};
+    const base::lock_guard hold{s.guard};
     const auto at = s.reserved.find(id);
     if (at == s.reserved.end() || at->second.holder.thread() != thread) return;
     s.reserved.erase(at);
@@ -274,7 +299,7 @@ bool store::watch(const object_id& id, std::uint64_t version, node_number who) {
     object_id other;
     watchers evicted;
     {
-        const std::lock_guard hold{s.guard};
+        const base::lock_guard hold{s.guard};
         if (!is_still(s, id, version) && !broken(fault::watch_without_look)) return false;
         if (s.watched.size() >= most_watched && !s.watched.contains(id)) {
             other = s.watched.begin()->first;
@@ -287,8 +312,7 @@ bool store::watch(const object_id& id, std::uint64_t version, node_number who) {
     return true;
 }
 
-store::watchers store::take_watchers(shard& s, const object_id& id) {
-    if (s.watched.empty()) return {};
+store::watchers store::take_these_watchers(shard& s, const object_id& id) {
     const auto at = s.watched.find(id);
     if (at == s.watched.end()) return {};
     watchers all = std::move(at->second);
@@ -297,13 +321,24 @@ store::watchers store::take_watchers(shard& s, const object_id& id) {
     return all;
 }
 
+void store::doubt(const object_id& id) noexcept {
+    if (broken(fault::doubt_in_silence)) return;
+    shard& s = shard_of(id);
+    watchers watching;
+    {
+        const base::lock_guard hold{s.guard};
+        watching = take_watchers(s, id);
+    }
+    tell(id, watching);
+}
+
 void store::settle(const object_id& id, wire::action what, std::string&& bytes, std::uint64_t version,
                    const transaction_name& who) {
     clock_.raise_to(version);
     shard& s = shard_of(id);
     watchers watching;
     {
-        const std::lock_guard hold{s.guard};
+        const base::lock_guard hold{s.guard};
         object& o = entry(s, id);
         settle_locked(s, id, o, what, bytes, version, who);
         watching = take_watchers(s, id);
@@ -314,7 +349,7 @@ void store::settle(const object_id& id, wire::action what, std::string&& bytes, 
 
 void store::settle_locked(shard& s, const object_id& id, object& o, wire::action what, std::string& bytes,
                           std::uint64_t version, const transaction_name& who) {
-    const recount around{s, o};
+    const change around{s, o};
     const bool is_held = o.writer == who;
     if (is_held) o.writer = {};
     if (version < o.version || (version == o.version && !is_held)) {
@@ -340,16 +375,12 @@ void store::settle_locked(shard& s, const object_id& id, object& o, wire::action
         return;
     }
     retire(s, id, o, version);
-    o.version = version;
-    o.came_from = nobody;
     o.exists = what == wire::action::put;
-    if (o.exists) o.bytes.swap(bytes);  // the transaction writes its next value into this memory
-    else o.bytes = {};
+    replace(o, bytes, version);
+    if (!o.exists) o.bytes = {};
 }
 
-void store::retire(shard& s, const object_id& id, object& o, std::uint64_t version) {
-    const std::uint64_t needed = readers_.oldest();
-    if (s.kept.empty() && version <= needed) return;
+void store::retire(shard& s, const object_id& id, object& o, std::uint64_t version, std::uint64_t needed) {
     // Two for one that comes, in turns, so that no history stays for want of commits of its own object.
     for (std::size_t i = std::min<std::size_t>(2, s.kept.size()); i != 0; --i) {
         const object_id next = s.kept.front();
@@ -396,7 +427,7 @@ void store::install(const object_id& id, bool exists, const std::string& bytes, 
     shard& s = shard_of(id);
     watchers watching;
     {
-        const std::lock_guard hold{s.guard};
+        const base::lock_guard hold{s.guard};
         object& o = entry(s, id);
         install_locked(s, id, o, exists, bytes, version, from);
         watching = take_watchers(s, id);  // of what it was before it had left
@@ -407,7 +438,7 @@ void store::install(const object_id& id, bool exists, const std::string& bytes, 
 
 void store::install_locked(shard& s, const object_id& id, object& o, bool exists, const std::string& bytes,
                            std::uint64_t version, node_number from) {
-    const recount around{s, o};
+    const change around{s, o};
     // The decision that let it go is still on its way; its version is above what the clock said at the lock.
     if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
     o.here = true;
@@ -421,7 +452,7 @@ void store::install_locked(shard& s, const object_id& id, object& o, bool exists
 void store::point(const object_id& id, node_number owner, std::uint64_t version, bool home_knows) {
     if (owner == self_) return;  // what is here says so itself
     shard& s = shard_of(id);
-    const std::lock_guard hold{s.guard};
+    const base::lock_guard hold{s.guard};
     object& o = entry(s, id);
     // Here and moved on already: the decision that lets it go is on its way, and leaves a pointer that leads there.
     if (!o.here && version >= o.version) {
@@ -436,7 +467,7 @@ void store::take_back(const object_id& id, std::uint64_t version, node_number fr
     shard& s = shard_of(id);
     watchers watching;
     {
-        const std::lock_guard hold{s.guard};
+        const base::lock_guard hold{s.guard};
         object& o = entry(s, id);
         // A late duplicate finds it here, perhaps locked again, or with another owner since.
         const bool is_late = o.here ? version <= o.version || !o.writer.exists() : version < o.version;
@@ -451,7 +482,7 @@ void store::take_back(const object_id& id, std::uint64_t version, node_number fr
 
 node_number store::owner_of(const object_id& id) {
     shard& s = shard_of(id);
-    const std::lock_guard hold{s.guard};
+    const base::lock_guard hold{s.guard};
     const auto found = s.objects.find(id);
     if (found == s.objects.end()) return home_of(id, nodes_);
     return found->second.here ? self_ : found->second.owner;
@@ -460,7 +491,7 @@ node_number store::owner_of(const object_id& id) {
 store::figures store::count() {
     figures all;
     for (shard& s : shards_) {
-        const std::lock_guard hold{s.guard};
+        const base::lock_guard hold{s.guard};
         all.objects += s.count.objects;
         all.entries += s.objects.size();
         all.old_values += s.count.old_values;
@@ -473,7 +504,7 @@ store::figures store::count() {
 
 void store::each(const std::function<void(const object_id&, const std::string&)>& f) {
     for (shard& s : shards_) {
-        const std::lock_guard hold{s.guard};
+        const base::lock_guard hold{s.guard};
         for (const auto& [id, o] : s.objects) {
             if (o.here && o.exists) f(id, o.bytes);
         }

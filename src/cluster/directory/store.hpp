@@ -31,21 +31,26 @@
 //         - elsewhere, a pointer. If it was left by the object itself, the home is told where it leads, if it may not
 //           have heard of it. So whatever a node has forgotten, the home knows, or will.
 //
+//   S10 What an object shows to those that look without the shard's lock (shown.hpp) is what it is: it is hidden before
+//       it changes or is locked for writing, and before a commit at once draws the version that it is going to have.
+//
 // Thread safety: every member. Nothing is done with a shard's lock held that waits, but for the lock of a shard of a
 // higher number, which a commit at once takes after it; everything else takes one at a time.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "base/lock.hpp"
 #include "cluster/directory/placement.hpp"
+#include "cluster/directory/shown.hpp"
 #include "cluster/protocol/precedence.hpp"
 #include "cluster/protocol/snapshots.hpp"
 #include "wire/message.hpp"
@@ -86,7 +91,15 @@ public:
     class place;
     /// The object as it is now, or was at time `at`. A transaction that looks holds no lock yet, so none of its own is
     /// in its way. REQUIRES: the clock has said `at`.
-    place look(const object_id& id, wire::object_view& view, std::uint64_t at = wire::newest);
+    void look(const object_id& id, wire::object_view& view, std::uint64_t at = wire::newest) {
+        look(id, view, at, nullptr);
+    }
+    /// The same, by who may come back for it.
+    void look(const object_id& id, wire::object_view& view, std::uint64_t at, place& found) {
+        look(id, view, at, &found);
+    }
+    /// The object as it is now, without a lock, where a look has found it before: O(bytes). False: that takes a look.
+    [[nodiscard]] bool look_again(const place& found, wire::object_view& view) const;
     /// Whether it is here, of that version, and not locked for writing by anybody but `who`.
     [[nodiscard]] bool is_current(const object_id& id, std::uint64_t version, const transaction_name& who = {});
     /// `none`: it is locked. stale: it is not here, or has another version.
@@ -132,6 +145,8 @@ public:
         lost_[node % lost_.size()].store(true, std::memory_order_release);
         readers_.lose(node);
     }
+    /// It is locked for a node that is gone. Who watches it is told to look.
+    void doubt(const object_id& id) noexcept;
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
         return lost_[node % lost_.size()].load(std::memory_order_acquire);
     }
@@ -176,6 +191,7 @@ private:
         std::size_t kept_bytes = 0;                 ///< what they take
         bool home_knows = true;                     ///< of a pointer: that it leads there
         bool listed = false;                        ///< among the pointers, or the erased
+        shown* seen = nullptr;                      ///< S10; null: nobody has asked for it
         [[nodiscard]] bool is_locked() const noexcept { return writer.exists() || !readers.empty(); }
     };
     using watchers = std::vector<node_number>;
@@ -186,7 +202,7 @@ private:
         bool alone = false;
     };
     struct alignas(64) shard {
-        std::mutex guard;
+        base::lock guard;
         std::unordered_map<object_id, object, object_id_hash> objects;
         std::uint64_t drops = 0;  ///< entries that it has dropped: what was found before may be one of them
         std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< S7
@@ -196,29 +212,47 @@ private:
         std::deque<object_id> pointers, erased;
         std::size_t changes_until_look = 0;  ///< at the erased
         std::uint64_t version_of_absent = 0;
+        std::deque<shown> all_shown;  ///< W4
+        shown* spare_shown = nullptr;
         figures count;  ///< but for the entries, which the map counts
     };
-    /// Keeps count of the objects that exist here, over a change of one.
-    class recount {
+    /// Keeps count of the objects that exist here, and hides one, over its change.
+    class change {
     public:
-        recount(shard& s, const object& o) noexcept : shard_{s}, object_{o} { shard_.count.objects -= exists_here(); }
-        ~recount() { shard_.count.objects += exists_here(); }
-        recount(const recount&) = delete;
-        recount& operator=(const recount&) = delete;
+        change(shard& s, object& o) noexcept : shard_{s}, object_{o} {
+            shard_.count.objects -= exists_here();
+            hide(o);
+        }
+        ~change() {
+            shard_.count.objects += exists_here();
+            show(object_);
+        }
+        change(const change&) = delete;
+        change& operator=(const change&) = delete;
 
     private:
         [[nodiscard]] std::uint64_t exists_here() const noexcept { return object_.here && object_.exists ? 1 : 0; }
         shard& shard_;
-        const object& object_;
+        object& object_;
     };
+    /// S10.
+    static void hide(object& o) noexcept {
+        if (o.seen != nullptr && !broken(fault::show_what_is_locked)) o.seen->hide();
+    }
+    /// S10, if it is to be seen. REQUIRES: it is hidden.
+    static void show(object& o) noexcept {
+        if (o.seen == nullptr || !o.here || o.writer.exists() || o.bytes.size() > shown::most) return;
+        if (broken(fault::show_what_is_locked)) o.seen->hide();
+        o.seen->show(o.exists, o.version, o.bytes);
+    }
+    /// Has it shown from now on, while it may be.
+    static void begin_to_show(shard& s, object& o);
 
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
     /// The entry, made if there is none: of an object that was never written, at its home; else a pointer there.
     object& entry(shard& s, const object_id& id);
-    void erase(shard& s, const object_id& id) {
-        s.objects.erase(id);
-        ++s.drops;
-    }
+    void erase(shard& s, const object_id& id);
+    void look(const object_id& id, wire::object_view& view, std::uint64_t at, place* found);
     /// What keeps that transaction, which has read that version, from a lock: `none` if nothing does.
     [[nodiscard]] static wire::obstacle before_reader(shard& s, const object_id& id, const object& o,
                                                       std::uint64_t version, const transaction_name& who,
@@ -245,7 +279,23 @@ private:
     }
     /// S9, for an entry that has changed: lists or drops it, and drops some of those that are listed. It may drop `o`,
     /// and any other that no transaction has locked.
-    void tidy(shard& s, const object_id& id, object& o);
+    void tidy(shard& s, const object_id& id, object& o) {
+        if (!nothing_to_tidy(s, o)) tidy_slowly(s, id, o);
+    }
+    [[nodiscard]] static bool nothing_to_tidy(const shard& s, const object& o) noexcept {
+        return o.here && o.exists && s.pointers.empty() && s.erased.empty();
+    }
+    [[nodiscard]] static bool is_for_nobody_else(const shard& s, const object& o, std::uint64_t version,
+                                                 std::uint64_t needed) noexcept;
+    /// It gets these bytes by a commit here.
+    static void replace(object& o, std::string& bytes, std::uint64_t version) noexcept {
+        o.version = version;
+        o.came_from = nobody;
+        // The transaction writes its next value into the memory of what was here.
+        if (o.bytes.size() != bytes.size() || bytes.size() > shown::most) o.bytes.swap(bytes);
+        else std::memcpy(o.bytes.data(), bytes.data(), bytes.size());
+    }
+    void tidy_slowly(shard& s, const object_id& id, object& o);
     enum class spare : std::uint8_t { no, pointer, erased };
     [[nodiscard]] spare kind_of(const object_id& id, const object& o) const noexcept;
     void list(shard& s, const object_id& id, object& o);
@@ -265,13 +315,20 @@ private:
     void settle_locked(shard& s, const object_id& id, object& o, wire::action what, std::string& bytes,
                        std::uint64_t version, const transaction_name& who);
     /// S7: who is to be told when the shard is no longer locked.
-    [[nodiscard]] static watchers take_watchers(shard& s, const object_id& id);
+    [[nodiscard]] static watchers take_watchers(shard& s, const object_id& id) {
+        return s.watched.empty() ? watchers{} : take_these_watchers(s, id);
+    }
+    [[nodiscard]] static watchers take_these_watchers(shard& s, const object_id& id);
     void tell(const object_id& id, const watchers& whom) const {
         if (!whom.empty()) audience_->changed(id, whom);
     }
     void look_back(const object& o, wire::object_view& view, std::uint64_t at) const;
     /// Keeps the value that ends at `version`, if anybody may ask for it, and forgets what nobody asks for any more.
-    void retire(shard& s, const object_id& id, object& o, std::uint64_t version);
+    void retire(shard& s, const object_id& id, object& o, std::uint64_t version) {
+        const std::uint64_t needed = readers_.oldest();
+        if (!s.kept.empty() || version > needed) retire(s, id, o, version, needed);
+    }
+    void retire(shard& s, const object_id& id, object& o, std::uint64_t version, std::uint64_t needed);
     static void forget(shard& s, object& o, std::uint64_t needed) noexcept;
     static void drop_oldest(shard& s, object& o) noexcept;
     void keep(shard& s, const object_id& id, object& o, std::uint64_t to, const transaction_name& leaver = {});
@@ -291,8 +348,17 @@ class store::place {
     friend class store;
     shard* in_ = nullptr;  ///< null: no look has found it
     object* at_ = nullptr;
-    std::uint64_t drops_ = 0;  ///< `at_` is the entry for as long as its shard has dropped no more
+    std::uint64_t drops_ = 0;       ///< `at_` is the entry for as long as its shard has dropped no more
+    const shown* seen_ = nullptr;   ///< where it may be seen, or null
+    std::uint64_t generation_ = 0;  ///< of that, when it was the object's
 };
+
+TUTTI_ALWAYS_INLINE bool store::look_again(const place& found, wire::object_view& view) const {
+    if (found.seen_ == nullptr || !found.seen_->see(found.generation_, clock_, view)) return false;
+    view.where = wire::whereabouts::here;
+    view.owner = self_;
+    return true;
+}
 
 /// One object of a commit at once.
 struct store::share {

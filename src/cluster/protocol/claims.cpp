@@ -102,8 +102,7 @@ outcome claims::take_token(const transaction_name& family) {
     return take({&token, 1}, family);
 }
 
-void claims::release() {
-    if (places_.empty()) return;
+void claims::release_places() {
     for (const place& p : places_) {
         if (p.at == site_.self) {
             site_.locks.release(name_);

@@ -40,7 +40,9 @@ public:
     /// That node is about to reserve objects for the hold, or may.
     void note_owner(node_number owner) { note(owner, false); }
     /// All of it, at all homes and owners.
-    void release();
+    void release() {
+        if (!empty()) release_places();
+    }
 
     /// Of the hold that runs, or that begins with the next claim.
     [[nodiscard]] const transaction_name& name() const noexcept { return name_; }
@@ -57,6 +59,7 @@ private:
     outcome ask(std::vector<wire::claim_item>& wants, const transaction_name& family, bool& older);
     [[nodiscard]] bool is_there(node_number home) noexcept;
     void note(node_number at, bool keeps_locks);
+    void release_places();
     outcome lose_node(node_number node) noexcept {
         lost_ = node;
         return outcome::lost;

@@ -45,6 +45,7 @@ public:
     /// A node is gone.
     void lose(node_number node) noexcept {
         objects.lose(node);
+        votes.lose(node);
         locks.lose(node);
         reserved.lose(node);
     }

@@ -21,6 +21,7 @@
 // A transaction belongs to one thread, which uses it for one attempt after the other.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -88,7 +89,9 @@ public:
     [[nodiscard]] bool was_outranked() const noexcept { return obstacle_ == wire::obstacle::outranked; }
     /// A snapshot reader's time may be forgotten: until then all nodes keep what was current then. What it opens later
     /// may be too old.
-    void end_snapshot() noexcept;
+    void end_snapshot() noexcept {
+        if (entered_) leave_snapshot();
+    }
     [[nodiscard]] bool is_snapshot() const noexcept { return snapshot_; }
     /// From now on, until the next begin: what is open, and what will be, is reserved for that hold until its release,
     /// which must follow. conflict: something that is open is not current, or stays locked; then it is not bound. Once
@@ -98,6 +101,13 @@ public:
     [[nodiscard]] bool is_bound() const noexcept { return bound_to_ != nullptr; }
     /// The object if it was opened in this attempt; valid until the next begin.
     [[nodiscard]] entry* find(const object_id& id) noexcept;
+    /// The same, or the object opened now if that takes no lock and no word to anybody: it is here, this transaction
+    /// has found it before, and it needs no forward. Null: find it, or open it.
+    [[nodiscard]] entry* at_hand(const object_id& id) {
+        known& k = known_of(id);
+        if (k.id != id) return nullptr;
+        return is_open(k) ? pool_[k.index].get() : open_again(k);
+    }
     /// Opens those that are not open, in one round trip if they are where they are expected. After a conflict, here, in
     /// forward or in watch, begin must follow, or a rewind to what stands.
     [[nodiscard]] outcome open(std::span<const object_id> ids);
@@ -127,6 +137,7 @@ public:
     void commit();
     void abort();
 
+    [[nodiscard]] const wire::transaction_name& name() const noexcept { return name_; }
     [[nodiscard]] std::uint64_t time() const noexcept { return time_; }
     [[nodiscard]] bool writes() const noexcept;
     /// Whether it is between a prepare that was good and commit or abort.
@@ -142,6 +153,7 @@ public:
     [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
 private:
+    static constexpr std::size_t scanned = 16;  // entries, without an index
     struct wanted {
         object_id id;
         node_number at;
@@ -159,7 +171,11 @@ private:
     /// Where to look first for what is not here, as this node's directory has it.
     [[nodiscard]] wanted first_of(wanted w, const wire::object_view& view) const;
     outcome open_what_was_asked_for();
-    void forget_ahead();
+    void forget_ahead() {
+        if (!ahead_.objects.empty()) stop_asking();
+    }
+    void stop_asking();
+    void leave_snapshot() noexcept;
     /// Looks for it on this node. What has to be looked for again goes to `again`; what is elsewhere to `remote`, with
     /// the node that this transaction asks next.
     outcome look_here(const wanted& w, std::vector<wanted>& again, std::vector<wanted>& remote);
@@ -229,8 +245,26 @@ private:
         return snapshot_ && used_ != 0 && !broken(fault::newest_for_oldest) ? time_ : wire::newest;
     }
     /// The entry that the next object to be opened gets.
-    [[nodiscard]] entry& next_entry();
-    entry& add(const object_id& id);
+    [[nodiscard]] entry& next_entry() {
+        if (used_ == pool_.size()) add_to_pool();
+        return *pool_[used_];
+    }
+    void add_to_pool();
+    entry& add(const object_id& id, const store::place& found);
+    /// What it knows of an object that it has opened, in this attempt or in one before.
+    struct alignas(64) known {
+        object_id id;
+        store::place at;        // where it was found here
+        std::size_t index = 0;  // of its entry, if it is open
+    };
+    static constexpr std::size_t most_known = 256;  // as the highest 8 bits of a hash say
+    [[nodiscard]] known& known_of(const object_id& id) noexcept {
+        // Less mixed than where a bad distribution costs more than a look.
+        const std::uint64_t mixed = (id.high ^ id.low) * 0x9e3779b97f4a7c15u;
+        return known_[mixed >> 56];
+    }
+    [[nodiscard]] bool is_open(const known& k) const noexcept { return k.index < used_ && pool_[k.index]->id == k.id; }
+    [[nodiscard]] entry* open_again(known& k);
     /// Asks the owners of the entries that `concerns` selects whether each has the version that was read: `here` where
     /// that is this node, by one message of `what` to each other one. `current`: how many have, from the first on,
     /// and those that it does not select among them; conflict if that is not all.
@@ -262,6 +296,7 @@ private:
     std::vector<std::unique_ptr<entry>> pool_;  // those beyond used_ are kept for their memory
     std::size_t used_ = 0;
     std::unordered_map<object_id, entry*, object_id_hash> index_;  // of more than `scanned` entries
+    std::array<known, most_known> known_;                          // by hash; what comes later replaces what was there
 
     struct part {
         node_number at = 0;

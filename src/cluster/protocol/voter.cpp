@@ -1,5 +1,8 @@
 #include "cluster/protocol/voter.hpp"
 
+#include <iterator>
+#include <new>
+
 namespace tutti::cluster {
 
 wire::obstacle voter::lock_all(const wire::prepare& what) {
@@ -47,27 +50,36 @@ void voter::remember(const transaction_name& who, wire::answered answer) {
 
 wire::answered voter::prepare(wire::prepare&& what) {
     const std::lock_guard hold{guard_};
-    if (prepared_.contains(what.who)) return {.yes = true};
+    if (const auto at = prepared_.find(what.who); at != prepared_.end()) return at->second.answer;
     if (const auto known = outcome(what.who)) return *known;
-    // A node that asks for more in one thread than that, and decides nothing, gets no more locks.
-    const wire::obstacle why = history_of(what.who).open >= remembered ? wire::obstacle::stale : lock_all(what);
+    wire::obstacle why = wire::obstacle::stale;
+    // A node that asks for more in one thread than that, and decides nothing, gets no more locks; nor does one that
+    // lose() has swept already.
+    if (history_of(what.who).open < remembered && !store_.is_lost(what.who.node)) why = lock_all(what);
     if (why != wire::obstacle::none) {
         const wire::answered no{.yes = false, .version = 0, .why = why};
         remember(what.who, no);
         return no;
     }
-    if (what.decide) {
-        // All locks of the transaction are held: those on its own node were taken before it sent this.
-        const wire::answered answer{.yes = true, .version = clock_.tick()};
-        carry_out(what, answer.version);
-        remember(what.who, answer);
-        return answer;
+    // All locks of a transaction that is decided here are held: its sender took those on its own node before.
+    const bool mine = what.decides != wire::decider::sender;
+    const wire::answered yes{.yes = true, .version = mine ? clock_.tick() : 0};
+    if (what.decides == wire::decider::receiver || (mine && broken(fault::show_before_heard))) {
+        carry_out(what, yes.version);
+        remember(what.who, yes);
+        return yes;
     }
     if (broken(fault::early_release)) unlock_all(what);
     const transaction_name who = what.who;
-    prepared_.emplace(who, std::move(what));
+    prepared_.emplace(who, pending{std::move(what), yes});
     ++history_of(who).open;
-    return {.yes = true};
+    return yes;
+}
+
+voter::all_pending::iterator voter::close(all_pending::iterator at, wire::answered outcome) {
+    remember(at->first, outcome);
+    --history_of(at->first).open;
+    return prepared_.erase(at);
 }
 
 void voter::decide(const wire::decide& what) {
@@ -77,11 +89,33 @@ void voter::decide(const wire::decide& what) {
         if (!what.commit && !outcome(what.who)) remember(what.who, {});
         return;
     }
-    if (what.commit) carry_out(at->second, what.version);
-    else unlock_all(at->second);
-    remember(what.who, {.yes = what.commit, .version = what.version});
-    prepared_.erase(at);
-    --history_of(what.who).open;
+    pending& p = at->second;
+    // Of what was decided here, an abort says that the sender could not wait for the answer: it has undone its part,
+    // and nobody has seen this one (V4).
+    const std::uint64_t version = p.decided() ? p.answer.version : what.version;
+    if (what.commit) carry_out(p.what, version);
+    else unlock_all(p.what);
+    close(at, what.commit ? wire::answered{.yes = true, .version = version} : wire::answered{});
+}
+
+bool voter::carry_out_for_lost(pending& p) noexcept {
+    if (p.decided() && !broken(fault::hold_for_lost)) {
+        try {
+            carry_out(p.what, p.answer.version);
+            return true;
+        } catch (const std::bad_alloc&) {  // what is left of it is in doubt, as if the other node had decided it
+        }
+    }
+    for (const wire::write_item& w : p.what.writes) store_.doubt(w.id);
+    return false;
+}
+
+void voter::lose(node_number node) noexcept {
+    const std::lock_guard hold{guard_};
+    for (auto at = prepared_.begin(); at != prepared_.end();) {
+        if (at->first.node != node || !carry_out_for_lost(at->second)) ++at;
+        else at = close(at, at->second.answer);
+    }
 }
 
 }  // namespace tutti::cluster

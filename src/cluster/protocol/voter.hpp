@@ -7,6 +7,8 @@
 //       slot (a thread of a node) the last `remembered` outcomes are known; a prepare older than those is from a
 //       transaction that its sender has given up long ago, and is refused without a trace.
 //   V3  A decision to abort that overtakes its prepare is remembered, so that the prepare finds it.
+//   V4  Of what was decided here, and of which the sender has a part, nothing shows until the sender has the decision,
+//       or is gone. So nobody has seen this part if the sender never learns of the decision, because this node is gone.
 //
 // Thread safety: every member, for different transactions. Two messages of one transaction may come at once only if one
 // is a duplicate of the other; `guard_` orders them.
@@ -25,9 +27,12 @@ class voter {
 public:
     voter(store& objects, logical_clock& clock) noexcept : store_{objects}, clock_{clock} {}
 
-    /// Locks everything or nothing. With `decide` it also commits. `what` may be moved from.
+    /// Locks everything or nothing; and commits, if it is the one that decides. `what` may be moved from.
     wire::answered prepare(wire::prepare&& what);
     void decide(const wire::decide& what);
+    /// A node is gone: what was decided here for it is carried out, and who sleeps over what is in doubt from now on is
+    /// told. REQUIRES: the store has lost it.
+    void lose(node_number node) noexcept;
 
 private:
     static constexpr std::size_t remembered = 64;
@@ -37,6 +42,12 @@ private:
             return object_id_hash{}({std::uint64_t{t.node} << 16 | t.slot, t.sequence});
         }
     };
+    struct pending {
+        wire::prepare what;
+        wire::answered answer;  ///< with a version if it is decided
+        [[nodiscard]] bool decided() const noexcept { return answer.version != 0; }
+    };
+    using all_pending = std::unordered_map<transaction_name, pending, transaction_hash>;
     struct past {
         std::uint64_t sequence = 0;
         wire::answered answer;
@@ -51,6 +62,10 @@ private:
     [[nodiscard]] wire::obstacle lock_all(const wire::prepare& what);
     void unlock_all(const wire::prepare& what) noexcept;
     void carry_out(wire::prepare& what, std::uint64_t version);
+    /// False: it was not decided here, and stays in doubt.
+    bool carry_out_for_lost(pending& p) noexcept;
+    /// It is not pending any more. The next one.
+    all_pending::iterator close(all_pending::iterator at, wire::answered outcome);
     slot_history& history_of(const transaction_name& who);
     /// What a message of a transaction that is over is answered, if it is.
     std::optional<wire::answered> outcome(const transaction_name& who);
@@ -59,7 +74,7 @@ private:
     store& store_;
     logical_clock& clock_;
     std::mutex guard_;
-    std::unordered_map<transaction_name, wire::prepare, transaction_hash> prepared_;
+    all_pending prepared_;
     std::unordered_map<std::uint32_t, slot_history> histories_;
 };
 

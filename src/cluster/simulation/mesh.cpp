@@ -59,7 +59,7 @@ void mesh::send(node_number from, node_number to, wire::kind kind, std::uint64_t
 }
 
 void mesh::end(node_number n, std::uint64_t notice) {
-    lives_[n] = life::ended;
+    end_unseen(n);
     for (node_number other = 0; other < lives_.size(); ++other) {
         if (other != n) network_.after(1 + network_.below(notice), [this, other, n] { lose(other, n); });
     }

@@ -54,6 +54,10 @@ protected:
     virtual void go_wrong(const char* what) = 0;
     /// That node takes the other one for gone, and so do its callers by now.
     virtual void heard_of_end(node_number at, node_number gone) { static_cast<void>(at), static_cast<void>(gone); }
+    /// The node has ended, and nobody has noticed.
+    void end_unseen(node_number n) noexcept { lives_[n] = life::ended; }
+    /// Node `at`, unless it has ended, notices that the other one has.
+    void lose(node_number at, node_number gone);
 
 private:
     friend class caller;
@@ -61,7 +65,6 @@ private:
 
     enum class life : std::uint8_t { runs, ended, again };
 
-    void lose(node_number at, node_number gone);
     /// Whether what one has sent to the other arrives.
     [[nodiscard]] bool hears(node_number to, node_number from);
     /// Whether node `at` knows that `other` is gone.

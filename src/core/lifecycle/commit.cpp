@@ -20,21 +20,20 @@ void count_commit(descriptor& d) noexcept {
     d.ledger.count_duration(d.run.block(), static_cast<std::uint64_t>(elapsed * base::nanoseconds_per_tick()));
 }
 
-}  // namespace
-
-bool put_to_the_vote(descriptor& d) {
-    std::size_t asked = 0;
+/// Takes the vote that `ask` asks for; where it is no yes, or there is an error, `have_abort` tells who was asked.
+template <class Ask, class HaveAbort>
+bool take_vote(descriptor& d, Ask&& ask, HaveAbort&& have_abort) {
     vote v = vote::commit;
     d.slow_path |= slow_path_frozen;
     try {
-        if (!broken(fault::forget_the_vote)) v = ask_participants(d, asked);
+        if (!broken(fault::forget_the_vote)) v = ask();
     } catch (...) {
-        tell_participants_to_abort(d, asked);
+        have_abort();
         d.slow_path &= ~slow_path_frozen;
         throw;
     }
     if (v != vote::commit) {
-        tell_participants_to_abort(d, asked);
+        have_abort();
         attempt_fail(d, abort_cause::participant_veto);
         if (v == vote::cancel) d.pending = signal::cancel;
     }
@@ -42,11 +41,31 @@ bool put_to_the_vote(descriptor& d) {
     return v == vote::commit;
 }
 
-void announce_decision(descriptor& d) noexcept {
+/// Has `act` run what must happen once the decision is made.
+template <class Act>
+void announce(descriptor& d, Act&& act) noexcept {
     if (!d.is_irrevocable()) d.set_status(status::committed);
     d.slow_path |= slow_path_frozen;
-    run_at_commit(d);
+    act();
     d.slow_path &= ~slow_path_frozen;
+}
+
+}  // namespace
+
+bool put_to_the_vote(descriptor& d) {
+    std::size_t asked = 0;
+    return take_vote(d, [&] { return ask_participants(d, asked); }, [&] { tell_participants_to_abort(d, asked); });
+}
+
+bool put_to_one_vote(descriptor& d) {
+    auto& other = *static_cast<participant*>(d.deferred_log.back().object);
+    if (!take_vote(d, [&] { return other.prepare(); }, [&] { other.abort(); })) return false;
+    announce(d, [&] { other.commit(); });
+    return true;
+}
+
+void announce_decision(descriptor& d) noexcept {
+    announce(d, [&] { run_at_commit(d); });
 }
 
 void finish_slowly(descriptor& d, privacy owed) {

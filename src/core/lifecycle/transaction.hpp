@@ -114,8 +114,10 @@ public:
 
     static bool commit(tx& t) {
         descriptor& d = descriptor::of(t);
-        if (d.slow_commit != 0) [[unlikely]]
-            return d.slow_commit == slow_commit_possessions ? commit_with_possessions(d) : commit_slowly(d);
+        if (d.slow_commit != 0) [[unlikely]] {
+            if (d.slow_commit == slow_commit_possessions) return commit_with_possessions(d);
+            return has_only_a_companion(d) ? commit_with_companion(d) : commit_slowly(d);
+        }
         TUTTI_ASSUME(d.slot == 0 && d.mode == status::active, "I4");
         const guard g{d};
         if (d.writes.empty()) {
@@ -135,6 +137,25 @@ private:
             const guard g{d};
             if (!decide(d)) return false;
             if (d.slow_commit == slow_commit_possessions) [[likely]] {
+                d.deferred_log.clear();
+                d.slow_commit = 0;
+                d.writes.empty() ? close_reader(d) : close_update(d);
+                return true;
+            }
+            after = take_effect(d);
+        }
+        finish_slowly(d, after);
+        return true;
+    }
+
+    /// A commit that is quick but for one companion's vote, and what that does at the decision.
+    TUTTI_NOINLINE static bool commit_with_companion(descriptor& d) {
+        privacy after = privacy::none;
+        {
+            const guard g{d};
+            if (!holds_for_a_vote(d) || !put_to_one_vote(d)) return false;
+            if (!d.writes.empty()) A::draw_again(d);
+            if (has_only_a_companion(d)) [[likely]] {
                 d.deferred_log.clear();
                 d.slow_commit = 0;
                 d.writes.empty() ? close_reader(d) : close_update(d);
@@ -310,20 +331,23 @@ private:
         return receives(d) ? privacy::received : privacy::none;
     }
 
+    /// Prepares for the vote of others, or for an action at the decision. Readers serialize at their snapshot; where
+    /// others order by a vote or an action, they have to be current when the decision is made. They own nothing that
+    /// would keep it so.
+    static bool holds_for_a_vote(descriptor& d) {
+        if (!d.writes.empty()) return prepare(d);
+        if (A::unchanged(d)) return true;
+        attempt_fail(d, abort_cause::validation);
+        return false;
+    }
+
     /// Prepares, lets the participants vote, and runs what must happen once the decision is made.
     static bool decide(descriptor& d) {
         const bool handles = (d.slow_commit & slow_commit_handlers) != 0;
         const bool owns = (d.slow_commit & slow_commit_possessions) != 0;
         const bool asks = handles && count_participants(d) != 0;
         const bool acts = owns || (handles && has(d, deferred::kind::at_commit));
-        if (!d.writes.empty()) {
-            if (!prepare(d)) return false;
-        } else if ((asks || acts) && !A::unchanged(d)) {
-            // Readers serialize at their snapshot; where others order by a vote or an action, they have to be current
-            // when the decision is made. They own nothing that would keep it so.
-            attempt_fail(d, abort_cause::validation);
-            return false;
-        }
+        if ((!d.writes.empty() || asks || acts) && !holds_for_a_vote(d)) return false;
         if (asks && !put_to_the_vote(d)) return false;
         if (handles || owns) announce_decision(d);
         if (asks && !d.writes.empty()) A::draw_again(d);

@@ -56,6 +56,8 @@ public:
 
     int priority = 0;
     instant due = no_deadline;
+    bool brief = false;          // work that is expected to be over sooner than an interruption pays
+    bool patient = false;        // interrupts no such work; its submitter calls executor::tick_the_late
     void* carrier = nullptr;     // the executor's: what runs it, or ran it before
     unsigned interruptions = 0;  // the executor's: how often it gave way to what is more urgent
     const char* name = "";       // of what it runs, for tools that watch; stays as long as the executor
@@ -118,6 +120,11 @@ public:
     /// Tells workers of jobs that have not begun, as many as there are; where there are none, an idle worker comes for
     /// its idle_work. Any thread.
     virtual void rouse() noexcept = 0;
+
+    /// Whether patient jobs may wait for the end of others.
+    [[nodiscard]] virtual bool spares() const noexcept { return false; }
+    /// Interrupts brief jobs that have turned out to last: since before the last such call. Any thread.
+    virtual void tick_the_late() noexcept {}
 
     /// Has the transaction that `which` runs, if it runs, aborted at its next access, and thrown tutti::interrupted
     /// where it would have been run again. May have to be repeated: a transaction that begins just then is not

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "api/companion.hpp"
-#include "server/journal/record.hpp"
 
 namespace tutti::server {
 
@@ -19,56 +18,64 @@ void log_entry::join(tx& t) {
     if (wrote() || may_write) t.join(*this);
 }
 
-std::unique_ptr<journal::slip> log_entry::written() const {
-    auto s = std::make_unique<journal::slip>();
-    journal::record r{.time = as_.began,
-                      .seed = as_.seed,
-                      .priority = as_.priority,
-                      .protocol = static_cast<int>(what_.spoken),
-                      .together = !what_.parts.empty(),
-                      .answer = journal::checksum(answer_),
-                      .parts = {},
-                      .arguments = {arguments_.begin(), arguments_.end()}};
-    for (const invocation::part& p : what_.parts) r.parts.push_back({p.which->what.name, p.arguments});
-    if (what_.parts.empty()) r.parts.push_back({what_.which->what.name, arguments_.size()});
-    s->record = journal::encode(r);
-    if (!how_.key.empty()) s->answer = {std::string{how_.key}, how_.key_stands_for, answer_, as_.began};
-    return s;
-}
-
 vote log_entry::prepare() {
     if (!wrote()) return vote::commit;
+    if (how_.log->in_trouble() || !how_.log->others().takes_writes()) [[unlikely]]
+        refuse();
+    const journal::part alone{what_.which->what.name, arguments_.size()};
+    return (what_.parts.empty() ? take_place({&alone, 1}) : take_place_of_all()) ? vote::commit : vote::restart;
+}
+
+void log_entry::refuse() const {
     if (how_.log->in_trouble()) throw log_unwritable{how_.log->trouble()};
-    if (!how_.log->others().takes_writes()) throw log_unwritable{how_.log->others().why_no_writes()};
-    auto made = written();
-    if (!how_.log->takes(*made)) {
-        throw log_unwritable{"the log has no room for a call whose arguments and answer are as long as these, " +
-                             std::to_string(made->record.size() + answer_.size()) + " bytes"};
+    throw log_unwritable{how_.log->others().why_no_writes()};
+}
+
+bool log_entry::take_place_of_all() {
+    std::vector<journal::part> parts;
+    for (const invocation::part& p : what_.parts) parts.push_back({p.which->what.name, p.arguments});
+    return take_place(parts);
+}
+
+bool log_entry::take_place(std::span<const journal::part> parts) {
+    const std::size_t bytes = journal::encoded_size(parts, arguments_);
+    if (!how_.key.empty()) {
+        kept_ = std::make_unique<journal::kept_answer>(std::string{how_.key}, how_.key_stands_for, answer_, as_.began);
     }
+    if (!how_.log->takes(bytes, kept_.get())) [[unlikely]]
+        refuse_so_long(bytes + answer_.size());
+    drawn_ = how_.log->draw(bytes, kept_.get());
     // From here on nothing fails, and nothing waits (J1).
-    made->position = how_.log->draw();
-    journal::set_position(made->record, made->position);
-    drawn_ = std::move(made);
     if (!api::reads_stand(*descriptor_)) {
         leave_hole();
-        return vote::restart;
+        return false;
     }
-    return vote::commit;
+    journal::encode({.position = drawn_.position,
+                     .time = as_.began,
+                     .seed = as_.seed,
+                     .answer = journal::checksum(answer_),
+                     .priority = as_.priority,
+                     .protocol = static_cast<int>(what_.spoken),
+                     .together = !what_.parts.empty()},
+                    parts, arguments_, drawn_.bytes);
+    return true;
+}
+
+void log_entry::refuse_so_long(std::size_t bytes) {
+    throw log_unwritable{"the log has no room for a call whose arguments and answer are as long as these, " +
+                         std::to_string(bytes) + " bytes"};
 }
 
 void log_entry::commit() noexcept {
-    if (!drawn_) return;
-    how_.awaits = drawn_->position + 1;
-    how_.log->hand_over(std::move(drawn_));
+    if (drawn_.position == 0) return;
+    how_.awaits = drawn_.position + 1;
+    how_.log->hand_over(std::exchange(drawn_, {}), std::move(kept_));
 }
 
 void log_entry::abort() noexcept { leave_hole(); }
 
 void log_entry::leave_hole() noexcept {
-    if (!drawn_) return;
-    drawn_->record.clear();
-    drawn_->answer.reset();
-    how_.log->hand_over(std::move(drawn_));
+    if (drawn_.position != 0) how_.log->leave_hole(std::exchange(drawn_, {}), std::move(kept_));
 }
 
 }  // namespace tutti::server

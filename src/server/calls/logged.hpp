@@ -13,6 +13,7 @@
 
 #include "server/calls/invocation.hpp"
 #include "server/journal/journal.hpp"
+#include "server/journal/record.hpp"
 #include "tutti/tx.hpp"
 
 namespace tutti::core {
@@ -43,7 +44,11 @@ public:
 
 private:
     [[nodiscard]] bool wrote() const noexcept;
-    [[nodiscard]] std::unique_ptr<journal::slip> written() const;
+    /// Draws, and fills in the record if the reads stand. Else false, and it has left a hole.
+    [[nodiscard]] bool take_place(std::span<const journal::part> parts);
+    [[nodiscard]] bool take_place_of_all();
+    [[noreturn]] void refuse() const;
+    [[noreturn]] static void refuse_so_long(std::size_t bytes);
     void leave_hole() noexcept;
 
     logging& how_;
@@ -52,7 +57,8 @@ private:
     std::span<const std::string_view> arguments_;
     const std::string& answer_;
     core::descriptor* descriptor_ = nullptr;
-    std::unique_ptr<journal::slip> drawn_;  // a position that is not handed over
+    journal::place drawn_;  // that is not handed over
+    std::unique_ptr<journal::kept_answer> kept_;
 };
 
 }  // namespace tutti::server

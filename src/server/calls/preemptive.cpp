@@ -1,13 +1,17 @@
 #include "server/calls/preemptive.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
+#include <memory>
 #include <numeric>
+#include <type_traits>
 
 #include "server/calls/probes.hpp"
 
 namespace tutti::server {
 namespace {
+
+static_assert(std::is_trivially_destructible_v<preempt::work>);
 
 void run_job(void* of) noexcept { static_cast<job*>(of)->run(); }
 void cut_off_job(void* of) noexcept { static_cast<job*>(of)->cut_off(); }
@@ -63,19 +67,24 @@ preemptive::preemptive(unsigned workers, std::size_t capacity, const preemption_
 }
 
 std::span<job*> preemptive::submit(std::span<job*> jobs, unsigned most_calls) noexcept {
+    // Not filled in before there is something to fill in: most of the time one is handed in.
+    constexpr std::size_t most = 64;
+    alignas(preempt::work) std::byte room[most * sizeof(preempt::work)];
+    auto* const some = reinterpret_cast<preempt::work*>(room);
     std::size_t away = 0;
-    std::array<preempt::work, 64> some;
     for (std::span<job*> left = jobs; !left.empty();) {
-        const std::size_t count = std::min(some.size(), left.size());
+        const std::size_t count = std::min(most, left.size());
         for (std::size_t i = 0; i < count; ++i) {
             job* const j = left[i];
-            some[i] = {run_job, static_cast<void*>(j), static_cast<unsigned>(j->priority)};
+            std::construct_at(some + i, run_job, static_cast<void*>(j), static_cast<unsigned>(j->priority));
             if (j->due != no_deadline) some[i].due = j->due;
+            some[i].brief = j->brief;
+            some[i].patient = j->patient;
             some[i].carrier = &j->carrier;
             some[i].cut_off = cut_off_job;
             some[i].strand = strand_job;
         }
-        for (const preempt::work& w : scheduler_.submit({some.data(), count}, most_calls))
+        for (const preempt::work& w : scheduler_.submit({some, count}, most_calls))
             jobs[away++] = static_cast<job*>(w.argument);
         left = left.subspan(count);
         most_calls -= std::min(most_calls, static_cast<unsigned>(count));

@@ -25,6 +25,8 @@ public:
     [[nodiscard]] std::string_view name() const noexcept override { return "preemptive"; }
     std::span<job*> submit(std::span<job*> jobs, unsigned most_calls) noexcept override;
     void rouse() noexcept override { scheduler_.rouse(); }
+    [[nodiscard]] bool spares() const noexcept override { return scheduler_.spares(); }
+    void tick_the_late() noexcept override { scheduler_.tick_the_late(); }
     void interrupt(job& which) noexcept override { scheduler_.interrupt(which.carrier, &which); }
     void interrupt_sleeper(job& which) noexcept override { scheduler_.interrupt_sleeper(which.carrier, &which); }
     void end_where_it_stands(job& which) noexcept override { scheduler_.end_where_it_stands(which.carrier, &which); }

@@ -131,7 +131,7 @@ void run_record(const journal::record& r, const catalog& procedures) {
     how.replayed = true;
     std::string answer;
     run_again(what, how, r.arguments, answer);
-    if (journal::checksum(answer) == r.answer) return;
+    if (journal::checksum(answer, r.answer_by) == r.answer) return;
     throw std::runtime_error{"it answers otherwise than at first, now '" +
                              answer.substr(0, std::min<std::size_t>(answer.find('\r'), 100)) +
                              "': it depends on something that is not in the log, or the procedure has changed"};
@@ -147,11 +147,9 @@ public:
     }
     vote prepare() override {
         if (!descriptor_->writes.empty()) throw std::runtime_error{"a dump writes"};
-        auto made = std::make_unique<journal::slip>();
-        made->position = in_.draw();
-        made->cut = true;
-        position = made->position;
-        in_.hand_over(std::move(made));
+        const journal::place drawn = in_.draw(0);
+        position = drawn.position;
+        in_.cut(drawn);
         return api::reads_stand(*descriptor_) ? vote::commit : vote::restart;
     }
     void commit() noexcept override {}

@@ -54,7 +54,11 @@ std::string timeline::stop() {
     const std::scoped_lock control{control_};
     records_.store(false, std::memory_order_relaxed);
     observe::json_writer json;
-    json.begin_object().field("displayTimeUnit", "ns").key("traceEvents").begin_array();
+    json.begin_object().field("displayTimeUnit", "ns");
+    // For who puts traces of several servers beside each other.
+    const std::chrono::nanoseconds began = started_.time_since_epoch();
+    json.key("otherData").begin_object().field("began_ns", static_cast<std::uint64_t>(began.count())).end_object();
+    json.key("traceEvents").begin_array();
     std::uint64_t left_out = 0;
     for (std::uint64_t w = 0; w < lanes_.size(); ++w) {
         // Made into text without the lock, which a worker that is just noting something waits for.

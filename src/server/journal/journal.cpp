@@ -17,9 +17,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds between_groups{200};  // where no answer waits
 constexpr milliseconds between_attempts{100};
 constexpr milliseconds for_a_gap{1};
-constexpr std::chrono::seconds at_risk{1};
+constexpr double at_risk = 0.95e9;  // nanoseconds, of a clock that is one percent right
 constexpr std::size_t most_in_group = std::size_t{16} << 20;
-constexpr std::size_t overhead = sizeof(slip);
+constexpr std::size_t overhead = sizeof(mark);
 
 std::int64_t microseconds_of_day() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -33,39 +33,17 @@ void push(std::atomic<T*>& on, T& what, T* T::* next) noexcept {
     while (!on.compare_exchange_weak(top, &what));
 }
 
-std::size_t pending(const slip& s) noexcept {
-    return overhead + s.record.size() + (s.answer ? s.answer->answer.size() + s.answer->key.size() : 0);
-}
-
-void insert(slip*& into, slip* s) noexcept {
-    slip** at = &into;
-    while (*at != nullptr && (*at)->position < s->position) at = &(*at)->next;
-    s->next = *at;
-    *at = s;
-}
-
-// Linear: what waits behind a missing one may be long.
-slip* merge(slip* a, slip* b) noexcept {
-    slip* all = nullptr;
-    slip** end = &all;
-    while (a != nullptr && b != nullptr) {
-        slip*& first = a->position < b->position ? a : b;
-        *end = std::exchange(first, first->next);
-        end = &(*end)->next;
-    }
-    *end = a != nullptr ? a : b;
-    return all;
-}
+std::size_t bytes_of(const kept_answer* a) noexcept { return a == nullptr ? 0 : a->answer.size() + a->key.size(); }
 
 }  // namespace
 
 journal::journal(const log_settings& how, std::function<void(bool, const std::string&)> tell)
-    : how_{how}, tell_{std::move(tell)}, store_{how.file} {}
+    : how_{how},
+      at_risk_{static_cast<std::uint64_t>(at_risk / base::nanoseconds_per_tick())},
+      tell_{std::move(tell)},
+      store_{how.file} {}
 
-journal::~journal() {
-    end();
-    for (slip* s = early_; s != nullptr;) delete std::exchange(s, s->next);
-}
+journal::~journal() { end(); }
 
 void journal::begin(std::uint64_t after) {
     std::uint64_t next = 0;
@@ -86,7 +64,10 @@ void journal::begin(std::uint64_t after) {
     for (const branch& b : before) others_.know(b);
     next_.store(next);  // first: what a follower's calls read of it was durable, and is to stay so
     durable_.store(next);
-    collected_ = next;
+    {
+        const std::scoped_lock lock{drawing_};
+        tail_.begin(next);
+    }
     thread_ = std::thread{[this] { work(); }};
     if (!followed_) others_.start();
     others_.lead(own);
@@ -144,18 +125,49 @@ bool journal::append(const piece& from) noexcept {
     return false;
 }
 
-bool journal::takes(const slip& s) const noexcept {
-    // The last record of a group joins those that are not too many yet (collect).
-    if (s.record.size() > store_.longest() - most_in_group) return false;
-    return !s.answer || s.answer->key.size() + s.answer->answer.size() <= store_.longest();
+std::size_t journal::pending() const noexcept {
+    // In this order: what is written was drawn before.
+    const std::uint64_t written = written_bytes_.load(std::memory_order_acquire);
+    return drawn_bytes_.load(std::memory_order_relaxed) - written;
 }
 
-void journal::hand_over(std::unique_ptr<slip> s) noexcept {
-    // First, so that the figure is never less than what is there.
-    if (pending_bytes_.fetch_add(pending(*s)) == 0) oldest_.store(clock::now().time_since_epoch().count());
-    push(handed_over_, *s.release(), &slip::next);
-    // Answers ring for themselves where they wait. A record ends a rest without end only: it costs a system call, which
-    // is one for each group and not one for each record.
+bool journal::takes(std::size_t bytes, const kept_answer* answer) const noexcept {
+    // The last record of a group joins those that are not too many yet (collect).
+    return bytes <= store_.longest() - most_in_group && bytes_of(answer) <= store_.longest();
+}
+
+place journal::draw(std::size_t bytes, const kept_answer* answer) {
+    const std::scoped_lock lock{drawing_};
+    const place at = tail_.reserve(bytes);
+    // Where nothing else is on its way to the disk. A thread of the journal that makes the one before durable just now
+    // has found an earlier time, and stores that before (write).
+    if (durable_.load(std::memory_order_acquire) == at.position)
+        oldest_.store(base::ticks(), std::memory_order_relaxed);
+    const std::uint64_t all = bytes + bytes_of(answer) + overhead;
+    drawn_bytes_.store(drawn_bytes_.load(std::memory_order_relaxed) + all, std::memory_order_relaxed);
+    next_.store(at.position + 1);  // partners: J4, has_work, and collect: what was reserved is seen with it
+    return at;
+}
+
+void journal::hand_over(const place& at, std::unique_ptr<kept_answer> answer) noexcept {
+    tail::set(at, mark::logged, std::move(answer));
+    wake_if_idle();
+}
+
+void journal::leave_hole(const place& at, std::unique_ptr<kept_answer> answer) noexcept {
+    tail::set(at, mark::hole, std::move(answer));
+    wake_if_idle();
+}
+
+void journal::cut(const place& at) noexcept {
+    tail::set(at, mark::hole | mark::cut);
+    wake_if_idle();
+}
+
+// Answers ring for themselves where they wait. A position ends a rest without end only: it costs a system call, which
+// is one for each group and not one for each record. Either this sees that the thread rests, or that sees the position,
+// which was drawn before (next_).
+void journal::wake_if_idle() noexcept {
     if (how_.sync != log_sync::always && asleep_.load() == sleep::for_anything) ring();
 }
 
@@ -176,8 +188,8 @@ bool journal::holds(waiter& w, std::uint64_t awaits) noexcept {
     if (awaits == 0) awaits = next_.load();
     if (durable_.load(std::memory_order_acquire) >= awaits) return false;
     if (how_.sync == log_sync::every_second) {
-        const clock::time_point oldest{clock::duration{oldest_.load()}};
-        if (clock::now() - oldest <= at_risk) return false;  // J4
+        const std::uint64_t now = base::ticks(), oldest = oldest_.load();
+        if (now <= oldest || now - oldest <= at_risk_) return false;  // J4
     }
     w.awaits_ = awaits;
     push(held_, w, &waiter::next_);
@@ -209,14 +221,13 @@ figures journal::look() const {
     f.snapshots = snapshots_.load(std::memory_order_relaxed);
     f.drawn = next_.load();
     f.durable = durable_.load();
-    f.pending_bytes = pending_bytes_.load(std::memory_order_relaxed);
+    f.pending_bytes = pending();
     f.trouble = trouble();
     return f;
 }
 
 bool journal::has_work() const noexcept {
-    return held_.load() != nullptr || handed_over_.load() != nullptr || waiting_ != nullptr || early_ != nullptr ||
-           ready_calls_ != 0;
+    return held_.load() != nullptr || waiting_ != nullptr || ready_calls_ != 0 || next_.load() != tail_.taken();
 }
 
 void journal::rest() {
@@ -224,10 +235,10 @@ void journal::rest() {
     const auto called = [this] { return rung_ || ending_ || to_keep_.has_value(); };
     if (in_trouble_.load()) {
         changed_.wait_for(lock, between_attempts, [this] { return ending_; });
-    } else if (has_next()) {
-        // A group ended before it.
-    } else if (early_ != nullptr || waiting_ != nullptr) {
-        // What is missing is on its way. Nobody rings for it.
+    } else if (left_ == left_over::more) {
+        // At once.
+    } else if (left_ == left_over::missing || waiting_ != nullptr) {
+        // What is missing is on its way.
         changed_.wait_for(lock, for_a_gap, called);
     } else {
         asleep_.store(sleep::for_anything);
@@ -258,7 +269,7 @@ void journal::work() {
             last = ending_;
         }
         do {
-            collected_at_ = clock::now();
+            collected_at_ = base::ticks();
             // Calls before records: what a call awaits has been drawn before it came here.
             waiter* held = held_.exchange(nullptr);
             while (held != nullptr) {
@@ -278,43 +289,48 @@ void journal::work() {
     pass_on();
 }
 
-void journal::take_over() noexcept {
-    // The newest first, as they lie: each goes before those that were put in before it, and the walk is as long as the
-    // number of calls that ran at once.
-    slip* sorted = nullptr;
-    slip* newest = handed_over_.exchange(nullptr);
-    while (newest != nullptr) insert(sorted, std::exchange(newest, newest->next));
-    early_ = merge(early_, sorted);
-}
-
 bool journal::collect() noexcept {
-    // What is left from the last time is collected first: while the disk is behind, what is handed over stays where it
-    // lies, and is not sorted again each time.
-    if (!has_next()) take_over();
+    // After collected_at_: what was drawn later is answered later.
+    const std::uint64_t upto = next_.load(std::memory_order_acquire);
+    left_ = left_over::nothing;
     try {
-        while (!ready_ends_ && has_next() && ready_.records.size() < most_in_group) {
-            slip& s = *early_;
-            const std::size_t bytes = pending(s);
-            if (!s.record.empty()) {
-                if (ready_.answers.capacity() == ready_.answers.size())
-                    ready_.answers.reserve(2 * ready_.answers.size() + 1);  // so that what follows cannot fail half way
-                ready_.records.append(s.record);
-                if (s.answer) ready_.answers.push_back(std::move(*s.answer));
-                if (ready_calls_++ == 0) ready_.first = s.position;
-                ready_.last = s.position;
+        while (tail_.taken() < upto) {
+            if (ready_ends_ || ready_.records.size() >= most_in_group) {
+                left_ = left_over::more;
+                break;
             }
-            // No group lies on both sides of a cut: a follower that has copied the snapshot asks for groups from there.
-            ready_ends_ = s.cut && ready_calls_ != 0;
-            ready_pending_ += bytes;
-            ++collected_;
-            early_ = s.next;
-            delete &s;
+            const stretch some = tail_.look(upto, most_in_group - ready_.records.size());
+            if (some.positions == 0) {
+                left_ = left_over::missing;
+                break;
+            }
+            collect(some);
         }
         return true;
     } catch (const std::bad_alloc&) {
         enter_trouble(store_error{"there is no memory for the log", true});
     }
     return false;
+}
+
+void journal::collect(const stretch& some) {
+    if (some.answer != nullptr && ready_.answers.capacity() == ready_.answers.size())
+        ready_.answers.reserve(2 * ready_.answers.size() + 1);  // so that what follows cannot fail half way
+    ready_.records.append(some.records);
+    if (!some.records.empty()) {
+        if (ready_calls_ == 0) ready_.first = tail_.taken();
+        ready_calls_ += some.positions;
+        ready_.last = tail_.taken() + some.positions - 1;
+    }
+    if (some.answer != nullptr) {
+        const std::unique_ptr<kept_answer> owned{some.answer};
+        ready_bytes_ += bytes_of(some.answer);
+        if (!some.records.empty()) ready_.answers.push_back(std::move(*owned));
+    }
+    // No group lies on both sides of a cut: a follower that has copied the snapshot asks for groups from there.
+    ready_ends_ = some.cut && ready_calls_ != 0;
+    ready_bytes_ += some.reserved + some.positions * overhead;
+    tail_.take(some);
 }
 
 bool journal::write(bool sync) noexcept {
@@ -329,10 +345,12 @@ bool journal::write(bool sync) noexcept {
             ready_calls_ = 0;
             ready_ends_ = false;
         }
-        // Before the figure is lowered: whoever finds it zero sets a later time, which has to stand.
-        oldest_.store(collected_at_.time_since_epoch().count());
-        pending_bytes_.fetch_sub(std::exchange(ready_pending_, 0));
-        durable_.store(collected_, std::memory_order_release);
+        // What was drawn before collected_at_ is in the file, unless something is left over. Before durable_: who draws
+        // and finds nothing on its way sets a later time, which has to stand.
+        if (left_ == left_over::nothing) oldest_.store(collected_at_, std::memory_order_relaxed);
+        written_bytes_.store(written_bytes_.load(std::memory_order_relaxed) + std::exchange(ready_bytes_, 0),
+                             std::memory_order_release);
+        durable_.store(tail_.taken(), std::memory_order_release);
         others_.ring();
         store_.tidy();
         const std::int64_t now = microseconds_of_day();

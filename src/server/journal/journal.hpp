@@ -3,7 +3,8 @@
 //
 // The life of a position:
 //
-//   drawn (draw) -> handed over (hand_over), with its record or as a hole -> written -> durable
+//   drawn (draw) -> handed over, with its record (hand_over) or as a hole (leave_hole) -> collected -> written
+//   -> durable
 //
 // J1  Positions are consecutive. Each that is drawn is handed over, once, soon: nothing that waits is between the two.
 // J2  What is written ends at a position before which nothing is missing: the file never has a call without those that
@@ -13,7 +14,8 @@
 //     (calls/logged.hpp). Let A serialize before B.
 //       a. B reads or overwrites what A wrote: B could only after A's release, so after A's draw; B's draw is later.
 //       b. A read what B overwrites. Suppose B's draw came first. Both are read-modify-writes of one word, so B's lock,
-//          taken before its draw, happens before A's draw, and before A's validation, which would have found it.
+//          taken before its draw, happens before A's draw (both hold drawing_), and before A's validation, which would
+//          have found it.
 //     So running them again in the order of their positions, one after the other, gives what they gave.
 // J4  Under `always` no answer goes out before everything that it may have seen is durable: what a call has read was
 //     drawn before the call ended. Under `everysec` no answer goes out while something that was answered more than a
@@ -42,20 +44,13 @@
 #include <string>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "server/journal/replication.hpp"
 #include "server/journal/store.hpp"
+#include "server/journal/tail.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::server::journal {
-
-/// What is logged of one call; a hole if its transaction was rolled back after all.
-struct slip {
-    slip* next = nullptr;
-    std::uint64_t position = 0;
-    bool cut = false;      ///< a snapshot's position: no group lies on both sides of it
-    std::string record{};  ///< empty: a hole
-    std::optional<kept_answer> answer{};
-};
 
 /// A call that has ended and whose answer waits for the disk, or for followers.
 class waiter {
@@ -135,11 +130,19 @@ public:
     /// thread. Idempotent.
     void end() noexcept;
 
-    /// REQUIRES: J3.
-    [[nodiscard]] std::uint64_t draw() noexcept { return next_.fetch_add(1, std::memory_order_seq_cst); }
-    void hand_over(std::unique_ptr<slip> s) noexcept;
-    /// Whether the file has room for a slip so long. Another may not be handed over.
-    [[nodiscard]] bool takes(const slip& s) const noexcept;
+    /// A position, and room for a record of so many bytes; `answer` is what is to be kept with it, or null.
+    /// REQUIRES: J3, takes(). @throws std::bad_alloc  nothing is drawn
+    [[nodiscard]] place draw(std::size_t bytes, const kept_answer* answer = nullptr);
+    /// Its record has been filled in.
+    void hand_over(const place& at, std::unique_ptr<kept_answer> answer = {}) noexcept;
+    /// There is none, because its transaction was rolled back after all. `answer`: that it was drawn for; it is
+    /// forgotten.
+    void leave_hole(const place& at, std::unique_ptr<kept_answer> answer = {}) noexcept;
+    /// There is none, because it is a snapshot's: no group lies on both sides of it.
+    void cut(const place& at) noexcept;
+    /// Whether the file has room for a record so long, with that answer, if it is not null. Another may not be drawn
+    /// for.
+    [[nodiscard]] bool takes(std::size_t bytes, const kept_answer* answer) const noexcept;
 
     /// Whether the answer of a call that has ended has to wait; then `w` is passed on later. `awaits`: the position
     /// after its own if it has one, or 0.
@@ -149,9 +152,7 @@ public:
     [[nodiscard]] std::string trouble() const;
     [[nodiscard]] bool in_trouble() const noexcept { return in_trouble_.load(std::memory_order_relaxed); }
     /// More waits to be written than may.
-    [[nodiscard]] bool full() const noexcept {
-        return pending_bytes_.load(std::memory_order_relaxed) > how_.max_pending;
-    }
+    [[nodiscard]] bool full() const noexcept { return pending() > how_.max_pending; }
 
     /// Keeps a snapshot once all that it holds is written; returns when it is on disk, or why it cannot be.
     std::string keep(snapshot s);
@@ -167,17 +168,23 @@ public:
 
 private:
     using clock = std::chrono::steady_clock;
+    [[nodiscard]] std::size_t pending() const noexcept;
+    void wake_if_idle() noexcept;
     void work();
     void rest();
     /// What the journal's thread waits for.
     enum class sleep : std::uint8_t { none, for_anything, for_a_waiter };
+    /// What had been drawn before it collected, and was not collected.
+    enum class left_over : std::uint8_t {
+        nothing,
+        missing,  ///< one has not been handed over, and nobody rings for it
+        more      ///< a group has ended before it
+    };
     void ring() noexcept;
     [[nodiscard]] bool has_work() const noexcept;
     /// False: trouble.
     bool collect() noexcept;
-    void take_over() noexcept;
-    /// Something is collected the next time, without a record that comes yet.
-    [[nodiscard]] bool has_next() const noexcept { return early_ != nullptr && early_->position == collected_; }
+    void collect(const stretch& some);  // throws std::bad_alloc, and then nothing has changed
     /// False: trouble.
     bool write(bool sync) noexcept;
     void write_snapshot() noexcept;
@@ -188,18 +195,21 @@ private:
     void leave_trouble() noexcept;
 
     const log_settings how_;
+    const std::uint64_t at_risk_;  // by the base clock: what is that old might be lost (J4)
     const std::function<void(bool, const std::string&)> tell_;
     std::mutex file_mutex_;
     store store_;
     replication others_{*this, how_};
 
-    bool followed_ = false;  // before it led
-    alignas(64) std::atomic<std::uint64_t> next_{1};
-    alignas(64) std::atomic<slip*> handed_over_{nullptr};  // a stack, as `held_`
-    std::atomic<waiter*> held_{nullptr};
-    std::atomic<std::size_t> pending_bytes_{0};
+    bool followed_ = false;               // before it led
+    alignas(64) std::mutex drawing_;      // of those who draw
+    std::atomic<std::uint64_t> next_{1};  // changed under it, and so is the next one
+    std::atomic<std::uint64_t> drawn_bytes_{0};
+    tail tail_;
+    std::atomic<waiter*> held_{nullptr};                 // a stack
     alignas(64) std::atomic<std::uint64_t> durable_{1};  // all positions before it are
-    std::atomic<clock::rep> oldest_{0};                  // not later than the oldest that is not durable
+    std::atomic<std::uint64_t> written_bytes_{0};        // of drawn_bytes_, those that do not wait to be written
+    std::atomic<std::uint64_t> oldest_{0};               // by the base clock; what was answered before it is durable
     std::atomic<bool> in_trouble_{false};
     std::atomic<std::uint64_t> not_in_snapshot_{1};  // the first position that a call has drawn or will draw
     std::atomic<bool> hurried_{false};
@@ -207,13 +217,12 @@ private:
     std::atomic<std::uint64_t> calls_{0}, bytes_{0}, groups_{0}, snapshots_{0}, bytes_to_replay_{0};
 
     // Of the journal's thread.
-    slip* early_ = nullptr;        // handed over and not collected, by position
-    std::uint64_t collected_ = 1;  // all positions before it are in `ready_`, or written
-    group ready_;                  // to be written
-    std::size_t ready_calls_ = 0, ready_pending_ = 0;
+    group ready_;  // what is collected and is to be written
+    std::size_t ready_calls_ = 0, ready_bytes_ = 0;
     bool ready_ends_ = false;  // at a cut: what comes goes into another group
+    left_over left_ = left_over::nothing;
     waiter* waiting_ = nullptr;
-    clock::time_point collected_at_{};
+    std::uint64_t collected_at_ = 0;  // by the base clock
     std::int64_t answers_forgotten_at_ = 0;
     std::atomic<bool> broken_{false};
 

@@ -1,39 +1,63 @@
 #include "server/journal/record.hpp"
 
+#include <concepts>
+
 #include "server/journal/bytes.hpp"
 
 namespace tutti::server::journal {
+namespace {
 
-std::uint64_t checksum(std::string_view bytes) noexcept {
-    std::uint64_t sum = 0xcbf29ce484222325;
-    for (const char c : bytes) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    return sum;
-}
+// A byte says whether the call was EXEC, and how the checksum of its answer was made.
+constexpr std::uint8_t is_together = 1;
+constexpr unsigned kind_of_checksum = 1;  // its place
 
-std::string encode(const record& r) {
-    std::size_t bytes = 64;
-    for (const part& p : r.parts) bytes += p.procedure.size() + 8;
-    for (const std::string_view a : r.arguments) bytes += a.size() + 4;
-    std::string to;
-    to.reserve(bytes);
-    put(to, r.position);
-    put(to, r.time);
-    put(to, r.seed);
-    put(to, r.answer);
-    put(to, static_cast<std::uint8_t>(r.priority));
-    put(to, static_cast<std::uint8_t>(r.protocol));
-    put(to, static_cast<std::uint8_t>(r.together));
-    put(to, static_cast<std::uint32_t>(r.parts.size()));
-    for (const part& p : r.parts) {
-        put(to, p.procedure);
-        put(to, static_cast<std::uint32_t>(p.arguments));
+/// Into memory that has room.
+class writer {
+public:
+    explicit writer(char* to) noexcept : to_{to} {}
+    template <std::integral N>
+    void put(N value) noexcept {
+        std::memcpy(to_, &value, sizeof value);
+        to_ += sizeof value;
     }
-    for (const std::string_view a : r.arguments) put(to, a);
-    return to;
+    void put(std::string_view bytes) noexcept {
+        put(static_cast<std::uint32_t>(bytes.size()));
+        bytes.copy(to_, bytes.size());
+        to_ += bytes.size();
+    }
+
+private:
+    char* to_;
+};
+
+}  // namespace
+
+std::size_t encoded_size(std::span<const part> parts, std::span<const std::string_view> arguments) noexcept {
+    constexpr std::size_t of_all = 4 * sizeof(std::uint64_t) + 3 + sizeof(std::uint32_t);
+    constexpr std::size_t of_word = sizeof(std::uint32_t);
+    std::size_t bytes = of_all;
+    for (const part& p : parts) bytes += of_word + p.procedure.size() + sizeof(std::uint32_t);
+    for (const std::string_view a : arguments) bytes += of_word + a.size();
+    return bytes;
 }
 
-void set_position(std::string& encoded, std::uint64_t position) noexcept {
-    std::memcpy(encoded.data(), &position, sizeof position);
+void encode(const circumstances& of, std::span<const part> parts, std::span<const std::string_view> arguments,
+            char* to) noexcept {
+    writer w{to};
+    w.put(of.position);
+    w.put(of.time);
+    w.put(of.seed);
+    w.put(of.answer);
+    w.put(static_cast<std::uint8_t>(of.priority));
+    w.put(static_cast<std::uint8_t>(of.protocol));
+    w.put(static_cast<std::uint8_t>((of.together ? is_together : 0) | static_cast<unsigned>(of.answer_by)
+                                                                          << kind_of_checksum));
+    w.put(static_cast<std::uint32_t>(parts.size()));
+    for (const part& p : parts) {
+        w.put(p.procedure);
+        w.put(static_cast<std::uint32_t>(p.arguments));
+    }
+    for (const std::string_view a : arguments) w.put(a);
 }
 
 record decode(std::string_view& group) {
@@ -44,7 +68,9 @@ record decode(std::string_view& group) {
     r.answer = take<std::uint64_t>(group);
     r.priority = take<std::uint8_t>(group);
     r.protocol = take<std::uint8_t>(group);
-    r.together = take<std::uint8_t>(group) != 0;
+    const auto how = take<std::uint8_t>(group);
+    r.together = (how & is_together) != 0;
+    r.answer_by = static_cast<checksum_kind>(how >> kind_of_checksum);
     std::size_t arguments = 0;
     for (auto left = take<std::uint32_t>(group); left != 0; --left) {
         const std::string_view name = take_word(group);

@@ -7,9 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
+
+#include "server/journal/checksum.hpp"
 
 namespace tutti::server::journal {
 
@@ -19,25 +20,29 @@ struct part {
     std::size_t arguments = 0;
 };
 
-/// Views into what it was read from.
-struct record {
+/// What a record says of the call as a whole.
+struct circumstances {
     std::uint64_t position = 0;  ///< in the order of all that are logged
     std::int64_t time = 0;       ///< of its begin, microseconds since 1970
     std::uint64_t seed = 0;
-    int priority = 0;
-    int protocol = 2;          ///< RESP2 or RESP3
-    bool together = false;     ///< it was EXEC, also if only one call was queued
     std::uint64_t answer = 0;  ///< checksum of what it answered
-    std::vector<part> parts;
-    std::vector<std::string_view> arguments;  ///< of all parts, one after the other
+    checksum_kind answer_by = checksum_kind::xxh3;
+    int priority = 0;
+    int protocol = 2;       ///< RESP2 or RESP3
+    bool together = false;  ///< it was EXEC, also if only one call was queued
 };
 
-/// A checksum for what is written and read again (FNV-1a, 64 bits): against mistakes and decay, not against intent.
-[[nodiscard]] std::uint64_t checksum(std::string_view bytes) noexcept;
+/// Views into what it was read from.
+struct record : circumstances {
+    std::vector<part> parts{};
+    std::vector<std::string_view> arguments{};  ///< of all parts, one after the other
+};
 
-/// What is written for `r`; its position is a place to be filled in by `set_position`.
-[[nodiscard]] std::string encode(const record& r);
-void set_position(std::string& encoded, std::uint64_t position) noexcept;
+/// Bytes that `encode` writes.
+[[nodiscard]] std::size_t encoded_size(std::span<const part> parts,
+                                       std::span<const std::string_view> arguments) noexcept;
+void encode(const circumstances& of, std::span<const part> parts, std::span<const std::string_view> arguments,
+            char* to) noexcept;
 
 /// Takes the first record off `group`. @throws std::runtime_error  if it is none
 [[nodiscard]] record decode(std::string_view& group);

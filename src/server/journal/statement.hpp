@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "server/journal/checksum.hpp"
 #include "server/journal/store.hpp"
 
 namespace tutti::server::journal {
@@ -56,6 +57,10 @@ public:
     [[nodiscard]] std::string_view bytes(int column) const {
         return {static_cast<const char*>(sqlite3_column_blob(what_, column)),
                 static_cast<std::size_t>(sqlite3_column_bytes(what_, column))};
+    }
+    /// Whether these bytes have that checksum, of that kind.
+    [[nodiscard]] bool is_whole(int bytes_at, int checksum_at, int kind_at) const {
+        return checksum(bytes(bytes_at), static_cast<checksum_kind>(number(kind_at))) == number(checksum_at);
     }
     /// Of columns key, call, answer and at.
     [[nodiscard]] kept_answer answer() const {

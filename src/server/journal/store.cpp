@@ -6,16 +6,17 @@
 #include <cstring>
 #include <fstream>
 
-#include "server/journal/record.hpp"
 #include "server/journal/statement.hpp"
 
 namespace tutti::server::journal {
 namespace {
 
 constexpr int application = 0x54755474;  // "TuTt"
-constexpr int format = 2;
-constexpr int format_without_followers = 1;  // which is brought up to date
-constexpr int beside_bytes = 1024;           // of a row: its numbers, and what SQLite says of its columns
+// Logs of earlier formats are brought up to date: what they have stays as it is, with checksums of their kind.
+constexpr std::uint64_t format = 3;
+constexpr std::uint64_t format_without_kinds = 2;  // of checksums
+constexpr std::uint64_t format_without_followers = 1;
+constexpr int beside_bytes = 1024;  // of a row: its numbers, and what SQLite says of its columns
 
 /// How many frames SQLite's own log holds that were written since it was last begun anew: those that carry the salt of
 /// its header. What lies behind is of an earlier turn. (The format is documented at sqlite.org/fileformat2.html, 4.1.)
@@ -76,9 +77,9 @@ store::store(const std::string& file) : file_{file} {
         if (!fresh && number("PRAGMA application_id") != application)
             throw store_error{file + " is a database, but no log of a server", false};
         const auto written_in = fresh ? std::uint64_t{0} : number("PRAGMA user_version");
-        if (!fresh && written_in != format && written_in != format_without_followers) {
+        if (!fresh && (written_in < format_without_followers || written_in > format)) {
             throw store_error{file + " was written by another version, in format " + std::to_string(written_in) +
-                                  " and not " + std::to_string(format),
+                                  " and not " + std::to_string(format) + " or an earlier one",
                               false};
         }
         run("PRAGMA journal_mode=WAL");
@@ -105,14 +106,19 @@ store::store(const std::string& file) : file_{file} {
                     "CREATE TABLE position(one INTEGER PRIMARY KEY CHECK(one = 1), of_snapshot INTEGER NOT NULL);"
                     "INSERT INTO position VALUES(1, 1);");
             }
-            run("CREATE TABLE branches(number INTEGER PRIMARY KEY, term INTEGER NOT NULL, id INTEGER NOT NULL,"
-                " first INTEGER NOT NULL);"
-                "CREATE TABLE heard(one INTEGER PRIMARY KEY CHECK(one = 1), term INTEGER NOT NULL);"
-                "INSERT INTO heard VALUES(1, 0);"
-                "ALTER TABLE position ADD COLUMN kept_from INTEGER NOT NULL DEFAULT 1;"
-                "UPDATE position SET kept_from = of_snapshot;"
-                "ALTER TABLE answers ADD COLUMN of_group INTEGER NOT NULL DEFAULT 0;"
-                "CREATE INDEX answers_of_groups ON answers(of_group);");
+            if (written_in < format_without_kinds) {
+                run("CREATE TABLE branches(number INTEGER PRIMARY KEY, term INTEGER NOT NULL, id INTEGER NOT NULL,"
+                    " first INTEGER NOT NULL);"
+                    "CREATE TABLE heard(one INTEGER PRIMARY KEY CHECK(one = 1), term INTEGER NOT NULL);"
+                    "INSERT INTO heard VALUES(1, 0);"
+                    "ALTER TABLE position ADD COLUMN kept_from INTEGER NOT NULL DEFAULT 1;"
+                    "UPDATE position SET kept_from = of_snapshot;"
+                    "ALTER TABLE answers ADD COLUMN of_group INTEGER NOT NULL DEFAULT 0;"
+                    "CREATE INDEX answers_of_groups ON answers(of_group);");
+            }
+            // Of a checksum. At the end and 0 or 1, so that it takes no walk over the bytes before it.
+            run("ALTER TABLE calls ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
+                "ALTER TABLE snapshot ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;");
             run(("PRAGMA application_id=" + std::to_string(application)).c_str());
             run(("PRAGMA user_version=" + std::to_string(format)).c_str());
             run("COMMIT");
@@ -180,7 +186,7 @@ void store::add_answers(const std::vector<kept_answer>& answers, std::uint64_t g
 }
 
 void store::add_part(std::uint64_t number, std::string_view part) {
-    statement{*this, "INSERT INTO snapshot VALUES(?, ?, ?)"}
+    statement{*this, "INSERT INTO snapshot VALUES(?, ?, ?, 1)"}
         .bind(number)
         .bind(checksum(part))
         .bind(part)
@@ -196,7 +202,7 @@ void store::synchronize(bool sync) {
 
 void store::add_groups(std::span<const group> groups) {
     for (const group& g : groups) {
-        statement{*this, add_, "INSERT INTO calls VALUES(?, ?, ?, ?)"}
+        statement{*this, add_, "INSERT INTO calls VALUES(?, ?, ?, ?, 1)"}
             .bind(g.first)
             .bind(g.last)
             .bind(checksum(g.records))
@@ -287,19 +293,19 @@ std::uint64_t store::bytes() {
 }
 
 void store::read_snapshot(const std::function<void(std::string_view)>& take) {
-    statement each{*this, "SELECT checksum, part FROM snapshot ORDER BY number"};
+    statement each{*this, "SELECT checksum, part, kind FROM snapshot ORDER BY number"};
     while (each.step("be read")) {
-        if (checksum(each.bytes(1)) != each.number(0))
+        if (!each.is_whole(1, 0, 2))
             throw store_error{"the snapshot in " + file_ + " is damaged: restore the file from a copy", false};
         take(each.bytes(1));
     }
 }
 
 void store::read_groups(const std::function<void(std::string_view)>& take) {
-    statement each{*this,
-                   "SELECT first, checksum, records FROM calls, position WHERE last >= of_snapshot ORDER BY first"};
+    statement each{
+        *this, "SELECT first, checksum, records, kind FROM calls, position WHERE last >= of_snapshot ORDER BY first"};
     while (each.step("be read")) {
-        if (checksum(each.bytes(2)) != each.number(1)) tell_damage(each.number(0));
+        if (!each.is_whole(2, 1, 3)) tell_damage(each.number(0));
         take(each.bytes(2));
     }
 }

@@ -6,7 +6,6 @@
 #include <random>
 #include <utility>
 
-#include "server/journal/record.hpp"
 #include "server/journal/statement.hpp"
 
 namespace tutti::server::journal {
@@ -144,10 +143,10 @@ std::uint64_t store::kept_from() { return number("SELECT kept_from FROM position
 
 std::vector<group> store::read_from(std::uint64_t from, std::size_t most) {
     std::vector<group> all;
-    statement each{*this, "SELECT first, last, checksum, records FROM calls WHERE first >= ? ORDER BY first"};
+    statement each{*this, "SELECT first, last, checksum, records, kind FROM calls WHERE first >= ? ORDER BY first"};
     each.bind(from);
     for (std::size_t bytes = 0; bytes < most && each.step("be read");) {
-        if (checksum(each.bytes(3)) != each.number(2)) tell_damage(each.number(0));
+        if (!each.is_whole(3, 2, 4)) tell_damage(each.number(0));
         all.push_back({.first = each.number(0), .last = each.number(1), .records = std::string{each.bytes(3)}});
         bytes += each.bytes(3).size();
     }
@@ -184,9 +183,9 @@ copied store::describe_copy() {
 }
 
 std::string store::part(std::uint64_t number) {
-    statement s{*this, "SELECT checksum, part FROM snapshot WHERE number = ?"};
+    statement s{*this, "SELECT checksum, part, kind FROM snapshot WHERE number = ?"};
     s.bind(number);
-    if (!s.step("be read") || checksum(s.bytes(1)) != s.number(0)) {
+    if (!s.step("be read") || !s.is_whole(1, 0, 2)) {
         throw store_error{"part " + std::to_string(number) + " of the snapshot in " + file_ +
                               " is missing or damaged: restore the file from a copy",
                           false};

@@ -1,7 +1,7 @@
 #include "server/journal/stream.hpp"
 
 #include "server/journal/bytes.hpp"
-#include "server/journal/record.hpp"
+#include "server/journal/checksum.hpp"
 
 namespace tutti::server::journal {
 namespace {

@@ -12,7 +12,7 @@
 namespace tutti::server::journal {
 
 /// Of what is sent, and asked for. Leader and follower must have the same.
-inline constexpr std::uint64_t stream_version = 1;
+inline constexpr std::uint64_t stream_version = 2;
 
 struct piece {
     branch now{};              ///< that the leader writes

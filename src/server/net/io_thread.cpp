@@ -27,6 +27,8 @@ constexpr std::size_t enough_requests = 64;
 // And so many requests are the end of a round in any case: what is more urgent may have come. It costs two system calls
 // for each client that is read, which a round has to be worth.
 constexpr std::size_t most_requests = 256;
+/// A call that was thought to be brief, and for whose end something more urgent waits, is interrupted after one to two.
+constexpr std::chrono::microseconds late{50};
 
 bool add_to(const handle& epoll, int what, std::uint32_t events, const void* tag) noexcept {
     epoll_event e{};
@@ -158,6 +160,10 @@ void io_thread::end_round() {
     for (connection* const c : touched_) look_after(*c);
     touched_.clear();
     submit();
+    if (now_ >= next_late_ && shared_.runs.spares()) {
+        shared_.runs.tick_the_late();
+        next_late_ = now_ + late;
+    }
     if (now_ >= next_look_) keep_order();
 }
 
@@ -206,6 +212,7 @@ int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexc
         const bool looks = !connections_.empty() || under_way_count_ != 0 || !accepting_;
         const auto left = std::chrono::ceil<milliseconds>(next_look_ - now_).count();
         timeout = looks ? static_cast<int>(std::max<long>(left, 0)) : -1;
+        if (shared_.runs.spares()) timeout = timeout < 0 ? 1 : std::min(timeout, 1);
     }
     const int most = worker == nullptr ? most_events : events_of_worker_;
     int count = 0;
@@ -213,7 +220,7 @@ int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexc
         count = ::epoll_wait(epoll_.get(), into.data(), most, timeout);
     } else {
         // To the microsecond: a transaction waits until then.
-        const instant look = timeout < 0 ? instant::max() : next_look_;
+        const instant look = timeout < 0 ? instant::max() : std::min(next_look_, now_ + milliseconds{timeout});
         const timespec left = time_to(std::min(look, worker->until));
         count = ::epoll_pwait2(epoll_.get(), into.data(), most, &left, nullptr);
         // Before Linux 5.11 it is an error: late by a millisecond at most, then.

@@ -170,6 +170,7 @@ private:
     instant now_;
     instant next_look_;
     instant next_look_for_kept_;
+    instant next_late_;  // when brief calls that others wait for are looked at again
     instant drain_began_;
     helm helm_;
     pace pace_;

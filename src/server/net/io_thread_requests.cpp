@@ -19,6 +19,8 @@ void io_thread::submit() {
         if (time_limit_of(r.what, shared_.how).count() > 0) time_limits_ = true;
         r.lasts = !pace_.is_brief(r.what.which->number);
         if (r.lasts) ++lasting_;
+        r.brief = !r.lasts;
+        r.patient = true;
     }
     under_way_count_ += to_submit_.size();
     if (draining_ || shared_.bytes.used_up()) {

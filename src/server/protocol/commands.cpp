@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "server/calls/words.hpp"
-#include "server/journal/record.hpp"
+#include "server/journal/checksum.hpp"
 #include "server/protocol/call_line.hpp"
 #include "server/protocol/client_command.hpp"
 #include "server/protocol/numbers.hpp"
@@ -86,7 +88,8 @@ const commands::command commands::list[16] = {
     {"TIMELINE", 2, 2,
      [](const commands& self, session&, words given, reply& to) {
          if (same_word(given[1], "STOP")) return to.text(self.shown_.stop());
-         if (!same_word(given[1], "START")) return to.error("ERR", "TIMELINE is followed by START or STOP");
+         if (same_word(given[1], "NOW")) return to.text(std::to_string(base::real_now().time_since_epoch().count()));
+         if (!same_word(given[1], "START")) return to.error("ERR", "TIMELINE is followed by START, NOW or STOP");
          self.shown_.start();
          to.status("OK");
      }},
@@ -307,11 +310,12 @@ bool commands::is_first(std::string_view key, request& r) const {
     for (const invocation::part& p : r.what.parts) add(p.which->what.name);
     for (const std::string_view a : r.arguments) add(a);
     add(r.what.spoken == protocol::resp2 ? "2" : "3");
+    const std::uint64_t stands_for = journal::checksum(all, journal::checksum_kind::fnv1a);  // logs have it
     r.key = key;  // before it is under way: from there on nothing may fail
-    const remembered::state known = answers_.begin(key, journal::checksum(all), r.answer, r.arrived);
+    const remembered::state known = answers_.begin(key, stands_for, r.answer, r.arrived);
     if (known == remembered::state::fresh) {
         r.logged.key = r.key;
-        r.logged.key_stands_for = journal::checksum(all);
+        r.logged.key_stands_for = stands_for;
         return true;
     }
     r.key.clear();

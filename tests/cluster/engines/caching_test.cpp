@@ -124,8 +124,44 @@ std::string own_commits_are_seen_at_once() {
     p.settle(a);
     p.settle(b);
     p.server->tell_no_more();
+    p.write_there({{b, true, "2"}});  // so that it cannot know the state of its own commit
     p.write_here({{a, true, "2"}});
     return p.read(a).bytes == "2" ? "" : "it does not see what it has committed itself";
+}
+
+std::string own_commits_need_not_be_told() {
+    programs p;
+    p.write_there({{a, true, "1"}, {b, true, "1"}});
+    p.server->tell_all();
+    p.settle(a);
+    p.settle(b);
+    p.server->tell_no_more();
+    const unsigned asked = p.asked();
+    p.write_here({{a, true, "2"}});
+    p.write_here({{b, true, "2"}});
+    if (p.read(a).bytes != "2" || p.read(b).bytes != "2") return "it does not see what it has committed itself";
+    const write first{a, true, "3"}, second{b, true, "3"};
+    request both[2];
+    both[0].writes = {&first, 1};
+    both[1].writes = {&second, 1};
+    request* all[] = {&both[0], &both[1]};
+    p.engine_below().commit_all(all);
+    if (p.read(a).bytes != "3" || p.read(b).bytes != "3") return "it shows a part of what went in one request";
+    return p.asked() == asked ? "" : "the engine is asked for what the program itself has written";
+}
+
+std::string own_commits_hide_no_others() {
+    programs p;
+    p.write_there({{a, true, "1"}, {b, true, "1"}});
+    p.server->tell_all();
+    p.settle(a);
+    p.settle(b);
+    p.server->tell_no_more();
+    const version between = p.write_there({{a, true, "2"}});
+    p.write_here({{b, true, "2"}});
+    if (p.read(a).bytes != "2") return "it shows its own commit, and not the one before it";
+    p.server->tell_until(between);  // what it has put by is next, and nothing more is told
+    return p.comes_to(b, "2") ? "" : "its own commit is lost";
 }
 
 std::string one_block_sees_one_state() {
@@ -251,6 +287,10 @@ TEST_F(engine_caching, what_is_erased_is_gone) { expect_caught(fault::cache_keep
 TEST_F(engine_caching, own_commits_are_seen_at_once) {
     expect_caught(fault::cache_below_tide, own_commits_are_seen_at_once);
 }
+TEST_F(engine_caching, own_commits_need_not_be_told) {
+    expect_caught(fault::cache_in_parts, own_commits_need_not_be_told);
+}
+TEST_F(engine_caching, own_commits_hide_no_others) { expect_caught(fault::cache_leaps, own_commits_hide_no_others); }
 TEST_F(engine_caching, one_block_sees_one_state) { expect_caught(fault::cache_late_copy, one_block_sees_one_state); }
 TEST_F(engine_caching, copies_go_with_the_feed) { expect_caught(fault::cache_outlives, copies_go_with_the_feed); }
 TEST_F(engine_caching, what_changes_under_a_fetch_is_not_kept) {

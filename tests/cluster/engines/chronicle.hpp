@@ -94,22 +94,21 @@ public:
         return backend::verdict::good;
     }
     void commit(backend::request& r) override {
+        backend::request* one = &r;
+        commit_all({&one, 1});
+    }
+    /// At one version. Its own program sees that at once, whatever feeds tell.
+    void commit_all(std::span<backend::request*> all) override {
+        {
+            const std::lock_guard hold{at_->guard};
+            bool any = false;
+            for (backend::request* const r : all) any |= decide(*r, at_->latest + 1);
+            if (!any) return;
+            ++at_->latest;
+        }
+        if (witness_ != nullptr) witness_->see(all);
+        for (const backend::request* const r : all) tide_->raise(r->at);
         const std::lock_guard hold{at_->guard};
-        if (loses_pulses && r.writes.front().of.starts_with('n')) {
-            r.said = backend::verdict::unreachable;
-            return;
-        }
-        r.said = backend::verdict::conflict;
-        for (const backend::check& c : r.checks) {
-            if (as_of(c.of, at_->latest).at != c.at) return;
-        }
-        r.at = ++at_->latest;
-        r.said = backend::verdict::good;
-        for (const backend::write& w : r.writes) {
-            at_->records[w.of].push_back({w.exists, r.at, w.bytes});
-            at_->log.push_back({w.of, at_->records[w.of].back()});
-        }
-        tide_->raise(r.at);
         at_->more.notify_all();
     }
     void forget(std::span<const backend::key>) noexcept override {}
@@ -122,6 +121,10 @@ public:
         return std::make_unique<told>(at_, after);
     }
     backend::tide* tide() noexcept override { return tide_.get(); }
+    bool show_commits_to(backend::witness* w) noexcept override {
+        witness_ = w;
+        return true;
+    }
 
     std::function<void(std::span<const backend::key>)> before_get, after_get;
     std::atomic<unsigned> asked{0};  // objects
@@ -166,8 +169,27 @@ private:
         return found;
     }
 
+    bool decide(backend::request& r, backend::version at) {
+        if (loses_pulses && r.writes.front().of.starts_with('n')) {
+            r.said = backend::verdict::unreachable;
+            return false;
+        }
+        r.said = backend::verdict::conflict;
+        for (const backend::check& c : r.checks) {
+            if (as_of(c.of, at_->latest).at != c.at) return false;
+        }
+        r.at = at;
+        r.said = backend::verdict::good;
+        for (const backend::write& w : r.writes) {
+            at_->records[w.of].push_back({w.exists, r.at, w.bytes});
+            at_->log.push_back({w.of, at_->records[w.of].back()});
+        }
+        return true;
+    }
+
     const std::shared_ptr<chronicle_store> at_;
     const std::shared_ptr<backend::tide> tide_;
+    backend::witness* witness_ = nullptr;
     backend::capabilities can_;
 };
 

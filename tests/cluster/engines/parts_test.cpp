@@ -1,8 +1,10 @@
 // What needs no server: who waits for whom when a feed is opened, what an address may name, ports for servers.
 #include <atomic>
+#include <condition_variable>
 #include <cstdlib>
 #include <fstream>
 #include <latch>
+#include <mutex>
 #include <new>
 #include <set>
 #include <thread>
@@ -213,6 +215,78 @@ TEST(engine_batching, everybody_gets_what_he_has_asked_for) {
     }
     for (std::thread& t : crew) t.join();
     EXPECT_EQ(wrong.load(), 0u);
+}
+
+/// Answers requests when the test says so, one by one.
+class gated final : public cluster::testing::wrapped {
+public:
+    using wrapped::wrapped;
+    void commit_all(std::span<backend::request*> all) override {
+        std::unique_lock hold{guard_};
+        sizes_.push_back(all.size());
+        const std::size_t mine = sizes_.size();
+        changed_.notify_all();
+        changed_.wait(hold, [&] { return mine <= released_; });
+        hold.unlock();
+        wrapped::commit_all(all);
+    }
+    /// Of request `number`, counted from 1; waits for it to come.
+    std::size_t size_of(std::size_t number) {
+        std::unique_lock hold{guard_};
+        changed_.wait(hold, [&] { return sizes_.size() >= number; });
+        return sizes_[number - 1];
+    }
+    void release(std::size_t up_to) {
+        const std::lock_guard hold{guard_};
+        released_ = up_to;
+        changed_.notify_all();
+    }
+
+private:
+    std::mutex guard_;
+    std::condition_variable changed_;
+    std::vector<std::size_t> sizes_;
+    std::size_t released_ = 0;
+};
+
+// While a large request is under way none goes that is smaller: small ones cost the engine as much.
+TEST(engine_batching, requests_do_not_get_small_again) {
+    const support::watchdog guard{"sizes", std::chrono::seconds{60}};
+    std::size_t large = 0;
+    for (int patience = 1; large < 2; patience *= 2) {  // until three threads have met
+        auto below = std::make_unique<gated>(backend::open_engine("memory:", {"tutti"}));
+        gated& engine = *below;
+        backend::batching all{std::move(below)};
+        std::vector<std::thread> crew;
+        std::atomic<unsigned> come{0}, bad{0};
+        const auto send = [&](std::size_t count) {
+            for (; count != 0; --count) {
+                crew.emplace_back([&, name = "o" + std::to_string(crew.size())] {
+                    const backend::write w{name, true, "x"};
+                    backend::request r;
+                    r.writes = {&w, 1};
+                    ++come;
+                    all.commit(r);
+                    if (r.said != backend::verdict::good) ++bad;
+                });
+            }
+        };
+        send(1);
+        EXPECT_EQ(engine.size_of(1), 1u) << "a lone thread waits for others";
+        send(1);
+        EXPECT_EQ(engine.size_of(2), 1u) << "two threads wait for each other";
+        send(5);
+        while (come != 7) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds{patience});
+        engine.release(1);
+        large = engine.size_of(3);
+        engine.release(2);
+        send(large);
+        EXPECT_GE(engine.size_of(4), large);
+        engine.release(100);
+        for (std::thread& t : crew) t.join();
+        EXPECT_EQ(bad.load(), 0u);
+    }
 }
 
 TEST(engine_leases, have_one_holder_who_may_be_late) {

@@ -6,12 +6,18 @@
 // Nobody writes clients of groups by hand: blocks over one take turns with a client by hand of etcd with as many
 // members.
 // Both take turns, round by round, on one server: the ratio of each pair counts, and their median is what is printed.
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <map>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -37,11 +43,53 @@ struct amount {
 
 using step = std::function<void(std::uint64_t, std::uint64_t)>;
 
-/// Transactions a second of so many threads, each of which makes itself a step.
-double measure(unsigned threads, double seconds, const std::function<step()>& make) {
+/// Seconds of processors that this process has used, and those that it has started.
+struct work {
+    double ours = 0, theirs = 0;
+};
+
+work work_so_far() {
+    struct process_times {
+        int parent = 0;
+        double seconds = 0;
+    };
+    std::map<int, process_times> all;
+    for (const auto& e : std::filesystem::directory_iterator{"/proc"}) {
+        std::ifstream file{e.path() / "stat"};
+        std::string line;
+        int id = 0;
+        if (!std::getline(file, line) || std::sscanf(line.c_str(), "%d", &id) != 1) continue;
+        process_times t;
+        unsigned long user = 0, system = 0;
+        // Behind the name, which may have anything in it.
+        if (std::sscanf(line.c_str() + line.rfind(')') + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+                        &t.parent, &user, &system) != 3)
+            continue;
+        t.seconds = static_cast<double>(user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+        all.emplace(id, t);
+    }
+    work sum;
+    const int self = ::getpid();
+    for (const auto& [id, t] : all) {
+        if (id == self) sum.ours = t.seconds;
+        for (int up = t.parent; all.contains(up); up = all.at(up).parent) {
+            if (up == self) sum.theirs += t.seconds;
+        }
+    }
+    return sum;
+}
+
+struct pace {
+    double a_second = 0;
+    double ours_us = 0, theirs_us = 0;  // of processors, for each transaction
+};
+
+/// Transactions of so many threads, each of which makes itself a step.
+pace measure(unsigned threads, double seconds, const std::function<step()>& make) {
     std::atomic<bool> stop{false};
     std::atomic<std::uint64_t> done{0};
     std::vector<std::thread> crew;
+    const work before = work_so_far();
     const auto begin = clock_of::now();
     for (unsigned i = 0; i < threads; ++i) {
         crew.emplace_back([&, i] {
@@ -57,12 +105,26 @@ double measure(unsigned threads, double seconds, const std::function<step()>& ma
     std::this_thread::sleep_for(std::chrono::duration<double>{seconds});
     stop = true;
     for (std::thread& t : crew) t.join();
-    return static_cast<double>(done.load()) / std::chrono::duration<double>{clock_of::now() - begin}.count();
+    const double took = std::chrono::duration<double>{clock_of::now() - begin}.count();
+    const work after = work_so_far();
+    const auto count = static_cast<double>(done.load());
+    return {count / took, 1e6 * (after.ours - before.ours) / count, 1e6 * (after.theirs - before.theirs) / count};
 }
 
 double median(std::vector<double> of) {
     std::ranges::sort(of);
     return of[of.size() / 2];
+}
+
+double median(const std::vector<pace>& of, double pace::* which) {
+    std::vector<double> all;
+    for (const pace& p : of) all.push_back(p.*which);
+    return median(all);
+}
+
+void print_work(const char* who, const std::vector<pace>& of) {
+    std::printf("  %-8s %6.0f us of the program's processors for each transaction, %6.0f us of the engine's\n", who,
+                median(of, &pace::ours_us), median(of, &pace::theirs_us));
 }
 
 }  // namespace
@@ -112,7 +174,8 @@ int main(int argc, char** argv) {
                 }};
             });
         };
-        std::vector<double> by_hand, ours, together, ratio, ratio_together;
+        std::vector<pace> by_hand, ours, together;
+        std::vector<double> ratio, ratio_together;
         for (int i = 0; i < rounds; ++i) {
             by_hand.push_back(measure(threads, seconds, [&] {
                 std::shared_ptr<hand_written> mine = make_hand_written(hand, hand_address, shared);
@@ -122,13 +185,16 @@ int main(int argc, char** argv) {
             }));
             ours.push_back(blocks(single));
             together.push_back(blocks(batched));
-            ratio.push_back(ours.back() / by_hand.back());
-            ratio_together.push_back(together.back() / by_hand.back());
+            ratio.push_back(ours.back().a_second / by_hand.back().a_second);
+            ratio_together.push_back(together.back().a_second / by_hand.back().a_second);
         }
         std::printf(
             "%s, %u threads, %d rounds of %.1f s: by hand %.0f/s, blocks %.0f/s (%.2f), batched %.0f/s (%.2f)\n",
-            engine.c_str(), threads, rounds, seconds, median(by_hand), median(ours), median(ratio), median(together),
-            median(ratio_together));
+            engine.c_str(), threads, rounds, seconds, median(by_hand, &pace::a_second), median(ours, &pace::a_second),
+            median(ratio), median(together, &pace::a_second), median(ratio_together));
+        print_work("by hand", by_hand);
+        print_work("blocks", ours);
+        print_work("batched", together);
     } catch (const std::exception& e) {
         std::fprintf(stderr, "tutti-bench-engines: %s\n", e.what());
         return 1;

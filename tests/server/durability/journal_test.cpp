@@ -1,28 +1,33 @@
-// The journal alone, handed its slips one by one.
+// The journal alone, handed its records one by one; and its file.
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "server/durability/log_folder.hpp"
 #include "server/journal/journal.hpp"
+#include "server/journal/record.hpp"
+#include "support/effort.hpp"
 
 namespace tutti::server {
 namespace {
 
 struct journal_test : log_folder {
-    static void hand_over(journal::journal& to, std::string record, bool cut = false) {
-        auto s = std::make_unique<journal::slip>();
-        s->position = to.draw();
-        s->cut = cut;
-        s->record = std::move(record);
-        to.hand_over(std::move(s));
+    static journal::place draw(journal::journal& from, std::string_view record) {
+        const journal::place drawn = from.draw(record.size());
+        record.copy(drawn.bytes, record.size());
+        return drawn;
     }
+    static void hand_over(journal::journal& to, std::string_view record) { to.hand_over(draw(to, record)); }
     log_settings how() const { return {.file = file(), .sync = log_sync::always}; }
 };
 
@@ -47,7 +52,7 @@ TEST_F(journal_test, no_group_lies_on_both_sides_of_a_cut_also_where_it_was_writ
     log.begin();
     faulty_disk::is_full = true;
     hand_over(log, "before");
-    hand_over(log, {}, true);  // the snapshot's own position
+    log.cut(log.draw(0));  // the snapshot's own position
     waiting first, second;
     ASSERT_TRUE(log.holds(first, 3));
     while (!log.in_trouble()) std::this_thread::yield();
@@ -69,6 +74,140 @@ TEST_F(journal_test, no_group_lies_on_both_sides_of_a_cut_also_where_it_was_writ
         EXPECT_EQ(groups[1].first, 3u);
     });
     log.end();
+}
+
+// Catches a log that has a call without those before it, or bytes of one that was rolled back, and calls in the order
+// in which they were handed over.
+TEST_F(journal_test, what_is_missing_holds_up_what_was_drawn_after_it) {
+    journal::journal log{how(), [](bool, const std::string&) {}};
+    log.begin();
+    const journal::place first = draw(log, "first"), second = draw(log, "second"), gone = draw(log, "rolled back"),
+                         last = draw(log, "last");
+    log.hand_over(last);
+    log.leave_hole(gone);
+    log.hand_over(second);
+    waiting all;
+    ASSERT_TRUE(log.holds(all, last.position + 1));
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});  // the journal's thread looks again each millisecond
+    EXPECT_EQ(log.durable(), first.position);
+    log.hand_over(first);
+    all.is_over.wait(false);
+    std::string records;
+    log.with_file([&](journal::store& file) {
+        for (const journal::group& g : file.read_from(1, 1000)) records += g.records;
+        EXPECT_EQ(file.end(), last.position + 1);
+    });
+    EXPECT_EQ(records, "firstsecondlast");
+    log.end();
+}
+
+// Some have more bytes than a chunk, some none, and some are rolled back. Catches chunks that are used again too early,
+// or counted wrong at their ends, answers that are lost or kept in vain, and bytes that seem to wait for the disk for
+// ever.
+TEST_F(journal_test, calls_of_all_sizes_are_in_the_order_of_their_positions) {
+    constexpr std::size_t threads = 4;
+    const std::size_t calls = support::rounds(6000);
+    log_settings every_second = how();
+    every_second.sync = log_sync::every_second;
+    journal::journal log{every_second, [](bool, const std::string&) {}};
+    log.begin();
+    const std::int64_t today = std::chrono::system_clock::now().time_since_epoch() / std::chrono::microseconds{1};
+    std::atomic<std::size_t> logged{0}, kept{0};
+    {
+        std::vector<std::jthread> all;
+        for (std::size_t t = 0; t < threads; ++t) {
+            all.emplace_back([&, t] {
+                for (std::size_t i = 0; i < calls; ++i) {
+                    const std::size_t size = i % 1000 == t ? 300'000 : 12 + (i * 7 + t) % 200;
+                    auto answer = i % 5 != 0 ? nullptr
+                                             : std::make_unique<journal::kept_answer>(
+                                                   std::to_string(t) + ' ' + std::to_string(i), 1, "+OK\r\n", today);
+                    const journal::place at = log.draw(size, answer.get());
+                    const auto length = static_cast<std::uint32_t>(size);
+                    std::memcpy(at.bytes, &at.position, sizeof at.position);
+                    std::memcpy(at.bytes + sizeof at.position, &length, sizeof length);
+                    std::memset(at.bytes + 12, static_cast<char>(at.position), size - 12);
+                    if (i % 7 == 0) {
+                        log.leave_hole(at, std::move(answer));
+                        continue;
+                    }
+                    ++logged;
+                    if (answer) ++kept;
+                    log.hand_over(at, std::move(answer));
+                }
+            });
+        }
+    }
+    log.end();
+    EXPECT_EQ(log.look().pending_bytes, 0u);
+    EXPECT_EQ(log.look().calls, logged);
+    std::size_t found = 0, answers = 0;
+    std::uint64_t before = 0;
+    log.file().read_groups([&](std::string_view records) {
+        for (; !records.empty(); ++found) {
+            std::uint64_t position = 0;
+            std::uint32_t size = 0;
+            ASSERT_GE(records.size(), 12u);
+            std::memcpy(&position, records.data(), sizeof position);
+            std::memcpy(&size, records.data() + sizeof position, sizeof size);
+            ASSERT_GT(position, before);
+            ASSERT_LE(size, records.size());
+            ASSERT_EQ(records.substr(12, size - 12), std::string(size - 12, static_cast<char>(position)));
+            records.remove_prefix(size);
+            before = position;
+        }
+    });
+    log.file().read_answers([&](const journal::kept_answer&) { ++answers; });
+    EXPECT_EQ(found, logged);
+    EXPECT_EQ(answers, kept);
+}
+
+// Catches a log of the version before that is taken for a damaged one, or is not looked at.
+TEST_F(journal_test, a_log_of_the_version_before_is_read_and_gone_on_with) {
+    const journal::part one{"put", 2};
+    const std::vector<std::string_view> arguments{"1", "7"};
+    std::string old(journal::encoded_size({&one, 1}, arguments), 0);
+    journal::encode({.position = 3,
+                     .answer = journal::checksum("+OK\r\n", journal::checksum_kind::fnv1a),
+                     .answer_by = journal::checksum_kind::fnv1a},
+                    {&one, 1}, arguments, old.data());
+    {
+        journal::store log{file()};
+        log.replace_snapshot({.position = 1, .parts = {}}, 0);
+        log.add(std::vector{journal::group{.first = 1, .last = 1, .records = "in the snapshot"}}, true);
+        log.replace_snapshot({.position = 2, .parts = {"part"}}, 0);
+        log.add(std::vector{journal::group{.first = 3, .last = 3, .records = old}}, true);
+    }
+    const auto fnv = [](std::string_view of) {
+        return std::to_string(static_cast<std::int64_t>(journal::checksum(of, journal::checksum_kind::fnv1a)));
+    };
+    const auto change = [&](const std::string& sql) {
+        sqlite3* db = nullptr;
+        ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
+        EXPECT_EQ(sqlite3_exec(db, ("PRAGMA locking_mode = EXCLUSIVE; " + sql).c_str(), nullptr, nullptr, nullptr),
+                  SQLITE_OK)
+            << sqlite3_errmsg(db);
+        sqlite3_close(db);
+    };
+    change("ALTER TABLE calls DROP COLUMN kind; ALTER TABLE snapshot DROP COLUMN kind; UPDATE calls SET checksum = " +
+           fnv(old) + "; UPDATE snapshot SET checksum = " + fnv("part") + "; PRAGMA user_version = 2");
+    for (int start = 0; start < 2; ++start) {
+        journal::store log{file()};
+        EXPECT_EQ(log.part(1), "part");
+        std::string records;
+        log.read_groups([&](std::string_view of) { records += of; });
+        if (start == 0) log.add(std::vector{journal::group{.first = 4, .last = 4, .records = "new"}}, true);
+        else EXPECT_TRUE(records.ends_with("new"));
+        EXPECT_TRUE(records.starts_with(old));
+        std::string_view left = records;
+        const journal::record r = journal::decode(left);
+        EXPECT_EQ(r.answer, journal::checksum("+OK\r\n", r.answer_by));
+        EXPECT_FALSE(r.together);
+    }
+    change("UPDATE calls SET checksum = checksum + 1 WHERE first = 3");
+    journal::store log{file()};
+    EXPECT_THROW(log.read_groups([](std::string_view) {}), journal::store_error);
+    EXPECT_THROW(static_cast<void>(log.read_from(1, 1000)), journal::store_error);
 }
 
 // A follower that is promoted hears of terms meanwhile, and notes them in the file. Catches a begin of the log beside

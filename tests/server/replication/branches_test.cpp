@@ -99,9 +99,9 @@ TEST_F(branches, do_not_differ_by_calls_that_were_rolled_back) {
         log.file().read_snapshot([&](std::string_view part) { kept.parts.emplace_back(part); });
         log.begin();
         for (int i = 0; i < 3; ++i) {
-            auto hole = std::make_unique<journal::slip>();
-            kept.position = hole->position = log.draw();
-            log.hand_over(std::move(hole));
+            const journal::place hole = log.draw(0);
+            kept.position = hole.position;
+            log.leave_hole(hole);
         }
         EXPECT_EQ(log.keep(kept), "");
     }

@@ -257,7 +257,10 @@ TEST_F(replication, versions) {
     const std::string said = leader({"FOLLOW", "PULL", "99", "1", "me", "0", "0", "1", "1", "0", "1000", "0"});
     EXPECT_EQ(said.find("-VERSION"), 0U) << said;
     EXPECT_EQ(leader({"FOLLOW", "PULL", "1"}).find("-ERR"), 0U);
-    EXPECT_EQ(leader({"FOLLOW", "PULL", "1", "x", "me", "0", "0", "1", "1", "0", "9", "0"}).find("-ARGUMENT"), 0U);
+    EXPECT_EQ(leader({"FOLLOW", "PULL", std::to_string(journal::stream_version), "x", "me", "0", "0", "1", "1", "0",
+                      "9", "0"})
+                  .find("-ARGUMENT"),
+              0U);
     settings none{.port = 0, .workers = 1, .executor = execution::threads};
     bank without{none};
     EXPECT_EQ(without({"FOLLOW", "COPY", "1"}).find("-ERR this server has no log"), 0U);

@@ -314,6 +314,28 @@ slices = [e for e in events if e["ph"] == "X"]
 assert slices and all(e["name"] == "count" and e["args"]["then"] == "finished" and e["dur"] >= 0 for e in slices)
 assert len({e["args"]["call"] for e in slices}) == len(slices)
 PYTHON
+    # Servers whose clocks differ by half an hour, and which begin to record one after the other.
+    local ahead
+    for ahead in 0 1800; do
+        python3 "${BASH_SOURCE%/*}/../clocked_server.py" "$ahead" "$folder/began-$ahead" >"$folder/at-$ahead" &
+        listener+=" $!"
+        until [[ -s $folder/at-$ahead ]]; do sleep 0.02; done
+    done
+    "$tutti" timeline --port "$(<"$folder/at-0")" --with "127.0.0.1:$(<"$folder/at-1800")" --with "127.0.0.1:$port" \
+        --seconds 0.1 --output "$folder/traces" || fail "tutti timeline --with failed"
+    python3 - "$folder" <<'PYTHON' || fail "the traces are not on one clock"
+import json, sys
+folder = sys.argv[1]
+events = json.load(open(folder + "/traces", encoding="utf-8"))["traceEvents"]
+errors = {e["pid"]: e["args"]["clock_error_us"] for e in events if e["name"] == "process_name"}
+assert set(errors) == {1, 2, 3}, errors
+at = {e["pid"]: e["ts"] for e in events if e["name"] == "begins"}
+began = [int(open(f"{folder}/began-{ahead}", encoding="ascii").read()) / 1000 for ahead in (0, 1800)]
+assert began[1] - began[0] > 200_000
+assert abs((at[2] - at[1]) - (began[1] - began[0])) <= errors[1] + errors[2] + 1, (at, began, errors)
+PYTHON
+    "$tutti" timeline --port "$port" --with nowhere 2>"$folder/said" && fail "nonsense was taken"
+    grep -q -- "--with nowhere: that is no server; give host:port" "$folder/said" || fail "it was not said: $(<"$folder/said")"
     redis-cli -p "$port" TIMELINE SOON | grep -q START || fail "nonsense was taken"
     stop
 }

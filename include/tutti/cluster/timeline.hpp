@@ -1,0 +1,114 @@
+/// @file
+/// What blocks did across nodes, and what they waited for: recorded by the nodes on request, on one time axis.
+///
+///     for (const auto& node : tutti::cluster::record_nodes({.addresses = {…}}, 100ms))
+///         for (const auto& e : node.events) …
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tutti/cluster/status.hpp"
+#include "tutti/detail/config.hpp"
+
+namespace tutti::cluster {
+
+/// Who does it.
+enum class timeline_role : std::uint8_t {
+    runs,   ///< a thread of the node: an attempt of a block
+    waits,  ///< the same thread: for answers, or because something is busy
+    asks,   ///< the same thread: one question to one node, until its answer is there; or what asks for no answer
+    serves  ///< the node: what another one has asked or told
+};
+[[nodiscard]] constexpr timeline_role last(timeline_role) noexcept { return timeline_role::serves; }
+
+/// What is done.
+enum class timeline_deed : std::uint8_t {
+    attempt,
+    open,      ///< objects are asked for
+    reserve,   ///< the same, and kept from writers
+    validate,  ///< whether what was read is current
+    watch,     ///< the same, by one who will sleep in retry
+    lock,      ///< the locks of a commit are taken, and what was read is validated
+    commit,    ///< the same, decided by the node that is asked, and over: nothing of it was to be done elsewhere
+    decide,    ///< the decision of a commit that was voted on
+    claim,     ///< abstract locks by name
+    release,   ///< of these, and of what was reserved
+    place,     ///< an object has moved
+    pause      ///< something is busy: the thread looks again later
+};
+[[nodiscard]] constexpr timeline_deed last(timeline_deed) noexcept { return timeline_deed::pause; }
+[[nodiscard]] constexpr std::string_view name_of(timeline_deed d) noexcept {
+    constexpr std::array<std::string_view, 12> names{"attempt", "open",   "reserve", "validate", "watch", "lock",
+                                                     "commit",  "decide", "claim",   "release",  "place", "pause"};
+    const auto i = static_cast<std::size_t>(d);
+    return i < names.size() ? names[i] : "unknown";
+}
+
+/// How it ended.
+enum class timeline_end : std::uint8_t {
+    done,
+    committed,
+    rolled_back,
+    busy,       ///< an object was locked by a commit
+    outranked,  ///< a lock was not given: another block goes first
+    locked,     ///< a lock was not given: another commit has it
+    stale,      ///< a lock was not given: the object is not what was read
+    lost,       ///< the node is gone
+    unanswered  ///< nobody waits for the answer any more
+};
+[[nodiscard]] constexpr timeline_end last(timeline_end) noexcept { return timeline_end::unanswered; }
+[[nodiscard]] constexpr std::string_view name_of(timeline_end e) noexcept {
+    constexpr std::array<std::string_view, 9> names{"done",   "committed", "rolled back", "busy",      "outranked",
+                                                    "locked", "stale",     "lost",        "unanswered"};
+    const auto i = static_cast<std::size_t>(e);
+    return i < names.size() ? names[i] : "unknown";
+}
+
+/// In the place of a node or a thread: none, or none that is known.
+inline constexpr std::uint16_t no_node = 0xffff;
+
+struct timeline_event {
+    timeline_role role{};
+    timeline_deed deed{};
+    timeline_end end{};
+    rollback_reason why = rollback_reason::other;  ///< of an attempt that was rolled back
+    /// asks: who is asked. serves: who has asked. waits: whose answer was the last, or is missing. no_node: nobody.
+    std::uint16_t node = no_node;
+    std::uint16_t thread = 0;    ///< of the node that runs the block; no_node: not known
+    std::uint64_t sequence = 0;  ///< of the attempt among those of its thread; 0: the node does not know
+    std::uint64_t question = 0;  ///< by which who asks and who serves know it; 0: it asks for no answer
+    std::int64_t began_ns = 0;   ///< by a steady clock: the node's, or that of whoever has recorded
+    std::int64_t took_ns = 0;
+
+    template <class V>
+    void fields(V& v) {
+        v(role), v(deed), v(end), v(why), v(node), v(thread), v(sequence), v(question), v(began_ns), v(took_ns);
+    }
+};
+
+struct node_timeline {
+    std::string address;
+    /// As they ended, by the clock of the caller; `serves` have the sequence of who has asked, where that was recorded.
+    std::vector<timeline_event> events{};
+    /// The node's events may be so much earlier or later, one way and the other: half of the quickest round trip by
+    /// which its clock was compared, before and after.
+    std::chrono::nanoseconds clock_error{0};
+    std::uint64_t left_out = 0;  ///< events for which there was no room: a node keeps the first 100,000
+    std::string trouble{};       ///< why there are none, and what to do; empty if they were recorded
+};
+
+/// Has all nodes record at once for so long, and returns what they have, in the order of their addresses. Only attempts
+/// that have asked other nodes for something, or waited for an object, are recorded. One recording at a time: a node
+/// tells whoever is second that there is one. `within` bounds each exchange with a node, beside the recording.
+/// Clocks are compared as Cristian has it, "Probabilistic clock synchronization", Distributed Computing 3, 1989.
+/// Throws connection_error where an address is none; whatever a node does is said in its `trouble`.
+[[nodiscard]] TUTTI_EXPORT std::vector<node_timeline> record_nodes(const observer_options& whom,
+                                                                         std::chrono::milliseconds how_long);
+
+}  // namespace tutti::cluster

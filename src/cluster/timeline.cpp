@@ -1,0 +1,104 @@
+#include "cluster/timeline.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "wire/bytes.hpp"
+
+namespace tutti::cluster {
+
+void timeline::note(timeline_event e) noexcept {
+    if (e.began_ns == 0 || !records()) return;
+    e.took_ns = now() - e.began_ns;
+    const std::lock_guard hold{guard_};
+    if (!records()) return;  // its memory may be gone
+    if (events_.size() < events_.capacity()) events_.push_back(e);
+    else ++left_out_;
+}
+
+void timeline::start() {
+    const std::lock_guard hold{guard_};
+    records_.store(false, std::memory_order_relaxed);
+    events_.clear();
+    events_.reserve(most_events);
+    taken_ = 0;
+    left_out_ = 0;
+    records_.store(true, std::memory_order_relaxed);
+}
+
+timeline::part timeline::take(std::size_t most) {
+    const std::lock_guard hold{guard_};
+    records_.store(false, std::memory_order_relaxed);
+    part p;
+    const auto from = events_.begin() + static_cast<std::ptrdiff_t>(taken_);
+    const std::size_t count = std::min(most, events_.size() - taken_);
+    p.events.assign(from, from + static_cast<std::ptrdiff_t>(count));
+    taken_ += count;
+    p.left_out = left_out_;
+    p.more = taken_ != events_.size();
+    return p;
+}
+
+void timeline::drop() noexcept {
+    const std::lock_guard hold{guard_};
+    records_.store(false, std::memory_order_relaxed);
+    std::vector<timeline_event>{}.swap(events_);
+    taken_ = 0;
+}
+
+timeline_deed deed_of(wire::kind kind, std::string_view body) noexcept {
+    switch (kind) {
+        case wire::kind::reserve: return timeline_deed::reserve;
+        case wire::kind::validate: return timeline_deed::validate;
+        case wire::kind::watch: return timeline_deed::watch;
+        case wire::kind::prepare: {
+            wire::reader from{body};
+            wire::prepare head;  // its lists may be long
+            from(head.who), from(head.as), from(head.decides);
+            // What is held has its locks until the decision comes, whoever has made it.
+            return head.decides == wire::decider::receiver ? timeline_deed::commit : timeline_deed::lock;
+        }
+        case wire::kind::decide: return timeline_deed::decide;
+        case wire::kind::claim: return timeline_deed::claim;
+        case wire::kind::release: return timeline_deed::release;
+        case wire::kind::place: return timeline_deed::place;
+        default: return timeline_deed::open;
+    }
+}
+
+wire::transaction_name attempt_of(wire::kind kind, std::string_view body) noexcept {
+    wire::transaction_name who{.slot = no_node};
+    switch (kind) {
+        case wire::kind::prepare:
+        case wire::kind::decide: wire::reader{body}(who); break;
+        case wire::kind::claim:
+        case wire::kind::release:
+        case wire::kind::reserve:
+            wire::reader{body}(who);
+            who.sequence = 0;  // a hold's, and they are counted for themselves
+            break;
+        default: break;
+    }
+    return who;
+}
+
+timeline_end end_of(wire::kind kind, std::string_view body) noexcept try {
+    if (kind == wire::kind::answered) {
+        wire::answered said;
+        if (!wire::decode(body, said) || said.yes) return timeline_end::done;
+        switch (said.why) {
+            case wire::obstacle::outranked: return timeline_end::outranked;
+            case wire::obstacle::locked: return timeline_end::locked;
+            default: return timeline_end::stale;
+        }
+    }
+    wire::fetched found;
+    const auto is_busy = [](const wire::object_view& v) { return v.where == wire::whereabouts::busy; };
+    if (kind == wire::kind::fetched && wire::decode(body, found) && std::ranges::any_of(found.objects, is_busy))
+        return timeline_end::busy;
+    return timeline_end::done;
+} catch (const std::bad_alloc&) {
+    return timeline_end::done;
+}
+
+}  // namespace tutti::cluster

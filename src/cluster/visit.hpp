@@ -1,0 +1,71 @@
+// An observer's side: a connection to one node, from the hello to the last answer.
+//
+// Thread safety: none; the thread that runs the sockets owns it.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tutti/cluster/status.hpp"
+#include "wire/address.hpp"
+#include "wire/connection.hpp"
+#include "wire/message.hpp"
+
+namespace tutti::cluster {
+
+class visit {
+public:
+    /// REQUIRES: it stays where it is, as do `whom` and `tls` (null: in the clear), until `io` runs no more.
+    visit(asio::io_context& io, const observer_options& whom, const wire::tls* tls, std::size_t number);
+    virtual ~visit() = default;
+    visit(const visit&) = delete;
+    visit& operator=(const visit&) = delete;
+
+    void start();
+    /// Whether nothing more will come of it.
+    [[nodiscard]] bool over() const noexcept { return over_; }
+
+protected:
+    /// They have said hello to each other.
+    virtual void greeted() = 0;
+
+    /// Says that, and calls back with the body of the answer. It ends where there is another answer, or a larger one.
+    void ask(wire::kind what, const std::string& body, wire::kind answer, std::size_t largest,
+             std::function<void(std::string_view)> then);
+    void end(std::string trouble);
+    /// Of one that has not come to its end: what the node did last.
+    [[nodiscard]] std::string overdue() const;
+
+    static constexpr const char* no_sense = "answered something that makes no sense: something else listens there";
+
+    const observer_options& whom_;
+    const wire::address to_;
+    std::string trouble_;
+    std::chrono::microseconds took_{0};
+
+private:
+    [[nodiscard]] wire::hello said() const;
+    void greet();
+    void say(wire::kind what, const std::string& body);
+    void read(std::function<void()> then);
+    void hear_hello();
+
+    const wire::tls* const tls_;
+    const std::size_t number_;
+    const std::shared_ptr<wire::connection> link_;
+    const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    const char* stage_ = "does not accept the connection";
+    std::deque<std::string> output_;  // until the end, for writes that are under way
+    std::string input_;
+    wire::header header_;
+    bool over_ = false;
+};
+
+/// What is read of the files of `tls`, where there are any. Throws wire::refusal.
+void read_tls(const tls_options& files, std::optional<const wire::tls>& into);
+
+}  // namespace tutti::cluster

@@ -1,0 +1,220 @@
+#include "wire/correspondence.hpp"
+
+#include <algorithm>
+
+#include "wire/bytes.hpp"
+#include "wire/frames.hpp"
+
+namespace tutti::wire {
+namespace {
+
+/// The peer whose frames the calling thread is handling: answers to it wait for the end of the read.
+thread_local const void* serving_peer = nullptr;
+
+constexpr unsigned beats_of_silence = 8;
+
+std::int64_t steady_ms() {
+    using namespace std::chrono;
+    return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+correspondence::correspondence(const transport_options& how, std::vector<address> addresses, handler& to)
+    : how_{how}, handler_{to}, addresses_{std::move(addresses)}, observers_{how.self, how.silence, to} {}
+
+std::chrono::milliseconds correspondence::beat_length() const noexcept {
+    return std::max(how_.silence / beats_of_silence, std::chrono::milliseconds{1});
+}
+
+// ---- what comes
+
+bool correspondence::serve(peer& p) {
+    struct serving {
+        explicit serving(const peer& whom) noexcept { serving_peer = &whom; }
+        ~serving() { serving_peer = nullptr; }
+    };
+    bool sound = false;
+    {
+        const serving it{p};
+        sound = cut(p);
+    }
+    if (sound) flush(p);
+    return sound;
+}
+
+bool correspondence::cut(peer& p) {
+    return cut_frames(p.input, p.number, how_.largest, [this](const header& h, std::string_view body) {
+        received_frames_.add_one();
+        return handler_.receive(h, body);
+    });
+}
+
+// ---- what is sent
+
+bool correspondence::send(node_number to, header h, std::string_view body) {
+    peer& p = *peers_[to];
+    if (!p.open.load(std::memory_order_acquire)) return false;
+    h.length = static_cast<std::uint32_t>(body.size());
+    h.from = how_.self;
+    frames_.fetch_add(1, std::memory_order_relaxed);
+    bytes_.fetch_add(header::size + body.size(), std::memory_order_relaxed);
+    {
+        const std::lock_guard hold{p.guard};
+        p.output.reserve(p.output.size() + header::size + body.size());  // half a frame would be the end of all others
+        writer{p.output}(h);
+        p.output.append(body);
+        p.spoken = true;
+        if (p.output.size() > how_.most_unsent && !std::exchange(p.doomed, true)) end_soon(p);
+    }
+    if (serving_peer != &p) flush(p);
+    return true;
+}
+
+// ---- who is there
+
+// Beats are counted, and not the time: a process that was stopped itself has not heard anybody for long, and must not
+// take them all for gone when it goes on.
+void correspondence::beat_all() {
+    for (const auto& p : peers_) {
+        if (!p->open.load(std::memory_order_acquire)) continue;
+        if (p->silent.fetch_add(1, std::memory_order_relaxed) >= beats_of_silence) {
+            end(*p);
+            continue;
+        }
+        bool spoken = false;
+        {
+            const std::lock_guard hold{p->guard};
+            spoken = std::exchange(p->spoken, false);
+        }
+        if (spoken) continue;
+        try {
+            handler_.beat(p->number);
+        } catch (const std::bad_alloc&) {
+            // The next beat is soon enough.
+        }
+        const std::lock_guard hold{p->guard};
+        p->spoken = false;  // the next beat is due as ever
+    }
+}
+
+void correspondence::end(peer& p) {
+    if (closing_.load(std::memory_order_relaxed)) return;
+    if (!p.open.load(std::memory_order_relaxed)) return;
+    p.lost_at.store(steady_ms(), std::memory_order_relaxed);
+    p.open.store(false, std::memory_order_release);  // partner: describe, which finds since when
+    hang_up(p);
+    handler_.lose(p.number);
+}
+
+void correspondence::describe(cluster::node_facts& to) const {
+    to.messages_sent = frames_.load(std::memory_order_relaxed);
+    to.bytes_sent = bytes_.load(std::memory_order_relaxed);
+    to.system_calls = system_calls_.load(std::memory_order_relaxed);
+    to.messages_received = received_frames_.get();
+    to.bytes_received = received_bytes_.get();
+    observers_.describe(to);
+    to.peers.clear();
+    for (const auto& p : peers_) {
+        using enum cluster::peer_state;
+        if (p->number == how_.self) {
+            to.peers.push_back({itself, 0});
+        } else if (p->open.load(std::memory_order_acquire)) {
+            const auto beats = static_cast<std::uint64_t>(p->silent.load(std::memory_order_relaxed));
+            to.peers.push_back({connected, beats * static_cast<std::uint64_t>(beat_length().count())});
+        } else if (const std::int64_t at = p->lost_at.load(std::memory_order_relaxed); at != 0) {
+            to.peers.push_back({lost, static_cast<std::uint64_t>(steady_ms() - at)});
+        } else {
+            to.peers.push_back({awaited, 0});
+        }
+    }
+}
+
+// ---- joining
+
+std::string correspondence::name_of(node_number n) const {
+    return "node " + std::to_string(n) + " (" + addresses_[n].text + ")";
+}
+
+void correspondence::await_all() {
+    std::unique_lock hold{joining_};
+    const auto over = [this] { return !trouble_.empty() || joined_ + 1 == peers_.size(); };
+    const bool in_time = changed_.wait_for(hold, how_.connect_within, over);
+    if (in_time && trouble_.empty()) return;
+    std::string what = trouble_;
+    if (what.empty()) {
+        what = "these nodes did not come within " + std::to_string(how_.connect_within.count()) + " ms:";
+        for (const auto& p : peers_) {
+            if (p->number != how_.self && !p->open.load(std::memory_order_acquire))
+                what += " " + std::to_string(p->number) + " (" + addresses_[p->number].text + ")";
+        }
+        what +=
+            "; start them, with the same list of nodes, and where they are running already, end them first: a node "
+            "cannot come back to a cluster that has begun";
+        if (!noted_.empty()) what += ". The last that was turned away: " + noted_;
+    }
+    throw refusal{what};
+}
+
+void correspondence::complain(std::string what) {
+    const std::lock_guard hold{joining_};
+    if (trouble_.empty()) trouble_ = std::move(what);
+    changed_.notify_all();
+}
+
+void correspondence::note(std::string what) {
+    const std::lock_guard hold{joining_};
+    noted_ = std::move(what);
+}
+
+void correspondence::come(peer& p) {
+    p.open.store(true, std::memory_order_release);
+    const std::lock_guard hold{joining_};
+    ++joined_;
+    changed_.notify_all();
+}
+
+bool correspondence::all_have_joined() {
+    const std::lock_guard hold{joining_};
+    return joined_ + 1 == peers_.size();
+}
+
+std::string correspondence::own_hello() {
+    const std::string body = encode(hello{how_.cluster, static_cast<std::uint16_t>(peers_.size())});
+    header h;
+    h.length = static_cast<std::uint32_t>(body.size());
+    h.kind = kind::hello;
+    h.from = how_.self;
+    h.call = all_have_joined() ? has_begun : 0;
+    return encode(h) + body;
+}
+
+void correspondence::complain_of_version(const header& got) {
+    complain("node " + std::to_string(got.from) + " speaks version " + std::to_string(got.version) +
+             " of the protocol, and this one version " + std::to_string(protocol_version) +
+             ": build all nodes from one release of Tutti");
+}
+
+bool correspondence::fits(const header& got, const hello& said, node_number called, bool may_call) {
+    const bool known = is_node(called);
+    if (said.cluster != how_.cluster || said.nodes != peers_.size()) {
+        complain("node " + std::to_string(got.from) +
+                 " belongs to another cluster: give all nodes the same name and the same list of addresses");
+        return false;
+    }
+    if (known ? got.from != called : !may_call) {
+        complain("a second node has the number " + std::to_string(got.from) + ": give each its own");
+        return false;
+    }
+    // Its clock, and what it knows of objects, are those of a cluster in which this number has been another node.
+    if (known && got.call == has_begun) {
+        complain("the cluster of node " + std::to_string(got.from) + " has begun, and has had a node " +
+                 std::to_string(how_.self) +
+                 ": a node that was ended cannot come back, so end all of them and start them anew; or, if that "
+                 "node runs, give this one a number of its own");
+        return false;
+    }
+    return true;
+}
+
+}  // namespace tutti::wire

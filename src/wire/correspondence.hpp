@@ -1,0 +1,124 @@
+// What every transport between processes does alike: frames from and to each other node, the answers to what arrived in
+// one read sent together, who has said nothing for how long, who has come and why others have not.
+//
+// One thread reads, and calls the handler; any thread sends. How bytes move is the transport's: see `flush`.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "observe/counter.hpp"
+#include "wire/observers.hpp"
+#include "wire/transport.hpp"
+
+namespace tutti::wire {
+
+class correspondence : public transport {
+public:
+    bool send(node_number to, header h, std::string_view body) final;
+    void describe(cluster::node_facts& to) const final;
+
+protected:
+    /// One other node; each transport adds its connection.
+    struct peer {
+        explicit peer(node_number n) : number{n} {}
+        virtual ~peer() = default;
+        peer(const peer&) = delete;
+        peer& operator=(const peer&) = delete;
+
+        const node_number number;
+        std::atomic<bool> open{false};  // release: whoever sees it sees the connection
+
+        // Of the reading thread; others look at the two last.
+        std::string input;
+        std::atomic<unsigned> silent{0};       // beats since something came
+        std::atomic<std::int64_t> lost_at{0};  // milliseconds of the steady clock; 0: it is not
+
+        // What is to be sent.
+        std::mutex guard;
+        std::string output;
+        bool spoken = false;  // since the last beat
+        bool doomed = false;  // it does not read what it asks for
+    };
+    using peers = std::vector<std::unique_ptr<peer>>;
+
+    correspondence(const transport_options& how, std::vector<address> addresses, handler& to);
+
+    // ---- what each transport does in its own way
+
+    /// Sends what is in `output`, as far as it goes now; the rest follows. REQUIRES: p.guard is not held.
+    virtual void flush(peer& p) = 0;
+    /// Has the reading thread call end(p). Any thread, which may hold p.guard.
+    virtual void end_soon(peer& p) = 0;
+    /// Nothing more comes from it, or goes to it. The reading thread calls it, once.
+    virtual void hang_up(peer& p) noexcept = 0;
+
+    // ---- of the reading thread
+
+    /// Something has come from it, which stands in `input` by now. False: it is no frame.
+    [[nodiscard]] bool serve(peer& p);
+    /// Each beat.
+    void beat_all();
+    void end(peer& p);
+
+    // ---- joining
+
+    /// The hello that this node says, to whoever it is.
+    [[nodiscard]] std::string own_hello();
+    /// Whether a hello of our version is one of this cluster, and of whom it should be of: of `called`, or where that
+    /// is no node's number of one that `may_call`. What is wrong is complained of.
+    [[nodiscard]] bool fits(const header& got, const hello& said, node_number called, bool may_call);
+    void complain_of_version(const header& got);
+    /// Ends the joining.
+    void complain(std::string what);
+    /// What a stranger did, which must not keep the nodes from joining: said if they do not.
+    void note(std::string what);
+    void come(peer& p);
+    [[nodiscard]] bool all_have_joined();
+    [[nodiscard]] bool is_node(node_number n) const noexcept { return n < peers_.size(); }
+    /// In messages.
+    [[nodiscard]] std::string name_of(node_number n) const;
+    /// Throws refusal where not all come, or something is complained of.
+    void await_all();
+
+    const transport_options how_;
+    handler& handler_;
+    const std::vector<address> addresses_;
+    observers observers_;
+    peers peers_;
+    std::atomic<std::uint64_t> system_calls_{0};
+    observe::counter received_bytes_;  // of the reading thread
+    std::atomic<bool> closing_{false};
+    [[nodiscard]] std::chrono::milliseconds beat_length() const noexcept;
+
+private:
+    bool cut(peer& p);
+
+    std::atomic<std::uint64_t> frames_{0}, bytes_{0};
+    observe::counter received_frames_;
+
+    std::mutex joining_;  // of what is below
+    std::string trouble_;
+    std::string noted_;  // of the last stranger
+    std::size_t joined_ = 0;
+    std::condition_variable changed_;
+};
+
+/// What `f` says of a peer's frames. Where memory runs out, what was asked may be half done, and the peer must take it
+/// neither for done nor for undone: false, which ends the connection.
+template <class F>
+[[nodiscard]] bool with_memory(F&& f) noexcept {
+    try {
+        return std::forward<F>(f)();
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+}  // namespace tutti::wire

@@ -1,0 +1,339 @@
+#include "wire/zeromq.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "wire/zeromq_peer.hpp"
+
+namespace tutti::wire {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+/// Messages between two looks at everything else.
+constexpr unsigned most_at_once = 256;
+/// What is still to be sent at the end has so long.
+constexpr std::chrono::milliseconds farewell{1000};
+
+std::optional<curve_keys> keys_of(const transport_options& how) {
+    if (!how.curve.wanted()) return std::nullopt;
+    if (::zmq_has("curve") == 0)
+        throw refusal{"this machine's libzmq was built without CURVE, so it cannot encrypt: install one that has it"};
+    return curve_keys::read(how.curve, how.self, how.addresses.size());
+}
+
+}  // namespace
+
+zeromq::zeromq(const transport_options& how, std::vector<address> addresses, handler& to)
+    : correspondence{how, std::move(addresses), to},
+      keys_{keys_of(how)},
+      questions_{context_, ZMQ_REP},
+      router_{context_, ZMQ_ROUTER},
+      of_router_{context_, router_,
+                 ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                     ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL},
+      bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+    for (std::size_t i = 0; i < addresses_.size(); ++i)
+        peers_.push_back(std::make_unique<called_peer>(static_cast<node_number>(i)));
+    set_limits(router_);
+    router_.set(ZMQ_ROUTER_MANDATORY, 1);
+    router_.set(ZMQ_HANDSHAKE_IVL, static_cast<int>(how_.greet_within.count()));
+    router_.set(ZMQ_ZAP_DOMAIN, "tutti");  // has libzmq ask in the clear, too
+    if (keys_) {
+        router_.set(ZMQ_CURVE_SERVER, 1);
+        router_.set(ZMQ_CURVE_SECRETKEY, text_of(keys_->secret));
+    }
+    const address& own = addresses_[how_.self];
+    const bool listens = bell_ >= 0 && questions_.bind("inproc://zeromq.zap.01") && router_.bind(endpoint_of(own));
+    if (listens) return;
+    const std::string why = ::zmq_strerror(errno);
+    of_router_.stop(router_);
+    if (bell_ >= 0) ::close(bell_);
+    throw refusal{"node " + std::to_string(how_.self) + " cannot listen on " + own.text + ": " + why};
+}
+
+zeromq::~zeromq() {
+    // What was sent goes to libzmq first, and by its linger time to the kernel: the decision of the last commit may be
+    // among it.
+    const auto limit = clock::now() + farewell;
+    for (const auto& p : peers_) {
+        while (p->open.load(std::memory_order_acquire) && clock::now() < limit) {
+            {
+                const std::lock_guard hold{p->guard};
+                if (p->output.empty()) break;
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        }
+    }
+    closing_.store(true, std::memory_order_relaxed);
+    ring();
+    if (thread_.joinable()) thread_.join();
+    for (const auto& one : peers_) {
+        called_peer& p = called(*one);
+        if (!p.out) continue;
+        p.of_out.stop(p.out);
+        if (p.open.load(std::memory_order_relaxed)) p.out.set(ZMQ_LINGER, static_cast<int>(farewell.count()));
+    }
+    peers_.clear();  // before context_ ends
+    of_router_.stop(router_);
+    ::close(bell_);
+}
+
+void zeromq::give_up(node_number to) noexcept {
+    peer& p = *peers_[to];
+    if (p.open.load(std::memory_order_acquire)) end_soon(p);
+}
+
+// ---- the reading thread
+
+void zeromq::run() {
+    auto due = clock::now() + beat_length();
+    while (!closing_.load(std::memory_order_relaxed)) {
+        hear_of_callers();
+        answer_questions_of_keys();
+        const bool none_left = receive_some();
+        if (none_left) end_those_who_left();
+        for (const auto& p : peers_) attend(called(*p));
+        const auto now = clock::now();
+        if (now >= due) {
+            beat_all();
+            due = now + beat_length();
+        }
+        // After this nothing is received or sent over the ROUTER until its descriptor was looked at.
+        if (none_left) rest(due);
+    }
+}
+
+void zeromq::rest(clock::time_point until) {
+    const auto add = [this](int descriptor) { awaited_.push_back({.fd = descriptor, .events = POLLIN, .revents = 0}); };
+    awaited_.clear();
+    add(bell_);
+    add(router_.descriptor());
+    add(of_router_.descriptor());
+    add(questions_.descriptor());
+    for (const auto& one : peers_) {
+        called_peer& p = called(*one);
+        if (p.of_out) {
+            add(p.of_out.descriptor());
+            add(p.out.descriptor());
+        } else if (p.stuck.load(std::memory_order_relaxed)) {
+            const std::lock_guard hold{p.guard};
+            if (p.out) add(p.out.descriptor());
+        }
+    }
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
+    static_cast<void>(::poll(awaited_.data(), awaited_.size(), static_cast<int>(std::max<std::int64_t>(left, 0))));
+    std::uint64_t rung = 0;
+    if (::read(bell_, &rung, sizeof rung) < 0) return;  // nobody has
+}
+
+/// False: there may be more.
+bool zeromq::receive_some() {
+    bool none_left = false;
+    for (unsigned n = 0; n < most_at_once && !none_left; ++n) {
+        zmq_message who;
+        if (!router_.receive(who)) {
+            none_left = true;
+            break;
+        }
+        std::uint32_t from = 0;
+        const std::string_view name = who.bytes();
+        const bool ours = name.size() == size_of_caller && name[0] == 0;  // and not of its own choice
+        if (ours) std::memcpy(&from, name.data() + 1, sizeof from);
+        unsigned parts = 0;
+        zmq_message what;
+        for (bool more = who.more(); more; ++parts) {
+            zmq_message rest;
+            zmq_message& into = parts == 0 ? what : rest;
+            if (!router_.receive(into)) break;  // parts come together
+            more = into.more();
+        }
+        if (ours && parts != 0) receive(from, what, parts == 1);
+    }
+    // What one read has brought is answered together.
+    for (called_peer* const p : std::exchange(fresh_, {})) {
+        if (p->open.load(std::memory_order_relaxed) && !with_memory([&] { return serve(*p); })) end(*p);
+    }
+    return none_left;
+}
+
+void zeromq::receive(caller_number from, zmq_message& what, bool whole) {
+    auto at = callers_.find(from);
+    if (at == callers_.end()) {
+        // What the monitor has to say of earlier connections with that descriptor comes first: libzmq's thread has said
+        // it before it closed theirs, which was before it opened this one, and sent this message after that.
+        hear_of_callers();
+        const int descriptor = what.descriptor();
+        if (!connections_.contains(descriptor)) return;  // it has gone meanwhile
+        at = callers_.emplace(from, caller{.descriptor = descriptor}).first;
+    }
+    caller& c = at->second;
+    if (!std::exchange(c.heard, true) && whole) return greet(from, c, what);
+    if (c.of == nullptr) return;  // thrown away
+    called_peer& p = *c.of;
+    // A node that is not open here may be so there, and have begun to say things, which are kept.
+    const bool sound = whole && with_memory([&] {
+                           if (!p.open.load(std::memory_order_relaxed) && p.input.size() > how_.most_unsent)
+                               return false;
+                           p.input.append(what.bytes());
+                           if (std::ranges::find(fresh_, &p) == fresh_.end()) fresh_.push_back(&p);
+                           return true;
+                       });
+    p.silent.store(0, std::memory_order_relaxed);
+    received_bytes_.add(what.bytes().size());
+    if (sound) return;
+    c.of = nullptr;
+    if (p.open.load(std::memory_order_relaxed)) return end(p);
+    p.calls.reset();
+    p.input.clear();
+}
+
+void zeromq::hear_of_callers() {
+    while (const auto e = of_router_.next()) {
+        switch (e->what) {
+            case ZMQ_EVENT_ACCEPTED: connections_.insert(e->value); break;
+            case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+            case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+                note(std::string{"somebody who called, and spoke no ZeroMQ, or "} +
+                     (keys_ ? "without a key, or has another list of keys" : "by keys, which this node does not have"));
+                break;
+            case ZMQ_EVENT_DISCONNECTED:
+                connections_.erase(e->value);
+                for (const auto& [number, c] : callers_) {
+                    if (c.descriptor == e->value) left_.push_back(number);
+                }
+                break;
+            default: break;
+        }
+    }
+}
+
+/// What they have sent is read by now.
+void zeromq::end_those_who_left() {
+    for (const caller_number number : std::exchange(left_, {})) {
+        const auto at = callers_.find(number);
+        if (at == callers_.end()) continue;
+        called_peer* const p = at->second.of;
+        callers_.erase(at);
+        if (p == nullptr) continue;
+        if (p->open.load(std::memory_order_relaxed)) {
+            end(*p);
+        } else {  // it has not joined yet, and calls again
+            p->calls.reset();
+            p->input.clear();
+        }
+    }
+}
+
+/// libzmq asks for each caller (ZAP, RFC 27 of ZeroMQ): under CURVE whose key it is, and in either case whether there
+/// is room.
+void zeromq::answer_questions_of_keys() {
+    constexpr std::size_t most_parts = 8;
+    std::string parts[most_parts];
+    for (zmq_message first; questions_.receive(first);) {
+        std::size_t n = 0;
+        parts[n++] = first.bytes();
+        for (bool more = first.more(); more;) {
+            zmq_message next;
+            if (!questions_.receive(next)) break;
+            more = next.more();
+            if (n < most_parts) parts[n++] = next.bytes();
+        }
+        // version, number, domain, address, routing id, mechanism, key
+        std::string_view status = "400", why = "the nodes have no such key";
+        std::string user;
+        const std::string& from = parts[3];
+        hear_of_callers();
+        if (connections_.size() > peers_.size() + how_.most_greeting) {
+            status = "300";  // later
+            why = "there are too many";
+            note("a connection from " + from + ", because there were " + std::to_string(connections_.size()) +
+                 " others: something calls and does not hang up");
+        } else if (!keys_) {
+            status = "200";
+        } else if (n == 7 && parts[5] == "CURVE" && parts[6].size() == sizeof(curve_key)) {
+            curve_key shown{};
+            std::memcpy(shown.data(), parts[6].data(), shown.size());
+            if (const auto whose = keys_->owner_of(shown)) {
+                status = "200";
+                user = std::to_string(*whose);
+            }
+        }
+        if (status == "400") {
+            note("a connection from " + from + " shows a key that is none of " + how_.curve.nodes +
+                 ": bring that file up to date on all nodes");
+        }
+        // The parts of a reply go together: where the first is taken all are.
+        if (questions_.send("1.0", true)) {
+            for (const std::string_view part : {std::string_view{parts[1]}, status, why, std::string_view{user}})
+                static_cast<void>(questions_.send(part, true));
+            static_cast<void>(questions_.send(""));
+        }
+    }
+}
+
+/// What others have asked for, and what is left to do.
+void zeromq::attend(called_peer& p) {
+    if (p.of_out) return advance(p);
+    if (p.to_end.exchange(false, std::memory_order_relaxed)) end(p);
+    if (!p.stuck.load(std::memory_order_relaxed)) return;
+    const std::lock_guard hold{p.guard};
+    pump(p);
+}
+
+// ---- sending
+
+void zeromq::flush(peer& one) {
+    called_peer& p = called(one);
+    const std::lock_guard hold{p.guard};
+    pump(p);
+}
+
+/// REQUIRES: p.guard.
+void zeromq::pump(called_peer& p) {
+    while (p.out && p.sent_from < p.output.size()) {
+        const std::string_view next = std::string_view{p.output}.substr(p.sent_from, most_of_message);
+        system_calls_.fetch_add(1, std::memory_order_relaxed);
+        if (p.out.send(next)) {
+            p.sent_from += next.size();
+            continue;
+        }
+        if (errno != EAGAIN) return end_soon(p);
+        // libzmq looks at what its thread has to say now and then only, unless it is asked.
+        if (p.out.has_room()) continue;
+        if (p.sent_from >= p.output.size() / 2) p.output.erase(0, std::exchange(p.sent_from, 0));
+        if (!p.stuck.exchange(true, std::memory_order_relaxed)) ring();
+        return;
+    }
+    p.output.clear();
+    p.sent_from = 0;
+    p.stuck.store(false, std::memory_order_relaxed);
+}
+
+void zeromq::end_soon(peer& p) {
+    called(p).to_end.store(true, std::memory_order_relaxed);
+    ring();  // a system call, which orders both, as the one that hears it does
+}
+
+void zeromq::hang_up(peer& one) noexcept {
+    called_peer& p = called(one);
+    if (p.calls) {
+        if (const auto at = callers_.find(*p.calls); at != callers_.end()) at->second.of = nullptr;
+    }
+    const std::lock_guard hold{p.guard};
+    p.out.close();
+    pump(p);
+}
+
+void zeromq::ring() noexcept {
+    const std::uint64_t once = 1;
+    static_cast<void>(!::write(bell_, &once, sizeof once));  // fails where it has been rung, and not heard, that often
+}
+
+}  // namespace tutti::wire

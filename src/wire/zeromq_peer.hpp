@@ -1,0 +1,54 @@
+// One other node, as ZeroMQ reaches it.
+#pragma once
+
+#include <atomic>
+#include <optional>
+
+#include "wire/zeromq.hpp"
+
+namespace tutti::wire {
+
+struct zeromq::called_peer final : peer {
+    using peer::peer;
+
+    // Under `guard` once it is open, of the reading thread before.
+    zmq_socket out;             // null: it is gone
+    std::size_t sent_from = 0;  // of `output`: what is before it is with libzmq
+
+    std::atomic<bool> stuck{false};   // libzmq has no room for it: the reading thread waits for some
+    std::atomic<bool> to_end{false};  // asked for by any thread
+
+    // Of the reading thread.
+    zmq_monitor of_out;                  // while it joins
+    bool answered = false;               // our hello
+    std::optional<caller_number> calls;  // has said a good hello over that connection
+};
+
+/// Bytes of one message of ZeroMQ.
+inline constexpr std::size_t most_of_message = std::size_t{64} * 1024;
+/// Of those that libzmq makes up itself: a zero, and the number.
+inline constexpr std::size_t size_of_caller = 1 + sizeof(std::uint32_t);
+
+/// Of a socket that is neither bound nor connected yet.
+inline void set_limits(zmq_socket& s) {
+    constexpr int most_kept = 256;               // messages of one direction, on either side
+    constexpr std::int64_t beside_bytes = 1024;  // what CURVE and libzmq's own commands add, and more
+    s.set(ZMQ_SNDHWM, most_kept);
+    s.set(ZMQ_RCVHWM, most_kept);
+    s.set(ZMQ_IPV6, 1);
+    s.set(ZMQ_MAXMSGSIZE, std::int64_t{most_of_message} + beside_bytes);
+}
+
+inline std::string endpoint_of(const address& a) {
+    const asio::ip::tcp::endpoint at = parse_tcp(a.text.substr(a.text.find(':') + 1));
+    const std::string host = at.address().to_string();
+    return "tcp://" + (at.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(at.port());
+}
+
+inline std::string_view text_of(const curve_key& k) noexcept {
+    return {reinterpret_cast<const char*>(k.data()), k.size()};
+}
+
+inline zeromq::called_peer& zeromq::called(peer& p) noexcept { return static_cast<called_peer&>(p); }
+
+}  // namespace tutti::wire

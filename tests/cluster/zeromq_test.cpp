@@ -1,0 +1,396 @@
+// Nodes over ZeroMQ: what they say to each other, who is let in, and what becomes of those who are no nodes.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <deque>
+#include <fstream>
+#include <future>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <zmq.h>
+#include <tutti/cluster/ref.hpp>
+#include <tutti/cluster/status.hpp>
+#include <tutti/tutti.hpp>
+
+#include "beyond_loopback.hpp"
+#include "certificates.hpp"
+#include "cli/port.hpp"
+#include "support/watchdog.hpp"
+#include "wire/bytes.hpp"
+#include "wire/frames.hpp"
+#include "wire/message.hpp"
+
+namespace {
+
+using namespace tutti;
+using namespace std::chrono_literals;
+using cluster::node;
+using cluster::node_options;
+using cluster::ref;
+using strangers::certificates;
+
+const certificates& keys() {
+    static const certificates all{"zeromq", "tutti", "curve"};
+    return all;
+}
+const certificates& other_keys() {
+    static const certificates all{"zeromq-others", "tutti", "curve"};
+    return all;
+}
+
+cluster::curve_options keys_of(const certificates& whose, unsigned number, const certificates& list) {
+    return {.key = whose.folder + "/curve-" + std::to_string(number) + ".key",
+            .nodes = list.folder + "/curve-nodes.pem"};
+}
+cluster::curve_options keys_of(unsigned number) { return keys_of(keys(), number, keys()); }
+
+/// A cluster on loopback, of which a test starts what it wants.
+struct cluster_at {
+    explicit cluster_at(unsigned nodes, const std::string& host = "127.0.0.1") {
+        for (unsigned i = 0; i < nodes; ++i) {
+            ports.push_back(cli::free_port());
+            how.addresses.push_back("zmq:" + host + ":" + std::to_string(ports.back()));
+        }
+    }
+    [[nodiscard]] node_options of(unsigned self) const {
+        node_options mine = how;
+        mine.self = self;
+        return mine;
+    }
+    [[nodiscard]] std::string endpoint(unsigned of) const { return "tcp://127.0.0.1:" + std::to_string(ports[of]); }
+    [[nodiscard]] std::string hello(wire::node_number from) const {
+        std::string all = how.cluster;
+        for (const std::string& a : how.addresses) all += '\n' + a;
+        const std::string body =
+            wire::encode(wire::hello{cluster::object_id{all}.low, static_cast<std::uint16_t>(ports.size())});
+        return wire::encode(wire::header{
+                   .length = static_cast<std::uint32_t>(body.size()), .kind = wire::kind::hello, .from = from}) +
+               body;
+    }
+
+    node_options how;
+    std::vector<int> ports;
+};
+
+node_options with_keys(node_options how, const cluster::curve_options& curve) {
+    how.curve = curve;
+    return how;
+}
+
+/// What a node says that cannot join; empty: it has joined.
+std::string trouble_of(const node_options& how) {
+    try {
+        const node n{how};
+    } catch (const cluster::connection_error& e) {
+        return e.what();
+    }
+    return {};
+}
+
+/// Both at once.
+std::pair<std::string, std::string> troubles_of(const node_options& one, const node_options& other) {
+    auto second = std::async(std::launch::async, [&] { return trouble_of(other); });
+    std::string first = trouble_of(one);
+    return {std::move(first), second.get()};
+}
+
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+/// A socket of libzmq that is no node's.
+class stranger {
+public:
+    explicit stranger(int type) : socket_{::zmq_socket(context(), type)} {
+        const auto set = [this](int option, int value) { ::zmq_setsockopt(socket_, option, &value, sizeof value); };
+        set(ZMQ_LINGER, 0);
+        set(ZMQ_RCVTIMEO, 20'000);
+        set(ZMQ_RCVHWM, 1);  // what it does not hear is with who says it
+        set(ZMQ_RCVBUF, 64 * 1024);
+    }
+    ~stranger() { hang_up(); }
+    stranger(const stranger&) = delete;
+    stranger& operator=(const stranger&) = delete;
+
+    void hang_up() {
+        if (socket_ != nullptr) ::zmq_close(std::exchange(socket_, nullptr));
+    }
+    /// As who is called, by a key that nobody knows.
+    void encrypt() {
+        const int yes = 1;
+        char shown[41], secret[41];
+        EXPECT_EQ(::zmq_curve_keypair(shown, secret), 0);
+        ::zmq_setsockopt(socket_, ZMQ_CURVE_SERVER, &yes, sizeof yes);
+        ::zmq_setsockopt(socket_, ZMQ_CURVE_SECRETKEY, secret, sizeof secret - 1);
+    }
+    void call(const std::string& endpoint) { EXPECT_EQ(::zmq_connect(socket_, endpoint.c_str()), 0); }
+    void listen(const std::string& endpoint) { EXPECT_EQ(::zmq_bind(socket_, endpoint.c_str()), 0); }
+    void say(const std::string& bytes, bool more = false) {
+        EXPECT_GE(::zmq_send(socket_, bytes.data(), bytes.size(), more ? ZMQ_SNDMORE : 0), 0);
+    }
+    /// One part; empty where none comes.
+    std::string hear() {
+        zmq_msg_t m;
+        ::zmq_msg_init(&m);
+        std::string bytes;
+        if (::zmq_msg_recv(&m, socket_, 0) >= 0)
+            bytes.assign(static_cast<char*>(::zmq_msg_data(&m)), ::zmq_msg_size(&m));
+        ::zmq_msg_close(&m);
+        return bytes;
+    }
+
+private:
+    static void* context() {
+        struct whole {
+            void* const c = ::zmq_ctx_new();
+            ~whole() { ::zmq_ctx_term(c); }
+        };
+        static const whole one;
+        return one.c;
+    }
+    void* socket_;
+};
+
+/// The second of two nodes, as far as hellos go.
+struct false_node {
+    explicit false_node(const cluster_at& where) : hears{ZMQ_ROUTER}, says{ZMQ_DEALER} {
+        hears.listen(where.endpoint(1));
+        says.call(where.endpoint(0));
+        says.say(where.hello(1));
+        EXPECT_EQ(says.hear(), where.hello(0)) << "a node answers a hello by its own";
+        const std::string caller = hears.hear();
+        EXPECT_EQ(hears.hear(), where.hello(0));
+        hears.say(caller, true);
+        hears.say(where.hello(1));
+    }
+    stranger hears, says;
+};
+
+TEST(cluster_zeromq, carries_more_than_one_piece) {
+    support::watchdog guard{"carries_more_than_one_piece"};
+    const cluster_at where{2};
+    auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
+    const auto a = std::make_unique<node>(where.of(0));
+    const auto b = second.get();
+    const std::string large(1'000'000, 'x');
+    const cluster::object_id there = a->id_at(1, {7, 7});
+    atomically([&](tx& t) { ref<std::string>{*a, there}.publish(t, large); });
+    EXPECT_TRUE(atomically([&](tx& t) { return ref<std::string>{*a, there}.read(t) == large; }));
+    EXPECT_SAYS(cluster::ask_nodes({.addresses = where.how.addresses}).front().trouble, "answer no observers");
+}
+
+// Catches frames that are lost, or come by half, where libzmq has no room for them.
+TEST(cluster_zeromq, keeps_what_a_full_queue_does_not_take) {
+    support::watchdog guard{"keeps_what_a_full_queue_does_not_take"};
+    constexpr std::uint64_t frames = 6;
+    constexpr std::size_t size = 8'000'000;  // beyond what libzmq and the kernel keep of one node's, together
+    cluster_at where{2};
+    where.how.patience = 600s;
+    std::promise<void> sent;
+    std::uint64_t heard = 0;
+    bool sound = true;
+    std::thread other{[&] {
+        false_node n{where};
+        sent.get_future().wait();
+        std::string input;
+        while (heard < frames && sound) {
+            const std::string caller = n.hears.hear(), piece = n.hears.hear();
+            input += piece;
+            sound = !piece.empty() && wire::cut_frames(input, 0, std::size_t{16} << 20,
+                                                       [&](const wire::header& h, std::string_view body) {
+                                                           return h.call == ++heard && body.size() > size;
+                                                       });
+        }
+    }};
+    {
+        const node here{where.of(0)};
+        for (std::uint64_t i = 1; i <= frames; ++i)
+            EXPECT_TRUE(
+                here.calls()->send(1, i, {.procedure = {}, .arguments = {std::string(size, 'x')}, .about = {}}));
+        sent.set_value();
+        other.join();
+    }
+    EXPECT_TRUE(sound);
+    EXPECT_EQ(heard, frames);
+}
+
+/// The public keys of three nodes, as OpenSSL prints them.
+std::array<std::string, 3> public_keys(const certificates& of) {
+    constexpr int lines_of_a_key = 3;
+    std::array<std::string, 3> all;
+    std::ifstream list{of.folder + "/curve-nodes.pem"};
+    std::string line;
+    for (int i = 0; i < 3 * lines_of_a_key && std::getline(list, line); ++i)
+        all[static_cast<std::size_t>(i / lines_of_a_key)] += line + '\n';
+    return all;
+}
+std::string list_of(const char* name, const std::array<std::string, 3>& all) {
+    const std::string file = keys().folder + "/" + name;
+    std::ofstream{file} << all[0] << all[1] << all[2];
+    return file;
+}
+
+TEST(cluster_zeromq, is_encrypted_by_keys_of_all_nodes) {
+    support::watchdog guard{"is_encrypted_by_keys_of_all_nodes"};
+    const std::string host = address_beyond_loopback();
+    const cluster_at where{3, host.empty() ? "127.0.0.1" : host};
+    if (!host.empty()) {
+        EXPECT_SAYS(trouble_of(where.of(0)), "beyond loopback, where nothing goes unencrypted: give a private");
+    }
+    std::array<std::future<std::string>, 3> all;
+    for (unsigned i = 0; i < 3; ++i)
+        all[i] = std::async(std::launch::async, [&, i] { return trouble_of(with_keys(where.of(i), keys_of(i))); });
+    for (auto& one : all) EXPECT_EQ(one.get(), "");
+}
+
+// Who is called and says why ends the caller's start at once; the called one says it where nobody comes.
+TEST(cluster_zeromq, refuses_keys_that_the_other_does_not_have) {
+    support::watchdog guard{"refuses_keys_that_the_other_does_not_have"};
+    cluster_at where{3};
+    where.how.connect_within = 2s;
+    const auto ours = public_keys(keys()), theirs = public_keys(other_keys());
+    // The list of node 1 has the key of node 0, whose list has another one for node 1.
+    const cluster::curve_options stranger_of{.key = other_keys().folder + "/curve-1.key",
+                                             .nodes = list_of("half.pem", {ours[0], theirs[1], theirs[2]})};
+    const auto refused = troubles_of(with_keys(where.of(0), keys_of(0)), with_keys(where.of(1), stranger_of));
+    EXPECT_SAYS(refused.second, "node 0 (" + where.how.addresses[0] + ") refuses the key of this node");
+    EXPECT_SAYS(refused.first, "The last that was turned away: ");
+    // Node 2 takes itself for node 1.
+    const cluster::curve_options swapped{.key = keys().folder + "/curve-2.key",
+                                         .nodes = list_of("swapped.pem", {ours[0], ours[2], ours[1]})};
+    const auto another = troubles_of(with_keys(where.of(0), keys_of(0)), with_keys(where.of(1), swapped));
+    EXPECT_SAYS(another.first, "did not come within 2000 ms: 1 (");
+    EXPECT_SAYS(another.second, "did not come within 2000 ms: 0 (");
+}
+
+// Catches a node that waits in silence for one that cannot be spoken to.
+TEST(cluster_zeromq, says_what_is_wrong_with_who_is_called) {
+    support::watchdog guard{"says_what_is_wrong_with_who_is_called"};
+    const cluster_at where{3};
+    stranger in_the_clear{ZMQ_ROUTER}, by_keys{ZMQ_ROUTER};
+    by_keys.encrypt();
+    in_the_clear.listen(where.endpoint(1));
+    by_keys.listen(where.endpoint(2));
+    EXPECT_SAYS(trouble_of(where.of(0)), "speaks by keys, and this node has none");
+    by_keys.hang_up();
+    EXPECT_SAYS(trouble_of(with_keys(where.of(0), keys_of(0))), "has no keys, and this node does");
+    cluster_at elsewhere{3};
+    elsewhere.how.connect_within = 1s;
+    stranger another{ZMQ_ROUTER};
+    another.encrypt();
+    another.listen(elsewhere.endpoint(1));
+    EXPECT_SAYS(trouble_of(with_keys(elsewhere.of(0), keys_of(0))), "it has another key, perhaps");
+}
+
+TEST(cluster_zeromq, says_what_is_wrong_with_files_of_keys) {
+    support::watchdog guard{"says_what_is_wrong_with_files_of_keys"};
+    const cluster_at where{3};
+    const auto with = [&](const cluster::curve_options& curve) { return trouble_of(with_keys(where.of(0), curve)); };
+    const cluster::curve_options good = keys_of(0);
+    EXPECT_SAYS(with({.key = good.key}), "give what is missing");
+    EXPECT_SAYS(with({.key = "/nonexistent", .nodes = good.nodes}), "/nonexistent cannot be read");
+    EXPECT_SAYS(with({.key = good.nodes, .nodes = good.nodes}), "has no private key");
+    EXPECT_SAYS(with({.key = good.key, .nodes = good.key}), "has 0 public keys, and there are 3 nodes");
+    EXPECT_SAYS(with(keys_of(1)), "is not the key of node 0");
+    node_options by_certificates = where.of(0);
+    by_certificates.tls = {"c", "k", "a"};
+    EXPECT_SAYS(trouble_of(by_certificates), "by keys, and not by certificates");
+}
+
+// Bytes that are none of ZeroMQ's, and messages that are none of ours.
+TEST(cluster_zeromq, is_joined_by_nodes_whoever_else_calls) {
+    support::watchdog guard{"is_joined_by_nodes_whoever_else_calls"};
+    const cluster_at where{2};
+    auto first = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(0)); });
+    stranger silent{ZMQ_DEALER}, babbles{ZMQ_DEALER}, parts{ZMQ_DEALER};
+    for (stranger* const s : {&silent, &babbles, &parts}) s->call(where.endpoint(0));
+    babbles.say("what");
+    babbles.say(where.hello(1));  // too late
+    parts.say(where.hello(1), true);
+    parts.say("and more");
+    const int raw = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<std::uint16_t>(where.ports[0]));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    while (::connect(raw, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) std::this_thread::yield();
+    const std::string garbage(4096, '\x5a');
+    static_cast<void>(::send(raw, garbage.data(), garbage.size(), MSG_NOSIGNAL));
+    char some[256];
+    while (::recv(raw, some, sizeof some, 0) > 0) {}  // its connection is ended
+    ::close(raw);
+    EXPECT_EQ(trouble_of(where.of(1)), "");
+    first.get();
+}
+
+// libzmq cannot close one of its connections for us; it can take no more.
+TEST(cluster_zeromq, takes_no_more_callers_than_it_has_room_for) {
+    support::watchdog guard{"takes_no_more_callers_than_it_has_room_for"};
+    cluster_at where{2};
+    where.how.connect_within = 2s;
+    auto first = std::async(std::launch::async, [&] { return trouble_of(where.of(0)); });
+    std::deque<stranger> many;
+    for (int i = 0; i < 100; ++i) many.emplace_back(ZMQ_DEALER).call(where.endpoint(0));
+    EXPECT_SAYS(first.get(), "something calls and does not hang up");
+}
+
+/// Ends the part of a node in its own way.
+struct ending {
+    const char* name;
+    void (*how)(false_node&);
+};
+
+class cluster_zeromq_peer : public ::testing::TestWithParam<ending> {};
+
+// Catches a node that waits for one that is gone, or listens on to one that makes no sense.
+TEST_P(cluster_zeromq_peer, is_lost) {
+    support::watchdog guard{"cluster_zeromq_peer.is_lost"};
+    cluster_at where{2};
+    const bool silent = GetParam().how == nullptr;
+    where.how.patience = silent ? 80ms : 600s;
+    std::promise<void> joined, over;
+    std::thread other{[&] {
+        false_node n{where};
+        joined.get_future().wait();
+        if (!silent) GetParam().how(n);
+        over.get_future().wait();
+    }};
+    {
+        const node here{where.of(0)};
+        joined.set_value();
+        while (!here.lost(1)) std::this_thread::yield();
+        EXPECT_THROW(atomically([&](tx& t) { (void)ref<long>{here, here.id_at(1, {1, 1})}.find(t); }),
+                     cluster::node_lost);
+    }
+    over.set_value();
+    other.join();
+}
+
+std::string frame_of(std::size_t length, wire::node_number from) {
+    return wire::encode(
+        wire::header{.length = static_cast<std::uint32_t>(length), .kind = wire::kind::beat, .from = from});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    all, cluster_zeromq_peer,
+    ::testing::Values(ending{"silent", nullptr}, ending{"hangs_up", [](false_node& n) { n.says.hang_up(); }},
+                      ending{"babbles", [](false_node& n) { n.says.say(std::string(1000, 'x')); }},
+                      ending{"is_another", [](false_node& n) { n.says.say(frame_of(0, 0)); }},
+                      ending{"announces_too_much", [](false_node& n) { n.says.say(frame_of(1u << 30, 1)); }},
+                      ending{"in_parts",
+                             [](false_node& n) {
+                                 n.says.say(frame_of(0, 1), true);
+                                 n.says.say(frame_of(0, 1));
+                             }},
+                      ending{"says_too_much_at_once",
+                             [](false_node& n) {
+                                 std::string all;
+                                 while (all.size() < 200'000) all += frame_of(0, 1);
+                                 n.says.say(all);
+                             }}),
+    [](const auto& p) { return std::string{p.param.name}; });
+
+}  // namespace

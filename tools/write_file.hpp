@@ -1,0 +1,20 @@
+// What a command leaves in a file.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+namespace tutti::tools {
+
+/// @throws std::runtime_error  when it cannot be written
+inline void write_file(const std::string& path, const std::string& text) {
+    std::ofstream file{path, std::ios::binary};
+    file << text;
+    file.close();
+    if (!file) throw std::runtime_error{fmt::format("{} cannot be written", path)};
+}
+
+}  // namespace tutti::tools
