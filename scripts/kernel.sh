@@ -16,6 +16,8 @@ usage: ./dev kernel <command>
   sanitize [lockdep|kasan|ubsan|kcsan]
                            builds a kernel with that sanitizer from Debian's source (the first three are in one; half an
                            hour and 4 GB for each of the two), and runs the module's tests in it; no name: in both
+  slices                   builds a kernel that extends turns on the processor by itself from the newest source of
+                           Debian's backports, and runs the tests of policy 'deadline' in it
   shell                    a guest with the module loaded, and a shell in it; `poweroff -f` ends it
 END
 }
@@ -185,6 +187,11 @@ command_kernel() {
             # shellcheck source=scripts/kernel_build.sh
             source scripts/kernel_build.sh
             kernel_sanitize "$@"
+            ;;
+        slices)
+            # shellcheck source=scripts/kernel_build.sh
+            source scripts/kernel_build.sh
+            kernel_slices
             ;;
         shell)
             steps 3
