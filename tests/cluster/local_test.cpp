@@ -1,5 +1,8 @@
 // Blocks that find all their objects in their own process: their copies, and what they cost.
+#include <atomic>
+#include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -8,6 +11,7 @@
 
 #include "cluster/nodes.hpp"
 #include "support/heap.hpp"
+#include "support/watchdog.hpp"
 
 namespace {
 
@@ -91,5 +95,64 @@ TEST(cluster_local, a_block_that_writes_nothing_starts_over_for_its_log_only_onc
     }
     EXPECT_EQ(runs, 5);
 }
+
+/// A commit that writes it calls `encoding` first: after the engine has drawn a version for the variables of the block,
+/// and before the commit has locked any object.
+struct watched {
+    int value = 0;
+    std::string name;  // or it would be copied as it is
+    static inline thread_local std::function<void()> encoding;
+    template <class Archive>
+    void serialize(Archive& a) {
+        if (encoding) std::exchange(encoding, nullptr)();
+        a(value, name);
+    }
+};
+
+struct yes final : tutti::participant {
+    tutti::vote prepare() override { return tutti::vote::commit; }
+    void commit() noexcept override {}
+    void abort() noexcept override {}
+};
+
+class cluster_local_vote : public ::testing::TestWithParam<bool> {};
+
+// Catches a commit that publishes variables by the version that it drew before the vote: a block that has begun since
+// finds them in its snapshot, and does not learn that its objects are older.
+TEST_P(cluster_local_vote, variables_and_objects_are_seen_together_also_by_a_block_that_begins_during_it) {
+    const support::watchdog dog{"cluster_local_vote"};
+    node here;
+    const ref<watched> object{here, "object"};
+    tutti::var<int> variable{0};
+    tutti::atomically([&](tutti::tx& t) { object.publish(t, {}); });
+    yes beside;
+    std::atomic<bool> has_read{false}, is_over{false};
+    int seen_first = -1, seen_then = -1;
+    std::thread reader;
+    tutti::atomically([&](tutti::tx& t) {
+        if (GetParam()) t.join(beside);
+        variable.set(t, 1);
+        object.write(t).value = 1;
+        watched::encoding = [&] {
+            reader = std::thread{[&] {
+                tutti::atomically([&](tutti::tx& r) {
+                    seen_first = object.read(r).value;
+                    has_read = true;
+                    while (!is_over) std::this_thread::yield();
+                    seen_then = variable.get(r);
+                    EXPECT_EQ(seen_first, seen_then);
+                });
+            }};
+            while (!has_read) std::this_thread::yield();
+        };
+    });
+    is_over = true;
+    reader.join();
+    EXPECT_EQ(seen_first, 1);
+    EXPECT_EQ(seen_then, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(all, cluster_local_vote, ::testing::Bool(),
+                         [](const auto& p) { return std::string{p.param ? "beside_another" : "alone"}; });
 
 }  // namespace

@@ -130,13 +130,14 @@ public:
     }
 
 private:
-    /// A commit that is quick but for what it gives back at its decision.
-    TUTTI_NOINLINE static bool commit_with_possessions(descriptor& d) {
+    /// A commit that is quick but for its decision, if `is_still_quick` when that is made: it may have put off more.
+    template <class Decide, class IsStillQuick>
+    TUTTI_ALWAYS_INLINE static bool commit_by(descriptor& d, Decide&& decide_on, IsStillQuick&& is_still_quick) {
         privacy after = privacy::none;
         {
             const guard g{d};
-            if (!decide(d)) return false;
-            if (d.slow_commit == slow_commit_possessions) [[likely]] {
+            if (!decide_on(d)) return false;
+            if (is_still_quick(d)) [[likely]] {
                 d.deferred_log.clear();
                 d.slow_commit = 0;
                 d.writes.empty() ? close_reader(d) : close_update(d);
@@ -148,23 +149,14 @@ private:
         return true;
     }
 
-    /// A commit that is quick but for one companion's vote, and what that does at the decision.
+    /// Quick but for what it gives back at its decision.
+    TUTTI_NOINLINE static bool commit_with_possessions(descriptor& d) {
+        return commit_by(d, decide, [](const descriptor& of) { return of.slow_commit == slow_commit_possessions; });
+    }
+
+    /// Quick but for one companion's vote, and what that does at the decision.
     TUTTI_NOINLINE static bool commit_with_companion(descriptor& d) {
-        privacy after = privacy::none;
-        {
-            const guard g{d};
-            if (!holds_for_a_vote(d) || !put_to_one_vote(d)) return false;
-            if (!d.writes.empty()) A::draw_again(d);
-            if (has_only_a_companion(d)) [[likely]] {
-                d.deferred_log.clear();
-                d.slow_commit = 0;
-                d.writes.empty() ? close_reader(d) : close_update(d);
-                return true;
-            }
-            after = take_effect(d);
-        }
-        finish_slowly(d, after);
-        return true;
+        return commit_by(d, decide_with_companion, has_only_a_companion);
     }
 
     /// From the decision on, of an attempt that wrote nothing. REQUIRES: it has no slow-commit flag; the same below.
@@ -339,6 +331,13 @@ private:
         if (A::unchanged(d)) return true;
         attempt_fail(d, abort_cause::validation);
         return false;
+    }
+
+    /// What `decide` does where nothing is put off but to one companion.
+    static bool decide_with_companion(descriptor& d) {
+        if (!holds_for_a_vote(d) || !put_to_one_vote(d)) return false;
+        if (!d.writes.empty()) A::draw_again(d);
+        return true;
     }
 
     /// Prepares, lets the participants vote, and runs what must happen once the decision is made.
