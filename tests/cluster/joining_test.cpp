@@ -21,6 +21,7 @@ using cluster::node;
 using cluster::node_options;
 using cluster::ref;
 using cluster::testing::account;
+using cluster::testing::trouble_of;
 
 /// Three nodes, each of which may be ended, and made again.
 struct trio {
@@ -40,15 +41,6 @@ struct trio {
         node_options mine = how;
         mine.self = number;
         return mine;
-    }
-    /// What a node of that number says when it is made; nothing: it has joined.
-    [[nodiscard]] static std::string trouble_of(const node_options& mine) {
-        try {
-            node again{mine};
-        } catch (const cluster::connection_error& e) {
-            return e.what();
-        }
-        return {};
     }
 
     node_options how;
@@ -70,7 +62,7 @@ TEST_P(cluster_joining_over, of_a_node_that_comes_back_is_refused_and_says_what_
     for (unsigned number = 2; number != (GetParam() ? ~0u : 0u); --number) {  // over ZeroMQ each calls all
         trio t{"back", GetParam()};
         t.nodes[number].reset();
-        const std::string said = trio::trouble_of(t.as(number));
+        const std::string said = trouble_of(t.as(number));
         EXPECT_NE(said.find("has begun, and has had a node " + std::to_string(number)), std::string::npos) << said;
         EXPECT_NE(said.find("start them anew"), std::string::npos) << said;
     }
@@ -83,7 +75,7 @@ TEST(cluster_joining, of_the_first_node_names_those_that_do_not_come_and_a_reaso
     t.nodes[0].reset();
     node_options mine = t.as(0);
     mine.connect_within = std::chrono::milliseconds{100};
-    const std::string said = trio::trouble_of(mine);
+    const std::string said = trouble_of(mine);
     EXPECT_NE(said.find("did not come within 100 ms: 1 ("), std::string::npos) << said;
     EXPECT_NE(said.find("cannot come back to a cluster that has begun"), std::string::npos) << said;
 }
@@ -97,13 +89,13 @@ TEST(cluster_joining, leaves_those_that_run_as_they_are) {
     const std::string there = t.how.addresses[2].substr(5), away = there + "-away";
     // The address is the second one's then, as on another machine.
     ASSERT_EQ(::rename(there.c_str(), away.c_str()), 0);
-    const std::string said = trio::trouble_of(t.as(2));
+    const std::string said = trouble_of(t.as(2));
     EXPECT_NE(said.find("give this one a number of its own"), std::string::npos) << said;
     ASSERT_EQ(::rename(away.c_str(), there.c_str()), 0);
-    EXPECT_NE(trio::trouble_of(t.as(2)).find("cannot listen"), std::string::npos);
+    EXPECT_NE(trouble_of(t.as(2)).find("cannot listen"), std::string::npos);
     atomically([&](tx& x) { theirs.write(x).balance += 1; });
     t.nodes[1].reset();
-    EXPECT_NE(trio::trouble_of(t.as(1)), "");
+    EXPECT_NE(trouble_of(t.as(1)), "");
     EXPECT_EQ(atomically([&](tx& x) { return theirs.read(x).balance; }), 2);
 }
 

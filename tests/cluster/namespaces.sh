@@ -24,6 +24,11 @@ if ! unshare -n true && ! unshare -Urn true; then
         "$program" "${few[@]}" --namespaces
     exit
 fi
+# A kernel without bridges: the command says so, and the program which one it was.
+if ! unshare -n ip link add hub type bridge && ! unshare -Urn ip link add hub type bridge; then
+    says "'ip link add hub type bridge' failed" 1 "$program" "${few[@]}" --namespaces
+    exit
+fi
 # Nobody notices that the network was gone, but by the time: the money is all there.
 says 'each node in a network namespace of its own.*the invariant holds' 0 \
     "$program" "${few[@]}" --seconds 1.2 --namespaces --cut 1 --cut-for 0.2

@@ -19,6 +19,16 @@ struct account {
     long balance = 0;
 };
 
+/// What a node says that cannot join; empty: it has joined.
+inline std::string trouble_of(const node_options& how) {
+    try {
+        const node n{how};
+    } catch (const connection_error& e) {
+        return e.what();
+    }
+    return {};
+}
+
 /// Over Unix sockets.
 inline std::vector<std::unique_ptr<node>> start_nodes(unsigned count, placement where,
                                                       std::chrono::milliseconds patience = std::chrono::seconds{30}) {

@@ -44,8 +44,13 @@ public:
         h.length = static_cast<std::uint32_t>(body.size());
         say(wire::encode(h) + body);
     }
-    void say_hello(const node_options& of, wire::node_number from) {
-        say({.kind = wire::kind::hello, .from = from}, wire::encode(hello_of(of)));
+    void say_hello(const node_options& of, wire::node_number from) { say(hello_frame(of, from)); }
+    /// As that node of the cluster would say it.
+    [[nodiscard]] static std::string hello_frame(const node_options& of, wire::node_number from) {
+        const std::string body = wire::encode(hello_of(of));
+        const wire::header h{
+            .length = static_cast<std::uint32_t>(body.size()), .kind = wire::kind::hello, .from = from};
+        return wire::encode(h) + body;
     }
     [[nodiscard]] static wire::hello hello_of(const node_options& of) {
         std::string all = of.cluster;

@@ -12,6 +12,8 @@
 #include "beyond_loopback.hpp"
 #include "certificates.hpp"
 #include "cli/port.hpp"
+#include "cluster/nodes.hpp"
+#include "cluster/raw_peer.hpp"
 #include "stranger.hpp"
 #include "support/watchdog.hpp"
 #include "wire/bytes.hpp"
@@ -26,6 +28,8 @@ using namespace tutti;
 using cluster::node;
 using cluster::node_options;
 using cluster::ref;
+using cluster::testing::raw_peer;
+using cluster::testing::trouble_of;
 using strangers::certificates;
 using strangers::strange_listener;
 using strangers::stranger;
@@ -53,25 +57,17 @@ struct two_addresses {
     }
     /// A hello as the other node would say it.
     [[nodiscard]] std::string hello_of(unsigned self) const {
-        const node_options how = of(self);
-        const cluster::object_id name{how.cluster + "\n" + how.addresses[0] + "\n" + how.addresses[1]};
-        const std::string body = wire::encode(wire::hello{.cluster = name.low, .nodes = 2});
-        const wire::header h{.length = static_cast<std::uint32_t>(body.size()),
-                             .kind = wire::kind::hello,
-                             .from = static_cast<wire::node_number>(self)};
-        return wire::encode(h) + body;
+        return raw_peer::hello_frame(of(self), static_cast<wire::node_number>(self));
     }
 };
-
-/// What a node says that cannot join; empty: it has joined.
-std::string trouble_of(const node_options& how) {
-    try {
-        const node n{how};
-    } catch (const cluster::connection_error& e) {
-        return e.what();
-    }
-    return {};
+const std::string body = wire::encode(wire::hello{.cluster = name.low, .nodes = 2});
+const wire::header h{.length = static_cast<std::uint32_t>(body.size()),
+                     .kind = wire::kind::hello,
+                     .from = static_cast<wire::node_number>(self)};
+return wire::encode(h) + body;
 }
+}
+;
 
 #define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 

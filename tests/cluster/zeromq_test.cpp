@@ -20,6 +20,8 @@
 #include "beyond_loopback.hpp"
 #include "certificates.hpp"
 #include "cli/port.hpp"
+#include "cluster/nodes.hpp"
+#include "cluster/raw_peer.hpp"
 #include "support/watchdog.hpp"
 #include "wire/bytes.hpp"
 #include "wire/frames.hpp"
@@ -32,6 +34,8 @@ using namespace std::chrono_literals;
 using cluster::node;
 using cluster::node_options;
 using cluster::ref;
+using cluster::testing::raw_peer;
+using cluster::testing::trouble_of;
 using strangers::certificates;
 
 const certificates& keys() {
@@ -63,15 +67,7 @@ struct cluster_at {
         return mine;
     }
     [[nodiscard]] std::string endpoint(unsigned of) const { return "tcp://127.0.0.1:" + std::to_string(ports[of]); }
-    [[nodiscard]] std::string hello(wire::node_number from) const {
-        std::string all = how.cluster;
-        for (const std::string& a : how.addresses) all += '\n' + a;
-        const std::string body =
-            wire::encode(wire::hello{cluster::object_id{all}.low, static_cast<std::uint16_t>(ports.size())});
-        return wire::encode(wire::header{
-                   .length = static_cast<std::uint32_t>(body.size()), .kind = wire::kind::hello, .from = from}) +
-               body;
-    }
+    [[nodiscard]] std::string hello(wire::node_number from) const { return raw_peer::hello_frame(how, from); }
 
     node_options how;
     std::vector<int> ports;
@@ -80,16 +76,6 @@ struct cluster_at {
 node_options with_keys(node_options how, const cluster::curve_options& curve) {
     how.curve = curve;
     return how;
-}
-
-/// What a node says that cannot join; empty: it has joined.
-std::string trouble_of(const node_options& how) {
-    try {
-        const node n{how};
-    } catch (const cluster::connection_error& e) {
-        return e.what();
-    }
-    return {};
 }
 
 /// Both at once.

@@ -246,7 +246,22 @@ TEST_P(ticking, a_higher_level_runs_although_the_worker_is_busy) {
 }
 
 // Of ticks that are sent for something; those of a period come in any case.
-class patience_with_what_is_brief : public of_each_source {};
+class patience_with_what_is_brief : public of_each_source {
+protected:
+    /// Hands it in as brief, until it runs.
+    static void keep_busy(scheduler& s, spinner& with) {
+        ASSERT_TRUE(s.submit({.run = spin, .argument = &with, .priority = 2, .brief = true}));
+        wait_until(with.started);
+    }
+    static void wait_patiently(scheduler& s, marker& m) {
+        ASSERT_TRUE(s.submit({.run = mark, .argument = &m, .priority = 3, .patient = true}));
+    }
+    static void expect_no_tick(scheduler& s) {
+        EXPECT_FALSE(s.spares());
+        const counts c = s.statistics();
+        EXPECT_EQ(c.signals + c.redirections, 0u);
+    }
+};
 
 // Catches a tick for something patient, one that never comes, and one that comes at the first look.
 TEST_P(patience_with_what_is_brief, ends_when_that_is_late) {
@@ -256,9 +271,8 @@ TEST_P(patience_with_what_is_brief, ends_when_that_is_late) {
     marker patient{&clock}, urgent{&clock};
     scheduler s{{.workers = 1, .ticks = GetParam()}};
     add_procedures(s);
-    ASSERT_TRUE(s.submit({.run = spin, .argument = &busy, .priority = 2, .brief = true}));
-    wait_until(busy.started);
-    ASSERT_TRUE(s.submit({.run = mark, .argument = &patient, .priority = 3, .patient = true}));
+    keep_busy(s, busy);
+    wait_patiently(s, patient);
     for (int i = 0; i < 10; ++i) wait_for_progress(busy.turns);
     EXPECT_TRUE(s.spares());
     s.tick_the_late();
@@ -284,17 +298,14 @@ TEST_P(patience_with_what_is_brief, costs_no_tick) {
     marker patient{&clock};
     scheduler s{{.workers = 1, .ticks = GetParam()}};
     add_procedures(s);
-    ASSERT_TRUE(s.submit({.run = spin, .argument = &busy, .priority = 2, .brief = true}));
-    wait_until(busy.started);
-    ASSERT_TRUE(s.submit({.run = mark, .argument = &patient, .priority = 3, .patient = true}));
+    keep_busy(s, busy);
+    wait_patiently(s, patient);
     s.tick_the_late();
     busy.stop = true;
     s.drain();
     EXPECT_EQ(patient.at, 1);
     s.tick_the_late();
-    EXPECT_FALSE(s.spares());
-    const counts c = s.statistics();
-    EXPECT_EQ(c.signals + c.redirections, 0u);
+    expect_no_tick(s);
 }
 
 // Catches a tick for what another worker has taken meanwhile.
@@ -305,19 +316,15 @@ TEST_P(patience_with_what_is_brief, is_over_when_another_worker_comes) {
     marker patient{&clock};
     scheduler s{{.workers = 2, .ticks = GetParam()}};
     add_procedures(s);
-    for (spinner* const busy : {&spared, &other}) {
-        ASSERT_TRUE(s.submit({.run = spin, .argument = busy, .priority = 2, .brief = true}));
-        wait_until(busy->started);
-    }
-    ASSERT_TRUE(s.submit({.run = mark, .argument = &patient, .priority = 3, .patient = true}));
+    keep_busy(s, spared);
+    keep_busy(s, other);
+    wait_patiently(s, patient);
     other.stop = true;
     while (patient.at == 0) std::this_thread::yield();
     s.tick_the_late();
     s.tick_the_late();
     for (int i = 0; i < 10; ++i) wait_for_progress(spared.turns);
-    EXPECT_FALSE(s.spares());
-    const counts c = s.statistics();
-    EXPECT_EQ(c.signals + c.redirections, 0u);
+    expect_no_tick(s);
     spared.stop = true;
     s.drain();
 }

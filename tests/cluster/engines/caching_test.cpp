@@ -54,6 +54,13 @@ public:
         }
         throw std::runtime_error{"it shows for ever what was there before"};
     }
+    /// `a` and `b` are there, and in the cache.
+    void settle_both() {
+        write_there({{a, true, "1"}, {b, true, "1"}});
+        server->tell_all();
+        settle(a);
+        settle(b);
+    }
     /// Until what the cache shows of it is that.
     bool comes_to(const key& k, const std::string& bytes, std::chrono::milliseconds limit = std::chrono::seconds{20}) {
         const auto late = std::chrono::steady_clock::now() + limit;
@@ -119,10 +126,7 @@ std::string what_is_erased_is_gone() {
 
 std::string own_commits_are_seen_at_once() {
     programs p;
-    p.write_there({{a, true, "1"}, {b, true, "1"}});
-    p.server->tell_all();
-    p.settle(a);
-    p.settle(b);
+    p.settle_both();
     p.server->tell_no_more();
     p.write_there({{b, true, "2"}});  // so that it cannot know the state of its own commit
     p.write_here({{a, true, "2"}});
@@ -131,10 +135,7 @@ std::string own_commits_are_seen_at_once() {
 
 std::string own_commits_need_not_be_told() {
     programs p;
-    p.write_there({{a, true, "1"}, {b, true, "1"}});
-    p.server->tell_all();
-    p.settle(a);
-    p.settle(b);
+    p.settle_both();
     p.server->tell_no_more();
     const unsigned asked = p.asked();
     p.write_here({{a, true, "2"}});
@@ -152,10 +153,7 @@ std::string own_commits_need_not_be_told() {
 
 std::string own_commits_hide_no_others() {
     programs p;
-    p.write_there({{a, true, "1"}, {b, true, "1"}});
-    p.server->tell_all();
-    p.settle(a);
-    p.settle(b);
+    p.settle_both();
     p.server->tell_no_more();
     const version between = p.write_there({{a, true, "2"}});
     p.write_here({{b, true, "2"}});
@@ -183,10 +181,7 @@ std::string one_block_sees_one_state() {
 
 std::string copies_go_with_the_feed() {
     programs p;
-    p.write_there({{a, true, "1"}, {b, true, "1"}});
-    p.server->tell_all();
-    p.settle(a);
-    p.settle(b);
+    p.settle_both();
     p.server->refuse_feeds(true);
     p.server->break_feeds();
     p.write_there({{a, true, "2"}, {b, true, "2"}});
