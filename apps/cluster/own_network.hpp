@@ -12,9 +12,9 @@ namespace cluster_app {
 
 class own_network {
 public:
-    /// The calling process leaves the network of the machine for the bridge's. Who is not root becomes so in a user
-    /// namespace of his own. REQUIRES: it has one thread. Throws std::runtime_error, where the system does not permit
-    /// it.
+    /// The calling process leaves the network of the machine for the bridge's. A process that may not do that makes
+    /// itself root in a user namespace of its own first. REQUIRES: it has one thread. Throws std::runtime_error where
+    /// the system permits neither.
     own_network();
     ~own_network();
     own_network(const own_network&) = delete;

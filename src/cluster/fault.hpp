@@ -59,7 +59,7 @@ enum class fault : std::uint8_t {
     keep_lost_holds,               ///< nor what it had reserved, and its abstract locks
     show_before_heard,             ///< the node that decides shows its part before its sender has the decision
     hold_for_lost,                 ///< it holds it for a sender that is gone, too
-    doubt_in_silence,              ///< who sleeps over an object is not told that it is in doubt
+    doubt_in_silence,              ///< a block that sleeps over an object is not told that it is in doubt
     uncertain_for_lost,            ///< a block that had asked it to decide is told that nothing happened
     at_once_without_look,          ///< a commit at once compares no version, and heeds no lock
     at_once_beside_locks,          ///< it does not heed the locks of other commits

@@ -33,7 +33,7 @@ protected:
         peer& operator=(const peer&) = delete;
 
         const node_number number;
-        std::atomic<bool> open{false};  // release: whoever sees it sees the connection
+        std::atomic<bool> open{false};  // release: a thread that finds it true finds the connection made
 
         // Of the reading thread; others look at the two last.
         std::string input;

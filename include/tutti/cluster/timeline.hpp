@@ -18,7 +18,7 @@
 
 namespace tutti::cluster {
 
-/// Who does it.
+/// What part the node that recorded an event had in it.
 enum class timeline_role : std::uint8_t {
     runs,   ///< a thread of the node: an attempt of a block
     waits,  ///< the same thread: for answers, or because something is busy
@@ -33,7 +33,7 @@ enum class timeline_deed : std::uint8_t {
     open,      ///< objects are asked for
     reserve,   ///< the same, and kept from writers
     validate,  ///< whether what was read is current
-    watch,     ///< the same, by one who will sleep in retry
+    watch,     ///< the same, of a block that is about to sleep in `retry`
     lock,      ///< the locks of a commit are taken, and what was read is validated
     commit,    ///< the same, decided by the node that is asked, and over: nothing of it was to be done elsewhere
     decide,    ///< the decision of a commit that was voted on
@@ -60,7 +60,7 @@ enum class timeline_end : std::uint8_t {
     locked,     ///< a lock was not given: another commit has it
     stale,      ///< a lock was not given: the object is not what was read
     lost,       ///< the node is gone
-    unanswered  ///< nobody waits for the answer any more
+    unanswered  ///< the block went on without the answer
 };
 [[nodiscard]] constexpr timeline_end last(timeline_end) noexcept { return timeline_end::unanswered; }
 [[nodiscard]] constexpr std::string_view name_of(timeline_end e) noexcept {
@@ -78,12 +78,13 @@ struct timeline_event {
     timeline_deed deed{};
     timeline_end end{};
     rollback_reason why = rollback_reason::other;  ///< of an attempt that was rolled back
-    /// asks: who is asked. serves: who has asked. waits: whose answer was the last, or is missing. no_node: nobody.
+    /// asks: the node that is asked. serves: the node that has asked. waits: the node whose answer came last, or is
+    /// missing. no_node: there is none.
     std::uint16_t node = no_node;
     std::uint16_t thread = 0;    ///< of the node that runs the block; no_node: not known
     std::uint64_t sequence = 0;  ///< of the attempt among those of its thread; 0: the node does not know
-    std::uint64_t question = 0;  ///< by which who asks and who serves know it; 0: it asks for no answer
-    std::int64_t began_ns = 0;   ///< by a steady clock: the node's, or that of whoever has recorded
+    std::uint64_t question = 0;  ///< its number, which both nodes record; 0: it asks for no answer
+    std::int64_t began_ns = 0;   ///< by the node's steady clock; in a node_timeline by the caller's
     std::int64_t took_ns = 0;
 
     template <class V>
@@ -94,7 +95,8 @@ struct timeline_event {
 
 struct node_timeline {
     std::string address;
-    /// As they ended, by the clock of the caller; `serves` have the sequence of who has asked, where that was recorded.
+    /// In the order of their ends, by the clock of the caller; `serves` have the sequence of the attempt that asked,
+    /// where the asking node recorded it.
     std::vector<timeline_event> events{};
     /// The node's events may be so much earlier or later, one way and the other: half of the quickest round trip by
     /// which its clock was compared, before and after.
@@ -105,7 +107,7 @@ struct node_timeline {
 
 /// Has all nodes record at once for so long, and returns what they have, in the order of their addresses. Only attempts
 /// that have asked other nodes for something, or waited for an object, are recorded. One recording at a time: a node
-/// tells whoever is second that there is one. `within` bounds each exchange with a node, beside the recording.
+/// refuses a second caller, and says so in its `trouble`. `within` bounds each exchange with a node, beside the recording.
 /// Clocks are compared as Cristian has it, "Probabilistic clock synchronization", Distributed Computing 3, 1989.
 /// Throws connection_error where an address is none; whatever a node does is said in its `trouble`.
 [[nodiscard]] TUTTI_EXPORT std::vector<node_timeline> record_nodes(const observer_options& whom,

@@ -21,8 +21,8 @@
 //       version has been told of it before the call.
 //
 //   B9  An engine that shows its commits to a witness leaves no version out: what one request writes has the version
-//       after that of what was written last, whoever wrote it. The witness sees what its program's requests wrote, each
-//       request at once, before the tide shows it and before those who have asked hear of it.
+//       after that of the last write, of this program or of another. The witness sees what its program's requests wrote,
+//       each request as a whole, before the tide shows it and before the callers of the request return.
 //
 // get, commit, open_feed and follow return within the engine's patience, or not much later.
 //
@@ -166,7 +166,7 @@ struct request {
     holder met{};     ///< of a group's conflict: the transaction in the way, if waiting for it helps
 };
 
-/// Whoever wants to know what its own program commits, as soon as the engine has said that it is good.
+/// A cache that is told what its own program commits, as soon as the engine has said that it is good.
 class witness {
 public:
     virtual ~witness() = default;

@@ -2,16 +2,16 @@
 // long as nobody changes it, or has it locked for writing, and it is small. A sequence lock (Boehm, "Can seqlocks get
 // along with programming language memory models?", MSPC 2012): `word_` is even while the object is shown.
 //
-//   W1  Who hides it stores an odd word, and then what changes; the release fence in hide() keeps them in that order.
-//       Partner: the acquire fence in see(). A look that has got anything new finds the odd word, or a later one, when
-//       it compares.
-//   W2  Who shows it stores the even word with release. Partner: the acquire load of it in see(), which finds all that
-//       was stored before.
-//   W3  Who hides it to commit draws its version after that, by a step of the clock. A look reads the clock between
-//       its two looks at the word. Steps of the clock are read-modify-writes in one order, and seq_cst; a look that
+//   W1  A writer that hides it stores an odd word, and then what changes; the release fence in hide() keeps them in that
+//       order. Partner: the acquire fence in see(). A look that has got anything new finds the odd word, or a later one,
+//       when it compares.
+//   W2  A writer that shows it stores the even word with release. Partner: the acquire load of it in see(), which finds
+//       all that was stored before.
+//   W3  A commit hides it before it draws its version, by a step of the clock. A look reads the clock between its two
+//       looks at the word. Steps of the clock are read-modify-writes in one order, and seq_cst; a look that
 //       finds the version or more has synchronized with the step that drew it, here, or by the messages that have
 //       brought it, so it finds the odd word when it compares. So what a look has got was current, and locked by nobody
-//       for writing, at a moment when the clock said `valid_at`; whoever replaces it has a higher version.
+//       for writing, at a moment when the clock said `valid_at`; the commit that replaces it has a higher version.
 //   W4  Its memory stays what it is for as long as the store: an entry that is dropped gives it to another one. Its
 //       generation tells, which changes while the word is odd: see() looks at it between its two looks at the word.
 //

@@ -145,7 +145,7 @@ public:
         lost_[node % lost_.size()].store(true, std::memory_order_release);
         readers_.lose(node);
     }
-    /// It is locked for a node that is gone. Who watches it is told to look.
+    /// It is locked for a node that is gone. The blocks that sleep over it are told to look.
     void doubt(const object_id& id);
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
         return lost_[node % lost_.size()].load(std::memory_order_acquire);

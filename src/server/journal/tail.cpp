@@ -21,7 +21,7 @@ struct tail::chunk {
     std::uint64_t first = 0;            // the position of the first mark
     std::atomic<chunk*> next{nullptr};  // its `first` ends this one
 
-    // Of who reserves.
+    // Of the call that reserves.
     std::size_t used = 0, count = 0;
 };
 
@@ -41,7 +41,7 @@ void tail::begin(std::uint64_t position) {
 }
 
 tail::chunk& tail::extend(std::size_t bytes) {
-    // Acquire: who took it has looked at its marks for the last time.
+    // Acquire: the journal's thread, which put it here, has looked at its marks for the last time.
     chunk* c = bytes > usual_bytes ? nullptr : spare_.exchange(nullptr, std::memory_order_acquire);
     if (c == nullptr) c = new chunk{std::max(bytes, usual_bytes)};
     c->first = last_->first + last_->count;
@@ -71,7 +71,7 @@ stretch tail::look(std::uint64_t upto, std::size_t most) noexcept {
     while (behind != nullptr && behind->first <= taken_) {
         chunk* const over = std::exchange(first_, first_->next.load(std::memory_order_relaxed));
         offset_ = 0;
-        // Release: see extend. One is enough: who takes is faster than who reserves, or the disk is full.
+        // Release: see extend. One is enough: the journal's thread takes faster than calls reserve, or the disk is full.
         if (over->room != usual_bytes) delete over;
         else delete spare_.exchange(over, std::memory_order_acq_rel);
         behind = first_->next.load(std::memory_order_acquire);

@@ -1,13 +1,13 @@
 // What has been drawn and is not collected: records one behind the other in the order of their positions, in chunks of
-// memory that are used again. Who draws reserves a place under a lock, fills it without one, and then marks it; who
-// collects finds stretches of marked records, which it copies as one.
+// memory that are used again. A call that draws reserves a place under a lock, fills it without one, and then marks it;
+// the journal's thread finds stretches of marked records, and copies each as one.
 //
-//   T1  Who reserves holds the journal's lock; who looks and takes is one thread; a place is its drawer's until it is
-//       marked.
-//   T2  What is reserved under a position is seen by whoever acquires a `next` beyond it (journal.hpp): the mark is not
-//       set yet, or set by its drawer, and the chunk that holds it is linked.
-//   T3  A chunk that lies before the position that was taken last is nobody's: each of its places has been marked,
-//       which is the last that its drawer does to it.
+//   T1  Calls reserve under the journal's lock; only the journal's thread looks and takes; a place is the call's that
+//       has drawn it until that marks it.
+//   T2  The journal's thread, once it has acquired a `next` beyond a position (journal.hpp), sees what was reserved
+//       under it: the mark is not set yet, or set by the call that drew it, and the chunk that holds it is linked.
+//   T3  No call touches a chunk any more whose positions have all been taken: each of its places has been marked, which
+//       is the last that the call which drew it does to it.
 #pragma once
 
 #include <atomic>
@@ -75,11 +75,11 @@ private:
     struct chunk;
     chunk& extend(std::size_t bytes);
 
-    chunk* last_ = nullptr;  // of who reserves
+    chunk* last_ = nullptr;  // of the call that reserves
 
     std::atomic<chunk*> spare_{nullptr};
 
-    // Of who takes.
+    // Of the journal's thread.
     alignas(64) chunk* first_ = nullptr;
     std::uint64_t taken_ = 1;  // all positions before it are
     std::size_t offset_ = 0;   // of its bytes in its chunk
