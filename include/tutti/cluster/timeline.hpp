@@ -107,7 +107,8 @@ struct node_timeline {
 
 /// Has all nodes record at once for so long, and returns what they have, in the order of their addresses. Only attempts
 /// that have asked other nodes for something, or waited for an object, are recorded. One recording at a time: a node
-/// refuses a second caller, and says so in its `trouble`. `within` bounds each exchange with a node, beside the recording.
+/// refuses a second caller, and says so in its `trouble`. `within` bounds each exchange with a node, beside the
+/// recording.
 /// Clocks are compared as Cristian has it, "Probabilistic clock synchronization", Distributed Computing 3, 1989.
 /// Throws connection_error where an address is none; whatever a node does is said in its `trouble`.
 [[nodiscard]] TUTTI_EXPORT std::vector<node_timeline> record_nodes(const observer_options& whom,

@@ -71,7 +71,8 @@ stretch tail::look(std::uint64_t upto, std::size_t most) noexcept {
     while (behind != nullptr && behind->first <= taken_) {
         chunk* const over = std::exchange(first_, first_->next.load(std::memory_order_relaxed));
         offset_ = 0;
-        // Release: see extend. One is enough: the journal's thread takes faster than calls reserve, or the disk is full.
+        // Release: see extend. One is enough: the journal's thread takes faster than calls reserve, or the disk is
+        // full.
         if (over->room != usual_bytes) delete over;
         else delete spare_.exchange(over, std::memory_order_acq_rel);
         behind = first_->next.load(std::memory_order_acquire);
