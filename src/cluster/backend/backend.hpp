@@ -21,8 +21,8 @@
 //       version has been told of it before the call.
 //
 //   B9  An engine that shows its commits to a witness leaves no version out: what one request writes has the version
-//       after that of the last write, of this program or of another. The witness sees what its program's requests wrote,
-//       each request as a whole, before the tide shows it and before the callers of the request return.
+//       after that of the last write, of this program or of another. The witness sees what its program's requests
+//       wrote, each request as a whole, before the tide shows it and before the callers of the request return.
 //
 // get, commit, open_feed and follow return within the engine's patience, or not much later.
 //

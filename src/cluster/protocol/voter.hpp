@@ -30,8 +30,8 @@ public:
     /// Locks everything or nothing; and commits, if it is the one that decides. `what` may be moved from.
     wire::answered prepare(wire::prepare&& what);
     void decide(const wire::decide& what);
-    /// A node is gone: what was decided here for it is carried out, and blocks that sleep over what is in doubt from now
-    /// on are told. REQUIRES: the store has lost it.
+    /// A node is gone: what was decided here for it is carried out, and blocks that sleep over what is in doubt from
+    /// now on are told. REQUIRES: the store has lost it.
     void lose(node_number node) noexcept;
 
 private:

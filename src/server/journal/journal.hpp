@@ -13,9 +13,9 @@
 //     lock that it will hold, and after that validates all its reads; it hands over before it releases a lock
 //     (calls/logged.hpp). Let A serialize before B.
 //       a. B reads or overwrites what A wrote: B could only after A's release, so after A's draw; B's draw is later.
-//       b. A read what B overwrites. Suppose B's draw came first. Both draw under one lock (drawing_), so B's lock of the
-//          variable, taken before its draw, happens before A's draw, and before A's validation, which would have found
-//          it.
+//       b. A read what B overwrites. Suppose B's draw came first. Both draw under one lock (drawing_), so B's lock of
+//          the variable, taken before its draw, happens before A's draw, and before A's validation, which would have
+//          found it.
 //     So running them again in the order of their positions, one after the other, gives what they gave.
 // J4  Under `always` no answer goes out before everything that it may have seen is durable: what a call has read was
 //     drawn before the call ended. Under `everysec` no answer goes out while something that was answered more than a
