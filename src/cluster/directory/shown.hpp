@@ -3,8 +3,8 @@
 // along with programming language memory models?", MSPC 2012): `word_` is even while the object is shown.
 //
 //   W1  A writer that hides it stores an odd word, and then what changes; the release fence in hide() keeps them in
-//       that order. Partner: the acquire fence in see(). A look that has got anything new finds the odd word, or a later
-//       one, when it compares.
+//       that order. Partner: the acquire fence in see(). A look that has got anything new finds the odd word, or a
+//       later one, when it compares.
 //   W2  A writer that shows it stores the even word with release. Partner: the acquire load of it in see(), which finds
 //       all that was stored before.
 //   W3  A commit hides it before it draws its version, by a step of the clock. A look reads the clock between its two
