@@ -60,22 +60,6 @@ struct two_addresses {
         return raw_peer::hello_frame(of(self), static_cast<wire::node_number>(self));
     }
 };
-const std::string body = wire::encode(wire::hello{.cluster = name.low, .nodes = 2});
-const wire::header h{.length = static_cast<std::uint32_t>(body.size()),
-                     .kind = wire::kind::hello,
-                     .from = static_cast<wire::node_number>(self)};
-return wire::encode(h) + body;
-}
-}
-;
-
-#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
-
-/// Leaves a check out while it lives.
-struct broken_check {
-    explicit broken_check(wire::fault f) { wire::injected_fault = f; }
-    ~broken_check() { wire::injected_fault = wire::fault::none; }
-};
 
 TEST(cluster_tls, nodes_work_as_in_the_clear) {
     support::watchdog guard{"nodes_work_as_in_the_clear"};
