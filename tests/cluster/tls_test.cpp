@@ -61,6 +61,14 @@ struct two_addresses {
     }
 };
 
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+/// Leaves a check out while it lives.
+struct broken_check {
+    explicit broken_check(wire::fault f) { wire::injected_fault = f; }
+    ~broken_check() { wire::injected_fault = wire::fault::none; }
+};
+
 TEST(cluster_tls, nodes_work_as_in_the_clear) {
     support::watchdog guard{"nodes_work_as_in_the_clear"};
     const two_addresses where;
