@@ -326,23 +326,29 @@ TEST_P(cluster_partial_with_variables, a_variable_is_stale_where_an_object_is_op
     }
 }
 
-// A reader's time is that of its first object; what it goes back over may have been that one.
+// A reader's time is that of its first object; what it goes back over may have been that one. In the first round the
+// engine learns that this block mixes variables and objects, and starts it over once so that variables are logged.
 TEST_P(cluster_partial_with_variables, a_reader_that_forgets_its_first_object_takes_a_new_time) {
-    runs seen;
-    bool overtaken = false;
-    const long ahead = s.now(newest) - first_.load();
-    atomically({.read_only = true}, [&](tx&) {
-        ++seen.outer;
-        atomically([&](tx& n) {
-            const long v = first_.get(n);
-            (void)s.mine(late).read(n);  // the first time it starts over, so that variables are logged
-            ++seen.inner;
-            if (!std::exchange(overtaken, true)) overtake(s, {&first_, &second_}, {newest});
-            (void)second_.get(n);
-            seen.consistent = seen.consistent && s.mine(newest).read(n) - ahead == v;
+    for (const bool learning : {true, false}) {
+        runs seen;
+        bool overtaken = learning;
+        const long ahead = s.now(newest) - first_.load();
+        atomically({.read_only = true}, [&](tx&) {
+            ++seen.outer;
+            atomically([&](tx& n) {
+                const long v = first_.get(n);
+                (void)s.mine(late).read(n);
+                ++seen.inner;
+                if (!std::exchange(overtaken, true)) overtake(s, {&first_, &second_}, {newest});
+                (void)second_.get(n);
+                seen.consistent = seen.consistent && s.mine(newest).read(n) - ahead == v;
+            });
         });
-    });
-    EXPECT_EQ(seen, (runs{2, 2, true}));
+        EXPECT_TRUE(seen.consistent);
+        if (!learning) {
+            EXPECT_EQ(seen, (runs{1, 2, true}));
+        }
+    }
 }
 
 // Catches a value that is put elsewhere when the inner block is rolled back.
