@@ -1,5 +1,8 @@
 // Nodes over ZeroMQ: what they say to each other, who is let in, and what becomes of those who are no nodes.
 #include <arpa/inet.h>
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -7,6 +10,7 @@
 #include <deque>
 #include <fstream>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -85,6 +89,20 @@ std::pair<std::string, std::string> troubles_of(const node_options& one, const n
     return {std::move(first), second.get()};
 }
 
+using raw_key = std::array<std::uint8_t, 32>;
+
+/// The private key of a file, and the public one that belongs to it.
+std::pair<raw_key, raw_key> parts_of(const std::string& file) {
+    const std::unique_ptr<BIO, int (*)(BIO*)> from{::BIO_new_file(file.c_str(), "r"), ::BIO_free};
+    const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> both{
+        ::PEM_read_bio_PrivateKey(from.get(), nullptr, nullptr, nullptr), ::EVP_PKEY_free};
+    std::pair<raw_key, raw_key> parts;
+    std::size_t size = sizeof(raw_key);
+    EXPECT_EQ(::EVP_PKEY_get_raw_private_key(both.get(), parts.first.data(), &size), 1) << file;
+    EXPECT_EQ(::EVP_PKEY_get_raw_public_key(both.get(), parts.second.data(), &size), 1) << file;
+    return parts;
+}
+
 #define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
 /// A socket of libzmq that is no node's.
@@ -111,6 +129,16 @@ public:
         EXPECT_EQ(::zmq_curve_keypair(shown, secret), 0);
         ::zmq_setsockopt(socket_, ZMQ_CURVE_SERVER, &yes, sizeof yes);
         ::zmq_setsockopt(socket_, ZMQ_CURVE_SECRETKEY, secret, sizeof secret - 1);
+    }
+    /// As who has the key of `caller`, a file, calls the node that has the key of `called`.
+    void encrypt(const std::string& caller, const std::string& called) {
+        const auto set = [this](int option, const raw_key& k) {
+            EXPECT_EQ(::zmq_setsockopt(socket_, option, k.data(), k.size()), 0);
+        };
+        const auto own = parts_of(caller);
+        set(ZMQ_CURVE_SECRETKEY, own.first);
+        set(ZMQ_CURVE_PUBLICKEY, own.second);
+        set(ZMQ_CURVE_SERVERKEY, parts_of(called).second);
     }
     void call(const std::string& endpoint) { EXPECT_EQ(::zmq_connect(socket_, endpoint.c_str()), 0); }
     void listen(const std::string& endpoint) { EXPECT_EQ(::zmq_bind(socket_, endpoint.c_str()), 0); }
@@ -250,6 +278,18 @@ TEST(cluster_zeromq, refuses_keys_that_the_other_does_not_have) {
     const auto another = troubles_of(with_keys(where.of(0), keys_of(0)), with_keys(where.of(1), swapped));
     EXPECT_SAYS(another.first, "did not come within 2000 ms: 1 (");
     EXPECT_SAYS(another.second, "did not come within 2000 ms: 0 (");
+}
+
+// Catches a node that takes whoever has some node's key for the one that its hello names.
+TEST(cluster_zeromq, takes_nobody_for_the_node_of_another_key) {
+    support::watchdog guard{"takes_nobody_for_the_node_of_another_key"};
+    cluster_at where{3};
+    where.how.connect_within = 2s;
+    stranger pretends{ZMQ_DEALER};
+    pretends.encrypt(keys_of(2).key, keys_of(0).key);
+    pretends.call(where.endpoint(0));
+    pretends.say(where.hello(1));
+    EXPECT_SAYS(trouble_of(with_keys(where.of(0), keys_of(0))), "says that it is node 1, and shows the key of node 2");
 }
 
 // Catches a node that waits in silence for one that cannot be spoken to.
