@@ -82,7 +82,7 @@ void sockets::shake_hands(const std::shared_ptr<connection>& c, node_number expe
     });
 }
 
-/// A connection has come to nothing. Who is called, and says why, will not say anything else the next time.
+/// A connection has come to nothing. A called node that says why will not say anything else the next time.
 void sockets::refuse(const connection& c, node_number expected, const std::string& why) {
     const bool known = is_node(expected);
     const std::string who = known ? name_of(expected) : whereabouts_of(c.socket);

@@ -10,7 +10,7 @@ struct sockets::linked_peer final : peer {
 
     std::shared_ptr<connection> link;  // set once, by the reading thread, before `open`
 
-    // Whoever finds nobody sending sends; under `guard`.
+    // A thread that finds nobody sending sends; under `guard`.
     std::string in_flight;
     std::size_t in_flight_from = 0;
     bool sending = false;

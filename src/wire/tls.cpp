@@ -50,7 +50,7 @@ std::string names_of(X509* certificate) {
         if (all.size() > most_named) break;
     }
     ::GENERAL_NAMES_free(names);
-    // Whoever made it may be nobody's authority, and would like to write lines of our log.
+    // Its maker may be nobody's authority, and would like to write lines of our log.
     std::ranges::replace_if(all, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
     return all.empty() ? "no DNS name" : all;
 }

@@ -77,7 +77,7 @@ public:
 
     /// The calling side. The other must be `expected`, or the handshake fails.
     [[nodiscard]] std::unique_ptr<tls_session> call(const std::string& expected) const;
-    /// The called side. Whoever calls has a certificate of the authority; is() says whose.
+    /// The called side. The caller has a certificate of the authority; is() says whose.
     [[nodiscard]] std::unique_ptr<tls_session> answer() const;
 
 private:

@@ -30,7 +30,7 @@ struct transport_options {
     std::chrono::milliseconds silence{5000};
     /// A node that lets so much lie that was sent to it, and goes on asking, is cut off.
     std::size_t most_unsent = 256u << 20;
-    /// Who calls has so long to say, and where it is encrypted to show, who it is.
+    /// A caller has so long to say, and where it is encrypted to show, who it is.
     std::chrono::milliseconds greet_within{5000};
     /// So many may be about to.
     std::size_t most_greeting = 64;

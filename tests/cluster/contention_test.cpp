@@ -102,7 +102,7 @@ ordeal outlast_writers(const long_one& how, std::uint64_t until, std::uint64_t s
     EXPECT_EQ(ended, o.done);
     for (node_number n = 0; ended && n < 3; ++n) EXPECT_EQ(all.reserved(n), 0u);
     const ordeal found = o;
-    // Whoever is left leaves its stack.
+    // A client that is left leaves its stack.
     over = o.given_up = true;
     EXPECT_TRUE(all.run(until + some_time));
     return found;
@@ -188,7 +188,7 @@ TEST(cluster_starvation, who_has_lost_too_often_goes_before_any_rank) {
     EXPECT_EQ(first.attempts, 1u);
 }
 
-// Whoever is outranked waits for a while, which costs it nothing that it has done.
+// A block that is outranked waits for a while, which costs it nothing that it has done.
 TEST(cluster_starvation, who_waits_does_not_start_over) {
     ordeal o;
     bool over = false;

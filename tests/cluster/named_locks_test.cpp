@@ -221,7 +221,7 @@ TEST(cluster_named_locks, are_refused_where_nobody_keeps_them) {
                      cluster::acquire(t, here, {{"a"}});
                  }),
                  usage_error);
-    // Who has one may become so, and use objects.
+    // A block that has one may become so, and use objects.
     const ref<account> object{here, "a"};
     atomically([&](tx& t) {
         cluster::acquire(t, here, {{"a"}});

@@ -13,7 +13,7 @@
 
 namespace tutti::cluster::testing {
 
-/// How the clients behave where they meet; `mixed`: each in its own way. Whoever has lost too often goes by age.
+/// How the clients behave where they meet; `mixed`: each in its own way. A client that has lost too often goes by age.
 enum class conduct : std::uint8_t { patient, hasty, age, work, priority, all, mixed };
 
 struct plan {

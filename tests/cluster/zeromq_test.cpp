@@ -260,7 +260,7 @@ TEST(cluster_zeromq, is_encrypted_by_keys_of_all_nodes) {
     for (auto& one : all) EXPECT_EQ(one.get(), "");
 }
 
-// Who is called and says why ends the caller's start at once; the called one says it where nobody comes.
+// A called node that says why ends the caller's start at once; the called one says it where nobody comes.
 TEST(cluster_zeromq, refuses_keys_that_the_other_does_not_have) {
     support::watchdog guard{"refuses_keys_that_the_other_does_not_have"};
     cluster_at where{3};

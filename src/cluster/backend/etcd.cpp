@@ -187,7 +187,7 @@ public:
             TxnResponse answer;
             if (const verdict said = ask_until_answered(ask, answer); said != verdict::good) return said;
             if (!answer.succeeded()) {
-                // Who tries again sees what was in the way.
+                // A caller that tries again sees what was in the way.
                 tide_->raise(static_cast<version>(answer.header().revision()));
                 return verdict::conflict;
             }

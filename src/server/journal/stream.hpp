@@ -1,5 +1,5 @@
 // What a leader sends its followers, as one string of bytes behind a checksum: a piece of the log, or the description
-// of a copy. Whoever reads it finds a torn or damaged one out.
+// of a copy. A reader finds a torn or damaged one out.
 #pragma once
 
 #include <cstdint>

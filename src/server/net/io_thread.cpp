@@ -123,7 +123,7 @@ void io_thread::look_for_killed() noexcept {
     wake();
 }
 
-// The I/O thread says that it sleeps and then counts the round. Who asks reads the count and then looks whether it
+// The I/O thread says that it sleeps and then counts the round. The asker reads the count and then looks whether it
 // sleeps: if not, it has yet to say so, and to count after that; if it does, the bell sends it round. A count that was
 // read as already made brings what was said before it along: then the I/O thread is found asleep.
 std::uint64_t io_thread::ask_for_sign() noexcept {
