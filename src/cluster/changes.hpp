@@ -1,7 +1,7 @@
 // What the bells of a node hear (bells.hpp): which of the objects that its blocks watch have changed.
 //
-// A commit that changes one here says so, and so does the thread that reads what other nodes send. Neither may wait, so what
-// they say is kept until the thread of the bells takes it. Beyond `most_kept`, and when a node is lost, the feed
+// A commit that changes one here says so, and so does the thread that reads what other nodes send. Neither may wait, so
+// what they say is kept until the thread of the bells takes it. Beyond `most_kept`, and when a node is lost, the feed
 // breaks, and every block that sleeps looks for itself.
 //
 // Thread safety: every member.
