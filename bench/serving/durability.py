@@ -7,17 +7,10 @@ client is redis-benchmark for all of them.
 
 import argparse
 import pathlib
-import statistics
 import subprocess
 import sys
 
-from redis import Process, Tutti, free_port
-
-
-class Logged(Tutti):
-    def __init__(self, programs, name, options):
-        self.name = name
-        super().__init__(programs, options)
+from trivial_calls import Process, Tutti, compare, free_port
 
 
 class RedisWithLog(Process):
@@ -31,27 +24,6 @@ class RedisWithLog(Process):
             port,
         )
         self.increment = ["INCR", "n"]
-
-
-def throughput(server, requests, clients, pipeline):
-    command = ["redis-benchmark", "-p", server.port, "-n", str(requests), "-c", str(clients), "-P", str(pipeline)]
-    done = subprocess.run([*command, "--csv", *server.increment], capture_output=True, text=True, check=True)
-    return float(done.stdout.splitlines()[-1].split('","')[1].strip('"'))
-
-
-def compare(title, servers, rounds, *load):
-    rates = {s.name: [] for s in servers}
-    for number in range(rounds):
-        # Turned round, so that no server always comes after the same one.
-        for server in servers if number % 2 == 0 else reversed(servers):
-            rates[server.name].append(throughput(server, *load))
-    first = rates[servers[0].name]
-    print(title)
-    for name, r in rates.items():
-        # Of each round beside its own neighbour: what the machine does besides meets both.
-        ratio = statistics.median(mine / other for mine, other in zip(r, first))
-        print(f"  {name:<18}{statistics.median(r):>10.0f} calls a second, {ratio:.2f} of the first   ", end="")
-        print(f"from {min(r):.0f} to {max(r):.0f}")
 
 
 def main():
@@ -72,7 +44,7 @@ def main():
         return servers[-1]
 
     def tutti(name, *how):
-        return start(Logged, programs, name, [*how, *arguments.options])
+        return start(Tutti, programs, name, [*how, *arguments.options])
 
     try:
         none = tutti("no log")

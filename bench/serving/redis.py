@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares the transaction server with redis-server: a trivial call, pipelined, and short calls among long ones.
+"""Compares the transaction server with redis-server: a trivial call, and short calls among long ones.
 
 In the first comparison the system places all threads. In the second what computes has a processor to itself, one for
 redis-server and for each of our workers, and I/O threads and the client have the rest: otherwise it would show how long
@@ -10,15 +10,14 @@ import argparse
 import json
 import os
 import pathlib
-import signal
 import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 from servers import Processors
+from trivial_calls import Process, Tutti, compare, free_port
 
 # Scripts have no clock that goes on while they run, so a long one counts; how far, is measured.
 SCRIPTS = {
@@ -27,61 +26,17 @@ SCRIPTS = {
 }
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-class Process:
-    """A server in a folder of its own; ended, or killed if it will not."""
-
-    def __init__(self, command, port):
-        self.folder = tempfile.TemporaryDirectory(prefix="tutti-redis-")
-        self.port = str(port)
-        self.process = subprocess.Popen(command, cwd=self.folder.name, stdout=subprocess.DEVNULL)
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                return
-            except OSError:
-                if self.process.poll() is not None:
-                    raise RuntimeError(f"{command[0]} did not start") from None
-                time.sleep(0.02)
-
-    def share_out(self, processors):
-        """Moves the threads to where they belong."""
-        for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
-            os.sched_setaffinity(int(task.name), processors.workers)
-
-    def end(self):
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.folder.cleanup()
-
-
-class Tutti(Process):
-    name = "tutti"
-
-    def __init__(self, programs, options):
-        port = free_port()
-        command = [programs / "tutti", "serve", programs / "redis-comparison.so", "--port", port, "--quiet", *options]
-        super().__init__([str(word) for word in command], port)
-        self.increment = ["CALL", "increment"]
-
+class Preemptive(Tutti):
     def long_call(self, microseconds):
         return f"CALL compute {microseconds}"
 
     def share_out(self, processors):
+        """Moves the threads to where they belong."""
         processors.share_out(self.process.pid)
 
 
 class Redis(Process):
-    name = "redis"
+    name = "redis, Lua"
 
     def __init__(self):
         port = free_port()
@@ -105,15 +60,13 @@ class Redis(Process):
             s.recv(100)
             return steps / (time.perf_counter() - start) / 1e6
 
+    def share_out(self, processors):
+        """Moves the threads to where they belong."""
+        for task in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir():
+            os.sched_setaffinity(int(task.name), processors.workers)
+
     def long_call(self, microseconds):
         return f"EVALSHA {self.digest} 0 {round(microseconds * self.speed)}"
-
-
-def throughput(server, arguments):
-    command = ["redis-benchmark", "-p", server.port, "-n", str(arguments.requests), "-c", str(arguments.clients)]
-    command += ["-P", str(arguments.pipeline), "--csv", *server.increment]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(done.stdout.splitlines()[-1].split('","')[1].strip('"'))
 
 
 def mixed(server, arguments, seed):
@@ -128,18 +81,35 @@ def mixed(server, arguments, seed):
     return json.loads(output)
 
 
-def compare_throughput(servers, arguments):
-    rates = {s.name: [] for s in servers}
-    for _ in range(arguments.rounds):
+class Plain:
+    """The same redis-server, by a command of its own."""
+
+    name = "redis, INCR"
+    increment = ["INCR", "m"]
+
+    def __init__(self, server):
+        self.port = server.port
+        self.processor_seconds = server.processor_seconds
+
+
+def compare_throughput(arguments):
+    servers = []
+    try:
+        for name, options in ("tutti", []), ("tutti, one worker", ["--workers", "1"]):
+            servers.append(Tutti(arguments.programs, name, [*options, *arguments.options]))
+        servers.append(Redis())
+        ours, lua, plain = servers[:2], servers[2], Plain(servers[2])
+        many = arguments.clients
+        for title, clients, pipeline, share, first, last in (
+            ("one client", 1, 1, 0.1, lua, plain),
+            (f"{many} clients, one request each", many, 1, 0.4, lua, plain),
+            (f"{many} clients, {arguments.pipeline} requests in each pipeline", many, arguments.pipeline, 1, plain, lua),
+        ):
+            requests = int(arguments.requests * share)
+            compare(f"a trivial call, {title}", [first, *ours, last], arguments.rounds, requests, clients, pipeline)
+    finally:
         for server in servers:
-            rates[server.name].append(throughput(server, arguments))
-    print(
-        f"a trivial call, {arguments.clients} clients, {arguments.pipeline} requests in each pipeline; calls a second"
-    )
-    middle = {name: statistics.median(r) for name, r in rates.items()}
-    for name, r in rates.items():
-        print(f"  {name:<8}{middle[name]:>12.0f}   from {min(r):.0f} to {max(r):.0f}")
-    print(f"  ratio   {middle['tutti'] / middle['redis']:>12.2f}")
+            server.end()
 
 
 def compare_mix(servers, arguments):
@@ -161,17 +131,19 @@ def compare_mix(servers, arguments):
                 f"  {name + ', ' + kind:<16}{row['answered']:>10.0f}{row['mean']:>10.0f}{row['p50']:>10.0f}"
                 f"{row['p99']:>10.0f}{row['p999']:>10.0f}"
             )
-    ratio = middle["redis", "short"]["p99"] / middle["tutti", "short"]["p99"]
-    print(f"  p99 of the short ones, redis by tutti: {ratio:.1f}")
+    ratio = middle[Redis.name, "short"]["p99"] / middle["tutti", "short"]["p99"]
+    print(f"  p99 of the short ones, Redis's by ours: {ratio:.1f}")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="folder of tutti and tutti-bench-mix")
     parser.add_argument("--rounds", type=int, default=5, help="of each (default: 5)")
-    parser.add_argument("--requests", type=int, default=500_000, help="of a round of throughput (default: 500000)")
-    parser.add_argument("--clients", type=int, default=20, help="(default: 20)")
-    parser.add_argument("--pipeline", type=int, default=32, help="(default: 32)")
+    parser.add_argument(
+        "--requests", type=int, default=1_000_000, help="of a round with pipelines; others have less (default: 1000000)"
+    )
+    parser.add_argument("--clients", type=int, default=50, help="where there are several (default: 50)")
+    parser.add_argument("--pipeline", type=int, default=16, help="(default: 16)")
     parser.add_argument("--rate", type=float, default=800, help="of the mix, requests a second (default: 800)")
     parser.add_argument("--long-us", type=int, default=5000, help="a long call computes for so long (default: 5000)")
     parser.add_argument("--seconds", type=float, default=5, help="of a round of the mix (default: 5)")
@@ -180,14 +152,10 @@ def main():
     arguments.programs = arguments.programs.resolve()
     servers = []
     try:
-        servers.append(Tutti(arguments.programs, arguments.options))
-        servers.append(Redis())
-        compare_throughput(servers, arguments)
-        while servers:
-            servers.pop().end()
+        compare_throughput(arguments)
         processors = Processors()
         workers = ["--workers", str(len(processors.workers))]
-        servers.append(Tutti(arguments.programs, [*workers, *arguments.options]))
+        servers.append(Preemptive(arguments.programs, "tutti", [*workers, *arguments.options]))
         servers.append(Redis())
         for server in servers:
             server.share_out(processors)
