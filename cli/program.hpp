@@ -31,6 +31,8 @@ struct help_text {
 template <class Parse, class Run>
 int run_program(std::string_view name, std::string_view spare, Parse&& parse, Run&& run) {
     const auto end = [name](exit_status status, std::string_view why) {
+        // Messages of a library that has the program's name begin with it.
+        if (why.starts_with(name) && why.substr(name.size()).starts_with(": ")) why.remove_prefix(name.size() + 2);
         fmt::print(stderr, "{}: {}\n", name, why);
         return static_cast<int>(status);
     };

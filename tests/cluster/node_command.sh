@@ -1,0 +1,62 @@
+#!/bin/bash
+# `tutti node` as its operator has it: it tells its supervisor once all nodes are connected, says which other is lost,
+# that SIGHUP changes nothing, and ends on SIGTERM.
+#
+#   node_command.sh <tutti>
+set -euo pipefail
+tutti=$1
+folder=$(mktemp -d)
+pids=()
+trap 'kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$folder"' EXIT
+
+fail() {
+    printf 'node_command: %s\n' "$*" >&2
+    tail -n 5 "$folder"/said* >&2 || true
+    exit 1
+}
+# until_in <file> <text>
+until_in() {
+    for ((i = 0; i < 600; ++i)); do
+        ! grep -sqF -- "$2" "$folder/$1" || return 0
+        sleep 0.05
+    done
+    fail "'$2' is not in $1"
+}
+
+python3 -c 'import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+while True:
+    with open(sys.argv[2], "ab", 0) as told: told.write(s.recv(512) + b"\n")' "$folder/notify" "$folder/told" &
+pids+=($!)
+until [[ -S $folder/notify ]]; do
+    kill -0 "${pids[0]}" || fail "nobody listens"
+    sleep 0.02
+done
+
+export TUTTI_CLUSTER_NODES=unix:$folder/0,unix:$folder/1 TUTTI_CLUSTER_CONNECT_WITHIN=60000
+TUTTI_CLUSTER_SELF=0 NOTIFY_SOCKET=$folder/notify "$tutti" node >"$folder/said0" 2>&1 &
+pids+=($!)
+until_in said0 'node 0 of 2 waits for the others'
+# What it has said by now comes before this.
+python3 -c 'import socket, sys
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"it waits", sys.argv[1])' "$folder/notify"
+until_in told 'it waits'
+TUTTI_CLUSTER_SELF=1 "$tutti" node --json >"$folder/said1" 2>&1 &
+pids+=($!)
+until_in said0 'node 0 of 2 is connected to all'
+until_in said1 '"level":"info","message":"node 1 of 2 is connected to all"'
+until_in told 'READY=1'
+[[ $(head -n 2 "$folder/told") == "$(printf 'it waits\nREADY=1')" ]] || fail "it told: $(<"$folder/told")"
+"$tutti" cluster status >"$folder/status" || fail "$(<"$folder/status")"
+
+kill -HUP "${pids[1]}"
+until_in said0 'SIGHUP changes nothing: a node keeps its configuration'
+kill -9 "${pids[2]}"
+until_in said0 "tutti: node 1 (unix:$folder/1) is lost"
+kill -TERM "${pids[1]}"
+status=0
+wait "${pids[1]}" || status=$?
+((status == 0)) || fail "status $status"
+until_in said0 'ended'
+until_in told 'STOPPING=1'
