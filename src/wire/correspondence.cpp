@@ -1,6 +1,7 @@
 #include "wire/correspondence.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "wire/bytes.hpp"
 #include "wire/frames.hpp"
@@ -134,6 +135,17 @@ void correspondence::describe(cluster::node_facts& to) const {
 
 std::string correspondence::name_of(node_number n) const {
     return "node " + std::to_string(n) + " (" + addresses_[n].text + ")";
+}
+
+void correspondence::refuse_to_listen(int error, const std::string& in_words) const {
+    const address& own = addresses_[how_.self];
+    std::string what = "node " + std::to_string(how_.self) + " cannot listen on " + own.text + ": " + in_words;
+    if (!own.path.empty()) {
+        what += "; remove the file if no node uses it";
+    } else if (error == EADDRINUSE) {
+        what += "; end what has it, or, if that is a node of this cluster, give this one a number of its own (self)";
+    }
+    throw refusal{what};
 }
 
 void correspondence::await_all() {

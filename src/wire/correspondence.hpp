@@ -69,6 +69,8 @@ protected:
 
     // ---- joining
 
+    /// Throws refusal: nobody can reach this node at its own address.
+    [[noreturn]] void refuse_to_listen(int error, const std::string& in_words) const;
     /// The hello that this node says, to whoever it is.
     [[nodiscard]] std::string own_hello();
     /// Whether a hello of our version is one of this cluster, and of whom it should be of: of `called`, or where that

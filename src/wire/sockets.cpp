@@ -28,10 +28,7 @@ sockets::sockets(const transport_options& how, std::vector<address> addresses, h
     if (!failed && own.path.empty()) acceptor_.set_option(asio::socket_base::reuse_address{true}, failed);
     if (!failed) acceptor_.bind(own.endpoint, failed);
     if (!failed) acceptor_.listen(asio::socket_base::max_listen_connections, failed);
-    if (failed) {
-        throw refusal{"node " + std::to_string(how_.self) + " cannot listen on " + own.text + ": " + failed.message() +
-                      (own.path.empty() ? "" : "; remove the file if no node uses it")};
-    }
+    if (failed) refuse_to_listen(failed.value(), failed.message());
 }
 
 sockets::~sockets() {

@@ -89,6 +89,7 @@ void sockets::refuse(const connection& c, node_number expected, const std::strin
     if (known && !why.empty()) return complain(who + " " + why);
     if (!why.empty()) note(who + " " + why);
     else if (c.late) note(who + " said nothing for " + std::to_string(how_.greet_within.count()) + " ms");
+    else if (known) note(who + " ended the connection before it said who it is: it is no node, perhaps, or has ended");
     if (known) try_later(expected);
 }
 

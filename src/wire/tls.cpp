@@ -5,6 +5,7 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "wire/fault.hpp"
 #include "wire/refusal.hpp"
@@ -28,6 +29,11 @@ constexpr unsigned char record_of_handshake = 22, record_of_alert = 21;
 
 std::string why() {
     char reason[256] = "no reason given";
+    // The last error says of a file that cannot be read only that the system has another.
+    if (const unsigned long first = ::ERR_peek_error(); ERR_SYSTEM_ERROR(first)) {
+        ::ERR_clear_error();
+        return std::generic_category().message(ERR_GET_REASON(first));
+    }
     if (const unsigned long code = ::ERR_peek_last_error(); code != 0)
         ::ERR_error_string_n(code, reason, sizeof reason);
     ::ERR_clear_error();

@@ -52,10 +52,10 @@ zeromq::zeromq(const transport_options& how, std::vector<address> addresses, han
     const address& own = addresses_[how_.self];
     const bool listens = bell_ >= 0 && questions_.bind("inproc://zeromq.zap.01") && router_.bind(endpoint_of(own));
     if (listens) return;
-    const std::string why = ::zmq_strerror(errno);
+    const int failed = errno;
     of_router_.stop(router_);
     if (bell_ >= 0) ::close(bell_);
-    throw refusal{"node " + std::to_string(how_.self) + " cannot listen on " + own.text + ": " + why};
+    refuse_to_listen(failed, ::zmq_strerror(failed));
 }
 
 zeromq::~zeromq() {

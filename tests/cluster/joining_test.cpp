@@ -68,6 +68,24 @@ TEST_P(cluster_joining_over, of_a_node_that_comes_back_is_refused_and_says_what_
     }
 }
 
+TEST_P(cluster_joining_over, of_a_second_one_at_the_same_address_says_what_to_do) {
+    support::watchdog guard{"of_a_second_one_at_the_same_address_says_what_to_do"};
+    node_options how;
+    for (int i = 0; i < 2; ++i)
+        how.addresses.push_back((GetParam() ? "zmq:127.0.0.1:" : "127.0.0.1:") + std::to_string(cli::free_port()));
+    std::unique_ptr<node> first, second;
+    std::thread comes{[&second, other = how]() mutable {
+        other.self = 1;
+        second = std::make_unique<node>(other);
+    }};
+    first = std::make_unique<node>(how);
+    comes.join();
+    const std::string said = trouble_of(how);
+    EXPECT_NE(said.find("cannot listen on " + how.addresses[0] + ": Address already in use; end what has it"),
+              std::string::npos)
+        << said;
+}
+
 // Over sockets node 0 calls no other node, so none can tell it that the cluster has begun.
 TEST(cluster_joining, of_the_first_node_names_those_that_do_not_come_and_a_reason) {
     support::watchdog guard{"of_the_first_node_names_those_that_do_not_come_and_a_reason"};

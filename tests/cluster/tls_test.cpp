@@ -144,7 +144,7 @@ TEST(cluster_tls, files_that_make_no_sense_are_refused_with_advice) {
     EXPECT_SAYS(said(some), "three files");
     some = ours().options(0);
     some.key = ours().folder + "/nothing";
-    EXPECT_SAYS(said(some), "nothing");
+    EXPECT_SAYS(said(some), "/nothing (one without a passphrase, that of the certificate): No such file or directory");
     some = ours().options(0);
     some.key = ours().node(1) + ".key";
     EXPECT_SAYS(said(some), "that of the certificate");
@@ -276,6 +276,20 @@ TEST(cluster_tls, whoever_answers_must_be_the_node_that_was_called) {
                 "speaks no TLS");
     EXPECT_SAYS(said_of_called([](stranger& who, const two_addresses&) { who.hear(); }, 1s), "said nothing for 500 ms");
     EXPECT_EQ(said_of_called(answers_with(ours().node(0))), "") << "this one is right";
+}
+
+TEST(cluster_tls, whoever_answers_and_hangs_up_is_told_of) {
+    support::watchdog guard{"whoever_answers_and_hangs_up_is_told_of"};
+    for (const bool encrypted : {false, true}) {
+        const two_addresses where;
+        node_options how = where.of(1);
+        how.connect_within = 500ms;
+        if (!encrypted) how.tls = {};
+        std::thread called{[at = std::make_unique<strange_listener>(where.ports[0])] { at->accept(); }};
+        EXPECT_SAYS(trouble_of(how), "node 0 (127.0.0.1:" + std::to_string(where.ports[0]) +
+                                         ") ended the connection before it said who it is");
+        called.join();
+    }
 }
 
 TEST(cluster_tls, a_node_that_is_refused_says_by_whom_and_why) {
