@@ -148,8 +148,14 @@ public:
         TxnRequest ask;
         ask.add_success()->mutable_request_range()->set_key(prefix_ + "o");
         TxnResponse answer;
-        if (ask_until_answered(ask, answer) != verdict::good)
-            throw refusal{can_.name + " does not answer; start it, or name another"};
+        grpc::Status said;
+        if (ask_until_answered(ask, answer, said) != verdict::good) {
+            if (meaning(said) != verdict::refused)
+                throw refusal{can_.name + " does not answer; start it, or name another"};
+            throw refusal{can_.name + " refuses this program (" + said.error_message() +
+                          "), and no password can be given: have it let programs of this machine in without one, or "
+                          "name another"};
+        }
         tide_ = tide_of(answer.header().cluster_id());
     }
     const capabilities& can() const noexcept override { return can_; }
@@ -309,13 +315,17 @@ private:
         context.set_deadline(in(patience));
         return members_[member].kv->Txn(&context, ask, &answer);
     }
-    /// Asks one member after the other. For what may be asked twice.
     verdict ask_until_answered(const TxnRequest& ask, TxnResponse& answer) {
+        grpc::Status ignored;
+        return ask_until_answered(ask, answer, ignored);
+    }
+    /// Asks one member after the other. For what may be asked twice.
+    verdict ask_until_answered(const TxnRequest& ask, TxnResponse& answer, grpc::Status& said) {
         tries all{how_.patience};
         const auto each = how_.patience / static_cast<int>(members_.size());
         do {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
-            const grpc::Status said = send(member, ask, answer, each);
+            said = send(member, ask, answer, each);
             if (said.ok()) return verdict::good;
             if (said.error_code() == StatusCode::OUT_OF_RANGE) return verdict::conflict;  // that revision is compacted
             if (meaning(said) == verdict::refused) return verdict::unreachable;

@@ -80,7 +80,7 @@ public:
     redis(place at, const settings& how) : at_{std::move(at)}, how_{how}, prefix_{how.prefix + ":"} {
         can_.name = "Redis at " + (at_.port == 0 ? at_.host : at_.host + ":" + std::to_string(at_.port));
         std::unique_ptr<link> l = connect(how.patience);
-        if (!l) throw refusal{can_.name + " does not answer; start it, or name another"};
+        if (!l) refuse_silent();
         look_at_settings(*l);
         links_.give_back(std::move(l));
     }
@@ -234,11 +234,20 @@ private:
         return r;
     }
 
+    [[noreturn]] void refuse_silent() const {
+        throw refusal{can_.name + " does not answer; start it, or name another"};
+    }
     void look_at_settings(link& l) {
         const auto setting = [&](const char* name) {
             const without_sigpipe quiet;
             const reply r{static_cast<redisReply*>(redisCommand(l.to.get(), "CONFIG GET %s", name))};
-            if (!r || r->type != REDIS_REPLY_ARRAY || r->elements != 2) return std::string{};
+            if (!r) refuse_silent();
+            if (is_error(*r, "NOAUTH")) {
+                throw refusal{can_.name +
+                              " asks for a password, and none can be given: have it let programs of this machine in "
+                              "without one, or name another"};
+            }
+            if (r->type != REDIS_REPLY_ARRAY || r->elements != 2) return std::string{};
             return std::string{r->element[1]->str, r->element[1]->len};
         };
         can_.durable = setting("appendonly") == "yes" && setting("appendfsync") == "always";
