@@ -22,7 +22,7 @@ const node_options& checked(const node_options& how) {
 
 wire::transport_options transport_options_of(const node_options& how) {
     wire::transport_options s;
-    s.self = static_cast<node_number>(how.self);
+    s.self = static_cast<node_number>(checked(how).self);
     s.addresses = how.addresses;
     s.cluster = wire::cluster_number(how.cluster, how.addresses);
     s.cluster_name = how.cluster;
@@ -62,8 +62,9 @@ void peer_body::refuse_lost(node_number node, bool uncertain) const {
                             (node < how_.addresses.size() ? how_.addresses[node] : std::string{"here"}) + ")";
     if (uncertain) {
         throw outcome_unknown{"tutti: " + who +
-                                  " went when it had been asked to commit: whether this block had its effects is known "
-                                  "to nobody else; look when the node is back, or start the cluster anew",
+                                  " went when it had been asked to commit: whether this block had its effects on the "
+                                  "objects of that node is known to nobody who is left, and a node that has gone "
+                                  "cannot come back; end all nodes, and start the cluster anew",
                               node};
     }
     throw node_lost{"tutti: " + who + " is gone or has not answered within " + std::to_string(how_.patience.count()) +

@@ -9,7 +9,7 @@
 
 namespace tutti::cluster {
 
-/// Of the transport that carries what nodes say. REQUIRES: `self` is one of the nodes.
+/// Of the transport that carries what nodes say. Throws connection_error for too many nodes, or if `self` is none.
 [[nodiscard]] wire::transport_options transport_options_of(const node_options& how);
 
 class peer_body final : public detail::node_body {

@@ -218,6 +218,9 @@ TEST(cluster_configuration, is_checked_without_the_others) {
     EXPECT_NE(checked("nodes = ['0.0.0.0:1', '127.0.0.1:2']\nself = 0").find("beyond loopback"), std::string::npos);
     EXPECT_NE(checked("nodes = ['127.0.0.1:1', '127.0.0.1:1']\nself = 0").find("two nodes have the address"),
               std::string::npos);
+    std::string many;
+    for (int n = 0; n < 257; ++n) many += "'unix:/" + std::to_string(n) + "',";
+    EXPECT_NE(checked("nodes = [" + many + "]\nself = 0").find("at most 256 nodes"), std::string::npos);
     EXPECT_NE(checked("nodes = ['127.0.0.1:1']\nself = 0\ncertificate = '/nonexistent'"), "");
     EXPECT_NE(checked("nodes = ['127.0.0.1:1']\nself = 0\ncurve-key = '/k'"), "")
         << "what is not of ZeroMQ has no use for it";
