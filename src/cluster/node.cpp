@@ -1,7 +1,11 @@
 // The public face: options, nodes, errors, and what the templates of ref.hpp call.
 #include "tutti/cluster/node.hpp"
 
+#include <cxxabi.h>
+
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "api/companion.hpp"
@@ -27,6 +31,14 @@ std::string text_of(const object_id& id) {
     std::snprintf(text, sizeof text, "%016llx:%016llx", static_cast<unsigned long long>(id.high),
                   static_cast<unsigned long long>(id.low));
     return text;
+}
+
+/// As it stands in a program: "account" for "7account".
+std::string type_named(const char* mangled) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> name{abi::__cxa_demangle(mangled, nullptr, nullptr, &status),
+                                                           std::free};
+    return status == 0 ? name.get() : mangled;
 }
 
 }  // namespace
@@ -176,13 +188,13 @@ void refuse_second(const object_id& id) {
     throw no_such_object{"tutti: object " + text_of(id) + " exists already; use write to change it"};
 }
 void refuse_type(const object_id& id, const char* wanted, const char* why) {
-    throw type_mismatch{"tutti: object " + text_of(id) + " is no " + wanted + ": " + why +
+    throw type_mismatch{"tutti: object " + text_of(id) + " is no " + type_named(wanted) + ": " + why +
                         "; nodes must be built from the same types"};
 }
 
 void refuse_version(const object_id& id, const char* wanted, std::uint32_t written, std::uint32_t known) {
     throw type_mismatch{"tutti: object " + text_of(id) + " was written as version " + std::to_string(written) + " of " +
-                        wanted + ", and this program knows versions up to " + std::to_string(known) +
+                        type_named(wanted) + ", and this program knows versions up to " + std::to_string(known) +
                         ": run programs that know the new version everywhere before one of them writes it"};
 }
 
