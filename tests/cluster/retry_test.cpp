@@ -1,5 +1,6 @@
 // Blocks that sleep until an object changes, wherever it is.
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -107,6 +108,36 @@ TEST(cluster_retry, wakes_on_every_alternative_and_within_a_limit) {
                   return first.read(t).balance;
               }),
               2);
+}
+
+// Catches a sleeper that only a change of an object wakes.
+TEST(cluster_retry, ends_when_it_is_interrupted_and_at_its_deadline) {
+    support::watchdog guard{"ends_when_it_is_interrupted_and_at_its_deadline"};
+    const auto nodes = start_nodes(2, cluster::placement::home);
+    const ref<account> there{*nodes[0], nodes[0]->id_at(1, {0, 1})};
+    atomically([&](tx& t) { there.publish(t, {1}); });
+    std::atomic<int> attempts{0};
+    const auto sleep = [&](const options& how) {
+        atomically(how, [&](tx& t) {
+            static_cast<void>(there.read(t));
+            attempts.fetch_add(1);
+            retry(t);
+        });
+    };
+    std::atomic<interruption*> of_sleeper{nullptr};
+    std::atomic<bool> raised{false};
+    std::thread sleeper{[&] {
+        interruption mine;
+        of_sleeper.store(&mine);
+        EXPECT_THROW(sleep({}), interrupted);
+        while (!raised.load()) std::this_thread::yield();
+    }};
+    while (attempts.load() == 0) std::this_thread::yield();
+    of_sleeper.load()->raise();
+    raised.store(true);
+    sleeper.join();
+    EXPECT_THROW(sleep({.deadline = std::chrono::milliseconds{20}, .when_missed = missed_deadline::refuse}),
+                 deadline_missed);
 }
 
 // Catches a sleeper that waits for a node that has gone.
