@@ -119,6 +119,26 @@ TEST_F(engine, nested_blocks_roll_back_their_writes) {
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 12);
 }
 
+TEST_F(engine, an_open_nested_block_is_seen_at_once_and_undone_with_the_block_around_it) {
+    const cluster::engine_options how = which_.options();
+    node here{how}, elsewhere{how};
+    const ref<account> count{here, "open"}, same{elsewhere, "open"};
+    atomically([&](tx& t) { count.publish(t, {1}); });
+    const auto add = [&](tx& t, long n) {
+        open_nested(t, [&, n](tx& i) { count.write(i).balance += n; }, [&, n](tx& u) { count.write(u).balance -= n; });
+    };
+    EXPECT_FALSE(try_atomically([&](tx& t) {
+        add(t, 10);
+        if (blocks_meet()) {
+            std::thread{[&] { EXPECT_EQ(atomically([&](tx& o) { return same.read(o).balance; }), 11); }}.join();
+        }
+        cancel(t);
+    }));
+    EXPECT_EQ(atomically([&](tx& t) { return same.read(t).balance; }), 1);
+    atomically([&](tx& t) { add(t, 20); });
+    EXPECT_EQ(atomically([&](tx& t) { return same.read(t).balance; }), 21);
+}
+
 TEST_F(engine, a_checkpoint_goes_back_to_the_objects_as_they_were) {
     if (!blocks_meet()) GTEST_SKIP() << alone;
     node here{which_.options()};
