@@ -6,17 +6,31 @@ function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# Configures, builds and runs one of the projects here.
-function(build_project folder)
+# Writes what a document of the project shows to a file: the first listing of C++ in it.
+function(write_listing document file)
+  file(READ ${TUTTI_SOURCE}/${document} text)
+  if(NOT text MATCHES "```cpp\n([^`]*)```")
+    message(FATAL_ERROR "${document} has no listing")
+  endif()
+  file(WRITE ${file} "${CMAKE_MATCH_1}")
+endfunction()
+
+# Configures and builds one of the projects here.
+function(build folder)
   run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/${folder} -B ${WORK} -G ${GENERATOR} -DCMAKE_C_COMPILER=${CC}
       -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Release ${ARGN})
   # As many as ctest is told: by itself ninja starts one more than there are processors.
   run(${CMAKE_COMMAND} --build ${WORK} --parallel 2)
+endfunction()
+
+# And runs it.
+function(build_project folder)
+  build(${folder} ${ARGN})
   run(${WORK}/transfer)
 endfunction()
 
-# Compiles and runs one source file with what pkg-config says of the package, as a Makefile would.
-function(compile_by_pkg_config package source)
+# What pkg-config says of the package, as a list.
+function(ask_pkg_config package result)
   set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig)
   execute_process(COMMAND ${PKG_CONFIG} --modversion ${package} OUTPUT_VARIABLE version COMMAND_ERROR_IS_FATAL ANY
                   OUTPUT_STRIP_TRAILING_WHITESPACE)
@@ -26,6 +40,12 @@ function(compile_by_pkg_config package source)
   execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ${package} OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY
                   OUTPUT_STRIP_TRAILING_WHITESPACE)
   separate_arguments(flags UNIX_COMMAND "${flags}")
+  set(${result} "${flags}" PARENT_SCOPE)
+endfunction()
+
+# Compiles and runs one source file with it, as a Makefile would.
+function(compile_by_pkg_config package source)
+  ask_pkg_config(${package} flags)
   file(MAKE_DIRECTORY ${WORK})
   run(${ARGN} ${CMAKE_CURRENT_LIST_DIR}/${source} -o ${WORK}/transfer ${flags})
   run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${PREFIX}/${LIBDIR} ${WORK}/transfer)
@@ -97,6 +117,16 @@ elseif(STEP STREQUAL "find_package_language")
   build_project(language -DCMAKE_PREFIX_PATH=${PREFIX} -DWANTED=${VERSION})
 elseif(STEP STREQUAL "find_package_server")
   build_project(server -DCMAKE_PREFIX_PATH=${PREFIX} -DWANTED=${VERSION})
+elseif(STEP STREQUAL "find_package_cluster")
+  write_listing(docs/cluster.md ${WORK}/bank.cpp)
+  build(cluster -DCMAKE_PREFIX_PATH=${PREFIX} -DWANTED=${VERSION} -DBANK=${WORK}/bank.cpp)
+  run(${CMAKE_CURRENT_LIST_DIR}/cluster/bank.sh ${WORK}/transfer)
+elseif(STEP STREQUAL "pkg_config_cluster")
+  write_listing(docs/server-cluster.md ${WORK}/bank.cpp)
+  ask_pkg_config(tutti-cluster flags)
+  run(${CXX} -std=c++20 -shared -fPIC ${WORK}/bank.cpp ${flags} -o ${WORK}/bank.so)
+  run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${PREFIX}/${LIBDIR} TUTTI_CLUSTER_SELF=0 ${PREFIX}/bin/tutti serve
+      ${WORK}/bank.so --check --cluster ${TUTTI_SOURCE}/docs/nodes.toml)
 elseif(STEP STREQUAL "pkg_config_cpp")
   compile_by_pkg_config(tutti cpp/transfer.cpp ${CXX} -std=c++20 -O2 -Wall -Wextra -Werror)
 elseif(STEP STREQUAL "pkg_config_c")
