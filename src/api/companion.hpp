@@ -11,8 +11,8 @@ namespace tutti::api {
 TUTTI_EXPORT void require_sound(core::descriptor& d);
 
 /// Joins the attempt that runs, whichever block of it is open. May restart it first, so that its reads are logged.
-/// Whether the block is modest: it goes before nobody, waits and pauses, unless objects make it lose; and no other block
-/// runs around it.
+/// Returns whether the block is modest: it goes before nobody, waits and pauses, unless objects make it lose; and no
+/// other block runs around it.
 TUTTI_EXPORT bool join_attempt(core::descriptor& d, core::companion& companion);
 
 /// The companion is about to show something that it has not shown yet: whichever block is open now makes that step.

@@ -92,10 +92,10 @@ private:
     unsigned sleeps_ = 0;       // waits that do not spin, of those to come
     unsigned last_sleeps_ = 0;  // how many these were at first
     // For the timeline.
-    std::uint64_t sequence_ = 0;        // of the attempt that asks
-    std::uint64_t outermost_ = 0;       // of that of the outermost block
-    std::int64_t began_ns_ = 0;         // when it began
-    bool is_remote_ = false;            // whether it has asked another node, or waited
+    std::uint64_t sequence_ = 0;   // of the attempt that asks
+    std::uint64_t outermost_ = 0;  // of that of the outermost block
+    std::int64_t began_ns_ = 0;    // when it began
+    bool is_remote_ = false;       // whether it has asked another node, or waited
 };
 
 class channel final : public wire::transport::handler, private audience, public call_carrier {

@@ -174,8 +174,8 @@ void enlistment::fail(outcome o) {
     body_.refuse_lost(work_.lost_node(), o == outcome::uncertain);
 }
 
-// Written so that what it does for an object that is shown, of a type that is copied, calls nothing: all else is left to
-// functions that end it.
+// Written so that what it does for an object that is shown, of a type that is copied, calls nothing: all else is left
+// to functions that end it.
 detail::slot& enlistment::open(const object_id& id, detail::hint& found) {
     if (!joined()) [[unlikely]]
         return open_first(id, found);

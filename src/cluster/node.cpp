@@ -144,8 +144,7 @@ namespace {
 }
 
 [[noreturn, gnu::noinline]] void refuse_write() {
-    throw usage_error{
-        "tutti: a block that promised to write nothing (read_only) writes an object; drop the promise"};
+    throw usage_error{"tutti: a block that promised to write nothing (read_only) writes an object; drop the promise"};
 }
 
 }  // namespace

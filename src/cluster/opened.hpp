@@ -19,7 +19,8 @@ class opened : public core::companion {
 public:
     explicit opened(core::descriptor& of) noexcept : descriptor_{of} {}
 
-    /// The slot of an object, opened if it is not. May leave by a restart, or an error. `found` may be followed, and set.
+    /// The slot of an object, opened if it is not. May leave by a restart, or an error. `found` may be followed, and
+    /// set.
     virtual detail::slot& open(const object_id& id, detail::hint& found) = 0;
     virtual void open(std::span<const object_id> ids) = 0;
     /// Asks for them and may return before they come: the call of `open` for one of them waits.
@@ -36,7 +37,7 @@ public:
     [[nodiscard]] const tally& counted() const noexcept { return tally_; }
 
 protected:
-    /// One of the slots that serve attempt after attempt, for their memory; there are no more than objects open at once.
+    /// One of the slots that serve attempt after attempt, for their memory: as many as objects were open at once.
     [[nodiscard]] detail::slot& slot_number(std::size_t i) {
         while (slots_.size() <= i) slots_.emplace_back();
         return slots_[i];

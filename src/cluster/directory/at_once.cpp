@@ -108,8 +108,8 @@ void store::tidy(std::span<share> all) {
 // Where it is refused, it opens what it has closed as it was, and its version is nobody's.
 bool store::commit_in_place(std::span<const spot> all, std::uint64_t& version) noexcept {
     // Their steps are those of a commit at once.
-    if (broken(fault::at_once_without_look) || broken(fault::at_once_beside_locks) ||
-        broken(fault::at_once_in_parts) || broken(fault::draw_version_early))
+    if (broken(fault::at_once_without_look) || broken(fault::at_once_beside_locks) || broken(fault::at_once_in_parts) ||
+        broken(fault::draw_version_early))
         return false;
     const bool keeps_values = !broken(fault::in_place_before_readers);
     // Beside other nodes it is mostly so that one of them may ask for what was there before.

@@ -21,8 +21,8 @@
 //       one step from there. Steps that close, and looks at words by who has closed others, are seq_cst: of two commits
 //       that have each read what the other one writes, one finds the other's word closed.
 //
-// Thread safety: show, reopen, lay_aside and take_up by who has closed it; close by who holds the lock of the shard; the others by
-// every thread. Who has closed it without that lock waits for nothing until it is open again.
+// Thread safety: show, reopen, lay_aside and take_up by who has closed it; close by who holds the lock of the shard;
+// the others by every thread. Who has closed it without that lock waits for nothing until it is open again.
 #pragma once
 
 #include <array>
@@ -72,9 +72,7 @@ public:
         return word_.load(std::memory_order_seq_cst) == seen;
     }
     /// REQUIRES: nothing has changed.
-    void reopen() noexcept {
-        word_.store(word_.load(std::memory_order_relaxed) & ~closed, std::memory_order_release);
-    }
+    void reopen() noexcept { word_.store(word_.load(std::memory_order_relaxed) & ~closed, std::memory_order_release); }
     /// REQUIRES: bytes.size() <= most
     void show(bool exists, std::uint64_t version, const std::string& bytes, bool guard) noexcept {
         store_head(exists, version, bytes.size());
@@ -118,9 +116,8 @@ public:
         });
     }
     /// The same, its value where that image is, and no bytes in the view. False also if it has another image.
-    [[nodiscard]] TUTTI_ALWAYS_INLINE bool see(const object_id& id, const logical_clock& clock,
-                                               const detail::image& to, wire::object_view& view,
-                                               std::uint64_t& word) const noexcept {
+    [[nodiscard]] TUTTI_ALWAYS_INLINE bool see(const object_id& id, const logical_clock& clock, const detail::image& to,
+                                               wire::object_view& view, std::uint64_t& word) const noexcept {
         return see_by(id, clock, view, word, [&](std::uint64_t shape) {
             if (shape >> 1 != to.size + sizeof to.tag || parts_[0].load(std::memory_order_relaxed) != to.tag ||
                 !to.exists()) [[unlikely]]

@@ -54,7 +54,7 @@ struct entry : wire::object_view {
 
     bool written = false;
     bool will_exist = false;
-    std::string fresh;      ///< what it will be
+    std::string fresh;       ///< what it will be
     detail::image copied{};  ///< the same, in the place of `fresh`, which nobody has made of it yet
     void* user = nullptr;    ///< what the caller keeps for it
     void* kept = nullptr;    ///< and what for whatever object this entry is of
@@ -80,7 +80,7 @@ public:
         end_snapshot();
     }
 
-    /// Begins an attempt at what the clock says now. False: what else was read does not stand. `alone`: that is nothing.
+    /// Begins an attempt at what the clock says now. False: what else was read does not stand. `alone`: there is none.
     [[nodiscard]] bool begin(bool snapshot = false, bool alone = false);
     /// The same as begin(), alone, after an attempt that has left nothing to clear away. False: begin.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool begin_plainly() noexcept {
@@ -119,15 +119,15 @@ public:
         }
         return nullptr;
     }
-    /// The entry that the next object to be opened gets, if it may be one that is *at hand*: it is here, shown, and needs
-    /// neither a forward nor a word to anybody. Null: open it.
+    /// The entry that the next object to be opened gets, if it may be one that is *at hand*: it is here, shown, and
+    /// needs neither a forward nor a word to anybody. Null: open it.
     [[nodiscard]] TUTTI_ALWAYS_INLINE entry* next_at_hand() noexcept {
         if (!opens_at_hand_ || used_ >= scanned || used_ >= pool_.size()) [[unlikely]]
             return nullptr;
         return pool_[used_].get();
     }
-    /// Opens it with that entry, if it is at hand, and shown in `at`; its value, which must have that image, goes there.
-    /// False: open it. REQUIRES: it is not open; e is next_at_hand()
+    /// Opens it with that entry, if it is at hand, and shown in `at`; its value, which must have that image, goes
+    /// there. False: open it. REQUIRES: it is not open; e is next_at_hand()
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool open_at_hand(entry& e, const object_id& id, shown* at,
                                                         const detail::image& to) noexcept {
         e.at.seen = at;
