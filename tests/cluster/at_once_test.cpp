@@ -242,6 +242,11 @@ std::string run_in_place() {
     n.objects.end_reservation(n.y, n.other.thread());
     if (!again(7)) return "what was reserved is never written again";
 
+    std::array<long, 2> longer{};
+    y = n.see(n.y);
+    const std::array<store::spot, 1> alone{store::spot{y.seen, y.word, {longer.data(), sizeof longer, 7}}};
+    if (n.objects.commit_in_place(alone, n.version)) return "it grows, for which its entry may have no memory";
+
     if (!n.objects.watch(n.y, n.look(n.y).version, 0)) return "y is another one";
     if (again(8)) return "nobody tells who watches it";
     return is_there(7) ? "" : "what was refused is there";
