@@ -17,10 +17,21 @@ void require_sound(core::descriptor& d) {
     if (!d.healthy()) core::examine(d);
 }
 
-void join_attempt(core::descriptor& d, core::companion& companion) {
+namespace {
+
+bool is_modest(const core::descriptor& d) noexcept {
+    const core::distant_conduct& how = core::policy_of(d).abroad;
+    return d.outer == nullptr && how.by == core::distant_conduct::claim::none && how.waits && how.pauses &&
+           d.run.rank != core::senior_rank;
+}
+
+}  // namespace
+
+bool join_attempt(core::descriptor& d, core::companion& companion) {
     if (!d.logging) [[unlikely]]
         core::need_reads_to_vote_on(d);
     core::put_off(d, core::deferred::kind::companion, static_cast<participant*>(&companion), nullptr);
+    return is_modest(d);
 }
 
 void begin_step(core::descriptor& d, core::companion& companion) {
@@ -110,12 +121,6 @@ contention contention_of(const core::descriptor& d) noexcept {
         c.rank = core::senior_rank / 2 - since.count();
     }
     return c;
-}
-
-bool has_modest_manners(const core::descriptor& d) noexcept {
-    const core::distant_conduct& how = core::policy_of(d).abroad;
-    return d.outer == nullptr && how.by == core::distant_conduct::claim::none && how.waits && how.pauses &&
-           d.run.rank != core::senior_rank;
 }
 
 void start_over(core::descriptor& d) { core::attempt_abort(d, abort_cause::validation); }

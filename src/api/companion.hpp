@@ -11,7 +11,9 @@ namespace tutti::api {
 TUTTI_EXPORT void require_sound(core::descriptor& d);
 
 /// Joins the attempt that runs, whichever block of it is open. May restart it first, so that its reads are logged.
-TUTTI_EXPORT void join_attempt(core::descriptor& d, core::companion& companion);
+/// Returns whether the block is modest: it goes before nobody, waits and pauses, unless objects make it lose; and no
+/// other block runs around it.
+TUTTI_EXPORT bool join_attempt(core::descriptor& d, core::companion& companion);
 
 /// The companion is about to show something that it has not shown yet: whichever block is open now makes that step.
 TUTTI_EXPORT void begin_step(core::descriptor& d, core::companion& companion);
@@ -68,8 +70,6 @@ struct contention {
     std::int64_t rank = 0;  ///< its priority, or for how near its deadline is, by the clock on the wall
 };
 [[nodiscard]] TUTTI_EXPORT contention contention_of(const core::descriptor& d) noexcept;
-/// Whether it goes before nobody, waits and pauses, unless objects make it lose; and no other block runs around it.
-[[nodiscard]] TUTTI_EXPORT bool has_modest_manners(const core::descriptor& d) noexcept;
 
 /// Rolls the attempt back and runs the block again. REQUIRES: not bound to commit.
 [[noreturn]] TUTTI_EXPORT void start_over(core::descriptor& d);

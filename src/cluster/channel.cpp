@@ -191,18 +191,19 @@ void line::give_up_on(node_number node) {
 // ---- what is recorded of them
 
 void line::attempt_begins() noexcept {
-    attempt_ = {.role = timeline_role::runs,
-                .deed = timeline_deed::attempt,
-                .thread = slot,
-                .sequence = sequence_,
-                .began_ns = channel_.timeline_.begin()};
+    outermost_ = sequence_;
+    began_ns_ = channel_.timeline_.begin();
     is_remote_ = false;
 }
 
-void line::attempt_ends(timeline_end how, rollback_reason why) noexcept {
-    attempt_.end = how;
-    attempt_.why = why;
-    if (is_remote_) channel_.timeline_.note(attempt_);
+void line::note_attempt(timeline_end how, rollback_reason why) noexcept {
+    channel_.timeline_.note({.role = timeline_role::runs,
+                             .deed = timeline_deed::attempt,
+                             .end = how,
+                             .why = why,
+                             .thread = slot,
+                             .sequence = outermost_,
+                             .began_ns = began_ns_});
 }
 
 /// REQUIRES: the lock.

@@ -45,7 +45,9 @@ public:
     /// For the timeline: a block begins with that attempt; when it is over, it is shown if it has asked others or
     /// waited.
     void attempt_begins() noexcept;
-    void attempt_ends(timeline_end how, rollback_reason why) noexcept;
+    void attempt_ends(timeline_end how, rollback_reason why) noexcept {
+        if (is_remote_) note_attempt(how, why);
+    }
 
 private:
     friend class channel;
@@ -71,6 +73,7 @@ private:
     /// So many of the calls need not be waited for any more. REQUIRES: the lock.
     void settle(round& r, std::size_t calls) noexcept;
     [[nodiscard]] bool spin_until_complete(const round& r) noexcept;
+    void note_attempt(timeline_end how, rollback_reason why) noexcept;
     void note_call(const round& r, std::size_t which, timeline_end how) noexcept;
     void note_wait(const round& r, std::int64_t since) noexcept;
 
@@ -89,9 +92,10 @@ private:
     unsigned sleeps_ = 0;       // waits that do not spin, of those to come
     unsigned last_sleeps_ = 0;  // how many these were at first
     // For the timeline.
-    std::uint64_t sequence_ = 0;  // of the attempt that asks
-    timeline_event attempt_;      // of the outermost block
-    bool is_remote_ = false;      // that has asked another node, or waited
+    std::uint64_t sequence_ = 0;   // of the attempt that asks
+    std::uint64_t outermost_ = 0;  // of that of the outermost block
+    std::int64_t began_ns_ = 0;    // when it began
+    bool is_remote_ = false;       // whether it has asked another node, or waited
 };
 
 class channel final : public wire::transport::handler, private audience, public call_carrier {

@@ -42,17 +42,19 @@ void engine_enlistment::touch() {
         const std::uint64_t most = std::uint64_t{50} << std::min(defeats_, 8u);
         std::this_thread::sleep_for(std::chrono::microseconds{(random_ >> 33) % most});
     }
-    forget_slots();
     entries_.clear();
     index_.clear();
     held_.clear();
     snapshot_ = {};
 }
 
-detail::slot& engine_enlistment::open(const object_id& id) {
+detail::slot& engine_enlistment::open(const object_id& id, detail::hint&) {
     open({&id, 1});
     entry& e = *index_.find(id)->second;
-    if (e.user == nullptr) e.user = &add(e.seen.bytes, e.seen.exists);
+    if (e.user == nullptr) {
+        e.user = &slot_number(e.number);
+        fill(*e.user, e.seen.bytes, e.seen.exists);
+    }
     return *e.user;
 }
 
@@ -73,7 +75,7 @@ void engine_enlistment::open(std::span<const object_id> ids) {
     else get(freshness::same, wanted);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const backend::version reserved = bound ? 0 : unwrap(found_[i]);
-        entries_.push_back({fresh[i], std::move(found_[i]), reserved, nullptr});
+        entries_.push_back({fresh[i], entries_.size(), std::move(found_[i]), reserved, nullptr});
         held_.push_back({std::move(wanted[i]), entries_.back().seen.at});
         index_.emplace(fresh[i], &entries_.back());
     }
@@ -92,7 +94,6 @@ void engine_enlistment::acquire(std::span<const named_lock>) {
 void engine_enlistment::forget_objects(std::size_t kept) noexcept {
     // Without a lease: whoever holds one is irrevocable, and never rolled back in part.
     for (; entries_.size() > kept; entries_.pop_back()) {
-        if (entries_.back().user != nullptr) drop(*entries_.back().user);
         index_.erase(entries_.back().id);
         held_.pop_back();
     }

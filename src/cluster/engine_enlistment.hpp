@@ -38,7 +38,7 @@ public:
     engine_enlistment(engine_body& body, core::descriptor& of) : opened{of}, body_{body} {}
     ~engine_enlistment() override;
 
-    detail::slot& open(const object_id& id) override;
+    detail::slot& open(const object_id& id, detail::hint& found) override;
     void open(std::span<const object_id> ids) override;
     void acquire(std::span<const named_lock> locks) override;
 
@@ -60,6 +60,7 @@ public:
 private:
     struct entry {
         object_id id;
+        std::size_t number = 0;  // among the entries
         backend::record seen;
         backend::version reserved = 0;  // by another: the fence of its lease
         detail::slot* user = nullptr;

@@ -14,8 +14,21 @@ namespace tutti::cluster {
 enlistment::~enlistment() { body_.bells().withdraw(bell_); }
 
 void enlistment::touch_first() {
-    join();
-    begin_attempt();
+    is_modest_ = join();
+    if (!begin_plainly()) begin_attempt();
+}
+
+/// Does what begin_attempt does for the first attempt of a block after one that has left nothing behind.
+bool enlistment::begin_plainly() {
+    if (!claims_.empty() || enrolled_ || defeats_ != 0 || !again_.empty() || !is_modest_ || is_reader() ||
+        descriptor_.run.attempt != 1 || descriptor_.reads() != 0 || tally_.running() != 1 || !work_.begin_plainly())
+        return false;
+    claims_.begin_execution();
+    work_in_vain_ = 0;
+    spoilt_ = looked_ = was_shielded_ = false;
+    line_.works_for(work_.name().sequence);
+    line_.attempt_begins();
+    return true;
 }
 
 void enlistment::touch_bound() {
@@ -40,7 +53,7 @@ void enlistment::begin_attempt() {
     again_.clear();
     if (defeats_ != 0 && !snapshot) note_to_open_again();
     looked_ = false;
-    const bool stands = work_.begin(snapshot);
+    const bool stands = work_.begin(snapshot, descriptor_.reads() == 0);
     line_.works_for(work_.name().sequence);
     if (tally_.running() == 1) line_.attempt_begins();  // blocks of undo actions belong to what they undo
     if (!stands) {
@@ -67,7 +80,7 @@ enlistment& enlistment::leader() {
 void enlistment::mind_others() {
     using enum core::distant_conduct::claim;
     // As every attempt begins, mostly.
-    if (defeats_ == 0 && api::has_modest_manners(descriptor_)) {
+    if (defeats_ == 0 && is_modest_) {
         was_shielded_ = false;
         return;
     }
@@ -147,9 +160,7 @@ void enlistment::try_to_go_back() {
 }
 
 void enlistment::forget_objects(std::size_t kept) noexcept {
-    for (std::size_t i = kept; i < work_.entries().size(); ++i) {
-        if (auto* const s = static_cast<detail::slot*>(std::exchange(work_.entries()[i]->user, nullptr))) drop(*s);
-    }
+    for (std::size_t i = kept; i < work_.entries().size(); ++i) work_.entries()[i]->user = nullptr;
     work_.rewind(kept);
 }
 
@@ -163,26 +174,54 @@ void enlistment::fail(outcome o) {
     body_.refuse_lost(work_.lost_node(), o == outcome::uncertain);
 }
 
-detail::slot& enlistment::open(const object_id& id) {
-    touch();
+// Written so that what it does for an object that is shown, of a type that is copied, calls nothing: all else is left
+// to functions that end it.
+detail::slot& enlistment::open(const object_id& id, detail::hint& found) {
+    if (!joined()) [[unlikely]]
+        return open_first(id, found);
     // What a nested block opens is a step, and what is to be opened again comes in the same trip.
-    const bool is_plain = descriptor_.frame_->parent == nullptr && again_.empty();
-    entry* e = is_plain ? work_.at_hand(id) : nullptr;
-    if (e == nullptr) [[unlikely]]
-        e = &find_or_open(id);
-    if (e->user == nullptr) {
-        looked_ = false;  // it may have been opened just now
-        detail::slot& s = add(e->bytes, e->exists);
-        s.entry = e;
-        e->user = &s;
+    if (descriptor_.prevails() || descriptor_.frame_->parent != nullptr || !again_.empty()) [[unlikely]]
+        return find_or_open(id, found);
+    if (entry* const open = work_.find(id); open != nullptr) {
+        if (open->user == nullptr) [[unlikely]]
+            return find_or_open(id, found);
+        return *static_cast<detail::slot*>(open->user);
     }
-    return *static_cast<detail::slot*>(e->user);
+    entry* const e = work_.next_at_hand();
+    auto* const s = e != nullptr ? static_cast<detail::slot*>(e->kept) : nullptr;
+    if (s == nullptr || s->value == nullptr ||
+        !work_.open_at_hand(*e, id, static_cast<shown*>(found.get()), s->value->copied())) [[unlikely]]
+        return find_or_open(id, found);
+    s->exists = e->exists;
+    s->written = false;
+    s->decoded = true;
+    e->user = s;
+    looked_ = false;
+    return *s;
 }
 
-entry& enlistment::find_or_open(const object_id& id) {
-    if (entry* const open = work_.find(id); open != nullptr) return *open;
-    open_new({&id, 1});
-    return *work_.find(id);
+detail::slot& enlistment::open_first(const object_id& id, detail::hint& found) {
+    touch_first();
+    return open(id, found);
+}
+
+detail::slot& enlistment::find_or_open(const object_id& id, detail::hint& found) {
+    touch();
+    entry* e = work_.find(id);
+    if (e == nullptr) {
+        if (auto* const at = static_cast<shown*>(found.get()); at != nullptr) work_.expect(id, *at);
+        open_new({&id, 1});
+        e = work_.find(id);
+    }
+    if (e->user == nullptr) {
+        looked_ = false;  // it may have been opened just now
+        if (e->kept == nullptr) e->kept = &slot_number(slots());
+        auto& s = *static_cast<detail::slot*>(e->kept);
+        fill(s, e->bytes, e->exists);
+        e->user = &s;
+    }
+    if (e->at.seen != nullptr) found.set(e->at.seen);
+    return *static_cast<detail::slot*>(e->user);
 }
 
 void enlistment::open(std::span<const object_id> ids) {
@@ -262,19 +301,23 @@ bool enlistment::encode_writes() {
     constexpr std::size_t around_it = 64;  // in a message
     const bool travels = site_.nodes > 1;
     const std::size_t most = site_.largest - std::min(site_.largest, around_it);
-    for (std::size_t i = 0; i < slots(); ++i) {
-        const detail::slot& s = slot_at(i);
-        if (is_dropped(s) || !s.written) continue;
-        entry& e = *static_cast<entry*>(s.entry);
+    for (const auto& of : work_.entries()) {
+        entry& e = *of;
+        if (e.user == nullptr) continue;
+        const auto& s = *static_cast<const detail::slot*>(e.user);
+        if (!s.written) continue;
         e.written = s.exists || e.exists;  // made and erased again: as if never touched
         e.will_exist = s.exists;
         any = any || e.written;
         if (!e.written || !s.exists) {
             e.fresh.clear();
+            e.copied = {};
             continue;
         }
-        s.value->encode(e.fresh);
-        if (travels && e.fresh.size() > most) body_.refuse_large();  // here as well: no other node could read it
+        e.copied = s.value->copied();
+        if (!e.copied.exists()) s.value->encode(e.fresh);
+        const std::size_t size = e.copied.exists() ? sizeof e.copied.tag + e.copied.size : e.fresh.size();
+        if (travels && size > most) body_.refuse_large();  // here as well: no other node could read it
     }
     return any;
 }
@@ -381,6 +424,7 @@ vote enlistment::prepare() {
         return vote::commit;
     const bool no_variables = descriptor_.writes.empty() && descriptor_.reads() == 0;
     const bool alone = is_only_one ? no_variables : api::is_all_of(descriptor_);
+    if (alone && work_.prepare_in_place()) return vote::commit;
     const outcome o = work_.prepare(alone);
     if (o == outcome::good) {
         // All locks are held, here and there; what was only read here was not locked.

@@ -37,7 +37,7 @@ public:
         : opened{of}, site_{here}, line_{to}, body_{body}, work_{here, to, to.slot, this}, claims_{here, to, to.slot} {}
     ~enlistment() override;
 
-    detail::slot& open(const object_id& id) override;
+    detail::slot& open(const object_id& id, detail::hint& found) override;
     void open(std::span<const object_id> ids) override;
     void ask_ahead(std::span<const object_id> ids) override;
     void acquire(std::span<const named_lock> locks) override;
@@ -61,13 +61,15 @@ private:
     }
     void touch_first();
     void touch_bound();
+    [[nodiscard]] bool begin_plainly();
     void begin_attempt();
     /// Tells the attempt how to behave.
     void mind_others();
     void pause_after_defeat();
     /// Whose age and defeats count: those of the outermost block that runs around this one, if it has opened objects.
     [[nodiscard]] enlistment& leader();
-    [[nodiscard]] TUTTI_NOINLINE entry& find_or_open(const object_id& id);
+    [[nodiscard]] TUTTI_NOINLINE detail::slot& open_first(const object_id& id, detail::hint& found);
+    [[nodiscard]] TUTTI_NOINLINE detail::slot& find_or_open(const object_id& id, detail::hint& found);
     void open_new(std::span<const object_id> ids);
     /// Of an irrevocable block: waits for the objects, however long others hold them.
     [[nodiscard]] outcome open_in_the_end(std::span<const object_id> ids);
@@ -104,6 +106,7 @@ private:
     unsigned blocks_of_undo_ = 0;    // that run while the locks of a block that is rolled back are held
     std::vector<object_id> again_;   // what is opened with the next object
     std::int64_t work_in_vain_ = 0;  // objects that attempts of this execution have opened and lost, and the attempts
+    bool is_modest_ = false;         // its block (api::join_attempt)
     bool was_shielded_ = false;      // the last attempt
     bool spoilt_ = false;            // variables are of a later state than objects, whose node did not answer
     bool looked_ = false;            // at every object, as of now, since the last was opened

@@ -66,6 +66,10 @@ enum class fault : std::uint8_t {
     at_once_in_parts,              ///< it lets others look between two of its objects
     look_through_changes,          ///< a look without a lock does not compare what it has seen
     show_what_is_locked,           ///< an object that is locked for writing is shown to such looks
+    in_place_without_look,         ///< a commit in place does not look again at what it has only read
+    in_place_beside_others,        ///< it heeds nothing that guards an object
+    in_place_before_readers,       ///< it keeps no old value, whoever may ask for one
+    trust_the_entry,               ///< who holds the lock of a shard does not see what commits in place have written
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -131,12 +131,12 @@ struct last {
 
 }  // namespace
 
-opened& node_body::here(tx& t) {
-    core::descriptor& d = core::descriptor::of(t);
-    if (latest.body == number_of_body_ && latest.of == &d) [[likely]]
-        return *latest.found;
-    return look_for(d);
+bool node_body::was_here(const core::descriptor& d) const noexcept {
+    return latest.body == number_of_body_ && latest.of == &d;
 }
+opened& node_body::here_again() const noexcept { return *latest.found; }
+opened& node_body::here(core::descriptor& d) { return was_here(d) ? here_again() : look_for(d); }
+opened& node_body::here(tx& t) { return here(core::descriptor::of(t)); }
 
 opened& node_body::look_for(core::descriptor& d) {
     const std::lock_guard hold{guard_};
@@ -148,20 +148,34 @@ opened& node_body::look_for(core::descriptor& d) {
 
 // ---- what ref.hpp calls
 
-slot& open_to_read(tx& t, node_body& n, const object_id& id) {
-    if (!core::descriptor::of(t).healthy()) [[unlikely]]
-        api::require_sound(core::descriptor::of(t));
-    return n.here(t).open(id);
+namespace {
+
+[[gnu::noinline]] slot& open_carefully(core::descriptor& d, node_body& n, const object_id& id, hint& found) {
+    api::require_sound(d);
+    return n.here(d).open(id, found);
 }
 
-slot& open_to_write(tx& t, node_body& n, const object_id& id) {
-    if (!core::descriptor::of(t).healthy()) [[unlikely]]
-        api::require_sound(core::descriptor::of(t));
-    if (core::descriptor::of(t).frame_->read_only)
-        throw usage_error{
-            "tutti: a block that promised to write nothing (read_only) writes an object; drop the promise"};
-    opened& e = n.here(t);
-    slot& s = e.open(id);
+[[noreturn, gnu::noinline]] void refuse_write() {
+    throw usage_error{"tutti: a block that promised to write nothing (read_only) writes an object; drop the promise"};
+}
+
+}  // namespace
+
+slot& open_to_read(tx& t, node_body& n, const object_id& id, hint& found) {
+    core::descriptor& d = core::descriptor::of(t);
+    if (!d.healthy() || !n.was_here(d)) [[unlikely]]
+        return open_carefully(d, n, id, found);
+    return n.here_again().open(id, found);
+}
+
+slot& open_to_write(tx& t, node_body& n, const object_id& id, hint& found) {
+    core::descriptor& d = core::descriptor::of(t);
+    if (!d.healthy()) [[unlikely]]
+        api::require_sound(d);
+    if (d.frame_->read_only) [[unlikely]]
+        refuse_write();
+    opened& e = n.here(d);
+    slot& s = e.open(id, found);
     e.note_for_undo(s);
     return s;
 }

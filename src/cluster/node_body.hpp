@@ -20,6 +20,10 @@ public:
 
     /// The calling context's. Throws usage_error outside a block.
     opened& here(tx& t);
+    opened& here(core::descriptor& d);
+    /// Whether the thread has asked for that context's last, and nobody's since: it has it here_again then.
+    [[nodiscard]] bool was_here(const core::descriptor& d) const noexcept;
+    [[nodiscard]] opened& here_again() const noexcept;
 
     [[nodiscard]] virtual unsigned number() const noexcept = 0;
     [[nodiscard]] virtual unsigned nodes() const noexcept = 0;

@@ -7,21 +7,15 @@
 
 namespace tutti::cluster {
 
-void opened::join() {
+bool opened::join() {
     core::descriptor& d = descriptor_;
-    api::join_attempt(d, *this);
+    const bool is_modest = api::join_attempt(d, *this);
     attempt_ = d.own_sequence;
     tally_.began(d.run.how->read_only);
-    used_ = 0;
     may_write_ = false;
     steps_.clear();
     if (d.run.attempt == 1) defeats_ = 0;
-}
-
-void opened::drop(detail::slot& s) noexcept {
-    s.bytes = nullptr;
-    s.written = s.decoded = false;
-    while (used_ != 0 && is_dropped(*slots_[used_ - 1])) --used_;
+    return is_modest;
 }
 
 void opened::note_step(std::size_t known) {

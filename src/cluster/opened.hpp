@@ -3,7 +3,7 @@
 // Not thread-safe: it belongs to its context.
 #pragma once
 
-#include <memory>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -19,8 +19,9 @@ class opened : public core::companion {
 public:
     explicit opened(core::descriptor& of) noexcept : descriptor_{of} {}
 
-    /// The slot of an object, opened if it is not. May leave by a restart, or an error.
-    virtual detail::slot& open(const object_id& id) = 0;
+    /// The slot of an object, opened if it is not. May leave by a restart, or an error. `found` may be followed, and
+    /// set.
+    virtual detail::slot& open(const object_id& id, detail::hint& found) = 0;
     virtual void open(std::span<const object_id> ids) = 0;
     /// Asks for them and may return before they come: the call of `open` for one of them waits.
     virtual void ask_ahead(std::span<const object_id> ids) { open(ids); }
@@ -36,18 +37,18 @@ public:
     [[nodiscard]] const tally& counted() const noexcept { return tally_; }
 
 protected:
-    detail::slot& add(const std::string& bytes, bool exists) {
-        if (used_ == slots_.size()) slots_.push_back(std::make_unique<detail::slot>());
-        detail::slot& s = *slots_[used_++];
-        s.entry = nullptr;
+    /// One of the slots that serve attempt after attempt, for their memory: as many as objects were open at once.
+    [[nodiscard]] detail::slot& slot_number(std::size_t i) {
+        while (slots_.size() <= i) slots_.emplace_back();
+        return slots_[i];
+    }
+    [[nodiscard]] std::size_t slots() const noexcept { return slots_.size(); }
+    /// It is that object's from now on, as it was read.
+    static void fill(detail::slot& s, const std::string& bytes, bool exists) noexcept {
         s.bytes = &bytes;
         s.exists = exists;
         s.written = s.decoded = false;
-        return s;
     }
-    void forget_slots() noexcept { used_ = 0; }
-    [[nodiscard]] std::size_t slots() const noexcept { return used_; }
-    [[nodiscard]] detail::slot& slot_at(std::size_t i) noexcept { return *slots_[i]; }
     /// What is opened from now on belongs to the block that is open now. `known` objects are open already.
     /// What the outermost block opens is no step: it is never forgotten alone, and to go back for it is to start over.
     void begin_step(std::size_t known) {
@@ -58,11 +59,9 @@ protected:
     [[nodiscard]] const tutti::detail::frame* way_back(std::size_t standing, std::size_t known);
     /// A block runs again alone: forgets all objects but the first `kept`, in the order in which they were opened.
     virtual void forget_objects(std::size_t kept) noexcept = 0;
-    /// Of an object that is forgotten.
-    void drop(detail::slot& s) noexcept;
-    [[nodiscard]] static bool is_dropped(const detail::slot& s) noexcept { return s.bytes == nullptr; }
-    /// Joins the attempt that runs. May leave by a restart. REQUIRES: it has not.
-    void join();
+    /// Joins the attempt that runs, and returns what api::join_attempt does. May leave by a restart. REQUIRES: it has
+    /// not.
+    bool join();
     /// Whether the attempt has asked to write an object.
     [[nodiscard]] bool may_write() const noexcept { return may_write_; }
     [[nodiscard]] bool joined() const noexcept { return attempt_ == descriptor_.own_sequence; }
@@ -76,9 +75,8 @@ private:
     void note_step(std::size_t known);
     void forget_step() noexcept final;
 
-    tutti::detail::word attempt_ = 0;                   // own_sequence of the attempt that it has joined
-    std::vector<std::unique_ptr<detail::slot>> slots_;  // those beyond used_ are kept for their memory
-    std::size_t used_ = 0;
+    tutti::detail::word attempt_ = 0;  // own_sequence of the attempt that it has joined
+    std::deque<detail::slot> slots_;
     bool may_write_ = false;
     std::vector<std::size_t> steps_;  // how many objects were open when each began
 };

@@ -18,6 +18,7 @@ namespace {
 
 using namespace tutti::cluster;
 namespace support = tutti::support;
+namespace wire = tutti::wire;
 
 class nobody_else final : public network {
 public:
@@ -157,6 +158,137 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_at_once_fault,
                                  case fault::draw_version_early: return "version_drawn_early";
                                  case fault::look_through_changes: return "look_through_changes";
                                  default: return "show_what_is_locked";
+                             }
+                         });
+
+// ---- S11: commits in place
+
+/// A node of a cluster of one, and what a thread of it sees and writes there.
+struct in_place {
+    void write(const object_id& id, const std::string& bytes) {
+        ASSERT_EQ(objects.lock_to_write(id, look(id).version, other), wire::obstacle::none);
+        objects.settle(id, wire::action::put, std::string{bytes}, clock.tick(), other);
+    }
+    /// By a look with the lock.
+    wire::object_view look(const object_id& id, std::uint64_t at = wire::newest) {
+        wire::object_view view;
+        store::place found;
+        objects.look(id, view, at, found);
+        return view;
+    }
+    /// As a look without it sees the object.
+    store::place see(const object_id& id) {
+        wire::object_view view;
+        store::place found;
+        objects.look(id, view, wire::newest, found);
+        EXPECT_TRUE(objects.look_again(found, id, view));
+        return found;
+    }
+    /// Of a number that is as long as `bytes_of` makes them.
+    static detail::image image_of(long& number) { return {&number, sizeof number, 7}; }
+    static std::string bytes_of(long number) {
+        std::string bytes(2 * sizeof number, '\0');
+        constexpr std::uint64_t tag = 7;
+        std::memcpy(bytes.data(), &tag, sizeof tag);
+        std::memcpy(bytes.data() + sizeof tag, &number, sizeof number);
+        return bytes;
+    }
+    /// Writes y, having read x, as they were seen there.
+    bool commit(const store::place& read, const store::place& written, long number) {
+        const std::array<store::spot, 2> spots{store::spot{read.seen, read.word, {}},
+                                               store::spot{written.seen, written.word, image_of(number)}};
+        return objects.commit_in_place(spots, version);
+    }
+
+    const object_id x{0, 1}, y{0, 2};
+    const transaction_name other{.node = 0, .slot = 9, .sequence = 1};
+    logical_clock clock;
+    snapshots readers{0, 1, clock};
+    store objects{0, 1, clock, readers};
+    std::uint64_t version = 0;
+};
+
+/// What is wrong with them, or nothing.
+std::string run_in_place() {
+    in_place n;
+    n.write(n.x, in_place::bytes_of(1));
+    n.write(n.y, in_place::bytes_of(2));
+    const auto again = [&](long number) { return n.commit(n.see(n.x), n.see(n.y), number); };
+    const auto is_there = [&](long number) { return n.look(n.y).bytes == in_place::bytes_of(number); };
+
+    if (!again(3)) return "it is not done where nothing is in the way";
+    if (!is_there(3)) return "who has the shard's lock does not see it";
+    if (n.look(n.y).version != n.version || n.version != n.clock.now()) return "it has another version";
+
+    store::place x = n.see(n.x), y = n.see(n.y);
+    n.write(n.x, in_place::bytes_of(4));
+    if (n.commit(x, y, 5)) return "what it has read is another one";
+    x = n.see(n.x);
+    if (!n.commit(x, y, 5)) return "what it did not get to write is not what it was";
+    if (n.commit(x, y, 6)) return "what it writes is another one";
+    y = n.see(n.y);
+    if (n.objects.lock_to_write(n.x, n.look(n.x).version, n.other) != wire::obstacle::none) return "x is locked";
+    if (n.commit(x, y, 6)) return "what it has read is locked for writing";
+    n.objects.unlock(n.x, n.other);
+
+    if (n.objects.lock_to_read(n.y, n.look(n.y).version, n.other) != wire::obstacle::none) return "y is locked";
+    if (again(6)) return "what it writes is locked for reading";
+    n.objects.unlock(n.y, n.other);
+    if (!again(6)) return "what was locked for reading is never written again";
+
+    wire::object_view view;
+    if (!n.objects.reserve(n.y, {.who = n.other, .firm = true, .ids = {}}, true, view)) return "y is reserved";
+    if (again(7)) return "what it writes is reserved";
+    n.objects.end_reservation(n.y, n.other.thread());
+    if (!again(7)) return "what was reserved is never written again";
+
+    std::array<long, 2> longer{};
+    y = n.see(n.y);
+    const std::array<store::spot, 1> alone{store::spot{y.seen, y.word, {longer.data(), sizeof longer, 7}}};
+    if (n.objects.commit_in_place(alone, n.version)) return "it grows, for which its entry may have no memory";
+
+    if (!n.objects.watch(n.y, n.look(n.y).version, 0)) return "y is another one";
+    if (again(8)) return "nobody tells who watches it";
+    return is_there(7) ? "" : "what was refused is there";
+}
+
+/// The same, of a reader that may ask for what was there before.
+std::string run_in_place_beside_reader() {
+    in_place n;
+    n.write(n.x, in_place::bytes_of(1));
+    n.write(n.y, in_place::bytes_of(2));
+    const store::place x = n.see(n.x), y = n.see(n.y);
+    const std::uint64_t time = n.readers.enter();
+    static_cast<void>(n.commit(x, y, 3));
+    const wire::object_view then = n.look(n.y, time);
+    n.readers.leave(time);
+    if (then.where != wire::whereabouts::here || then.bytes != in_place::bytes_of(2)) return "a reader misses a value";
+    return n.commit(x, n.see(n.y), 4) ? "" : "it is not done when the reader is gone";
+}
+
+TEST(cluster_in_place, writes_what_is_as_it_was_seen_and_concerns_nobody_else) {
+    EXPECT_EQ(run_in_place(), "");
+    EXPECT_EQ(run_in_place_beside_reader(), "");
+}
+
+class cluster_in_place_fault : public ::testing::TestWithParam<fault> {};
+
+TEST_P(cluster_in_place_fault, is_caught) {
+    injected_fault = GetParam();
+    const std::string found = run_in_place() + run_in_place_beside_reader();
+    injected_fault = fault::none;
+    EXPECT_NE(found, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(all, cluster_in_place_fault,
+                         ::testing::Values(fault::in_place_without_look, fault::in_place_beside_others,
+                                           fault::in_place_before_readers, fault::trust_the_entry),
+                         [](const auto& p) {
+                             switch (p.param) {
+                                 case fault::in_place_without_look: return "without_look";
+                                 case fault::in_place_beside_others: return "beside_others";
+                                 case fault::in_place_before_readers: return "before_readers";
+                                 default: return "trust_the_entry";
                              }
                          });
 

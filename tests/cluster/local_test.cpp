@@ -1,4 +1,5 @@
 // Blocks that find all their objects in their own process: their copies, and what they cost.
+#include <array>
 #include <atomic>
 #include <functional>
 #include <string>
@@ -51,6 +52,61 @@ TEST(cluster_local, copies_are_new_ones) {
         // Another type in the same place.
         const long found = tutti::atomically([&](tutti::tx& t) { return other.read(t).balance; });
         EXPECT_EQ(found, 7);
+    }
+}
+
+template <std::size_t Size>
+struct filled {
+    std::array<char, Size> bytes{};
+    static filled with(char c) {
+        filled f;
+        f.bytes.fill(c);
+        return f;
+    }
+    bool operator==(const filled&) const = default;
+};
+
+/// Written by one reference, and read by others, which have seen it before, or have not.
+template <std::size_t Size>
+void write_and_read(node& here) {
+    using value = filled<Size>;
+    const ref<value> writer{here, "of size " + std::to_string(Size)};
+    const ref<value> reader{here, writer.id()};
+    for (int life = 0; life < 3; ++life) {
+        tutti::atomically([&](tutti::tx& t) { writer.publish(t, value::with('a')); });
+        for (char c = 'b'; c < 'f'; ++c) {
+            tutti::atomically([&](tutti::tx& t) { writer.write(t) = value::with(c); });
+            const ref<value> copy = c % 2 == 0 ? reader : ref<value>{here, writer.id()};
+            for (const ref<value>* r : {&reader, &copy})
+                EXPECT_EQ(tutti::atomically([&](tutti::tx& t) { return r->read(t); }), value::with(c)) << Size;
+        }
+        EXPECT_TRUE(tutti::atomically([&](tutti::tx& t) { return writer.erase(t); }));
+        EXPECT_TRUE(tutti::atomically([&](tutti::tx& t) { return reader.find(t) == nullptr; }));
+    }
+}
+
+// Catches copies of whole words alone, and a reference that follows where its object was and looks at nothing else.
+TEST(cluster_local, what_is_written_is_read_whatever_its_size) {
+    node here;
+    write_and_read<1>(here);
+    write_and_read<12>(here);
+    write_and_read<80>(here);
+    write_and_read<81>(here);
+}
+
+// Catches a value that was copied where another type was expected.
+TEST(cluster_local, an_object_is_of_its_type_also_where_it_is_copied) {
+    node here;
+    const ref<filled<8>> one{here, "one"};
+    const ref<account> wrong{here, "one"};
+    tutti::atomically([&](tutti::tx& t) { one.publish(t, filled<8>::with('a')); });
+    const auto look = [&] { return tutti::atomically([&](tutti::tx& t) { return one.read(t); }); };
+    for (int turn = 0; turn < 3; ++turn) {
+        EXPECT_EQ(look(), filled<8>::with('a'));
+        EXPECT_THROW(tutti::atomically([&](tutti::tx& t) { return wrong.read(t).balance; }),
+                     tutti::cluster::type_mismatch);
+        EXPECT_THROW(tutti::atomically([&](tutti::tx& t) { return one.read(t).bytes[0] + wrong.read(t).balance; }),
+                     tutti::cluster::type_mismatch);
     }
 }
 

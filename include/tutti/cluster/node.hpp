@@ -69,17 +69,16 @@ class node_body;
 
 /// What the open block knows of one object.
 struct slot {
-    void* entry = nullptr;               // the protocol's
-    const std::string* bytes = nullptr;  // as it was read
+    const std::string* bytes = nullptr;  // as it was read; nothing, if that was decoded right then
     bool exists = false;                 // as the block sees it
     bool written = false;
-    bool decoded = false;                 // at the first use
+    bool decoded = false;                 // at the first use, or as it was read, where it is copied as it is
     std::unique_ptr<value_holder> value;  // if it is decoded; else of what the slot was before, to be used again
 };
 
-TUTTI_EXPORT slot& open_to_read(tx& t, node_body& n, const object_id& id);
+TUTTI_EXPORT slot& open_to_read(tx& t, node_body& n, const object_id& id, hint& found);
 /// The same; what the slot says from now on is undone with the innermost block.
-TUTTI_EXPORT slot& open_to_write(tx& t, node_body& n, const object_id& id);
+TUTTI_EXPORT slot& open_to_write(tx& t, node_body& n, const object_id& id, hint& found);
 TUTTI_EXPORT void open_together(tx& t, node_body& n, const object_id* ids, std::size_t count);
 TUTTI_EXPORT void open_ahead(tx& t, node_body& n, const object_id* ids, std::size_t count);
 [[noreturn]] TUTTI_EXPORT void refuse_missing(const object_id& id);

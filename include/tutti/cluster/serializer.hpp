@@ -6,6 +6,7 @@
 #include "tutti/cluster/errors.hpp"
 #include "tutti/cluster/fields.hpp"
 #include "tutti/cluster/id.hpp"
+#include "tutti/cluster/local.hpp"
 
 #include <cstring>
 #include <istream>
@@ -142,11 +143,21 @@ template <class T>
 class TUTTI_EXPORT value_holder {
 public:
     virtual ~value_holder();
+    value_holder(const value_holder&) = delete;
+    value_holder& operator=(const value_holder&) = delete;
+    /// What it holds, if that is copied as it is.
+    [[nodiscard]] const image& copied() const noexcept { return image_; }
     /// Puts it in the place of what is there.
     virtual void encode(std::string& to) const = 0;
     [[nodiscard]] virtual std::unique_ptr<value_holder> clone() const = 0;
     /// Takes the value where it stands, since references to it may be about. False: `from` is of another type.
     virtual bool take_back(value_holder&& from) noexcept = 0;
+
+protected:
+    explicit value_holder(const image& copied) noexcept : image_{copied} {}
+
+private:
+    const image image_;
 };
 
 template <class T>
@@ -164,8 +175,8 @@ template <class T>
 template <class T>
 class holder_of final : public value_holder {
 public:
-    holder_of() = default;
-    explicit holder_of(const T& from) : value(from) {}
+    holder_of() : value_holder{image_of(value)} {}
+    explicit holder_of(const T& from) : value_holder{image_of(value)}, value(from) {}
     void encode(std::string& to) const override {
         const std::uint64_t tag = type_tag<T>();
         if constexpr (copies<T>()) {
@@ -195,6 +206,12 @@ public:
     }
 
     T value{};
+
+private:
+    static image image_of(T& value) noexcept {
+        if constexpr (copies<T>()) return {&value, sizeof value, type_tag<T>()};
+        else return {};
+    }
 };
 
 [[noreturn]] TUTTI_EXPORT void refuse_type(const object_id& id, const char* wanted, const char* why);

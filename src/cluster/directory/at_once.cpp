@@ -1,4 +1,5 @@
-// A commit at once: one step of the store does what lock, draw and settle do for others.
+// A commit at once: one step of the store does what lock, draw and settle do for others; and one in place, which does
+// so without the shards.
 #include <bit>
 
 #include "cluster/directory/store.hpp"
@@ -12,8 +13,8 @@ public:
     locked_shards(store& of, std::span<share> all) : of_{of} {
         static_assert(shards <= 64);
         for (share& s : all) {
-            if (s.at.in_ == nullptr) s.at.in_ = &of.shard_of(*s.id);
-            numbers_ |= std::uint64_t{1} << (s.at.in_ - of.shards_.data());
+            s.in = &of.shard_of(*s.id);
+            numbers_ |= std::uint64_t{1} << (s.in - of.shards_.data());
         }
         lock();
     }
@@ -41,22 +42,10 @@ private:
     bool held_ = false;
 };
 
-store::object& store::entry(share& of) {
-    shard& s = *of.at.in_;
-    if (of.at.at_ == nullptr || of.at.drops_ != s.drops) {
-        of.at.at_ = &entry(s, *of.id);
-        of.at.drops_ = s.drops;
-    }
-    return *of.at.at_;
-}
-
 wire::obstacle store::before(share& of, const transaction_name& who, const wire::precedence& as) {
-    object& o = entry(of);
     if (broken(fault::at_once_without_look)) return wire::obstacle::none;
-    // What is neither locked nor reserved is in the way of nobody who has read it as it is.
-    if (o.here && o.version == of.version && !o.is_locked() && of.at.in_->reserved.empty()) return wire::obstacle::none;
-    const wire::obstacle why = of.fresh != nullptr ? before_writer(*of.at.in_, *of.id, o, of.version, who, as)
-                                                   : before_reader(*of.at.in_, *of.id, o, of.version, who, as);
+    const wire::obstacle why = of.fresh != nullptr ? before_writer(*of.in, *of.id, *of.at, of.version, who, as)
+                                                   : before_reader(*of.in, *of.id, *of.at, of.version, who, as);
     return why == wire::obstacle::locked && broken(fault::at_once_beside_locks) ? wire::obstacle::none : why;
 }
 
@@ -65,59 +54,89 @@ wire::obstacle store::commit_at_once(std::span<share> all, const transaction_nam
     if (broken(fault::draw_version_early)) version = clock_.tick();
     invite_others(fault::draw_version_early);
     locked_shards hold{*this, all};
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        const wire::obstacle why = before(all[i], who, as);
-        if (why == wire::obstacle::none) continue;
-        tidy(all.first(i + 1));
-        return why;
+    for (share& s : all) {
+        s.at = &entry(*s.in, *s.id);
+        s.drops = s.in->drops;
+    }
+    // S10: before the version is drawn. Whoever looks for one waits for the lock of its shard.
+    for (const share& s : all) hide(*s.at);
+    wire::obstacle why = wire::obstacle::none;
+    for (std::size_t i = 0; i < all.size() && why == wire::obstacle::none; ++i) why = before(all[i], who, as);
+    if (why == wire::obstacle::none) {
+        if (!broken(fault::draw_version_early)) version = clock_.tick();
+        install_at_once(all, who, version, hold);
     }
     for (const share& s : all) {
-        if (s.fresh != nullptr) hide(*s.at.at_);  // S10: before the version is drawn
+        if (!s.at->is_shown) show(*s.in, *s.id, *s.at);
     }
-    if (!broken(fault::draw_version_early)) version = clock_.tick();
-    install_at_once(all, who, version, hold);
-    return wire::obstacle::none;
-}
-
-/// Whether nobody has it locked, watches it, or may ask for what it was before `version`.
-bool store::is_for_nobody_else(const shard& s, const object& o, std::uint64_t version, std::uint64_t needed) noexcept {
-    return !o.is_locked() && s.watched.empty() && s.kept.empty() && version <= needed;
+    tidy(all);
+    hold.unlock();
+    for (const share& s : all) tell(*s.id, s.told);
+    return why;
 }
 
 void store::install_at_once(std::span<share> all, const transaction_name& who, std::uint64_t version,
                             locked_shards& hold) noexcept {
-    const std::uint64_t needed = readers_.oldest();
-    bool all_stay = true;
     for (share& s : all) {
-        shard& in = *s.at.in_;
-        const bool stays = nothing_to_tidy(in, *s.at.at_);
-        all_stay = all_stay && stays;
         if (s.fresh == nullptr) continue;
-        if (stays && s.what == wire::action::put && is_for_nobody_else(in, *s.at.at_, version, needed)) {
-            replace(*s.at.at_, *s.fresh, version);
-            show(*s.at.at_);
-        } else {
-            settle_locked(in, *s.id, *s.at.at_, s.what, *s.fresh, version, who);
-            s.told = take_watchers(in, *s.id);
-            all_stay = false;
-        }
+        settle_locked(*s.in, *s.id, *s.at, s.what, *s.fresh, version, who);
+        s.told = take_watchers(*s.in, *s.id);
         if (!broken(fault::at_once_in_parts)) continue;
         hold.unlock();
         invite_others(fault::at_once_in_parts);
         hold.lock();
     }
-    if (!all_stay || broken(fault::at_once_in_parts)) tidy(all);
-    hold.unlock();
-    for (const share& s : all) tell(*s.id, s.told);
 }
 
 /// Last, since it may drop others of them.
 void store::tidy(std::span<share> all) {
     for (const share& of : all) {
-        shard& s = *of.at.in_;
-        if (of.at.drops_ == s.drops) tidy(s, *of.id, *of.at.at_);
+        shard& s = *of.in;
+        if (of.drops == s.drops) tidy(s, *of.id, *of.at);
         else if (const auto at = s.objects.find(*of.id); at != s.objects.end()) tidy(s, *of.id, at->second);
     }
+}
+
+// In this order:
+//   1. closes what it writes, if it is still what was seen: nobody sees it, or closes it, until the end
+//   2. draws the version
+//   3. looks whether what it has only read is still what was seen; W5: so it was when all of 1 was done, and whoever
+//      overwrites it later draws a higher version, after this one
+//   4. looks whether anybody may ask for older values; after the draw, because a reader that has not announced itself
+//      by now will have a time of this version or more (R1)
+//   5. writes, and opens
+// Where it is refused, it opens what it has closed as it was, and its version is nobody's.
+bool store::commit_in_place(std::span<const spot> all, std::uint64_t& version) noexcept {
+    // Their steps are those of a commit at once.
+    if (broken(fault::at_once_without_look) || broken(fault::at_once_beside_locks) || broken(fault::at_once_in_parts) ||
+        broken(fault::draw_version_early))
+        return false;
+    const bool keeps_values = !broken(fault::in_place_before_readers);
+    // Beside other nodes it is mostly so that one of them may ask for what was there before.
+    if (keeps_values && readers_.oldest() < clock_.now()) return false;
+    const auto open_again = [all](std::size_t first) {
+        for (const spot& s : all.first(first)) {
+            if (s.written.exists()) s.at->reopen();
+        }
+        return false;
+    };
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const spot& s = all[i];
+        if (!shown::is_free(s.word)) return open_again(i);
+        if (!s.written.exists()) continue;
+        if (!s.at->close_if(s.word)) return open_again(i);
+        if (s.at->size() != s.written.size + sizeof s.written.tag) return open_again(i + 1);
+    }
+    version = clock_.tick();
+    for (const spot& s : all) {
+        if (s.written.exists() || s.at->is_still(s.word) || broken(fault::in_place_without_look)) continue;
+        return open_again(all.size());
+    }
+    if (keeps_values && readers_.oldest() < version) return open_again(all.size());
+    for (const spot& s : all) {
+        if (s.written.exists()) s.at->show(version, s.written);
+    }
+    return true;
 }
 
 }  // namespace tutti::cluster

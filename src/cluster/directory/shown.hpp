@@ -1,21 +1,28 @@
-// What this node's own transactions may see of an object without the lock of its shard: the object as it is now, for as
-// long as nobody changes it, or has it locked for writing, and it is small. A sequence lock (Boehm, "Can seqlocks get
-// along with programming language memory models?", MSPC 2012): `word_` is even while the object is shown.
+// What this node's own transactions may see of an object, and write, without the lock of its shard, while nobody else
+// has it locked for writing and it is small. A sequence lock (Boehm, "Can seqlocks get along with programming language
+// memory models?", MSPC 2012), whose word is the object's lock, too. It is *closed* while the object changes, is locked
+// for writing, or is not here; it is *guarded* while more than its bytes would have to be looked at to write it.
 //
-//   W1  A writer that hides it stores an odd word, and then what changes; the release fence in hide() keeps them in
-//       that order. Partner: the acquire fence in see(). A look that has got anything new finds the odd word, or a
-//       later one, when it compares.
-//   W2  A writer that shows it stores the even word with release. Partner: the acquire load of it in see(), which finds
+//   W1  A writer closes the word, and then stores what changes; the release fence behind close() keeps them in that
+//       order. Partner: the acquire fence in see(). A look that has got anything new finds another word when it
+//       compares.
+//   W2  A writer stores the open word with release. Partners: the acquire load of it in see(), and close(), which find
 //       all that was stored before.
-//   W3  A commit hides it before it draws its version, by a step of the clock. A look reads the clock between its two
+//   W3  A commit closes it before it draws its version, by a step of the clock. A look reads the clock between its two
 //       looks at the word. Steps of the clock are read-modify-writes in one order, and seq_cst; a look that
 //       finds the version or more has synchronized with the step that drew it, here, or by the messages that have
-//       brought it, so it finds the odd word when it compares. So what a look has got was current, and locked by nobody
-//       for writing, at a moment when the clock said `valid_at`; the commit that replaces it has a higher version.
+//       brought it, so it finds the closed word when it compares. So what a look has got was current, and locked by
+//       nobody for writing, at a moment when the clock said `valid_at`; the commit that replaces it has a higher
+//       version.
 //   W4  Its memory stays what it is for as long as the store: an entry that is dropped gives it to another one. Its
-//       generation tells, which changes while the word is odd: see() looks at it between its two looks at the word.
+//       name changes while the word is closed; see() compares it between its two looks at the word.
+//   W5  A word never comes again once its object has changed, been locked for writing, or become guarded or free: so a
+//       word that is still what it was at a look says that the object is, too, and may be written by who closes it in
+//       one step from there. Steps that close, and looks at words by who has closed others, are seq_cst: of two commits
+//       that have each read what the other one writes, one finds the other's word closed.
 //
-// Thread safety: hide, show and pass_on under the lock of the shard, the others by every thread.
+// Thread safety: show, reopen, lay_aside and take_up by who has closed it; close by who holds the lock of the shard;
+// the others by every thread. Who has closed it without that lock waits for nothing until it is open again.
 #pragma once
 
 #include <array>
@@ -23,9 +30,11 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "cluster/protocol/clock.hpp"
-#include "tutti/detail/shared.hpp"
+#include "tutti/cluster/local.hpp"
+#include "tutti/detail/config.hpp"
 #include "wire/message.hpp"
 
 namespace tutti::cluster {
@@ -35,65 +44,143 @@ public:
     /// Bytes of an object that is small.
     static constexpr std::size_t most = 88;  // it fills two lines
 
-    void hide() noexcept {
-        const std::uint64_t w = word_.load(std::memory_order_relaxed);
-        if (w % 2 == 0) word_.store(w + 1, std::memory_order_relaxed);
+    /// The word of one that is closed, and was never open.
+    static constexpr std::uint64_t nothing = 1;
+    /// Whether an object may be written by who has seen that word.
+    [[nodiscard]] static bool is_free(std::uint64_t word) noexcept {
+        return (word & (broken(fault::in_place_beside_others) ? closed : closed | guarded)) == 0;
+    }
+
+    /// Waits until nobody else has closed it. REQUIRES: it is open, but for who has closed it without the shard's lock.
+    void close() noexcept {
+        constexpr unsigned most_looks = 64;  // in a row; whoever has it may have lost the processor
+        for (unsigned turn = 1;; ++turn) {
+            std::uint64_t w = word_.load(std::memory_order_relaxed);
+            if ((w & closed) == 0 && word_.compare_exchange_strong(w, w | closed, std::memory_order_seq_cst)) break;
+            if (turn % most_looks == 0) std::this_thread::yield();
+        }
         std::atomic_thread_fence(std::memory_order_release);  // W1
     }
-    /// REQUIRES: it is hidden; bytes.size() <= most
-    void show(bool exists, std::uint64_t version, const std::string& bytes) noexcept {
-        version_.store(version, std::memory_order_relaxed);
-        shape_.store(bytes.size() << 1 | (exists ? 1 : 0), std::memory_order_relaxed);
-        for_parts(bytes.size(), [&](std::size_t i, std::size_t at, std::size_t size) {
-            std::uint64_t part = 0;
-            std::memcpy(&part, bytes.data() + at, size);
-            parts_[i].store(part, std::memory_order_relaxed);
-        });
-        word_.store(word_.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // W2
+    /// W5. False: the object is no longer what it was when that word was seen. REQUIRES: is_free(seen)
+    [[nodiscard]] bool close_if(std::uint64_t seen) noexcept {
+        if (!word_.compare_exchange_strong(seen, seen | closed, std::memory_order_seq_cst)) return false;
+        std::atomic_thread_fence(std::memory_order_release);  // W1
+        return true;
     }
-    /// W4. It is to be another object's.
-    void pass_on() noexcept {
-        hide();
-        generation_.store(generation() + 1, std::memory_order_relaxed);
+    /// W5. Whether the object is still what it was when that word was seen.
+    [[nodiscard]] bool is_still(std::uint64_t seen) const noexcept {
+        return word_.load(std::memory_order_seq_cst) == seen;
     }
-    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_.load(std::memory_order_relaxed); }
+    /// REQUIRES: nothing has changed.
+    void reopen() noexcept { word_.store(word_.load(std::memory_order_relaxed) & ~closed, std::memory_order_release); }
+    /// REQUIRES: bytes.size() <= most
+    void show(bool exists, std::uint64_t version, const std::string& bytes, bool guard) noexcept {
+        store_head(exists, version, bytes.size());
+        store_parts(0, bytes.data(), bytes.size());
+        open(guard);
+    }
+    /// The same of an object that exists and is free.
+    void show(std::uint64_t version, const detail::image& what) noexcept {
+        store_head(true, version, sizeof what.tag + what.size);
+        parts_[0].store(what.tag, std::memory_order_relaxed);
+        store_parts(1, static_cast<const char*>(what.at), what.size);
+        open(false);
+    }
+    /// It is nobody's from now on; what is nobody's leads to what was before.
+    void lay_aside(shown* before) noexcept {
+        version_.store(reinterpret_cast<std::uintptr_t>(before), std::memory_order_relaxed);
+    }
+    /// W4. It is to be that object's, and stays closed. Returns what was laid aside before.
+    shown* take_up(const object_id& whose) noexcept {
+        high_.store(whose.high, std::memory_order_relaxed);
+        low_.store(whose.low, std::memory_order_relaxed);
+        return reinterpret_cast<shown*>(static_cast<std::uintptr_t>(version()));
+    }
 
-    /// The object, as a look with the lock has it, but for `where` and the owner. False: not shown, or another one's by
-    /// now; what the view says is nothing then. O(bytes). Throws std::bad_alloc.
-    [[nodiscard]] TUTTI_ALWAYS_INLINE bool see(std::uint64_t generation_then, const logical_clock& clock,
-                                               wire::object_view& view) const {
+    /// What it shows, for who has closed it.
+    [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::size_t size() const noexcept { return shape_.load(std::memory_order_relaxed) >> 1; }
+    TUTTI_NOINLINE void copy_to(std::string& bytes) const {
+        const std::size_t bytes_there = size();
+        if (bytes.size() != bytes_there) bytes.resize(bytes_there);
+        load_parts(0, bytes.data(), bytes_there);
+    }
+
+    /// The object, as a look with the lock has it, but for `where` and the owner, and the word that it had. False: not
+    /// shown, or another one's by now; what the view says is nothing then. O(bytes). Throws std::bad_alloc.
+    [[nodiscard]] bool see(const object_id& id, const logical_clock& clock, wire::object_view& view,
+                           std::uint64_t& word) const {
+        return see_by(id, clock, view, word, [&](std::uint64_t) {
+            copy_to(view.bytes);
+            return true;
+        });
+    }
+    /// The same, its value where that image is, and no bytes in the view. False also if it has another image.
+    [[nodiscard]] TUTTI_ALWAYS_INLINE bool see(const object_id& id, const logical_clock& clock, const detail::image& to,
+                                               wire::object_view& view, std::uint64_t& word) const noexcept {
+        return see_by(id, clock, view, word, [&](std::uint64_t shape) {
+            if (shape >> 1 != to.size + sizeof to.tag || parts_[0].load(std::memory_order_relaxed) != to.tag ||
+                !to.exists()) [[unlikely]]
+                return false;
+            load_parts(1, static_cast<char*>(to.at), to.size);
+            return true;
+        });
+    }
+
+private:
+    static constexpr std::uint64_t closed = 1, guarded = 2, step = 4;
+
+    /// `take` gets the shape, and copies the bytes, or says that they are not wanted.
+    template <class Take>
+    [[nodiscard]] TUTTI_ALWAYS_INLINE bool see_by(const object_id& id, const logical_clock& clock,
+                                                  wire::object_view& view, std::uint64_t& word, Take&& take) const {
         const std::uint64_t before = word_.load(std::memory_order_acquire);  // W2
-        if (before % 2 != 0 || generation() != generation_then) return false;
+        if ((before & closed) != 0 || low_.load(std::memory_order_relaxed) != id.low ||
+            high_.load(std::memory_order_relaxed) != id.high) [[unlikely]]
+            return false;
         view.valid_at = clock.now();  // W3
-        view.version = version_.load(std::memory_order_relaxed);
+        view.version = version();
+        word = before;
         const std::uint64_t shape = shape_.load(std::memory_order_relaxed);
         view.exists = shape % 2 != 0;
-        const std::size_t size = shape >> 1;
-        if (view.bytes.size() != size) view.bytes.resize(size);
-        char* const to = view.bytes.data();
-        for_parts(size, [&](std::size_t i, std::size_t at, std::size_t some) {
-            const std::uint64_t part = parts_[i].load(std::memory_order_relaxed);
-            std::memcpy(to + at, &part, some);
-            invite_others(fault::look_through_changes);
-        });
+        if (!take(shape)) [[unlikely]]
+            return false;
         std::atomic_thread_fence(std::memory_order_acquire);  // W1
         return word_.load(std::memory_order_relaxed) == before || broken(fault::look_through_changes);
     }
-
-    shown* next = nullptr;  ///< the store's, of those that are nobody's
-
-private:
+    void open(bool guard) noexcept {
+        const std::uint64_t next_word = (word_.load(std::memory_order_relaxed) / step + 1) * step;
+        word_.store(next_word | (guard ? guarded : 0), std::memory_order_release);  // W2, W5
+    }
+    void store_head(bool exists, std::uint64_t version, std::size_t size) noexcept {
+        version_.store(version, std::memory_order_relaxed);
+        shape_.store(size << 1 | (exists ? 1 : 0), std::memory_order_relaxed);
+    }
+    void store_parts(std::size_t first, const char* from, std::size_t bytes) noexcept {
+        for_parts(bytes, [&](std::size_t i, std::size_t at, std::size_t size) {
+            std::uint64_t part = 0;
+            std::memcpy(&part, from + at, size);
+            parts_[first + i].store(part, std::memory_order_relaxed);
+        });
+    }
+    TUTTI_ALWAYS_INLINE void load_parts(std::size_t first, char* to, std::size_t bytes) const noexcept {
+        for_parts(bytes, [&](std::size_t i, std::size_t at, std::size_t size) {
+            const std::uint64_t part = parts_[first + i].load(std::memory_order_relaxed);
+            std::memcpy(to + at, &part, size);
+            invite_others(fault::look_through_changes);
+        });
+    }
     /// Calls f(its number, where it begins, its size) for each part of so many bytes.
     template <class F>
-    static void for_parts(std::size_t bytes, F&& f) {
+    TUTTI_ALWAYS_INLINE static void for_parts(std::size_t bytes, F&& f) {
         constexpr std::size_t whole = sizeof(std::uint64_t);
         std::size_t i = 0;
         for (; (i + 1) * whole <= bytes; ++i) f(i, i * whole, whole);
         if (i * whole != bytes) f(i, i * whole, bytes - i * whole);
     }
 
-    std::atomic<std::uint64_t> word_{1};
-    std::atomic<std::uint64_t> generation_{0};
+    std::atomic<std::uint64_t> word_{nothing};
+    std::atomic<std::uint64_t> high_{0}, low_{0};  ///< whose it is
     std::atomic<std::uint64_t> version_{0};
     std::atomic<std::uint64_t> shape_{0};  ///< its size, and whether it exists
     std::array<std::atomic<std::uint64_t>, most / sizeof(std::uint64_t)> parts_{};

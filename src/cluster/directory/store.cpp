@@ -1,6 +1,7 @@
 #include "cluster/directory/store.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace tutti::cluster {
@@ -55,24 +56,28 @@ void store::look_back(const object& o, wire::object_view& view, std::uint64_t at
 void store::erase(shard& s, const object_id& id) {
     const auto at = s.objects.find(id);
     if (at == s.objects.end()) return;
-    if (shown* const seen = at->second.seen; seen != nullptr) {
-        seen->pass_on();
-        seen->next = std::exchange(s.spare_shown, seen);
-    }
+    hide(at->second);
+    if (shown* const seen = at->second.seen; seen != nullptr) seen->lay_aside(std::exchange(s.spare_shown, seen));
     s.objects.erase(at);
     ++s.drops;
 }
 
-void store::begin_to_show(shard& s, object& o) {
+bool store::is_guarded(const shard& s, const object_id& id, const object& o) noexcept {
+    // Where it has come from is asked for by who wants what it was before.
+    return !o.exists || o.is_locked() || o.history || o.came_from != nobody ||
+           (!s.reserved.empty() && s.reserved.contains(id)) || (!s.watched.empty() && s.watched.contains(id));
+}
+
+void store::begin_to_show(shard& s, const object_id& id, object& o) {
     if (o.seen != nullptr || !o.here) return;
     if (s.spare_shown == nullptr) s.spare_shown = &s.all_shown.emplace_back();
-    o.seen = std::exchange(s.spare_shown, s.spare_shown->next);
-    show(o);
+    o.seen = s.spare_shown;
+    s.spare_shown = o.seen->take_up(id);
+    show(s, id, o);
 }
 
 void store::look(const object_id& id, wire::object_view& view, std::uint64_t at, place* where) {
     shard& s = shard_of(id);
-    if (where != nullptr) where->in_ = &s;
     const base::lock_guard hold{s.guard};
     // Nobody who only asks for what is not known leaves an entry (S9): strangers could fill the memory.
     const auto found = s.objects.find(id);
@@ -87,12 +92,10 @@ void store::look(const object_id& id, wire::object_view& view, std::uint64_t at,
     }
     object& o = found->second;
     if (where != nullptr) {
-        begin_to_show(s, o);
-        where->at_ = &o;
-        where->drops_ = s.drops;
-        where->seen_ = o.seen;
-        where->generation_ = o.seen != nullptr ? o.seen->generation() : 0;
+        begin_to_show(s, id, o);
+        where->seen = o.seen;
     }
+    const glance at_it{o};
     if (at != wire::newest && (!o.here || o.version > at)) {
         look_back(o, view, at);
         return;
@@ -123,7 +126,8 @@ bool store::is_current(const object_id& id, std::uint64_t version, const transac
     const base::lock_guard hold{s.guard};
     const auto at = s.objects.find(id);
     if (at == s.objects.end()) return version == version_of_absent(s) && home_of(id, nodes_) == self_;
-    const object& o = at->second;
+    object& o = at->second;
+    const glance at_it{o};
     return o.here && o.version == version && (!o.writer.exists() || o.writer == who);
 }
 
@@ -162,8 +166,12 @@ wire::obstacle store::lock_to_read(const object_id& id, std::uint64_t version, c
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     object& o = entry(s, id);
-    const wire::obstacle why = before_reader(s, id, o, version, who, as);
-    if (why == none) o.readers.push_back(who);
+    wire::obstacle why = none;
+    {
+        const change around{s, id, o};
+        why = before_reader(s, id, o, version, who, as);
+        if (why == none) o.readers.push_back(who);
+    }
     tidy(s, id, o);
     return why;
 }
@@ -191,11 +199,14 @@ wire::obstacle store::lock_to_write(const object_id& id, std::uint64_t version, 
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     object& o = entry(s, id);
-    const wire::obstacle why = before_writer(s, id, o, version, who, as);
-    if (why == wire::obstacle::none) {
-        hide(o);
-        o.writer = who;
-        o.locked_at = clock_.now();
+    wire::obstacle why = wire::obstacle::none;
+    {
+        const change around{s, id, o};
+        why = before_writer(s, id, o, version, who, as);
+        if (why == wire::obstacle::none) {
+            o.writer = who;
+            o.locked_at = clock_.now();
+        }
     }
     tidy(s, id, o);
     return why;
@@ -207,11 +218,11 @@ void store::unlock(const object_id& id, const transaction_name& who) noexcept {
     const auto at = s.objects.find(id);
     if (at == s.objects.end()) return;
     object& o = at->second;
-    if (o.writer == who) {
-        o.writer = {};
-        show(o);
+    {
+        const change around{s, id, o};
+        if (o.writer == who) o.writer = {};
+        std::erase(o.readers, who);
     }
-    std::erase(o.readers, who);
     tidy(s, id, o);
 }
 
@@ -241,7 +252,11 @@ bool store::reserve(const object_id& id, const wire::reserve& how, bool more, wi
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     object& o = entry(s, id);
-    const bool is_new = reserve_locked(s, id, o, how, more, view);
+    bool is_new = false;
+    {
+        const change around{s, id, o};
+        is_new = reserve_locked(s, id, o, how, more, view);
+    }
     tidy(s, id, o);
     return is_new;
 }
@@ -284,7 +299,10 @@ void store::end_reservation(const object_id& id, std::uint32_t thread) noexcept 
     const auto at = s.reserved.find(id);
     if (at == s.reserved.end() || at->second.holder.thread() != thread) return;
     s.reserved.erase(at);
-    if (const auto found = s.objects.find(id); found != s.objects.end()) tidy(s, id, found->second);
+    const auto found = s.objects.find(id);
+    if (found == s.objects.end()) return;
+    { const change around{s, id, found->second}; }  // it is free again
+    tidy(s, id, found->second);
 }
 
 bool store::is_still(const shard& s, const object_id& id, std::uint64_t version) const {
@@ -300,6 +318,8 @@ bool store::watch(const object_id& id, std::uint64_t version, node_number who) {
     watchers evicted;
     {
         const base::lock_guard hold{s.guard};
+        std::optional<change> around;  // S11: it will be guarded
+        if (const auto at = s.objects.find(id); at != s.objects.end()) around.emplace(s, id, at->second);
         if (!is_still(s, id, version) && !broken(fault::watch_without_look)) return false;
         if (s.watched.size() >= most_watched && !s.watched.contains(id)) {
             other = s.watched.begin()->first;
@@ -349,7 +369,7 @@ void store::settle(const object_id& id, wire::action what, std::string&& bytes, 
 
 void store::settle_locked(shard& s, const object_id& id, object& o, wire::action what, std::string& bytes,
                           std::uint64_t version, const transaction_name& who) {
-    const change around{s, o};
+    const change around{s, id, o};
     const bool is_held = o.writer == who;
     if (is_held) o.writer = {};
     if (version < o.version || (version == o.version && !is_held)) {
@@ -376,7 +396,9 @@ void store::settle_locked(shard& s, const object_id& id, object& o, wire::action
     }
     retire(s, id, o, version);
     o.exists = what == wire::action::put;
-    replace(o, bytes, version);
+    o.version = version;
+    o.came_from = nobody;
+    o.bytes.swap(bytes);
     if (!o.exists) o.bytes = {};
 }
 
@@ -438,7 +460,7 @@ void store::install(const object_id& id, bool exists, const std::string& bytes, 
 
 void store::install_locked(shard& s, const object_id& id, object& o, bool exists, const std::string& bytes,
                            std::uint64_t version, node_number from) {
-    const change around{s, o};
+    const change around{s, id, o};
     // The decision that let it go is still on its way; its version is above what the clock said at the lock.
     if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
     o.here = true;
@@ -469,7 +491,7 @@ void store::take_back(const object_id& id, std::uint64_t version, node_number fr
     {
         const base::lock_guard hold{s.guard};
         object& o = entry(s, id);
-        // A late duplicate finds it here, perhaps locked again, or with another owner since.
+        // A late duplicate finds it here, perhaps locked again, or with another owner since. What is locked is hidden.
         const bool is_late = o.here ? version <= o.version || !o.writer.exists() : version < o.version;
         if (!is_late) {
             install_locked(s, id, o, false, {}, version, from);
@@ -505,7 +527,8 @@ store::figures store::count() {
 void store::each(const std::function<void(const object_id&, const std::string&)>& f) {
     for (shard& s : shards_) {
         const base::lock_guard hold{s.guard};
-        for (const auto& [id, o] : s.objects) {
+        for (auto& [id, o] : s.objects) {
+            const glance at_it{o};
             if (o.here && o.exists) f(id, o.bytes);
         }
     }

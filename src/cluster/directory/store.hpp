@@ -32,7 +32,11 @@
 //           have heard of it. So whatever a node has forgotten, the home knows, or will.
 //
 //   S10 What an object shows to those that look without the shard's lock (shown.hpp) is what it is: it is hidden before
-//       it changes or is locked for writing, and before a commit at once draws the version that it is going to have.
+//       it changes or is locked for writing, and before a commit draws the version that it is going to have.
+//   S11 While an object is shown, its version and its bytes are there, and the entry may be behind: a commit in place
+//       writes them without the shard's lock. So who has that lock looks at an entry once it is hidden (hide()
+//       brings it up to date). A commit in place writes no object that anybody has locked or reserved or watches, nor
+//       one of which there are old values, or may have to be: such an object is guarded.
 //
 // Thread safety: every member. Nothing is done with a shard's lock held that waits, but for the lock of a shard of a
 // higher number, which a commit at once takes after it; everything else takes one at a time.
@@ -40,7 +44,6 @@
 
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -88,7 +91,11 @@ public:
     /// Before there is anything.
     void limit(limits to) noexcept { limits_ = to; }
 
-    class place;
+    /// Where a look has found an object, and how: the next one follows it. It holds nothing.
+    struct place {
+        shown* seen = nullptr;                ///< null: it is not shown
+        std::uint64_t word = shown::nothing;  ///< that a look without a lock has seen there
+    };
     /// The object as it is now, or was at time `at`. A transaction that looks holds no lock yet, so none of its own is
     /// in its way. REQUIRES: the clock has said `at`.
     void look(const object_id& id, wire::object_view& view, std::uint64_t at = wire::newest) {
@@ -98,8 +105,11 @@ public:
     void look(const object_id& id, wire::object_view& view, std::uint64_t at, place& found) {
         look(id, view, at, &found);
     }
-    /// The object as it is now, without a lock, where a look has found it before: O(bytes). False: that takes a look.
-    [[nodiscard]] bool look_again(const place& found, wire::object_view& view) const;
+    /// The object as it is now, without a lock, if it is shown there. O(bytes). False: that takes a look.
+    [[nodiscard]] bool look_again(place& found, const object_id& id, wire::object_view& view) const;
+    /// The same, its value into `to` if it has that image; else false. The view has no bytes.
+    [[nodiscard]] bool look_again(place& found, const object_id& id, const detail::image& to,
+                                  wire::object_view& view) const noexcept;
     /// Whether it is here, of that version, and not locked for writing by anybody but `who`.
     [[nodiscard]] bool is_current(const object_id& id, std::uint64_t version, const transaction_name& who = {});
     /// `none`: it is locked. stale: it is not here, or has another version.
@@ -126,6 +136,17 @@ public:
 
     struct share;
     static constexpr std::size_t most_at_once = 16;
+    /// One object of a commit in place.
+    struct spot {
+        shown* at;
+        std::uint64_t word;     ///< that a look has seen there
+        detail::image written;  ///< what it will be; none: it is only read
+    };
+    /// The same as commit_at_once, without a lock of a shard, where every object is shown and free, is still what it
+    /// was at the look, and stays as long as it is (S11). False: nothing has happened, and there may be another way.
+    /// REQUIRES: each object once, one of them written. O(objects), with a read-modify-write of one word for each that
+    /// is written, and one of the clock.
+    [[nodiscard]] bool commit_in_place(std::span<const spot> all, std::uint64_t& version) noexcept;
     /// All of a commit that takes part in nothing but objects of this node: validates, draws the version, installs. The
     /// locks of the shards are held meanwhile, in the place of locks of the objects. Anything but `none`: nothing has
     /// happened. Throws std::bad_alloc, and nothing has happened. REQUIRES: no more than `most_at_once`, each object
@@ -191,7 +212,8 @@ private:
         std::size_t kept_bytes = 0;                 ///< what they take
         bool home_knows = true;                     ///< of a pointer: that it leads there
         bool listed = false;                        ///< among the pointers, or the erased
-        shown* seen = nullptr;                      ///< S10; null: nobody has asked for it
+        bool is_shown = false;                      ///< S10
+        shown* seen = nullptr;                      ///< where; null: nobody has asked for it
         [[nodiscard]] bool is_locked() const noexcept { return writer.exists() || !readers.empty(); }
     };
     using watchers = std::vector<node_number>;
@@ -204,7 +226,7 @@ private:
     struct alignas(64) shard {
         base::lock guard;
         std::unordered_map<object_id, object, object_id_hash> objects;
-        std::uint64_t drops = 0;  ///< entries that it has dropped: what was found before may be one of them
+        std::uint64_t drops = 0;  ///< entries that it has dropped: what a commit at once has found may be one of them
         std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< S7
         std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< S8
         std::deque<object_id> kept;  ///< those with a history, and some that had one
@@ -219,13 +241,13 @@ private:
     /// Keeps count of the objects that exist here, and hides one, over its change.
     class change {
     public:
-        change(shard& s, object& o) noexcept : shard_{s}, object_{o} {
-            shard_.count.objects -= exists_here();
+        change(shard& s, const object_id& id, object& o) noexcept : shard_{s}, id_{id}, object_{o} {
             hide(o);
+            shard_.count.objects -= exists_here();
         }
         ~change() {
             shard_.count.objects += exists_here();
-            show(object_);
+            show(shard_, id_, object_);
         }
         change(const change&) = delete;
         change& operator=(const change&) = delete;
@@ -233,20 +255,48 @@ private:
     private:
         [[nodiscard]] std::uint64_t exists_here() const noexcept { return object_.here && object_.exists ? 1 : 0; }
         shard& shard_;
+        const object_id& id_;
         object& object_;
     };
-    /// S10.
+    /// Hides one that does not change meanwhile.
+    class glance {
+    public:
+        explicit glance(object& o) noexcept : object_{o}, was_shown_{o.is_shown} { hide(o); }
+        ~glance() {
+            if (was_shown_) show_again(object_);
+        }
+        glance(const glance&) = delete;
+        glance& operator=(const glance&) = delete;
+
+    private:
+        object& object_;
+        const bool was_shown_;
+    };
+    /// S10, S11.
     static void hide(object& o) noexcept {
-        if (o.seen != nullptr && !broken(fault::show_what_is_locked)) o.seen->hide();
+        if (!o.is_shown) return;
+        o.seen->close();
+        o.is_shown = false;
+        if (o.seen->version() == o.version || broken(fault::trust_the_entry)) return;
+        o.version = o.seen->version();
+        o.seen->copy_to(o.bytes);  // of the size that it had: needs no memory
     }
     /// S10, if it is to be seen. REQUIRES: it is hidden.
-    static void show(object& o) noexcept {
-        if (o.seen == nullptr || !o.here || o.writer.exists() || o.bytes.size() > shown::most) return;
-        if (broken(fault::show_what_is_locked)) o.seen->hide();
-        o.seen->show(o.exists, o.version, o.bytes);
+    static void show(const shard& s, const object_id& id, object& o) noexcept {
+        const bool is_seen = !o.writer.exists() || broken(fault::show_what_is_locked);
+        if (o.seen == nullptr || !o.here || !is_seen || o.bytes.size() > shown::most) return;
+        o.seen->show(o.exists, o.version, o.bytes, is_guarded(s, id, o));
+        o.is_shown = true;
     }
+    /// REQUIRES: it was shown before it was hidden, and nothing has changed since.
+    static void show_again(object& o) noexcept {
+        o.seen->reopen();
+        o.is_shown = true;
+    }
+    /// S11.
+    [[nodiscard]] static bool is_guarded(const shard& s, const object_id& id, const object& o) noexcept;
     /// Has it shown from now on, while it may be.
-    static void begin_to_show(shard& s, object& o);
+    static void begin_to_show(shard& s, const object_id& id, object& o);
 
     shard& shard_of(const object_id& id) noexcept { return shards_[(object_id_hash{}(id) >> 20) % shards_.size()]; }
     /// The entry, made if there is none: of an object that was never written, at its home; else a pointer there.
@@ -260,7 +310,6 @@ private:
     [[nodiscard]] wire::obstacle before_writer(shard& s, const object_id& id, object& o, std::uint64_t version,
                                                const transaction_name& who, const wire::precedence& as);
     class locked_shards;
-    [[nodiscard]] object& entry(share& of);
     [[nodiscard]] wire::obstacle before(share& of, const transaction_name& who, const wire::precedence& as);
     /// Installs what is written, unlocks, and tells of it. As the decisions of other commits, it has no way to fail.
     void install_at_once(std::span<share> all, const transaction_name& who, std::uint64_t version,
@@ -284,16 +333,6 @@ private:
     }
     [[nodiscard]] static bool nothing_to_tidy(const shard& s, const object& o) noexcept {
         return o.here && o.exists && s.pointers.empty() && s.erased.empty();
-    }
-    [[nodiscard]] static bool is_for_nobody_else(const shard& s, const object& o, std::uint64_t version,
-                                                 std::uint64_t needed) noexcept;
-    /// It gets these bytes by a commit here.
-    static void replace(object& o, std::string& bytes, std::uint64_t version) noexcept {
-        o.version = version;
-        o.came_from = nobody;
-        // The transaction writes its next value into the memory of what was here.
-        if (o.bytes.size() != bytes.size() || bytes.size() > shown::most) o.bytes.swap(bytes);
-        else std::memcpy(o.bytes.data(), bytes.data(), bytes.size());
     }
     void tidy_slowly(shard& s, const object_id& id, object& o);
     enum class spare : std::uint8_t { no, pointer, erased };
@@ -343,18 +382,16 @@ private:
     std::array<std::atomic<bool>, most_nodes> lost_{};
 };
 
-/// Where a look has found an object, which spares the next one the search. It holds nothing: the entry may be gone.
-class store::place {
-    friend class store;
-    shard* in_ = nullptr;  ///< null: no look has found it
-    object* at_ = nullptr;
-    std::uint64_t drops_ = 0;       ///< `at_` is the entry for as long as its shard has dropped no more
-    const shown* seen_ = nullptr;   ///< where it may be seen, or null
-    std::uint64_t generation_ = 0;  ///< of that, when it was the object's
-};
+inline bool store::look_again(place& found, const object_id& id, wire::object_view& view) const {
+    if (found.seen == nullptr || !found.seen->see(id, clock_, view, found.word)) return false;
+    view.where = wire::whereabouts::here;
+    view.owner = self_;
+    return true;
+}
 
-TUTTI_ALWAYS_INLINE bool store::look_again(const place& found, wire::object_view& view) const {
-    if (found.seen_ == nullptr || !found.seen_->see(found.generation_, clock_, view)) return false;
+TUTTI_ALWAYS_INLINE bool store::look_again(place& found, const object_id& id, const detail::image& to,
+                                           wire::object_view& view) const noexcept {
+    if (found.seen == nullptr || !found.seen->see(id, clock_, to, view, found.word)) return false;
     view.where = wire::whereabouts::here;
     view.owner = self_;
     return true;
@@ -366,8 +403,11 @@ struct store::share {
     std::uint64_t version;  ///< that was read
     std::string* fresh;     ///< null: it is only read. As `settle` has it
     wire::action what;
-    place at;
-    watchers told{};  ///< of its change; the store's
+    // The store's.
+    shard* in = nullptr;
+    object* at = nullptr;
+    std::uint64_t drops = 0;  ///< `at` is the entry for as long as its shard has dropped no more
+    watchers told{};          ///< of its change
 };
 
 }  // namespace tutti::cluster

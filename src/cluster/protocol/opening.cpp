@@ -29,11 +29,14 @@ void transaction::add_to_pool() { pool_.push_back(std::make_unique<entry>()); }
 
 entry& transaction::add(const object_id& id, const store::place& found) {
     entry& e = next_entry();
-    known_of(id) = {id, found, used_++};
+    if (found.seen != nullptr) known_of(id) = found.seen;
+    ++used_;
+    if (snapshot_) note_whether_at_hand();
     e.id = id;
     e.at = found;
     e.written = false;
     e.user = nullptr;
+    if (used_ > scanned) is_plain_ = false;
     if (used_ == scanned + 1) {
         for (std::size_t i = 0; i < used_; ++i) index_.emplace(pool_[i]->id, pool_[i].get());
     } else if (used_ > scanned) {
@@ -42,18 +45,13 @@ entry& transaction::add(const object_id& id, const store::place& found) {
     return e;
 }
 
-entry* transaction::open_again(known& k) {
-    // A snapshot reader's first object fixes its time. What has been asked for is opened with the first of it.
-    if (hold() != nullptr || (snapshot_ && used_ == 0) || !ahead_.objects.empty() || used_ >= scanned) return nullptr;
-    entry& e = next_entry();
-    // T1: the clock has said time() before this look. T2: or it has to forward, or to ask for what was before.
-    if (!site_.objects.look_again(k.at, e) || e.version > time_) return nullptr;
-    e.id = k.id;
-    e.at = k.at;
-    e.written = false;
-    e.user = nullptr;
-    k.index = used_++;
-    return &e;
+/// If it is at hand where this thread has opened one of its hash before.
+bool transaction::open_where_known(const object_id& id) {
+    if (used_ == pool_.size()) add_to_pool();
+    entry* const e = next_at_hand();
+    if (e == nullptr) return false;
+    e->at.seen = known_of(id);
+    return site_.objects.look_again(e->at, id, *e) && take_at_hand(*e, id);
 }
 
 std::vector<transaction::wanted> transaction::not_open(std::span<const object_id> ids) {
@@ -72,9 +70,11 @@ std::vector<transaction::wanted> transaction::not_open(std::span<const object_id
 void transaction::stop_asking() {
     network_.begin({});
     ahead_ = {};
+    note_whether_at_hand();
 }
 
 outcome transaction::ask_ahead(std::span<const object_id> ids) {
+    is_plain_ = false;
     if (hold() != nullptr) return open(ids);
     if (const outcome o = open_what_was_asked_for(); o != outcome::good) return o;
     for (const wanted& w : not_open(ids)) {
@@ -83,12 +83,14 @@ outcome transaction::ask_ahead(std::span<const object_id> ids) {
         if (view.where == wire::whereabouts::elsewhere) ahead_.objects.push_back(first_of(w, view));
     }
     if (ahead_.objects.empty()) return outcome::good;
+    note_whether_at_hand();
     std::ranges::sort(ahead_.objects, {}, &wanted::at);
     make_questions(ahead_.objects, wire::kind::fetch, fetching(looks_at()), ahead_.calls, ahead_.asked);
     try {
         network_.begin(ahead_.calls);
     } catch (...) {
         ahead_ = {};  // nothing is under way
+        note_whether_at_hand();
         throw;
     }
     return outcome::good;
@@ -99,6 +101,7 @@ outcome transaction::open_what_was_asked_for() {
     if (ahead_.objects.empty()) return outcome::good;
     network_.finish();
     const ahead all = std::exchange(ahead_, {});
+    note_whether_at_hand();
     std::vector<wire::object_view> views;
     const outcome asked = take_answers(all.calls, all.asked, views);
     std::vector<wanted> again;
@@ -111,7 +114,7 @@ outcome transaction::open_what_was_asked_for() {
 }
 
 outcome transaction::open(std::span<const object_id> ids) {
-    if (ids.size() == 1 && (at_hand(ids.front()) != nullptr || find(ids.front()) != nullptr)) return outcome::good;
+    if (ids.size() == 1 && (find(ids.front()) != nullptr || open_where_known(ids.front()))) return outcome::good;
     if (ids.size() == 1 && hold() == nullptr) {
         // Mostly it is here, and there is nothing to keep a list of.
         again_.clear();
@@ -119,6 +122,7 @@ outcome transaction::open(std::span<const object_id> ids) {
         const outcome o = look_here({ids.front(), site_.self}, again_, remote_);
         if (o != outcome::good || (again_.empty() && remote_.empty())) return o;
     }
+    is_plain_ = false;
     std::vector<wanted> wants = not_open(ids);
     const bool some_come = std::ranges::any_of(wants, [this](const wanted& w) {
         return std::ranges::find(ahead_.objects, w.id, &wanted::id) != ahead_.objects.end();

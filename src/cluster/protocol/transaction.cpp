@@ -1,6 +1,7 @@
 #include "cluster/protocol/transaction.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "wire/bytes.hpp"
@@ -12,7 +13,7 @@ void transaction::leave_snapshot() noexcept {
     entered_.reset();
 }
 
-bool transaction::begin(bool snapshot) {
+bool transaction::begin(bool snapshot, bool alone) {
     ++name_.sequence;
     forget_ahead();
     end_snapshot();
@@ -26,16 +27,20 @@ bool transaction::begin(bool snapshot) {
     used_ = 0;
     if (!index_.empty()) index_.clear();
     prepared_ = decided_ = false;
-    if (beside_ == nullptr || beside_->stand(time_)) return true;
+    note_whether_at_hand();
+    is_plain_ = !snapshot;
+    if (alone || beside_ == nullptr || beside_->stand(time_)) return true;
     why_ = rollback_reason::variables;
     return false;
 }
 
 void transaction::behave(const manners& how) noexcept {
+    is_plain_ = false;
     manners_ = how;
     if (snapshot_) manners_.shield = nullptr;
     if (broken(fault::no_age)) manners_.as.age = 0;
     if (broken(fault::priority_not_carried)) manners_.as.rank = 0;
+    note_whether_at_hand();
 }
 
 wire::precedence transaction::precedence() const noexcept {
@@ -45,16 +50,9 @@ wire::precedence transaction::precedence() const noexcept {
     return p;
 }
 
-entry* transaction::find(const object_id& id) noexcept {
-    if (const known& k = known_of(id); k.id == id) return is_open(k) ? pool_[k.index].get() : nullptr;
-    if (used_ > scanned) {
-        const auto at = index_.find(id);
-        return at != index_.end() ? at->second : nullptr;
-    }
-    for (std::size_t i = 0; i < used_; ++i) {
-        if (pool_[i]->id == id) return pool_[i].get();
-    }
-    return nullptr;
+entry* transaction::find_in_index(const object_id& id) noexcept {
+    const auto at = index_.find(id);
+    return at != index_.end() ? at->second : nullptr;
 }
 
 bool transaction::writes() const noexcept {
@@ -137,6 +135,7 @@ void transaction::rewind(std::size_t kept) noexcept {
         if (used_ > scanned) index_.erase(pool_[used_ - 1]->id);
     }
     if (used_ <= scanned) index_.clear();
+    note_whether_at_hand();
 }
 
 wire::action transaction::action_for(const entry& e) const noexcept {
@@ -168,10 +167,53 @@ bool transaction::may_commit_at_once() const noexcept {
            std::ranges::all_of(entries(), [this](const auto& e) { return e->owner == site_.self; });
 }
 
+namespace {
+
+/// Its first word in the place of the tag.
+detail::image image_of(std::string& bytes) noexcept {
+    detail::image i{};
+    if (bytes.size() < sizeof i.tag) return i;
+    std::memcpy(&i.tag, bytes.data(), sizeof i.tag);
+    i.at = bytes.data() + sizeof i.tag;
+    i.size = bytes.size() - sizeof i.tag;
+    return i;
+}
+
+}  // namespace
+
+bool transaction::prepare_in_place() noexcept {
+    if (!opens_at_hand_ || used_ > store::most_at_once) return false;
+    std::array<store::spot, store::most_at_once> spots;
+    for (std::size_t i = 0; i < used_; ++i) {
+        entry& e = *pool_[i];
+        store::spot& s = spots[i];
+        s.at = e.at.seen;
+        s.word = e.at.word;
+        s.written.at = nullptr;
+        if (e.written) s.written = e.copied.exists() ? e.copied : image_of(e.fresh);
+        if (s.at == nullptr || (e.written && !(e.will_exist && s.written.exists()))) return false;
+    }
+    if (!site_.objects.commit_in_place({spots.data(), used_}, version_)) return false;
+    parts_.clear();
+    prepared_ = decided_ = true;
+    return true;
+}
+
+void transaction::encode() {
+    for (const auto& e : entries()) {
+        if (!e->written || !e->copied.exists()) continue;
+        e->fresh.resize(sizeof e->copied.tag + e->copied.size);
+        std::memcpy(e->fresh.data(), &e->copied.tag, sizeof e->copied.tag);
+        std::memcpy(e->fresh.data() + sizeof e->copied.tag, e->copied.at, e->copied.size);
+        e->copied = {};
+    }
+}
+
 outcome transaction::commit_at_once() {
+    encode();
     shares_.clear();
     for (const auto& e : entries())
-        shares_.push_back({&e->id, e->version, e->written ? &e->fresh : nullptr, action_for(*e), e->at});
+        shares_.push_back({&e->id, e->version, e->written ? &e->fresh : nullptr, action_for(*e)});
     const wire::obstacle why = site_.objects.commit_at_once(shares_, name_, precedence(), version_);
     if (why != wire::obstacle::none) return refused(site_.self, why);
     parts_.clear();
@@ -181,7 +223,10 @@ outcome transaction::commit_at_once() {
 
 outcome transaction::take_locks(bool decisive) {
     obstacle_ = {};
+    if (decisive && prepare_in_place()) return outcome::good;
     if (decisive && may_commit_at_once()) return commit_at_once();
+    is_plain_ = false;
+    encode();
     gather();
     prepared_ = true;
     if (broken(fault::draw_version_early)) version_ = site_.clock.tick();

@@ -54,8 +54,10 @@ struct entry : wire::object_view {
 
     bool written = false;
     bool will_exist = false;
-    std::string fresh;     ///< what it will be
-    void* user = nullptr;  ///< what the caller keeps for it
+    std::string fresh;       ///< what it will be
+    detail::image copied{};  ///< the same, in the place of `fresh`, which nobody has made of it yet
+    void* user = nullptr;    ///< what the caller keeps for it
+    void* kept = nullptr;    ///< and what for whatever object this entry is of
 };
 
 /// What else the body has read, that is no object: local variables.
@@ -78,8 +80,17 @@ public:
         end_snapshot();
     }
 
-    /// Begins an attempt at what the clock says now. False: what else was read does not stand.
-    [[nodiscard]] bool begin(bool snapshot = false);
+    /// Begins an attempt at what the clock says now. False: what else was read does not stand. `alone`: there is none.
+    [[nodiscard]] bool begin(bool snapshot = false, bool alone = false);
+    /// The same as begin(), alone, after an attempt that has left nothing to clear away. False: begin.
+    [[nodiscard]] TUTTI_ALWAYS_INLINE bool begin_plainly() noexcept {
+        if (!is_plain_) return false;
+        ++name_.sequence;
+        time_ = site_.clock.now();
+        used_ = 0;
+        prepared_ = decided_ = false;
+        return true;
+    }
     /// Until the next begin, which makes it forget them. A snapshot reader is in nobody's way, and has none.
     void behave(const manners& how) noexcept;
     [[nodiscard]] bool is_shielded() const noexcept { return manners_.shield != nullptr; }
@@ -100,14 +111,30 @@ public:
     [[nodiscard]] outcome bind(claims& hold);
     [[nodiscard]] bool is_bound() const noexcept { return bound_to_ != nullptr; }
     /// The object if it was opened in this attempt; valid until the next begin.
-    [[nodiscard]] entry* find(const object_id& id) noexcept;
-    /// The same, or the object opened now if that takes no lock and no word to anybody: it is here, this transaction
-    /// has found it before, and it needs no forward. Null: find it, or open it.
-    [[nodiscard]] entry* at_hand(const object_id& id) {
-        known& k = known_of(id);
-        if (k.id != id) return nullptr;
-        return is_open(k) ? pool_[k.index].get() : open_again(k);
+    [[nodiscard]] TUTTI_ALWAYS_INLINE entry* find(const object_id& id) noexcept {
+        if (used_ > scanned) [[unlikely]]
+            return find_in_index(id);
+        for (std::size_t i = used_; i != 0; --i) {
+            if (pool_[i - 1]->id == id) return pool_[i - 1].get();
+        }
+        return nullptr;
     }
+    /// The entry that the next object to be opened gets, if it may be one that is *at hand*: it is here, shown, and
+    /// needs neither a forward nor a word to anybody. Null: open it.
+    [[nodiscard]] TUTTI_ALWAYS_INLINE entry* next_at_hand() noexcept {
+        if (!opens_at_hand_ || used_ >= scanned || used_ >= pool_.size()) [[unlikely]]
+            return nullptr;
+        return pool_[used_].get();
+    }
+    /// Opens it with that entry, if it is at hand, and shown in `at`; its value, which must have that image, goes
+    /// there. False: open it. REQUIRES: it is not open; e is next_at_hand()
+    [[nodiscard]] TUTTI_ALWAYS_INLINE bool open_at_hand(entry& e, const object_id& id, shown* at,
+                                                        const detail::image& to) noexcept {
+        e.at.seen = at;
+        return site_.objects.look_again(e.at, id, to, e) && take_at_hand(e, id);
+    }
+    /// It may be shown there: the next open looks.
+    void expect(const object_id& id, shown& at) noexcept { known_of(id) = &at; }
     /// Opens those that are not open, in one round trip if they are where they are expected. After a conflict, here, in
     /// forward or in watch, begin must follow, or a rewind to what stands.
     [[nodiscard]] outcome open(std::span<const object_id> ids);
@@ -134,6 +161,8 @@ public:
     /// may also wait for those that go first, since it keeps nothing from anybody meanwhile.
     /// After `good` commit() or abort() must follow; after anything else nothing is held.
     [[nodiscard]] outcome prepare(bool decisive);
+    /// What a decisive prepare tries first. False: nothing has happened, and there may be another way.
+    [[nodiscard]] bool prepare_in_place() noexcept;
     void commit();
     void abort();
 
@@ -175,6 +204,23 @@ private:
         if (!ahead_.objects.empty()) stop_asking();
     }
     void stop_asking();
+    /// What is reserved is opened by a word to the owner; what a snapshot reader opens first fixes its time; and what
+    /// has been asked for is opened with the first of it.
+    void note_whether_at_hand() noexcept {
+        opens_at_hand_ = hold() == nullptr && (!snapshot_ || used_ != 0) && ahead_.objects.empty();
+    }
+    [[nodiscard]] entry* find_in_index(const object_id& id) noexcept;
+    [[nodiscard]] TUTTI_ALWAYS_INLINE bool take_at_hand(entry& e, const object_id& id) noexcept {
+        // T1: the clock has said time() before the look. T2: or it has to forward, or to ask for what was before.
+        if (e.version > time_) [[unlikely]]
+            return false;
+        e.id = id;
+        e.written = false;
+        e.user = nullptr;
+        ++used_;
+        return true;
+    }
+    [[nodiscard]] bool open_where_known(const object_id& id);
     void leave_snapshot() noexcept;
     /// Looks for it on this node. What has to be looked for again goes to `again`; what is elsewhere to `remote`, with
     /// the node that this transaction asks next.
@@ -213,7 +259,10 @@ private:
     /// Whether this node has all that is open, and it is little enough.
     [[nodiscard]] bool may_commit_at_once() const noexcept;
     outcome commit_at_once();
+    /// Makes `fresh` of what is copied.
+    void encode();
     outcome refused(node_number by, wire::obstacle why) noexcept {
+        is_plain_ = false;
         refused_by_ = by;
         obstacle_ = why;
         return lose_to(rollback_reason::refused);
@@ -251,20 +300,13 @@ private:
     }
     void add_to_pool();
     entry& add(const object_id& id, const store::place& found);
-    /// What it knows of an object that it has opened, in this attempt or in one before.
-    struct alignas(64) known {
-        object_id id;
-        store::place at;        // where it was found here
-        std::size_t index = 0;  // of its entry, if it is open
-    };
     static constexpr std::size_t most_known = 256;  // as the highest 8 bits of a hash say
-    [[nodiscard]] known& known_of(const object_id& id) noexcept {
+    /// Where an object was shown when this thread opened one of that hash.
+    [[nodiscard]] shown*& known_of(const object_id& id) noexcept {
         // Less mixed than where a bad distribution costs more than a look.
         const std::uint64_t mixed = (id.high ^ id.low) * 0x9e3779b97f4a7c15u;
         return known_[mixed >> 56];
     }
-    [[nodiscard]] bool is_open(const known& k) const noexcept { return k.index < used_ && pool_[k.index]->id == k.id; }
-    [[nodiscard]] entry* open_again(known& k);
     /// Asks the owners of the entries that `concerns` selects whether each has the version that was read: `here` where
     /// that is this node, by one message of `what` to each other one. `current`: how many have, from the first on,
     /// and those that it does not select among them; conflict if that is not all.
@@ -282,6 +324,8 @@ private:
     transaction_name name_;
     std::uint64_t time_ = 0;
     bool snapshot_ = false;
+    bool opens_at_hand_ = false;
+    bool is_plain_ = false;  ///< a begin has nothing to clear away, and what is opened may be at hand
     claims* bound_to_ = nullptr;
     manners manners_;
     unsigned waits_ = 0;
@@ -296,7 +340,7 @@ private:
     std::vector<std::unique_ptr<entry>> pool_;  // those beyond used_ are kept for their memory
     std::size_t used_ = 0;
     std::unordered_map<object_id, entry*, object_id_hash> index_;  // of more than `scanned` entries
-    std::array<known, most_known> known_;                          // by hash; what comes later replaces what was there
+    std::array<shown*, most_known> known_{};                       // by hash; what comes later replaces what was there
 
     struct part {
         node_number at = 0;

@@ -60,7 +60,9 @@ outcome transaction::reserve_open(claims& hold, bool firm, bool alone) {
 outcome transaction::bind(claims& hold) {
     forget_ahead();  // nothing of it is reserved
     if (const outcome o = reserve_open(hold, true, false); o != outcome::good) return o;
+    is_plain_ = false;
     bound_to_ = &hold;
+    note_whether_at_hand();
     return outcome::good;
 }
 

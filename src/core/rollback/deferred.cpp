@@ -20,8 +20,6 @@ companion* companion_of(const deferred& e) noexcept {
     return static_cast<companion*>(static_cast<participant*>(e.object));
 }
 
-bool is_memory(deferred::kind what) noexcept { return what >= deferred::kind::constructed; }
-
 bool is_handler(deferred::kind what) noexcept { return what <= deferred::kind::on_abort; }
 
 /// What a roll-back does to an entry at once, whatever the block.
@@ -35,11 +33,6 @@ void undo(descriptor& d, const deferred& e, abort_cause cause) noexcept {
 }
 
 }  // namespace
-
-void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy) {
-    d.deferred_log.push({what, object, destroy});
-    d.slow_commit |= is_memory(what) ? slow_commit_memory : slow_commit_handlers;
-}
 
 bool has(const descriptor& d, deferred::kind what) noexcept {
     for (const deferred& e : d.deferred_log) {

@@ -57,8 +57,12 @@ inline void own(descriptor& d, possession& p) noexcept {
     d.slow_commit |= slow_commit_possessions;
 }
 
+[[nodiscard]] constexpr bool is_memory(deferred::kind what) noexcept { return what >= deferred::kind::constructed; }
 /// Throws std::bad_alloc, and then nothing has changed.
-void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy);
+inline void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy) {
+    d.deferred_log.push({what, object, destroy});
+    d.slow_commit |= is_memory(what) ? slow_commit_memory : slow_commit_handlers;
+}
 
 /// Runs the before_commit handlers, including those that they register. User code: may throw or raise.
 void run_before_commit(descriptor& d);
