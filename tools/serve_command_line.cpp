@@ -135,6 +135,12 @@ void add_options(CLI::App& serve, serve_words& words) {
     of_preemption.push_back(
         serve.add_flag("--migrate", how.preemption.migrate, "Let preempted calls go on on any worker"));
     counted("--io-threads", how.io_threads, "Threads that own sockets");
+    serve
+        .add_option("--io-realtime", how.io_realtime,
+                    "Real-time priority of these, where other programs use the same processors; 0: none")
+        ->check(CLI::Range(0, 99))
+        ->type_name("PRIORITY")
+        ->capture_default_str();
     add_time_limit(serve, "--brief-call", how.brief_call,
                    "Procedures whose calls run for less may run on the thread that reads; 0: none");
     serve.add_flag("--read-in-turn", how.read_in_turn,

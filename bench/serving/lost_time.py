@@ -5,6 +5,7 @@ import time
 
 STOLEN = 7  # of the columns of the first line of /proc/stat, proc(5)
 GUESTS = 8  # from here on they are counted a second time
+THREADS = {"workers": "tutti-worker", "readers": "tutti-io_thread"}  # as the server names them
 
 
 class LostTime:
@@ -16,26 +17,29 @@ class LostTime:
         self.clock = clock
         self.began = clock()
         self.of_machine = self._of_machine()
-        self.of_workers = self._of_workers()
+        self.of_threads = {kind: self._of(name) for kind, name in THREADS.items()}
 
     def so_far(self):
-        """Shares: `stolen` of the time of all processors by the host of this virtual machine, and `waiting`, that a
-        worker was ready to run and another thread had its processor, of the time of all workers."""
+        """Shares: `stolen` of the time of all processors by the host of this virtual machine, and for each kind of
+        thread that it was ready to run and another thread had its processor, of the time of all of that kind."""
         stolen, whole = (now - then for now, then in zip(self._of_machine(), self.of_machine))
-        workers = self._of_workers()
-        waited = sum(waits - self.of_workers.get(task, 0) for task, waits in workers.items())
-        elapsed = (self.clock() - self.began) * len(workers)
-        return {"stolen": stolen / whole if whole else 0, "waiting": waited / elapsed if elapsed else 0}
+        shares = {"stolen": stolen / whole if whole else 0}
+        for kind, name in THREADS.items():
+            now = self._of(name)
+            waited = sum(waits - self.of_threads[kind].get(task, 0) for task, waits in now.items())
+            elapsed = (self.clock() - self.began) * len(now)
+            shares[kind] = waited / elapsed if elapsed else 0
+        return shares
 
     def _of_machine(self):
         columns = [int(word) for word in (self.proc / "stat").read_text(encoding="utf-8").splitlines()[0].split()[1:]]
         return columns[STOLEN], sum(columns[:GUESTS])
 
-    def _of_workers(self):
-        """Nanoseconds of each that it has waited for a processor."""
+    def _of(self, name):
+        """Nanoseconds of each thread of that name that it has waited for a processor."""
         waits = {}
         for task in (self.proc / str(self.process) / "task").iterdir():
-            if (task / "comm").read_text(encoding="utf-8").strip() == "tutti-worker":
+            if (task / "comm").read_text(encoding="utf-8").strip() == name:
                 waits[task.name] = int((task / "schedstat").read_text(encoding="utf-8").split()[1])
         return waits
 

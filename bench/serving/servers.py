@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -39,7 +40,8 @@ class Processors:
 class Server:
     """`tutti serve` with the TPC-C procedures, on a port that the system chooses."""
 
-    def __init__(self, programs, name, options, settings):
+    def __init__(self, programs, name, options, settings, workers=0):
+        """`workers`: 0: as many as there are processors for them."""
         self.name = name
         self.programs = programs
         self.processors = Processors()
@@ -47,7 +49,7 @@ class Server:
         self.port_file = pathlib.Path(self.folder.name) / "port"
         self.log = pathlib.Path(self.folder.name) / "log"
         command = [str(programs / "tutti"), "serve", str(programs / "tpcc-procedures.so"), "--port", "0"]
-        command += ["--port-file", str(self.port_file), "--workers", str(len(self.processors.workers)), *options]
+        command += ["--port-file", str(self.port_file), "--workers", str(workers or len(self.processors.workers)), *options]
         for setting in settings:
             command += ["--set", setting]
         with self.log.open("w", encoding="utf-8") as log:
@@ -60,9 +62,12 @@ class Server:
         self.processors.share_out(self.process.pid)
 
     def drive(self, generators, rate=0, closed=0, **options):
-        """So many generators at once, which share the rate, or the calls under way. What each of them measured, and
-        what processor time others had meanwhile."""
+        """So many generators at once, which share the rate, or the calls under way; `realtime`: before other programs,
+        because theirs are the clocks. What each of them measured; what
+        processor time others had meanwhile, and how often a call gave way, and a worker got a signal, for each call."""
+        realtime = options.pop("realtime", False)
         lost = LostTime(self.process.pid)
+        before = self._counts()
         load = ["--closed", closed // generators] if closed else ["--rate", rate / generators]
         seed = options.pop("seed", 7)
         running = []
@@ -73,6 +78,8 @@ class Server:
                 command += [f"--{name.replace('_', '-')}", str(value)]
             running.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
             os.sched_setaffinity(running[-1].pid, self.processors.generators)
+            if realtime:
+                os.sched_setscheduler(running[-1].pid, os.SCHED_RR, os.sched_param(1))
         results = []
         for process in running:
             output, errors = process.communicate()
@@ -81,7 +88,19 @@ class Server:
                 ended = "" if lives else f"\nit has ended:\n{self.log.read_text(encoding='utf-8')}"
                 raise RuntimeError(f"server '{self.name}': {errors.strip()}{ended}")
             results.append(json.loads(output))
-        return results, lost.so_far()
+        calls, *others = (now - then for now, then in zip(self._counts(), before))
+        shares = dict(zip(("interruptions", "signals"), (n / calls if calls else 0 for n in others)))
+        return results, {**lost.so_far(), **shares}
+
+    def _counts(self):
+        """Since its start: calls, interruptions, signals."""
+        with socket.create_connection(("127.0.0.1", int(self.port))) as asked, asked.makefile("rb") as answer:
+            asked.sendall(b"INFO\r\n")
+            text = answer.read(int(answer.readline()[1:])).decode()
+        info = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+        # of each procedure and priority: calls=…,sum_us=…
+        calls = sum(int(v.split(",")[0][len("calls=") :]) for k, v in info.items() if k.startswith("turnaround_"))
+        return calls, int(info["preemptions"]), int(info["signals"]) + int(info["redirections"])
 
     def end(self):
         """Ends it in good order. It fails if TPC-C's conditions do not hold."""

@@ -4,6 +4,7 @@
 import argparse
 import pathlib
 import statistics
+import subprocess
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "report"))
@@ -21,6 +22,15 @@ IN_TURN = ("baseline", [*BASELINE[1], "--read-in-turn"])
 # own profile needs many; transactions of microseconds need few, because to read and write a socket takes longer than
 # most.
 MANY = 8
+# On whichever processor the system chooses.
+HALF_A_PROCESSOR = """
+import time
+while True:
+    end = time.perf_counter() + 0.005
+    while time.perf_counter() < end:
+        pass
+    time.sleep(0.005)
+"""
 
 
 def sweep():
@@ -41,7 +51,9 @@ class Runs:
         self.running = []
 
     def start(self, configuration, *settings):
-        self.running.append(Server(self.arguments.programs, *configuration, [*settings, *self.arguments.set]))
+        a = self.arguments
+        name, options = configuration
+        self.running.append(Server(a.programs, name, [*options, *a.serve], [*settings, *a.set], a.workers))
         return self.running[-1]
 
     def long_ones(self):
@@ -58,7 +70,9 @@ class Runs:
 
     def drive(self, server, **options):
         a = self.arguments
-        return server.drive(a.generators, warm_up=a.warm_up, districts=a.districts, **options)
+        return server.drive(
+            a.generators, realtime=a.realtime_generators, warm_up=a.warm_up, districts=a.districts, **options
+        )
 
     def settle(self, server):
         """Some hundred calls, after which nothing is left of how it was filled."""
@@ -159,13 +173,18 @@ def main():
     parser.add_argument("--rounds", type=int, default=2, help="of each configuration and load (default: 2)")
     parser.add_argument("--loads", type=int, nargs="+", default=[95, 120], help="percent of capacity (default: 95 120)")
     parser.add_argument("--generators", type=int, default=2, help="processes that send (default: 2)")
+    parser.add_argument("--workers", type=int, default=0, help="(default: the processors that I/O and generators leave)")
     parser.add_argument("--districts", type=int, default=1, help="of the warehouse that are asked for (default: 1)")
     parser.add_argument("--demand", type=int, default=100, help="percent of the paper's lengths (default: 100)")
+    parser.add_argument("--serve", action="append", default=[], help="option of every server: --serve=--io-realtime=2")
+    parser.add_argument("--realtime-generators", action="store_true", help="no other program makes their clocks late")
+    parser.add_argument("--beside", action="store_true", help="with a program that takes half a processor")
     parser.add_argument("--set", action="append", default=[], help="setting of the procedures, name=value")
     arguments = parser.parse_args()
     if any(s.startswith("demand=") for s in arguments.set):
         parser.error("--set demand: one of the comparisons goes without; say --demand")
     runs = Runs(arguments)
+    other = subprocess.Popen([sys.executable, "-c", HALF_A_PROCESSOR]) if arguments.beside else None
     try:
         measure(runs)
     except RuntimeError as failure:
@@ -173,6 +192,9 @@ def main():
         return 1
     finally:
         runs.kill()
+        if other is not None:
+            other.kill()
+            other.wait()
     return 0
 
 

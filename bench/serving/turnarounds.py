@@ -36,7 +36,7 @@ def combine(results):
 
 
 def show(title, tables, throughput, lost):
-    """`tables` by server, the baseline's first; `lost`: the shares of lost_time.py."""
+    """`tables` by server, the baseline's first; `lost`: the shares of lost_time.py, and how often a call was interrupted."""
     print(f"\n{title}; turnarounds in microseconds")
     columns = ("mean", *LENGTHS)
     middle = "".join(f"{c:>10}" for c in columns)
@@ -55,7 +55,10 @@ def show(title, tables, throughput, lost):
         print(
             f"throughput, {name}: {calls:.0f} calls a second, {calls / throughput['baseline']:.3f} of the baseline's; "
             f"the host stole {100 * lost[name]['stolen']:.1f} % of the processors, "
-            f"workers waited for theirs {100 * lost[name]['waiting']:.1f} % of the time"
+            f"workers waited for theirs {100 * lost[name]['workers']:.1f} % of the time, "
+            f"I/O threads {100 * lost[name]['readers']:.1f} %; "
+            f"{1000 * lost[name]['interruptions']:.2f} interruptions for 1,000 calls, "
+            f"{1000 * lost[name]['signals']:.2f} signals"
         )
     refused = sum(row["refused"] for table in tables.values() for row in table.values())
     if refused:

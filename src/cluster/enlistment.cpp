@@ -419,7 +419,7 @@ vote enlistment::prepare() {
     const bool writes = may_write() && encode_writes();
     // Readers have an order already: at work_.time(), which the local reads fit in. Where others order by the vote, or
     // act at the decision, what was read has to be current then.
-    const bool is_only_one = core::has_only_a_companion(descriptor_);
+    const bool is_only_one = core::has_only_one_voter(descriptor_);
     if (!writes && descriptor_.writes.empty() && (is_only_one || api::decides_nothing_else(descriptor_)))
         return vote::commit;
     const bool no_variables = descriptor_.writes.empty() && descriptor_.reads() == 0;

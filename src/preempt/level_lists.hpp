@@ -32,6 +32,9 @@ public:
         return occupied_ == 0 ? nullptr : levels_[static_cast<std::size_t>(std::countr_zero(occupied_))].last;
     }
 
+    /// The first of that level, or null.
+    [[nodiscard]] const listed* first(unsigned level) const noexcept { return levels_[level].first; }
+
     void insert(listed& l, unsigned level) noexcept;
     void remove(listed& l) noexcept;
     /// REQUIRES: the level is not empty.

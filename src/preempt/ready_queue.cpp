@@ -36,7 +36,14 @@ void ready_queue::put_back(context& c, unsigned worker) noexcept {
 }
 
 int ready_queue::next_level(unsigned worker) const noexcept {
-    return std::max(standing_.highest(), active_[migrates_ ? 0 : worker].highest());
+    return std::max(standing_.highest(), highest_active(worker));
+}
+
+unsigned ready_queue::standing_since(unsigned level, std::uint64_t order, unsigned most) const noexcept {
+    unsigned count = 0;
+    for (const listed* l = standing_.first(level); l != nullptr && most != 0; l = l->next, --most)
+        count += static_cast<const context*>(l)->order < order ? 1u : 0u;
+    return count;
 }
 
 context* ready_queue::take(unsigned worker) noexcept {

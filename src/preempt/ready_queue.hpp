@@ -51,6 +51,12 @@ public:
 
     /// The level of what would be started first, or -1.
     [[nodiscard]] int highest_standing() const noexcept { return standing_.highest(); }
+    /// The level of what would go on first on that worker, or -1.
+    [[nodiscard]] int highest_active(unsigned worker) const noexcept {
+        return active_[migrates_ ? 0 : worker].highest();
+    }
+    /// How many of the first `most` of that level came before the one with the number `order`.
+    [[nodiscard]] unsigned standing_since(unsigned level, std::uint64_t order, unsigned most) const noexcept;
     [[nodiscard]] std::size_t standing() const noexcept { return standing_count_; }
     [[nodiscard]] std::size_t standing(unsigned level) const noexcept { return standing_at_[level]; }
     [[nodiscard]] std::size_t active() const noexcept { return active_count_; }

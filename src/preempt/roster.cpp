@@ -1,6 +1,7 @@
 #include "preempt/roster.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "preempt/context.hpp"
 
@@ -33,13 +34,41 @@ bool roster::call_any(unsigned level, calls& whom, unsigned first, haste how) no
     const bool prefers = first != nobody && posts_[first].busy_with() < 0;
     post& least = prefers ? posts_[first] : *std::ranges::min_element(posts_, {}, &post::busy_with);
     if (least.busy_with() >= static_cast<int>(level)) return false;
-    if (how == haste::urgent || !least.brief || least.promised >= 0) {
-        call(least, static_cast<int>(level), whom);
-        return true;
-    }
-    if (least.spared < 0) ++spared_;
-    least.spared = static_cast<int>(level);
+    // With several workers one is free after a part of a call's time; to interrupt another, and leave what it owns in
+    // the way of the rest, would gain less than that.
+    post* const soon = how == haste::patient && least.busy_with() >= 0 ? soon_free() : nullptr;
+    if (soon != nullptr) spare(*soon, static_cast<int>(level));
+    else call(least, static_cast<int>(level), whom);
     return true;
+}
+
+roster::post* roster::soon_free() noexcept {
+    post* best = nullptr;
+    for (post& p : posts_) {
+        if (p.brief && p.promised < 0 && (best == nullptr || p.spared < best->spared)) best = &p;
+    }
+    return best;
+}
+
+void roster::spare(post& which, int level) noexcept {
+    if (which.spared < 0) ++spared_;
+    which.spared = std::max(which.spared, level);
+}
+
+bool roster::call_for_late(unsigned level, calls& whom) noexcept {
+    post& least = *std::ranges::min_element(posts_, {}, &post::bound_for);
+    if (least.bound_for() >= static_cast<int>(level)) return false;
+    call(least, static_cast<int>(level), whom);
+    spare_no_more(least);
+    return true;
+}
+
+int roster::least_level() const noexcept {
+    int least = std::numeric_limits<int>::max();
+    for (const post& p : posts_) {
+        if (p.level >= 0) least = std::min(least, p.bound_for());
+    }
+    return least;
 }
 
 void roster::spare_no_more(post& which) noexcept {

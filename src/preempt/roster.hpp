@@ -38,24 +38,33 @@ public:
 
     static constexpr unsigned nobody = ~0U;
     /// For something of that level that any worker may run; `first` does if it is idle. False: all are busy with as
-    /// much. What is patient spares a worker whose work is brief: that finds it by itself, or tick_the_late calls it.
+    /// much. What is patient interrupts nobody while the work of any worker is brief, whatever its level: that one is
+    /// spared, and finds it by itself, soon. If none does, it is late one day: see call_for_late.
     bool call_any(unsigned level, calls& whom, unsigned first = nobody, haste how = haste::urgent) noexcept;
-    /// Calls the workers that were spared at the time of the last such call already, and have taken nothing since, if
-    /// another one has not taken what they were spared for: ready(worker) is the highest level that is ready for it.
-    template <class Ready>
-    void tick_the_late(calls& whom, Ready&& ready) noexcept {
+    /// For something of that level that has been left waiting for too long: whoever runs the least gives way to it, if
+    /// that is less.
+    bool call_for_late(unsigned level, calls& whom) noexcept;
+    /// Calls the workers that were spared at the time of the last such call already, have taken nothing since, and have
+    /// begun something that only they may go on with: own(worker) is its level, or -1. Spares no more those for whom
+    /// nothing above what they run is ready: `any` is the highest level that all may run, or -1.
+    template <class Own>
+    void look_at_the_spared(calls& whom, int any, Own&& own) noexcept {
         for (post& p : posts_) {
             if (p.spared < 0) continue;
-            if (ready(static_cast<unsigned>(&p - posts_.data())) <= p.level) {
+            const int mine = own(static_cast<unsigned>(&p - posts_.data()));
+            const bool before = std::exchange(p.late, true);
+            if (std::max(any, mine) <= p.level) {
                 spare_no_more(p);
-            } else if (std::exchange(p.late, true)) {
-                call(p, p.spared, whom);
+            } else if (before && mine > p.level) {
+                call(p, mine, whom);
                 spare_no_more(p);
             }
         }
     }
     /// Whether any that was spared has taken nothing since.
     [[nodiscard]] bool spares() const noexcept { return spared_ != 0; }
+    /// The least of what busy workers run or have been called for; above all levels if none is busy.
+    [[nodiscard]] int least_level() const noexcept;
     /// For something of that level that only this worker may run, unless it is busy with as much.
     void call(unsigned worker, int level, calls& whom) noexcept;
     /// All idle ones that are awake: they look before they sleep, or do something else.
@@ -70,11 +79,14 @@ private:
         int promised = -1;              // of what it has been called for
         int spared = -1;                // of what it has been left to find
         bool brief = false;             // what it runs
-        bool late = false;              // tick_the_late has seen `spared`
-        [[nodiscard]] int busy_with() const noexcept { return std::max({level, promised, spared}); }
+        bool late = false;              // look_at_the_spared has seen `spared`
+        [[nodiscard]] int bound_for() const noexcept { return std::max(level, promised); }
+        [[nodiscard]] int busy_with() const noexcept { return std::max(bound_for(), spared); }
     };
     void call(post& which, int level, calls& whom) noexcept;
-
+    /// One that will look for itself soon, and has been left to find the least; null: there is none.
+    [[nodiscard]] post* soon_free() noexcept;
+    void spare(post& which, int level) noexcept;
     void spare_no_more(post& which) noexcept;
 
     std::vector<post> posts_;

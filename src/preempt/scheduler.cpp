@@ -114,8 +114,16 @@ void scheduler::tick_the_late() noexcept {
     calls whom;
     {
         const short_guard guard{lock_};
-        roster_.tick_the_late(whom, [this](unsigned worker) { return ready_.next_level(worker); });
-        spares_.store(roster_.spares(), std::memory_order_relaxed);
+        roster_.look_at_the_spared(whom, ready_.highest_standing(),
+                                   [this](unsigned worker) { return ready_.highest_active(worker); });
+        for (unsigned level = how_.highest_level + 1; level-- != 0;) {
+            unsigned n = ready_.standing_since(level, seen_late_, how_.workers);
+            while (n != 0 && roster_.call_for_late(level, whom)) --n;
+            if (n != 0) break;
+        }
+        seen_late_ = counts_.accepted;
+        const bool keeps_waiting = ready_.highest_standing() > roster_.least_level();
+        spares_.store(roster_.spares() || keeps_waiting, std::memory_order_relaxed);
     }
     deliver(whom);
 }

@@ -54,8 +54,8 @@ public:
     TUTTI_EXPORT void rouse() noexcept;
     /// Whether workers have been spared for what was patient.
     [[nodiscard]] bool spares() const noexcept { return spares_.load(std::memory_order_relaxed); }
-    /// Interrupts what turned out not to be brief: what runs since before the last such call, and keeps something
-    /// patient waiting. From any thread.
+    /// Interrupts the least urgent for what has waited since before the last such call, and is more urgent: no work was
+    /// brief enough. From any thread.
     TUTTI_EXPORT void tick_the_late() noexcept;
     /// Returns when everything accepted so far, and what it handed in, has run.
     void drain() noexcept;
@@ -184,6 +184,7 @@ private:
     ready_queue ready_;
     roster roster_;
     std::atomic<bool> spares_{false};  // stored under the lock; a hint without it
+    std::uint64_t seen_late_ = 0;      // all that was accepted before the last tick_the_late has a lower number
     context* pooled_ = nullptr;
     context* warm_ = nullptr;  // pooled, and used: the one that was used last is the first
     backlog backlog_;

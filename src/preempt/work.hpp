@@ -16,8 +16,10 @@ struct work {
     void* argument = nullptr;
     unsigned priority = 0;                   // the larger, the sooner; above the highest level counts as that
     std::optional<base::deadline> due = {};  // orders work of equal priority
-    bool brief = false;                      // expected to be over sooner than an interruption pays: see `patient`
-    bool patient = false;  // interrupts nothing brief; its submitter calls scheduler::tick_the_late while `spares()`
+    bool brief = false;                      // its worker is expected to be free before an interruption pays
+    // Waits for such work, if there is any, and interrupts nothing; its submitter calls scheduler::tick_the_late while
+    // `spares()`.
+    bool patient = false;
     // For scheduler::interrupt: what runs it is noted here before it begins. Lives until then at least. May be null.
     void** carrier = nullptr;
     // Called with `argument` in place of what is left of `run`, which is given up because its stack did not suffice and

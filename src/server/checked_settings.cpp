@@ -10,6 +10,7 @@ settings checked(settings how) {
         if (!fine) throw std::invalid_argument{what};
     };
     need(how.io_threads >= 1, "a server needs at least one io_thread");
+    need(how.io_realtime >= 0 && how.io_realtime <= 99, "io_realtime is a priority from 1 to 99, or 0");
     need(how.brief_call.count() >= 0, "brief_call is a time, or zero");
     need(how.queue >= 1, "the queue has room for at least one call");
     need(how.max_clients >= 1, "max_clients is at least 1");

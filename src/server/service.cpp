@@ -22,6 +22,7 @@
 #include "server/net/deputies.hpp"
 #include "server/net/fork_guard.hpp"
 #include "server/net/io_thread.hpp"
+#include "server/net/realtime.hpp"
 #include "server/net/sockets.hpp"
 #include "server/net/tls.hpp"
 #include "server/program_calls.hpp"
@@ -137,6 +138,7 @@ void service::body::stop_listening() noexcept {
 
 void service::body::check() {
     procedures.close();
+    require_realtime_priority(how.io_realtime);
     const execution chosen = executor_of(how);
     const unsigned workers = workers_for(how, chosen, std::thread::hardware_concurrency());
     timeline unseen{workers};
@@ -234,6 +236,7 @@ std::string service::body::promote() {
 void service::body::start() {
     if (started_) throw std::logic_error{"a service starts once"};
     procedures.close();
+    require_realtime_priority(how.io_realtime);
     open_pages();
     recover_from_log();
     if (how.report_crashes) catch_crashes();
@@ -252,6 +255,7 @@ void service::body::start() {
     shared_.reset(new common{.how = how,
                              .known = *commands_,
                              .runs = *executor_,
+                             .workers = workers_,
                              .entrances = {},
                              .directory = clients_,
                              .answers = answers_,

@@ -85,6 +85,37 @@ TEST_P(participants, one_throws) {
     EXPECT_EQ(data_.load(), 1);
 }
 
+// Alone, and with nothing else put off, it is asked on a shorter way (core/lifecycle/transaction.hpp).
+TEST_P(participants, one_alone) {
+    const auto commit_with_it = [&] {
+        run(unwinding(), [&](tx& t) {
+            t.join(first_);
+            data_.set(t, data_.get(t) + 1);
+        });
+    };
+    first_.tells_of_roll_backs = true;
+    commit_with_it();
+    EXPECT_EQ(std::exchange(trace_, ""), "p1c1");
+    EXPECT_EQ(data_.load(), 1);
+    first_.answer = vote::cancel;
+    EXPECT_THROW(commit_with_it(), cancelled);
+    EXPECT_EQ(std::exchange(trace_, ""), "p1a1r1");
+    first_.answer = vote::commit;
+    first_.throws = true;
+    EXPECT_THROW(commit_with_it(), no_answer);
+    EXPECT_EQ(std::exchange(trace_, ""), "p1a1r1");
+    EXPECT_EQ(data_.load(), 1);
+    first_.throws = false;
+    commit_with_it();  // nothing is still owned, and nothing of the votes before is left
+    EXPECT_EQ(std::exchange(trace_, ""), "p1c1");
+    EXPECT_EQ(data_.load(), 2);
+    run(unwinding(), [&](tx& t) {
+        t.join(first_);
+        EXPECT_EQ(data_.get(t), 2);
+    });
+    EXPECT_EQ(trace_, "p1c1");
+}
+
 TEST_P(participants, cancelled_before_they_were_asked) {
     EXPECT_THROW(run(unwinding(),
                      [&](tx& t) {
@@ -133,6 +164,19 @@ TEST_P(participants_that_restart, first_attempt_aborts_and_second_commits) {
     EXPECT_EQ(causes, (std::vector{abort_cause::none, abort_cause::participant_veto}));
     EXPECT_EQ(trace_.substr(trace_.size() - 8), "p1p2c1c2");
     EXPECT_EQ(trace_.size(), 16u);
+}
+
+TEST_P(participants_that_restart, one_alone) {
+    first_.answer = vote::restart;
+    std::vector<abort_cause> causes;
+    run(unwinding(), [&](tx& t) {
+        causes.push_back(t.last_abort());
+        t.join(first_);
+        data_.set(t, data_.get(t) + 1);
+    });
+    EXPECT_EQ(data_.load(), 1);
+    EXPECT_EQ(causes, (std::vector{abort_cause::none, abort_cause::participant_veto}));
+    EXPECT_EQ(trace_, "p1a1p1c1");
 }
 
 TUTTI_IN_REVOCABLE_FLAVOURS(participants_that_restart);

@@ -26,14 +26,15 @@ def main():
         proc = pathlib.Path(folder)
         now = [1_000]
         # user nice system idle iowait irq softirq steal guest guest_nice
-        make(proc, [10, 0, 5, 50, 1, 0, 0, 4, 10, 0], [("tutti-worker", 100), ("tutti-worker", 200), ("tutti-io", 50)])
+        make(proc, [10, 0, 5, 50, 1, 0, 0, 4, 10, 0], [("tutti-worker", 100), ("tutti-worker", 200), ("tutti-io_thread", 50)])
         lost = LostTime(PROCESS, proc, lambda: now[0])
-        assert lost.so_far() == {"stolen": 0, "waiting": 0}, lost.so_far()
+        assert lost.so_far() == {"stolen": 0, "workers": 0, "readers": 0}, lost.so_far()
         now[0] += 1_000
-        # 200 ticks more, 30 of them stolen; of twice 1,000 ns the workers waited for 500.
-        make(proc, [60, 0, 15, 150, 11, 0, 0, 34, 60, 0], [("tutti-worker", 400), ("tutti-worker", 400), ("tutti-io", 950)])
-        assert lost.so_far() == {"stolen": 0.15, "waiting": 0.25}, lost.so_far()
-        assert mean([lost.so_far(), {"stolen": 0.05, "waiting": 0.75}]) == {"stolen": 0.1, "waiting": 0.5}
+        # 200 ticks more, 30 of them stolen; of twice 1,000 ns the workers waited for 500, the reader half of the time.
+        make(proc, [60, 0, 15, 150, 11, 0, 0, 34, 60, 0], [("tutti-worker", 400), ("tutti-worker", 400), ("tutti-io_thread", 550)])
+        assert lost.so_far() == {"stolen": 0.15, "workers": 0.25, "readers": 0.5}, lost.so_far()
+        other = {"stolen": 0.05, "workers": 0.75, "readers": 0}
+        assert mean([lost.so_far(), other]) == {"stolen": 0.1, "workers": 0.5, "readers": 0.25}
     here = LostTime("self")  # the real one has these files
     assert 0 <= here.so_far()["stolen"] <= 1
     print("as they were made")

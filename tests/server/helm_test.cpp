@@ -92,7 +92,7 @@ TEST(helm, is_had_by_one_at_a_time) {
 
 TEST(pace, calls_a_procedure_brief_once_it_was_for_long_and_forgives_one_that_was_not) {
     constexpr auto brief = 20us;
-    pace p{1, brief};
+    pace p{1, brief, 1};
     EXPECT_FALSE(p.is_brief(0)) << "nothing is known of it";
     for (int i = 0; i < 100; ++i) p.note(0, 1us);
     EXPECT_TRUE(p.is_brief(0));
@@ -103,6 +103,18 @@ TEST(pace, calls_a_procedure_brief_once_it_was_for_long_and_forgives_one_that_wa
     EXPECT_FALSE(p.is_brief(0)) << "one in two may last";
     for (int i = 0; i < 100; ++i) p.note(0, i % 10 == 0 ? brief : 1us);
     EXPECT_FALSE(p.is_brief(0)) << "one in ten does";
+}
+
+// Catches workers that are interrupted although another one is free sooner, and an I/O thread whose place is taken by
+// a worker for as long.
+TEST(pace, counts_the_workers_that_may_come_free) {
+    constexpr auto brief = 20us;
+    pace p{1, brief, 4};
+    for (int i = 0; i < 100; ++i) p.note(0, 79us);
+    EXPECT_TRUE(p.frees_one_soon(0));
+    EXPECT_FALSE(p.is_brief(0)) << "a worker that stands in keeps its thread's part for all of it";
+    for (int i = 0; i < 3; ++i) p.note(0, 80us);
+    EXPECT_FALSE(p.frees_one_soon(0));
 }
 
 }  // namespace

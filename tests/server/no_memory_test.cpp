@@ -81,6 +81,7 @@ TEST(no_memory, a_client_whose_call_is_refused_without_it_is_told_so) {
     common shared{.how = how,
                   .known = known,
                   .runs = full,
+                  .workers = 1,
                   .entrances = {},
                   .directory = clients,
                   .answers = answers,

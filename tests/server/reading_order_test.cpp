@@ -159,6 +159,7 @@ private:
     common shared_{.how = how_,
                    .known = known_,
                    .runs = executor_,
+                   .workers = 1,
                    .entrances = {{listener_.socket, [](handle s) { return std::make_unique<stream>(std::move(s)); }}},
                    .directory = directory_,
                    .answers = answers_,

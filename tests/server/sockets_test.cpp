@@ -6,17 +6,27 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sched.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <new>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "server/calls/thread_pool.hpp"
 #include "server/client.hpp"
 #include "server/net/io_thread.hpp"
+#include "server/net/realtime.hpp"
+#include "tutti/server/service.hpp"
 
 namespace tutti::server {
 namespace {
@@ -82,6 +92,42 @@ TEST(tcp, whoever_gives_no_sign_of_life_is_given_up) {
     EXPECT_EQ(option_of_a_client(SOL_SOCKET, SO_KEEPALIVE, {seconds{0}, true}), 0);
 }
 
+// Catches a priority that is asked for and not taken, and workers that get it, too, and then go before I/O threads.
+TEST(realtime_priority, is_that_of_io_threads_alone) {
+    try {
+        require_realtime_priority(1);
+    } catch (const std::runtime_error&) {
+        GTEST_SKIP() << "this process may not have any";
+    }
+    service s{{.port = 0, .io_realtime = 7}};
+    s.start();
+    client{s.port()}({"PING"});  // it is up
+    std::vector<std::string> with_it;
+    for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
+        const int id = std::stoi(task.path().filename());
+        sched_param how{};
+        if (::sched_getscheduler(id) != SCHED_RR || ::sched_getparam(id, &how) != 0) continue;
+        EXPECT_EQ(how.sched_priority, 7);
+        std::getline(std::ifstream{task.path() / "comm"}, with_it.emplace_back());
+    }
+    EXPECT_EQ(with_it, std::vector<std::string>{"tutti-io_thread"});
+}
+
+TEST(realtime_priority, that_it_may_not_have_ends_the_start) {
+    const auto refused = [] {
+        const rlimit none{};
+        if (::setrlimit(RLIMIT_RTPRIO, &none) != 0 || (::geteuid() == 0 && ::seteuid(65'534) != 0)) std::_Exit(2);
+        try {
+            service s{{.port = 0, .io_realtime = 1}};
+            s.start();
+        } catch (const std::runtime_error& e) {
+            std::_Exit(std::string_view{e.what()}.find("LimitRTPRIO=") != std::string_view::npos ? 0 : 3);
+        }
+        std::_Exit(1);
+    };
+    EXPECT_EXIT(refused(), ::testing::ExitedWithCode(0), "");
+}
+
 TEST(io_thread, outlives_a_client_for_whom_there_is_no_memory) {
     const settings how;
     catalog none;
@@ -97,6 +143,7 @@ TEST(io_thread, outlives_a_client_for_whom_there_is_no_memory) {
     common shared{.how = how,
                   .known = known,
                   .runs = pool,
+                  .workers = 1,
                   .entrances = {},
                   .directory = clients,
                   .answers = answers,

@@ -132,6 +132,10 @@ struct settings {
     std::chrono::milliseconds stuck_after{10'000};
 
     unsigned io_threads = 1;  ///< threads that own sockets
+    /// Their real-time priority, 1 to 99 (SCHED_RR), or 0. For a machine whose processors other programs use as well:
+    /// a call waits for the I/O thread at both of its ends. It needs CAP_SYS_NICE or a limit (RLIMIT_RTPRIO); an I/O
+    /// thread that has it goes before workers, too, where it shares a processor with them.
+    int io_realtime = 0;
     /// Threads that run procedures, at most 64 where they are preempted; 0: the processors that I/O threads leave, at
     /// least one.
     unsigned workers = 0;

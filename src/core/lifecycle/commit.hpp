@@ -9,7 +9,7 @@ namespace tutti::core {
 /// Asks the participants. False: rolled back; leaves by their exception if one of them throws.
 bool put_to_the_vote(descriptor& d);
 
-/// The same of a transaction that has nothing put off but one companion; where that says yes, what announce_decision
+/// The same of a transaction that has nothing put off but one that votes; where that says yes, what announce_decision
 /// does, too.
 bool put_to_one_vote(descriptor& d);
 

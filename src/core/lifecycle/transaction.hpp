@@ -116,7 +116,7 @@ public:
         descriptor& d = descriptor::of(t);
         if (d.slow_commit != 0) [[unlikely]] {
             if (d.slow_commit == slow_commit_possessions) return commit_with_possessions(d);
-            return has_only_a_companion(d) ? commit_with_companion(d) : commit_slowly(d);
+            return has_only_one_voter(d) ? commit_by_one_vote(d) : commit_slowly(d);
         }
         TUTTI_ASSUME(d.slot == 0 && d.mode == status::active, "I4");
         const guard g{d};
@@ -154,9 +154,9 @@ private:
         return commit_by(d, decide, [](const descriptor& of) { return of.slow_commit == slow_commit_possessions; });
     }
 
-    /// Quick but for one companion's vote, and what that does at the decision.
-    TUTTI_NOINLINE static bool commit_with_companion(descriptor& d) {
-        return commit_by(d, decide_with_companion, has_only_a_companion);
+    /// Quick but for one vote, and what who has cast it does at the decision.
+    TUTTI_NOINLINE static bool commit_by_one_vote(descriptor& d) {
+        return commit_by(d, decide_by_one_vote, has_only_one_voter);
     }
 
     /// From the decision on, of an attempt that wrote nothing. REQUIRES: it has no slow-commit flag; the same below.
@@ -333,8 +333,8 @@ private:
         return false;
     }
 
-    /// What `decide` does where nothing is put off but to one companion.
-    static bool decide_with_companion(descriptor& d) {
+    /// What `decide` does where nothing is put off but to one that votes.
+    static bool decide_by_one_vote(descriptor& d) {
         if (!holds_for_a_vote(d) || !put_to_one_vote(d)) return false;
         if (!d.writes.empty()) A::draw_again(d);
         return true;

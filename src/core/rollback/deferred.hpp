@@ -70,10 +70,9 @@ void run_before_commit(descriptor& d);
 [[nodiscard]] constexpr bool votes(deferred::kind what) noexcept {
     return what == deferred::kind::participant || what == deferred::kind::companion;
 }
-/// Whether nothing is put off but to one companion, and nothing else keeps the commit from its short way.
-[[nodiscard]] inline bool has_only_a_companion(const descriptor& d) noexcept {
-    return d.slow_commit == slow_commit_handlers && d.deferred_log.size() == 1 &&
-           d.deferred_log.begin()->what == deferred::kind::companion;
+/// Whether nothing is put off but to one that votes, and nothing else keeps the commit from its short way.
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool has_only_one_voter(const descriptor& d) noexcept {
+    return d.slow_commit == slow_commit_handlers && d.deferred_log.size() == 1 && votes(d.deferred_log.begin()->what);
 }
 [[nodiscard]] std::size_t count_participants(const descriptor& d) noexcept;
 [[nodiscard]] bool has(const descriptor& d, deferred::kind what) noexcept;

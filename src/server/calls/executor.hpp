@@ -56,8 +56,8 @@ public:
 
     int priority = 0;
     instant due = no_deadline;
-    bool brief = false;          // work that is expected to be over sooner than an interruption pays
-    bool patient = false;        // interrupts no such work; its submitter calls executor::tick_the_late
+    bool brief = false;          // with as many workers, one is expected to be free sooner than an interruption pays
+    bool patient = false;        // waits for such work, if any runs; its submitter calls executor::tick_the_late
     void* carrier = nullptr;     // the executor's: what runs it, or ran it before
     unsigned interruptions = 0;  // the executor's: how often it gave way to what is more urgent
     const char* name = "";       // of what it runs, for tools that watch; stays as long as the executor
@@ -123,7 +123,7 @@ public:
 
     /// Whether patient jobs may wait for the end of others.
     [[nodiscard]] virtual bool spares() const noexcept { return false; }
-    /// Interrupts brief jobs that have turned out to last: since before the last such call. Any thread.
+    /// Interrupts the least urgent job for what has waited since before the last such call. Any thread.
     virtual void tick_the_late() noexcept {}
 
     /// Has the transaction that `which` runs, if it runs, aborted at its next access, and thrown tutti::interrupted

@@ -65,7 +65,7 @@ void journal::begin(std::uint64_t after) {
     next_.store(next);  // first: what a follower's calls read of it was durable, and is to stay so
     durable_.store(next);
     {
-        const std::scoped_lock lock{drawing_};
+        const base::lock_guard guard{drawing_};
         tail_.begin(next);
     }
     thread_ = std::thread{[this] { work(); }};
@@ -137,7 +137,7 @@ bool journal::takes(std::size_t bytes, const kept_answer* answer) const noexcept
 }
 
 place journal::draw(std::size_t bytes, const kept_answer* answer) {
-    const std::scoped_lock lock{drawing_};
+    const base::lock_guard guard{drawing_};
     const place at = tail_.reserve(bytes);
     // Where nothing else is on its way to the disk. A thread of the journal that makes the one before durable just now
     // has found an earlier time, and stores that before (write).

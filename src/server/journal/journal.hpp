@@ -45,6 +45,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/lock.hpp"
 #include "server/journal/replication.hpp"
 #include "server/journal/store.hpp"
 #include "server/journal/tail.hpp"
@@ -202,7 +203,7 @@ private:
     replication others_{*this, how_};
 
     bool followed_ = false;               // before it led
-    alignas(64) std::mutex drawing_;      // of those who draw
+    alignas(64) base::lock drawing_;      // of those who draw
     std::atomic<std::uint64_t> next_{1};  // changed under it, and so is the next one
     std::atomic<std::uint64_t> drawn_bytes_{0};
     tail tail_;

@@ -10,8 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
+#include <string>
 #include <system_error>
 #include <utility>
+
+#include "server/net/realtime.hpp"
 
 namespace tutti::server {
 namespace {
@@ -27,7 +31,8 @@ constexpr std::size_t enough_requests = 64;
 // And so many requests are the end of a round in any case: what is more urgent may have come. It costs two system calls
 // for each client that is read, which a round has to be worth.
 constexpr std::size_t most_requests = 256;
-/// A call that was thought to be brief, and for whose end something more urgent waits, is interrupted after one to two.
+/// What is more urgent than what a worker runs waits for one to two of these for the end of a call that was thought to
+/// be brief, of any worker; then it interrupts.
 constexpr std::chrono::microseconds late{50};
 
 bool add_to(const handle& epoll, int what, std::uint32_t events, const void* tag) noexcept {
@@ -62,7 +67,7 @@ io_thread::io_thread(common& shared, std::size_t procedures)
       scratch_{std::make_unique_for_overwrite<char[]>(scratch_bytes)},
       now_{std::chrono::steady_clock::now()},
       next_look_{now_},
-      pace_{procedures, shared.how.brief_call},
+      pace_{procedures, shared.how.brief_call, shared.workers},
       next_offer_{now_},
       nanoseconds_per_tick_{base::nanoseconds_per_tick()} {
     spare_.reserve(spare_requests);  // so that to put one away needs no memory
@@ -142,6 +147,9 @@ bool io_thread::finished() const noexcept {
 
 void io_thread::work() {
     ::pthread_setname_np(::pthread_self(), "tutti-io_thread");  // as tools show it
+    if (const int error = take_realtime_priority(shared_.how.io_realtime); error != 0)
+        shared_.how.notice(severity::warning,
+                           std::string{"an I/O thread goes without its real-time priority: "} + std::strerror(error));
     // Signals are for the program's own threads. SIGPIPE, which OpenSSL's writes raise, is left pending.
     sigset_t all;
     ::sigfillset(&all);

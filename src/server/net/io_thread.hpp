@@ -52,6 +52,7 @@ struct common {
     const settings& how;
     const commands& known;
     executor& runs;
+    unsigned workers;  ///< of `runs`
     std::vector<entrance> entrances;
     client_directory& directory;
     remembered& answers;

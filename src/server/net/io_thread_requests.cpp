@@ -19,7 +19,7 @@ void io_thread::submit() {
         if (time_limit_of(r.what, shared_.how).count() > 0) time_limits_ = true;
         r.lasts = !pace_.is_brief(r.what.which->number);
         if (r.lasts) ++lasting_;
-        r.brief = !r.lasts;
+        r.brief = pace_.frees_one_soon(r.what.which->number);
         r.patient = true;
     }
     under_way_count_ += to_submit_.size();

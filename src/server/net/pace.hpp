@@ -15,18 +15,24 @@ namespace tutti::server {
 
 class pace {
 public:
-    /// What runs for less than `brief` is brief.
-    pace(std::size_t procedures, std::chrono::nanoseconds brief) : brief_{brief}, known_(procedures) {}
+    /// What runs for less than `brief` is brief. So many workers share the calls.
+    pace(std::size_t procedures, std::chrono::nanoseconds brief, unsigned workers)
+        : brief_{brief}, workers_{workers}, known_(procedures) {}
 
     void note(std::size_t procedure, std::chrono::nanoseconds ran) noexcept {
         one& of = known_[procedure];
-        if (ran < brief_) of.score = std::min(of.score + 1, most);
-        else of.score = std::max(of.score - penalty, 0);
+        rate(of.brief, ran < brief_);
+        rate(of.shared, ran < brief_ * workers_);
         // Moves an eighth of the way: what one outlier does is forgotten within a few calls.
         const std::int64_t now = std::min(ran, 4 * brief_).count();
         of.usual += (now - of.usual) / 8;
     }
-    [[nodiscard]] bool is_brief(std::size_t procedure) const noexcept { return known_[procedure].score >= enough; }
+    [[nodiscard]] bool is_brief(std::size_t procedure) const noexcept { return known_[procedure].brief >= enough; }
+    /// Whether some worker is free soon where all of them run such calls: with n of them one is after an n-th of the
+    /// time.
+    [[nodiscard]] bool frees_one_soon(std::size_t procedure) const noexcept {
+        return known_[procedure].shared >= enough;
+    }
     /// Smoothed; of long ones no more than that they are.
     [[nodiscard]] std::chrono::nanoseconds usual(std::size_t procedure) const noexcept {
         return std::chrono::nanoseconds{known_[procedure].usual};
@@ -36,11 +42,16 @@ private:
     // A procedure is brief after so many calls; then one that lasts is forgiven, and a second soon after is not.
     static constexpr int enough = 16, most = 64, penalty = 32;
 
+    static void rate(int& score, bool good) noexcept {
+        score = good ? std::min(score + 1, most) : std::max(score - penalty, 0);
+    }
+
     struct one {
-        int score = 0;
+        int brief = 0, shared = 0;  // scores
         std::int64_t usual = 0;
     };
     const std::chrono::nanoseconds brief_;
+    const unsigned workers_;
     std::vector<one> known_;
 };
 
