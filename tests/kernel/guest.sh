@@ -21,6 +21,7 @@ trap 'rm -rf "$work"' EXIT
 }
 kernel_image "$release" || skip "the package linux-image-$release cannot be fetched"
 guest_files "$work/root" "$release"
+[[ $what != slices ]] || rm -f "$work/root/tutti.ko"
 with_libraries "$work/root" "$@"
 
 export_all='export TUTTI_TEST_KERNEL=1 TUTTI_TEST_EFFORT=0.05'
@@ -58,6 +59,13 @@ $export_all; $program --gtest_brief=1 --gtest_filter=every_instruction.*:*one_of
 $counted
 END
         ;;
+    whole)
+        # To step through so many instructions takes long enough here that a watchdog would end it.
+        cat >"$work/root/tests" <<END
+TUTTI_TEST_KERNEL=1 $program --gtest_brief=1 --gtest_filter=-every_instruction*
+TUTTI_TEST_KERNEL=1 TUTTI_TEST_EFFORT=0.3 $program --gtest_brief=1 --gtest_filter=every_instruction*
+END
+        ;;
     ticks)
         echo "TUTTI_TEST_EFFORT=${TUTTI_TEST_EFFORT:-1} $counted" >"$work/root/tests"
         ;;
@@ -77,19 +85,8 @@ $export_all; $program --gtest_brief=1
 mv /dev/tutti /dev/away; TUTTI_TEST_NO_DEVICE=1 $program --gtest_brief=1 --gtest_filter=*elsewhere*
 ln -s null /dev/tutti; TUTTI_TEST_NO_DEVICE=1 $program --gtest_brief=1 --gtest_filter=*elsewhere*; mv /dev/away /dev/tutti
 END
-        # Those that check their results.
-        for policy in serialize-kernel serialize-soft-kernel; do
-            for other in "${@:2}"; do
-                case $other in
-                    *tutti-stamp)
-                        for name in intruder vacation-high yada labyrinth; do
-                            echo "TUTTI_POLICY=$policy $other $name --quick --threads 4"
-                        done
-                        ;;
-                    *tutti-swarm) echo "$other --policy $policy --seconds 1 --mode visible --threads 3" ;;
-                esac
-            done
-        done >>"$work/root/tests"
+        echo "sh /workloads.sh ${*:2}" >>"$work/root/tests"
+        cp tests/kernel/workloads.sh "$work/root"
         ;;
     *) die "there is no guest for '$what'" ;;
 esac
