@@ -46,17 +46,19 @@ kernel_built() {
         install -D "$folder/tree/arch/x86/boot/bzImage" "$folder/boot/vmlinuz-$name"
 }
 
-# module_tested_in <name> <effort>: what the kernel finds is in its log, which every guest looks through at its end.
+# module_tested_in <name> <effort> [guest]...: what the kernel finds is in its log, which every guest looks through at its
+# end.
 module_tested_in() {
-    local what program
-    for what in device unloading policies preemption; do
+    local what program name=$1 effort=$2
+    shift 2
+    for what in device unloading policies preemption "$@"; do
         case $what in
             policies) program=test_kernel_policies ;;
             preemption) program=test_preempt ;;
             *) program=test_kernel_device ;;
         esac
         say "$what"
-        TUTTI_KERNEL=$1 TUTTI_GUEST_MEMORY=2048 TUTTI_TEST_EFFORT=$2 timeout 3600 \
+        TUTTI_KERNEL=$name TUTTI_GUEST_MEMORY=2048 TUTTI_TEST_EFFORT=$effort timeout 3600 \
             tests/kernel/guest.sh "$what" "$PWD/build/release/bin/$program" || return
     done
 }
@@ -105,5 +107,5 @@ kernel_slices() {
     step "fetch the source of the kernel" kernel_source_unpacked "$version" backports apt-get download "linux-source-$version"
     step "build a kernel with slice extension" kernel_built "$version" slices module slices
     step "test it" slices_tested
-    step "test the module in it" module_tested_in slices 1
+    step "test the module in it" module_tested_in slices 1 extension
 }
