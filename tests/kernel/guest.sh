@@ -50,8 +50,8 @@ END
         machine='-smp 1 -icount shift=2,sleep=off'
         accelerator=tcg,thread=single # else QEMU counts nothing
         # Functions are counted by ftrace, which not every kernel has.
-        filter=extension.*
-        [[ $what == extension ]] || filter+=:instructions.*:functions.*
+        filter='extension.*'
+        [[ $what == extension ]] || filter+=':instructions.*:functions.*'
         echo "TUTTI_TEST_ICOUNT=4 $program --gtest_filter=$filter" >"$work/root/tests"
         ;;
     preemption)
