@@ -57,7 +57,7 @@ static enum hrtimer_restart on_end(struct hrtimer *timer)
 	struct tutti_member *m = container_of(timer, struct tutti_member, extension);
 
 	if (current == m->task) {
-		m->owes = false;
+		WRITE_ONCE(m->owes, false);
 		ask_for_processor();
 	}
 	return HRTIMER_NORESTART;
@@ -75,8 +75,8 @@ static void on_timer_interrupt(void *unused, int vector)
 	if (!m)
 		return;
 	m->extended = true;
-	m->owes = true;
-	WRITE_ONCE(m->entry->extended, m->entry->extended + 1);
+	WRITE_ONCE(m->owes, true);
+	tutti_count(m->entry->extended);
 	WRITE_ONCE(m->entry->waiters, 1);
 	take_request_back();
 	hrtimer_start(&m->extension, ns_to_ktime(TUTTI_LONGER_NS), HRTIMER_MODE_REL_PINNED_HARD);
@@ -95,9 +95,9 @@ void tutti_prepare_extension(struct tutti_member *m)
 void tutti_pay_back(struct tutti_member *m)
 {
 	preempt_disable();
-	if (m->owes) {
+	if (READ_ONCE(m->owes)) {
 		hrtimer_try_to_cancel(&m->extension);
-		m->owes = false;
+		WRITE_ONCE(m->owes, false);
 		ask_for_processor();
 	}
 	preempt_enable();
@@ -105,9 +105,9 @@ void tutti_pay_back(struct tutti_member *m)
 
 void tutti_end_turn(struct tutti_member *m)
 {
-	if (m->owes)
+	if (READ_ONCE(m->owes))
 		hrtimer_try_to_cancel(&m->extension);
-	m->owes = false;
+	WRITE_ONCE(m->owes, false);
 	m->extended = false;
 }
 

@@ -142,9 +142,9 @@ long tutti_await(struct tutti_file *file, u64 longest_ns)
 	}
 	finish_wait(&file->queues[goal.number], &wait);
 	if (has_slept)
-		WRITE_ONCE(m->entry->slept, m->entry->slept + 1);
+		tutti_count(m->entry->slept);
 	if (timer_ended_it)
-		WRITE_ONCE(m->entry->outlasted, m->entry->outlasted + 1);
+		tutti_count(m->entry->outlasted);
 	return result;
 }
 
@@ -153,18 +153,26 @@ static void raise_again(struct tutti_member *m)
 {
 	m->defers_to = 0;
 	WRITE_ONCE(m->entry->deferring, 0);
-	/* What somebody else has made of it meanwhile stays. */
-	if (task_nice(m->task) == m->lowered_to)
+	/* What somebody else has made of it stays, but for what is made at this very moment: no lock keeps that out. */
+	if (data_race(task_nice(m->task)) == m->lowered_to)
 		set_user_nice(m->task, m->nice);
+}
+
+/* The calling thread is one of SCHED_OTHER or SCHED_BATCH. Others may make it something else at any moment. */
+static bool has_weight(void)
+{
+	unsigned int policy = READ_ONCE(current->policy);
+
+	return policy == SCHED_NORMAL || policy == SCHED_BATCH;
 }
 
 static bool lower(struct tutti_member *m)
 {
 	if (m->defers_to)
 		return true;
-	if (current->policy != SCHED_NORMAL && current->policy != SCHED_BATCH)
+	if (!has_weight())
 		return false;
-	m->nice = task_nice(current);
+	m->nice = data_race(task_nice(current));
 	m->lowered_to = min(m->nice + TUTTI_NICER, MAX_NICE);
 	set_user_nice(current, m->lowered_to);
 	WRITE_ONCE(m->entry->deferring, 1);
@@ -323,7 +331,7 @@ struct tutti_member *tutti_may_extend(void)
 	struct preempt_notifier *n;
 	struct tutti_member *found = NULL;
 
-	if (current->policy != SCHED_NORMAL && current->policy != SCHED_BATCH)
+	if (!has_weight())
 		return NULL;
 	/* Only the thread itself changes the list, and not in user mode. */
 	hlist_for_each_entry(n, &current->preempt_notifiers, link) {

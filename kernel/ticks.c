@@ -109,7 +109,7 @@ static bool redirect(struct tutti_thread *t, struct pt_regs *regs)
 	regs->ip = t->how.handler;
 	WRITE_ONCE(t->entry->preemptable, 0);
 	WRITE_ONCE(t->entry->wanted, 0);
-	WRITE_ONCE(t->entry->redirected, t->entry->redirected + 1);
+	tutti_count(t->entry->redirected);
 	return true;
 }
 
@@ -124,7 +124,7 @@ static void stand(struct tutti_thread *t)
 	u64 at = READ_ONCE(t->entry->standing_at);
 	u8 one = 1;
 
-	WRITE_ONCE(t->entry->stood, t->entry->stood + 1);
+	tutti_count(t->entry->stood);
 	/* Its page may not be there: the thread is interrupted again anyway. */
 	if (at && copy_to_user_nofault((void __user *)(unsigned long)at, &one, sizeof(one)))
 		at = 0;

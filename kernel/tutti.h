@@ -38,6 +38,9 @@
 struct tutti_thread;
 struct tutti_member;
 
+/* A count in a page that the program may write at any time. */
+#define tutti_count(in_page) WRITE_ONCE(in_page, READ_ONCE(in_page) + 1)
+
 /* What a thread holds can be let go of only where one may sleep, which is not where its end is heard of. */
 struct tutti_corpse {
 	struct llist_node node;
@@ -91,7 +94,7 @@ struct tutti_member {
 	struct delayed_work relief;		/* for when it has deferred for too long */
 	/* The thread's and its processor's interrupts', extension.c: */
 	bool extended;				/* its turn on the processor has been, */
-	bool owes;				/* and is not over */
+	bool owes;				/* and is not over; the timer may take it away at any moment */
 	struct hrtimer extension;		/* ends it */
 	struct tutti_corpse corpse;
 	struct rcu_head rcu;

@@ -13,11 +13,12 @@ usage: ./dev kernel <command>
   test [arguments]         the tests labelled kernel, which run in guests; arguments go to ctest
   torture [times]          ticks that leave no trace, so many times as many as the tests have; default: 500, a million
   newest [arguments]       the same tests with the newest kernel of Debian's backports
+  preemption               all tests of the preemption layer, with every tick source, in both of these kernels; minutes
   sanitize [lockdep|kasan|ubsan|kcsan]
                            builds a kernel with that sanitizer from Debian's source (the first three are in one; half an
                            hour and 4 GB for each of the two), and runs the module's tests in it; no name: in both
   slices                   builds a kernel that extends turns on the processor by itself from the newest source of
-                           Debian's backports, and runs the tests of policy 'deadline' in it
+                           Debian's backports, and runs the tests of policy 'deadline' in it, and the module's
   shell                    a guest with the module loaded, and a shell in it; `poweroff -f` ends it
 END
 }
@@ -167,12 +168,21 @@ command_kernel() {
             source scripts/test.sh
             steps 1
             step "fetch the newest kernel" newest_kernel
-            TUTTI_KERNEL=$(newest_release)
-            # Else these kernels die in QEMU 7.2 as they boot, now and then: the flags are garbage after the cmpxchg16b
-            # of their allocator.
-            TUTTI_GUEST_CPU=max,-cx16
-            export TUTTI_KERNEL TUTTI_GUEST_CPU
+            choose_newest
             command_test --preset release -R '^kernel\.(device|unloading|instructions|preemption|policies)$' "$@"
+            ;;
+        preemption)
+            # shellcheck source=scripts/scheduler.sh
+            source scripts/scheduler.sh
+            # shellcheck source=scripts/kernel_newest.sh
+            source scripts/kernel_newest.sh
+            steps 5
+            step "packages" need "${packages_build[@]}" "${packages_test[@]}"
+            step "build the tests" build_preset release test_preempt -DTUTTI_TESTS=ON
+            step "fetch the newest kernel" newest_kernel
+            step "test in $(kernel_releases | head -n 1)" tests/kernel/guest.sh whole "$PWD/build/release/bin/test_preempt"
+            choose_newest
+            step "test in $TUTTI_KERNEL" tests/kernel/guest.sh whole "$PWD/build/release/bin/test_preempt"
             ;;
         torture)
             [[ ${1:-500} =~ ^[1-9][0-9]*$ ]] || die "kernel torture takes a whole number of times, not: $1"

@@ -34,3 +34,12 @@ newest_kernel() {
     release=$(newest_release)
     [[ -n $release ]] && mkdir -p "$kernel_dir/$release" && newest_tree "$release" && newest_image "$release"
 }
+
+# choose_newest: guests boot it from here on.
+choose_newest() {
+    TUTTI_KERNEL=$(newest_release)
+    # Else these kernels die in QEMU 7.2 as they boot, now and then: the flags are garbage after the cmpxchg16b of their
+    # allocator.
+    TUTTI_GUEST_CPU=max,-cx16
+    export TUTTI_KERNEL TUTTI_GUEST_CPU
+}

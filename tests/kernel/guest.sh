@@ -21,6 +21,7 @@ trap 'rm -rf "$work"' EXIT
 }
 kernel_image "$release" || skip "the package linux-image-$release cannot be fetched"
 guest_files "$work/root" "$release"
+[[ $what != slices ]] || rm -f "$work/root/tutti.ko"
 with_libraries "$work/root" "$@"
 
 export_all='export TUTTI_TEST_KERNEL=1 TUTTI_TEST_EFFORT=0.05'
@@ -44,11 +45,14 @@ for i in 1 2 3 4; do sh /busy.sh $program ticking && sh /busy.sh $program asleep
 END
         cp tests/kernel/busy.sh "$work/root/busy.sh"
         ;;
-    instructions)
+    instructions | extension)
         # Each takes 2**shift ns: the slower the processor, the sooner a turn on it is over.
         machine='-smp 1 -icount shift=2,sleep=off'
         accelerator=tcg,thread=single # else QEMU counts nothing
-        echo "TUTTI_TEST_ICOUNT=4 $program --gtest_filter=instructions.*:functions.*:extension.*" >"$work/root/tests"
+        # Functions are counted by ftrace, which not every kernel has.
+        filter='extension.*'
+        [[ $what == extension ]] || filter+=':instructions.*:functions.*'
+        echo "TUTTI_TEST_ICOUNT=4 $program --gtest_filter=$filter" >"$work/root/tests"
         ;;
     preemption)
         # The other tick sources, the second and those after it, are the same here as where this is built.
@@ -57,6 +61,10 @@ $export_all; $program --gtest_brief=1 --gtest_filter=-every_instruction*:*one_of
 $export_all; $program --gtest_brief=1 --gtest_filter=every_instruction.*:*one_of_four_parts*/0
 $counted
 END
+        ;;
+    whole)
+        # With all of the rounds some take long enough here that a watchdog ends them, where this machine is busy.
+        echo "TUTTI_TEST_KERNEL=1 TUTTI_TEST_EFFORT=${TUTTI_TEST_EFFORT:-0.3} $program --gtest_brief=1" >"$work/root/tests"
         ;;
     ticks)
         echo "TUTTI_TEST_EFFORT=${TUTTI_TEST_EFFORT:-1} $counted" >"$work/root/tests"
@@ -77,19 +85,8 @@ $export_all; $program --gtest_brief=1
 mv /dev/tutti /dev/away; TUTTI_TEST_NO_DEVICE=1 $program --gtest_brief=1 --gtest_filter=*elsewhere*
 ln -s null /dev/tutti; TUTTI_TEST_NO_DEVICE=1 $program --gtest_brief=1 --gtest_filter=*elsewhere*; mv /dev/away /dev/tutti
 END
-        # Those that check their results.
-        for policy in serialize-kernel serialize-soft-kernel; do
-            for other in "${@:2}"; do
-                case $other in
-                    *tutti-stamp)
-                        for name in intruder vacation-high yada labyrinth; do
-                            echo "TUTTI_POLICY=$policy $other $name --quick --threads 4"
-                        done
-                        ;;
-                    *tutti-swarm) echo "$other --policy $policy --seconds 1 --mode visible --threads 3" ;;
-                esac
-            done
-        done >>"$work/root/tests"
+        echo "sh /workloads.sh ${*:2}" >>"$work/root/tests"
+        cp tests/kernel/workloads.sh "$work/root"
         ;;
     *) die "there is no guest for '$what'" ;;
 esac

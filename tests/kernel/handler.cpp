@@ -1,5 +1,12 @@
 #include "kernel/handler.hpp"
 
+#include <cstddef>
+
+#include "support/registers.hpp"
+
+static_assert(offsetof(tutti_entry, wanted) == 0 && offsetof(tutti_entry, preemptable) == 4);
+static_assert(offsetof(tutti_transaction, running) == 0 && offsetof(tutti_transaction, waiters) == 40);
+
 [[gnu::tls_model("initial-exec")]] thread_local tutti_entry* handler_entry_of_thread = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local std::uint64_t handled = 0;
 std::uint64_t arrived = 0;
@@ -25,65 +32,21 @@ handler_end:
 
     .globl grind
 grind:
-    pushq %rbx
-    pushq %rbp
-    pushq %r12
-    pushq %r13
-    pushq %r14
-    pushq %r15
+    tutti_test_save_registers
     xorl %eax, %eax
 1:
-    movq $0x1111, %rbx
-    movq $0x2222, %rcx
-    movq $0x3333, %rdx
     movq $0x4444, %rsi
-    movq $0x5555, %rbp
-    movq $0x6666, %r8
-    movq $0x7777, %r9
-    movq $0x8888, %r10
-    movq $0x9999, %r11
-    movq $0xaaaa, %r12
-    movq $0xbbbb, %r13
-    movq $0xcccc, %r14
-    movq %rbx, %xmm7
-    movq %r14, -8(%rsp)
-    movq %r13, -64(%rsp)
-    movq %r12, -128(%rsp)
+    movq $0x1111, %rcx
+    movq %rcx, %xmm7
+    tutti_test_fill_registers
     movl $200, %r15d
     stc
 2:
     decl %r15d
     jnz 2b
     jnc 9f
-    cmpq $0x1111, %rbx
-    jne 9f
-    cmpq $0x2222, %rcx
-    jne 9f
-    cmpq $0x3333, %rdx
-    jne 9f
+    tutti_test_look_at_registers
     cmpq $0x4444, %rsi
-    jne 9f
-    cmpq $0x5555, %rbp
-    jne 9f
-    cmpq $0x6666, %r8
-    jne 9f
-    cmpq $0x7777, %r9
-    jne 9f
-    cmpq $0x8888, %r10
-    jne 9f
-    cmpq $0x9999, %r11
-    jne 9f
-    cmpq $0xaaaa, %r12
-    jne 9f
-    cmpq $0xbbbb, %r13
-    jne 9f
-    cmpq $0xcccc, %r14
-    jne 9f
-    cmpq %r14, -8(%rsp)
-    jne 9f
-    cmpq %r13, -64(%rsp)
-    jne 9f
-    cmpq %r12, -128(%rsp)
     jne 9f
     movq %xmm7, %rcx
     cmpq %rbx, %rcx
@@ -94,12 +57,7 @@ grind:
 3:
     cmpb $0, (%rdi)
     je 1b
-    popq %r15
-    popq %r14
-    popq %r13
-    popq %r12
-    popq %rbp
-    popq %rbx
+    tutti_test_restore_registers
     ret
     .globl grind_end
 grind_end:
@@ -213,6 +171,35 @@ restartable_end:
     .long 0x53053053
 restartable_abort:
     jmp 1b
+
+    .globl end_late
+end_late:
+    movq %rsp, %r8
+    .globl end_late_again
+end_late_again:
+    endbr64
+    movq %r8, %rsp
+    movl $1, 4(%rsi)
+    movl $1, (%rsi)
+    .globl end_late_begin
+end_late_begin:
+    movl 40(%rdi), %eax
+    testl %eax, %eax
+    jnz 3f
+1:
+    pause
+    cmpl $0, 40(%rdi)
+    je 1b
+    movl $50000, %ecx
+2:
+    decl %ecx
+    jnz 2b
+3:
+    movq $0, (%rdi)
+    .globl end_late_end
+end_late_end:
+    movl $0, (%rsi)
+    ret
 
     .section .data.rel.ro, "aw"
     .balign 32

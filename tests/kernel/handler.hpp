@@ -19,6 +19,15 @@ void restartable(struct rseq* of_thread, const std::atomic<bool>* stop) noexcept
 void restartable_begin() noexcept;
 void restartable_end() noexcept;
 
+/// Ends a transaction as a processor may: it loads `waiters`, and its store to `running` shows only some time after
+/// there is a waiter, unless an interrupt comes first. After one it does both anew. Returns what it has loaded. The
+/// thread has joined with [end_late_again, end_late_begin) as its handler, and [end_late_begin, end_late_end) is
+/// allowed.
+std::uint32_t end_late(tutti_transaction* of_thread, tutti_entry* of_ticks) noexcept;
+void end_late_again() noexcept;
+void end_late_begin() noexcept;
+void end_late_end() noexcept;
+
 /// Asks for a tick of the calling thread, which finds it in [kick_self, kick_self_end).
 void kick_self(int device, unsigned long number) noexcept;
 void kick_self_end() noexcept;

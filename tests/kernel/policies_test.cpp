@@ -274,7 +274,7 @@ TEST(kernel_policies_elsewhere, wait_in_user_space_and_say_so_once) {
     EXPECT_EQ(transactions(), nullptr);
 }
 
-// One more, which also says why the kernel extends nothing by itself. No kernel of these tests does.
+// One more, which also says why the kernel extends nothing by itself: it cannot, or not for the C library's area.
 TEST(kernel_policies_elsewhere, have_no_longer_turns_and_say_so_once) {
     if (std::getenv("TUTTI_TEST_NO_DEVICE") == nullptr) GTEST_SKIP() << "there may be a device here";
     testing::internal::CaptureStderr();
@@ -291,7 +291,9 @@ TEST(kernel_policies_elsewhere, have_no_longer_turns_and_say_so_once) {
     const std::string said = testing::internal::GetCapturedStderr();
     std::fputs(said.c_str(), stdout);
     EXPECT_EQ(said.find("tutti: no turn on a processor is longer for a deadline: " TUTTI_DEVICE), 0u) << said;
-    EXPECT_NE(said.find("; this kernel has no slice extension"), std::string::npos) << said;
+    EXPECT_TRUE(said.find("; this kernel has no slice extension") != std::string::npos ||
+                said.find("; slice extension is off, or this C library too old for it") != std::string::npos)
+        << said;
     EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
 }
 

@@ -147,6 +147,7 @@ TEST_P(doomed, is_spared_while_it_is_undisturbed) {
     loiterer l;
     void* carrier = nullptr;
     submit(s, loiter_undisturbed, l, carrier);
+    wait_for_progress(l.turns);  // before that it may be ended
     for (int look = 0; look < 5; ++look) {
         s.end_where_it_stands(carrier, &l);
         wait_for_progress(l.turns);

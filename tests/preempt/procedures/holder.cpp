@@ -2,6 +2,8 @@
 
 #include <cerrno>
 
+#include "support/registers.hpp"
+
 extern "C" {
 /// Both are looked at, and written, once a turn. Returns how many turns found something changed.
 __attribute__((visibility("hidden"))) std::uint64_t tutti_test_hold_everything(
@@ -40,65 +42,20 @@ asm(R"(
     .hidden tutti_test_hold_everything
     .type tutti_test_hold_everything, @function
 tutti_test_hold_everything:
-    pushq %rbx
-    pushq %rbp
-    pushq %r12
-    pushq %r13
-    pushq %r14
-    pushq %r15
+    tutti_test_save_registers
     movl $0x7f80, -8(%rsp)
     ldmxcsr -8(%rsp)
     xorl %eax, %eax
 1:
     tutti_test_vector tutti_test_fill
-    movq $0x1111, %rbx
-    movq $0x2222, %rcx
-    movq $0x3333, %rdx
-    movq $0x5555, %rbp
-    movq $0x6666, %r8
-    movq $0x7777, %r9
-    movq $0x8888, %r10
-    movq $0x9999, %r11
-    movq $0xaaaa, %r12
-    movq $0xbbbb, %r13
-    movq $0xcccc, %r14
-    movq %r14, -8(%rsp)
-    movq %r13, -72(%rsp)
-    movq %r12, -128(%rsp)
+    tutti_test_fill_registers
     movl $200, %r15d
     stc
 2:
     decl %r15d
     jnz 2b
     jnc 9f
-    cmpq $0x1111, %rbx
-    jne 9f
-    cmpq $0x2222, %rcx
-    jne 9f
-    cmpq $0x3333, %rdx
-    jne 9f
-    cmpq $0x5555, %rbp
-    jne 9f
-    cmpq $0x6666, %r8
-    jne 9f
-    cmpq $0x7777, %r9
-    jne 9f
-    cmpq $0x8888, %r10
-    jne 9f
-    cmpq $0x9999, %r11
-    jne 9f
-    cmpq $0xaaaa, %r12
-    jne 9f
-    cmpq $0xbbbb, %r13
-    jne 9f
-    cmpq $0xcccc, %r14
-    jne 9f
-    cmpq %r14, -8(%rsp)
-    jne 9f
-    cmpq %r13, -72(%rsp)
-    jne 9f
-    cmpq %r12, -128(%rsp)
-    jne 9f
+    tutti_test_look_at_registers
     tutti_test_vector tutti_test_look
     stmxcsr -8(%rsp)
     cmpl $0x7f80, -8(%rsp)
@@ -113,12 +70,7 @@ tutti_test_hold_everything:
     movl $0x1f80, -8(%rsp)
     ldmxcsr -8(%rsp)
     vzeroupper
-    popq %r15
-    popq %r14
-    popq %r13
-    popq %r12
-    popq %rbp
-    popq %rbx
+    tutti_test_restore_registers
     ret
     .size tutti_test_hold_everything, . - tutti_test_hold_everything
 )");
