@@ -69,6 +69,7 @@ enum class fault : std::uint8_t {
     in_place_without_look,         ///< a commit in place does not look again at what it has only read
     in_place_beside_others,        ///< it heeds nothing that guards an object
     in_place_before_readers,       ///< it keeps no old value, whoever may ask for one
+    in_place_looks_early,          ///< it looks at what it has only read before it has closed what it writes
     trust_the_entry,               ///< who holds the lock of a shard does not see what commits in place have written
 };
 

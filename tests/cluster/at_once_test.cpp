@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <barrier>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -266,28 +267,58 @@ std::string run_in_place_beside_reader() {
     return n.commit(x, n.see(n.y), 4) ? "" : "it is not done when the reader is gone";
 }
 
+/// Two threads, each of which writes what the other one has read: one of them is in the other's way at the least.
+std::string run_skew(std::size_t rounds) {
+    in_place n;
+    n.write(n.x, in_place::bytes_of(0));
+    n.write(n.y, in_place::bytes_of(0));
+    std::barrier<> together{2};
+    std::atomic<unsigned> commits{0};
+    std::atomic<bool> skewed{false};
+    const auto take_part = [&](const object_id& reads, const object_id& writes, bool judges) {
+        for (std::size_t i = 0; i < rounds; ++i) {
+            const store::place read = n.see(reads), written = n.see(writes);
+            auto number = static_cast<long>(i);
+            const std::array<store::spot, 2> spots{store::spot{read.seen, read.word, {}},
+                                                   store::spot{written.seen, written.word, in_place::image_of(number)}};
+            std::uint64_t version = 0;
+            together.arrive_and_wait();
+            if (n.objects.commit_in_place(spots, version)) ++commits;
+            together.arrive_and_wait();
+            if (judges && commits.exchange(0) == 2) skewed = true;
+            together.arrive_and_wait();
+        }
+    };
+    std::jthread other{take_part, n.x, n.y, false};
+    take_part(n.y, n.x, true);
+    return skewed ? "two have committed, each without the other's write" : "";
+}
+
 TEST(cluster_in_place, writes_what_is_as_it_was_seen_and_concerns_nobody_else) {
     EXPECT_EQ(run_in_place(), "");
     EXPECT_EQ(run_in_place_beside_reader(), "");
+    EXPECT_EQ(run_skew(support::rounds(2'000)), "");
 }
 
 class cluster_in_place_fault : public ::testing::TestWithParam<fault> {};
 
 TEST_P(cluster_in_place_fault, is_caught) {
     injected_fault = GetParam();
-    const std::string found = run_in_place() + run_in_place_beside_reader();
+    const std::string found = run_in_place() + run_in_place_beside_reader() + run_skew(2'000);
     injected_fault = fault::none;
     EXPECT_NE(found, "");
 }
 
 INSTANTIATE_TEST_SUITE_P(all, cluster_in_place_fault,
                          ::testing::Values(fault::in_place_without_look, fault::in_place_beside_others,
-                                           fault::in_place_before_readers, fault::trust_the_entry),
+                                           fault::in_place_before_readers, fault::in_place_looks_early,
+                                           fault::trust_the_entry),
                          [](const auto& p) {
                              switch (p.param) {
                                  case fault::in_place_without_look: return "without_look";
                                  case fault::in_place_beside_others: return "beside_others";
                                  case fault::in_place_before_readers: return "before_readers";
+                                 case fault::in_place_looks_early: return "looks_early";
                                  default: return "trust_the_entry";
                              }
                          });

@@ -1,5 +1,6 @@
 // A commit at once: one step of the store does what lock, draw and settle do for others; and one in place, which does
 // so without the shards.
+#include <algorithm>
 #include <bit>
 
 #include "cluster/directory/store.hpp"
@@ -120,6 +121,11 @@ bool store::commit_in_place(std::span<const spot> all, std::uint64_t& version) n
         }
         return false;
     };
+    const auto reads_stand = [all] {
+        return std::ranges::all_of(all, [](const spot& s) { return s.written.exists() || s.at->is_still(s.word); });
+    };
+    if (broken(fault::in_place_looks_early) && !reads_stand()) return false;
+    invite_others(fault::in_place_looks_early);
     for (std::size_t i = 0; i < all.size(); ++i) {
         const spot& s = all[i];
         if (!shown::is_free(s.word)) return open_again(i);
@@ -128,10 +134,8 @@ bool store::commit_in_place(std::span<const spot> all, std::uint64_t& version) n
         if (s.at->size() != s.written.size + sizeof s.written.tag) return open_again(i + 1);
     }
     version = clock_.tick();
-    for (const spot& s : all) {
-        if (s.written.exists() || s.at->is_still(s.word) || broken(fault::in_place_without_look)) continue;
-        return open_again(all.size());
-    }
+    const bool looks = !broken(fault::in_place_without_look) && !broken(fault::in_place_looks_early);
+    if (looks && !reads_stand()) return open_again(all.size());
     if (keeps_values && readers_.oldest() < version) return open_again(all.size());
     for (const spot& s : all) {
         if (s.written.exists()) s.at->show(version, s.written);
