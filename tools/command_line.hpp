@@ -81,17 +81,21 @@ struct cluster_options {
     std::string output = "timeline.json";
 };
 
-/// Of `tutti member run`, `status` and `remove`.
+/// Of `tutti member run`, `status`, `remove`, `groups` and `move`.
 struct member_command_options {
-    enum class deed : std::uint8_t { run, status, remove };
+    enum class deed : std::uint8_t { run, status, remove, groups, move };
     deed what = deed::run;
     std::string folder;
-    std::string address;             ///< empty: as the folder knows it
-    bool founds = false;             ///< a new member begins a group
-    std::vector<std::string> group;  ///< whom to join, or to ask
-    double election = 0.3;           ///< seconds
-    std::string which;               ///< to remove: its number or address
-    double within = 1;               ///< seconds
+    std::string address;                     ///< empty: as the folder knows it
+    bool founds = false;                     ///< a new member begins a group
+    std::vector<std::string> group;          ///< whom to join, or to ask
+    double election = 0.3;                   ///< seconds
+    std::string which;                       ///< to remove: its number or address
+    std::string groups;                      ///< that keep objects together, with semicolons between
+    std::string prefix = "tutti";            ///< of these objects
+    double patience = 5;                     ///< seconds, of these groups
+    std::vector<std::string> joins, leaves;  ///< groups, each by addresses of members
+    double within = 1;                       ///< seconds
     bool json = false;
     std::string name = "tutti";  ///< of the group, as certificates have it
     tls_files tls;               ///< without them, in the clear

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include <tutti/cluster/errors.hpp>
+#include <tutti/cluster/groups.hpp>
 #include <tutti/cluster/member.hpp>
 
 #include "cli/program.hpp"
@@ -145,6 +148,48 @@ int remove(const member_command_options& options) {
     return cli::all_is_well;
 }
 
+cluster::engine_options groups_of(const member_command_options& options) {
+    return {.address = "tutti://" + options.groups,
+            .prefix = options.prefix,
+            .patience = milliseconds(options.patience),
+            .tls = tls_of(options),
+            .group_name = options.name};
+}
+
+void print_groups(const cluster::groups_facts& all, bool json) {
+    if (json) {
+        nlohmann::ordered_json out{
+            {"slots", all.slots}, {"moved", all.moved}, {"copied", all.copied}, {"bytes", all.bytes}};
+        out["groups"] = nlohmann::ordered_json::array();
+        for (const cluster::groups_facts::one& g : all.groups) {
+            out["groups"].push_back(
+                {{"group", g.number}, {"addresses", g.addresses}, {"slots", g.slots}, {"left", g.left}});
+        }
+        fmt::print("{}\n", out.dump(2));
+        return;
+    }
+    fmt::print("{:<20}  {:>5}  {}\n", "group", "slots", "addresses");
+    for (const cluster::groups_facts::one& g : all.groups)
+        fmt::print("{:<20}  {:>5}  {}{}\n", g.number, g.slots, g.addresses, g.left ? " (has left)" : "");
+}
+
+int show_groups(const member_command_options& options) {
+    print_groups(cluster::ask_groups(groups_of(options)), options.json);
+    return cli::all_is_well;
+}
+
+int move(const member_command_options& options) {
+    const cluster::groups_facts all = cluster::move_objects(
+        groups_of(options), {options.joins, options.leaves}, [&](const cluster::groups_facts& now) {
+            if (options.json) return;
+            fmt::print("{} of {} slots moved, {} objects, leases and marks, {} bytes\n", now.moved, now.slots,
+                       now.copied, now.bytes);
+            std::fflush(stdout);
+        });
+    print_groups(all, options.json);
+    return cli::all_is_well;
+}
+
 }  // namespace
 
 int carry_out_member(const member_command_options& options) {
@@ -152,6 +197,8 @@ int carry_out_member(const member_command_options& options) {
         case member_command_options::deed::run: return be_member(options);
         case member_command_options::deed::status: return show_status(options);
         case member_command_options::deed::remove: return remove(options);
+        case member_command_options::deed::groups: return show_groups(options);
+        case member_command_options::deed::move: return move(options);
     }
     return cli::failed;
 }

@@ -1,4 +1,5 @@
 // The command line of `tutti member`.
+#include <iterator>
 #include <memory>
 
 #include "at_commas.hpp"
@@ -38,6 +39,20 @@ void add_group(CLI::App& to, words& said) {
         ->capture_default_str();
 }
 
+void add_groups(CLI::App& to, words& said) {
+    to.add_option("--groups", said.options.groups,
+                  "The groups that programs are given: addresses of members, with commas between, and semicolons "
+                  "between groups")
+        ->required()
+        ->type_name("ADDRESSES;...");
+    to.add_option("--prefix", said.options.prefix, "Of the objects, as the programs have it")->capture_default_str();
+    to.add_option("--within", said.options.patience, "Seconds in which a group has to answer")
+        ->check(CLI::Range(0.01, 3600.0))
+        ->capture_default_str();
+    add_tls(to, said, "program.NAME or member.NAME");
+    to.add_flag("--json", said.options.json, "As JSON");
+}
+
 }  // namespace
 
 subcommand add_member(CLI::App& to) {
@@ -72,10 +87,26 @@ subcommand add_member(CLI::App& to) {
     remove->add_option("member", said->options.which, "Its number, or its address")->required();
     add_group(*remove, *said);
     add_tls(*remove, *said, "member.NAME");
+    CLI::App* const groups =
+        member->add_subcommand("groups", "Show which groups keep objects together, and how much of them each has");
+    add_groups(*groups, *said);
+    CLI::App* const move = member->add_subcommand(
+        "move",
+        "Have groups that keep objects together have as much of them each, while programs use them; if it was "
+        "killed, call it again");
+    add_groups(*move, *said);
+    move->add_option("--join", said->options.joins, "A group that gets its share from now on, by some of its members")
+        ->type_name("ADDRESSES");
+    move->add_option("--leave", said->options.leaves, "A group that gives away all that it has, and may be ended then")
+        ->type_name("ADDRESSES");
     return {member, [=] {
                 member_command_options all = said->options;
                 all.group = at_commas(said->group);
-                all.what = status->parsed() ? deed::status : (remove->parsed() ? deed::remove : deed::run);
+                constexpr deed deeds[] = {deed::status, deed::remove, deed::groups, deed::move};
+                const CLI::App* const verbs[] = {status, remove, groups, move};
+                for (std::size_t i = 0; i < std::size(verbs); ++i) {
+                    if (verbs[i]->parsed()) all.what = deeds[i];
+                }
                 return all;
             }};
 }

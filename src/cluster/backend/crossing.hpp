@@ -22,7 +22,7 @@ namespace tutti::cluster::backend {
 
 class crossing {
 public:
-    crossing(std::span<const part> parts, settling& others) : parts_{parts}, others_{others} {}
+    crossing(const parts& all, settling& others) : parts_{all}, others_{others} {}
 
     /// B3 and B4, of `r`, whose shares these are: two at least, by ascending parts, and one of them in `decides`.
     void commit(request& r, std::vector<share>& shares, std::size_t decides);
@@ -45,7 +45,7 @@ private:
     /// False: one does not answer.
     [[nodiscard]] bool finish(const std::vector<std::size_t>& prepared, const std::string& id, bool commits);
 
-    const std::span<const part> parts_;
+    const parts& parts_;
     settling& others_;
 };
 

@@ -26,7 +26,8 @@ exactly_once::~exactly_once() {
 exactly_once::mark exactly_once::take(std::size_t part) {
     {
         const std::lock_guard hold{guard_};
-        const auto last = std::ranges::find(free_.rbegin(), free_.rend(), part, &mark::part);
+        const auto last =
+            std::find_if(free_.rbegin(), free_.rend(), [&](const mark& m) { return engine_.part_of(m.of) == part; });
         if (last != free_.rend()) {
             mark m = std::move(*last);
             free_.erase(std::prev(last.base()));
@@ -34,7 +35,7 @@ exactly_once::mark exactly_once::take(std::size_t part) {
         }
     }
     // Two programs that draw the same name would only refuse each other's commits.
-    mark m{"m" + engine_.around().draw_name(), part};
+    mark m{"m" + engine_.around().draw_name()};
     while (engine_.part_of(m.of) != part) m.of = "m" + engine_.around().draw_name();
     return m;
 }

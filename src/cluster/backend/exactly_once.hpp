@@ -12,7 +12,8 @@
 //   M3  a mark that never voided anything is known to have no late commit, and is forgotten with its owner. Of others,
 //       and of programs that are killed, one record stays for each commit that was under way at once: a late commit may
 //       check the version that its mark had, and "never written" is one, too
-//   M4  in an engine of parts a mark is in one that its commit touches anyway, the last of them
+//   M4  in an engine of parts a mark is in one that its commit touches anyway, the last of them, as far as the program
+//       knows which that is
 //
 // Thread safety: every member.
 #pragma once
@@ -39,7 +40,6 @@ public:
 private:
     struct mark {
         key of;
-        std::size_t part = 0;
         std::uint64_t sequence = 0;
         version at = 0;
         bool has_voided = false;

@@ -37,6 +37,16 @@ enum class fault : std::uint8_t {
     void_unrecorded,  ///< a program that gives up waiting for a prepared transaction does not keep it from committing
     in_turn,          ///< groups are asked to prepare and to finish one after the other: slower, and not wrong
     one_look,         ///< a get of several groups does not look again whether the first ones have stayed the same
+    // Of slots that move from group to group.
+    moved_unread,           ///< a get does not look whether the group that answers has the slot
+    moved_unchecked,        ///< a commit does not check it
+    moved_while_prepared,   ///< a commit over several groups does not, so a slot moves while a part of it is prepared
+    moved_unheard,          ///< a feed goes on as it is when a slot moves
+    moved_in_two,           ///< a slot changes hands in two steps, so that two groups have it in between
+    moved_open,             ///< a slot is not closed while the last of it is copied
+    moved_without_changes,  ///< what was written while a slot was copied is not copied
+    marks_left,             ///< marks stay where they are
+    arrives_unsaid,         ///< a slot comes back before its group has said so: who still clears it does not stop
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

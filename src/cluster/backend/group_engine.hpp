@@ -5,8 +5,17 @@
 #include <functional>
 
 #include "cluster/backend/backend.hpp"
+#include "cluster/backend/slots.hpp"
 
 namespace tutti::cluster::backend {
+
+/// How far a group has been asked for all that it holds of some slots. Empty at first; the group fills it in.
+struct listing {
+    version begun = 0;  ///< what is listed was written before that, or is as it is later
+    bool over = false;
+    std::vector<holder> prepared;                     ///< transactions that it has prepared now
+    std::uint64_t member = 0, buckets = 0, next = 0;  ///< of the one that answers, as it counts
+};
 
 class group_engine : public engine {
 public:
@@ -28,6 +37,18 @@ public:
     [[nodiscard]] bool finish(const std::string& id, bool commits, std::chrono::milliseconds patience) {
         return begin_finish(id, commits, patience)();
     }
+
+    // For moving slots. What a program is told here is of a state that was current between call and return.
+
+    /// The next piece of what it holds of them: appended, good; or unreachable.
+    [[nodiscard]] virtual verdict list(listing& from, const slot_set& slots, std::vector<change>& found) = 0;
+    /// Appends what commits after the version `after` wrote to them, in their order, or a part of it; `after` moves on,
+    /// and `all` says whether that was all. conflict: it does not know what they wrote so far back.
+    [[nodiscard]] virtual verdict changed(version& after, bool& all, const slot_set& slots,
+                                          std::vector<change>& found) = 0;
+    /// The records of another group are here now, with their versions, if all of `r.checks` are current and none is
+    /// newer here; of version 0, they are here no more. As a commit; `r.writes` are none.
+    virtual void adopt(request& r, std::span<const change> records) = 0;
 };
 
 }  // namespace tutti::cluster::backend

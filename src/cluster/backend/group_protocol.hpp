@@ -20,7 +20,7 @@
 
 namespace tutti::cluster::backend::group {
 
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 inline constexpr std::uint64_t hello_magic = 0x7075'6f72'6769'7474;  // "ttigroup", as its bytes are sent
 inline constexpr std::size_t most_frame = 16u << 20;                 ///< of a request
 inline constexpr std::size_t most_answer = 64u << 20;                ///< of what a member says
@@ -109,8 +109,8 @@ struct transaction {
     }
 };
 
-enum class question : std::uint8_t { get, commit, forget, follow, status, add, remove, prepare, finish };
-[[nodiscard]] constexpr question last(question) noexcept { return question::finish; }
+enum class question : std::uint8_t { get, commit, forget, follow, status, add, remove, prepare, finish, list, adopt };
+[[nodiscard]] constexpr question last(question) noexcept { return question::adopt; }
 
 // ---- requests: a question, and one of these
 
@@ -171,6 +171,39 @@ struct follow_request {
     template <class V>
     void fields(V& v) {
         v(from), v(to), v(after), v(values);
+    }
+};
+
+struct told_record {
+    std::string of;
+    held_record is;
+    template <class V>
+    void fields(V& v) {
+        v(of), v(is);
+    }
+};
+
+/// Records of some slots of the keys with that prefix: what commits after the version `after` wrote, or if that is 0, a
+/// piece of all that are held.
+struct list_request {
+    std::string prefix;
+    std::uint32_t slots = 1;
+    std::vector<std::uint32_t> some;
+    std::uint64_t after = 0;
+    std::uint64_t member = 0, buckets = 0, next = 0;  ///< the place, as the answer before said
+    template <class V>
+    void fields(V& v) {
+        v(prefix), v(slots), v(some), v(after), v(member), v(buckets), v(next);
+    }
+};
+
+/// Records of another group, with their versions. Answered as a commit of one.
+struct adopt_request {
+    std::vector<seen> checks;
+    std::vector<told_record> records;
+    template <class V>
+    void fields(V& v) {
+        v(checks), v(records);
     }
 };
 
@@ -238,12 +271,16 @@ struct commit_answer {
     }
 };
 
-struct told_record {
-    std::string of;
-    held_record is;
+struct list_answer {
+    bool known = true;     ///< false: what was written after that version is not kept so far back
+    std::uint64_t at = 0;  ///< of the state; of changes, the version that the next ones come after
+    bool over = false;
+    std::uint64_t member = 0, buckets = 0, next = 0;
+    std::vector<told_record> all;
+    std::vector<transaction_name> prepared;  ///< of those, as many as a list takes; nothing of changes
     template <class V>
     void fields(V& v) {
-        v(of), v(is);
+        v(known), v(at), v(over), v(member), v(buckets), v(next), v(all), v(prepared);
     }
 };
 

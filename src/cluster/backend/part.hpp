@@ -1,6 +1,8 @@
-// One of the groups that objects are spread over, and what of a commit is in it.
+// One of the groups that objects are spread over, and what of a get or commit is in it.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,9 +16,38 @@ struct part {
     group_engine* group = nullptr;  ///< the same group
 };
 
+/// All of them, in the order that every program knows (layout.hpp). Some may come while others are used; none goes.
+///
+/// Thread safety: every member but `add`, which runs once at a time.
+class parts {
+public:
+    static constexpr std::size_t most = 64;
+    [[nodiscard]] std::size_t size() const noexcept { return count_.load(std::memory_order_acquire); }
+    [[nodiscard]] const part& operator[](std::size_t i) const noexcept { return all_[i]; }
+    void add(part p) {
+        const std::size_t i = size();
+        if (i == most) throw refusal{"objects are spread over 64 groups at most"};
+        all_[i] = std::move(p);
+        count_.store(i + 1,
+                     std::memory_order_release);  // pairs with the load in size: who sees the count sees the part
+    }
+    /// Where the group of that number is; size() if it is not known here.
+    [[nodiscard]] std::size_t index_of(std::uint64_t number) const noexcept {
+        const std::size_t known = size();
+        std::size_t i = 0;
+        while (i < known && all_[i].group->number() != number) ++i;
+        return i;
+    }
+
+private:
+    std::array<part, most> all_;
+    std::atomic<std::size_t> count_{0};
+};
+
 /// What a get or commit has in one part.
 struct share {
     std::size_t part = 0;
+    std::vector<std::uint32_t> slots;  ///< of what follows, each once
     std::vector<check> checks;
     std::vector<write> writes;
     std::vector<key> wanted;

@@ -145,6 +145,33 @@ public:
 
     std::uint64_t number() const noexcept override { return members_.number(); }
 
+    verdict list(listing& from, const slot_set& slots, std::vector<change>& found) override {
+        list_answer answer;
+        const verdict said =
+            ask_for({prefix_, slots.of_all, slots.some, 0, from.member, from.buckets, from.next}, answer, found);
+        if (said != verdict::good) return said;
+        from = {from.begun == 0 ? answer.at : from.begun, answer.over, {}, answer.member, answer.buckets, answer.next};
+        for (transaction_name& n : answer.prepared) from.prepared.push_back(kept(n));
+        return said;
+    }
+
+    verdict changed(version& after, bool& all, const slot_set& slots, std::vector<change>& found) override {
+        list_answer answer;
+        const verdict said = ask_for({prefix_, slots.of_all, slots.some, after, 0, 0, 0}, answer, found);
+        if (said != verdict::good) return said;
+        after = answer.at;
+        all = answer.over;
+        return said;
+    }
+
+    void adopt(request& r, std::span<const change> records) override {
+        adopt_request ask;
+        for (const check& c : r.checks) ask.checks.push_back({prefix_ + c.of, c.at});
+        for (const change& c : records) ask.records.push_back({prefix_ + c.of, {c.is.exists, c.is.at, c.is.bytes}});
+        request* one = &r;
+        settle(members_.ask(frame(question::adopt, ask), true, how_.patience), {&one, 1});
+    }
+
     void forget(std::span<const key> all) noexcept override {
         try {
             forget_request ask;
@@ -158,9 +185,9 @@ public:
         }
     }
 
-    std::unique_ptr<feed> open_feed() override { return follow_from("o", from_now, false); }
+    std::unique_ptr<feed> open_feed() override { return follow_from("o", "q", from_now, false); }
     /// Of objects, and of what caches write to know how far they are (n).
-    std::unique_ptr<changes> follow(version after) override { return follow_from("n", after, true); }
+    std::unique_ptr<changes> follow(version after) override { return follow_from("n", "p", after, true); }
     backend::tide* tide() noexcept override { return tide_.get(); }
 
 private:
@@ -190,8 +217,16 @@ private:
         }
     }
 
-    std::unique_ptr<follower> follow_from(const char* from, version after, bool values) {
-        const follow_request ask{prefix_ + from, prefix_ + "p", after, values};
+    verdict ask_for(const list_request& what, list_answer& answer, std::vector<change>& found) {
+        const caller::answer said = members_.ask(frame(question::list, what), true, how_.patience);
+        if (said.said != outcome::done || !wire::decode(said.message, answer)) return verdict::unreachable;
+        if (!answer.known) return verdict::conflict;
+        for (told_record& r : answer.all) found.push_back({r.of.substr(prefix_.size()), kept(r.is)});
+        return verdict::good;
+    }
+
+    std::unique_ptr<follower> follow_from(const char* from, const char* to, version after, bool values) {
+        const follow_request ask{prefix_ + from, prefix_ + to, after, values};
         std::unique_ptr<link> l = members_.follow(frame(question::follow, ask), how_.patience);
         return l ? std::make_unique<follower>(std::move(l), prefix_.size()) : nullptr;
     }

@@ -16,11 +16,6 @@ settling::~settling() {
     for (const auto& [part, keys] : forgettable_) parts_[part].asked->forget(keys);
 }
 
-std::size_t settling::index_of(std::uint64_t number) const noexcept {
-    const auto at = std::ranges::find(parts_, number, [](const part& p) { return p.group->number(); });
-    return static_cast<std::size_t>(at - parts_.begin());
-}
-
 std::chrono::milliseconds settling::seen_for(const std::string& id) {
     const auto now = by_.now();
     const std::lock_guard hold{guard_};
@@ -59,7 +54,7 @@ bool settling::put_void(std::size_t decides, const std::string& id, const decisi
 bool settling::finish_all(const std::string& id, const std::vector<std::uint64_t>& in) const {
     bool all = true;
     for (const std::uint64_t number : in) {
-        const std::size_t i = index_of(number);
+        const std::size_t i = parts_.index_of(number);
         all &= i < parts_.size() && parts_[i].group->finish(id, true, patience_);
     }
     return all;
@@ -67,7 +62,7 @@ bool settling::finish_all(const std::string& id, const std::vector<std::uint64_t
 
 void settling::settle(const holder& met, std::size_t where) {
     const auto known = seen_for(met.id);
-    const std::size_t decides = index_of(met.decides);
+    const std::size_t decides = parts_.index_of(met.decides);
     if (known < look_after || decides == parts_.size()) return;
     decision d;
     if (!look(decides, met.id, d)) return;

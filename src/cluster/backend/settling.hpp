@@ -15,7 +15,6 @@
 
 #include <map>
 #include <mutex>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -29,8 +28,8 @@ class settling {
 public:
     static constexpr std::chrono::milliseconds look_after{20}, grace{500};
 
-    settling(std::span<const part> parts, std::chrono::milliseconds patience, const surroundings& by)
-        : parts_{parts}, patience_{patience}, by_{by} {}
+    settling(const parts& all, std::chrono::milliseconds patience, const surroundings& by)
+        : parts_{all}, patience_{patience}, by_{by} {}
     /// Forgets the decisions that are still to be forgotten.
     ~settling();
     settling(const settling&) = delete;
@@ -51,10 +50,9 @@ private:
     [[nodiscard]] bool look(std::size_t decides, const std::string& id, decision& d) const;
     [[nodiscard]] bool put_void(std::size_t decides, const std::string& id, const decision& was) const;
     [[nodiscard]] bool finish_all(const std::string& id, const std::vector<std::uint64_t>& in) const;
-    [[nodiscard]] std::size_t index_of(std::uint64_t number) const noexcept;
     void done_with(const std::string& id);
 
-    const std::span<const part> parts_;
+    const parts& parts_;
     const std::chrono::milliseconds patience_;
     const surroundings& by_;
     std::mutex guard_;

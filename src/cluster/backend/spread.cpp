@@ -15,112 +15,171 @@ namespace {
 constexpr std::size_t bytes_of_decision = 256;
 constexpr std::string_view of_one{"the group at "};
 
-/// FNV-1a, and then mixed as MurmurHash3 does at its end: of keys that differ in a digit, all bits differ. What is
-/// where hangs on it, so it stays as it is.
-std::uint64_t stable_hash(std::string_view k) noexcept {
-    std::uint64_t h = 0xcbf29ce484222325ULL;
-    for (const char c : k) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdULL;
-    h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53ULL;
-    return h ^ (h >> 33);
+part part_of_group(std::unique_ptr<group_engine> g, bool batch) {
+    group_engine* const group = g.get();
+    if (batch) return {std::make_unique<batching>(std::move(g)), group};
+    return {std::move(g), group};
 }
 
-std::vector<part> parts_of(std::vector<std::unique_ptr<group_engine>> groups, bool batch) {
-    std::vector<part> all;
-    for (std::unique_ptr<group_engine>& g : groups) {
-        group_engine* const group = g.get();
-        if (batch) all.push_back({std::make_unique<batching>(std::move(g)), group});
-        else all.push_back({std::move(g), group});
-    }
-    return all;
+std::string place_of(const capabilities& its) {
+    return its.name.starts_with(of_one) ? its.name.substr(of_one.size()) : its.name;
 }
+
+/// S3.
+class heedful final : public feed {
+public:
+    explicit heedful(std::unique_ptr<feed> from) : from_{std::move(from)} {}
+    bool next(std::vector<key>& written) override {
+        const std::size_t before = written.size();
+        if (!from_->next(written)) return false;
+        const bool moved = std::any_of(written.begin() + static_cast<std::ptrdiff_t>(before), written.end(),
+                                       [](const key& k) { return k.starts_with('p'); });
+        return !moved || broken(fault::moved_unheard);
+    }
+    void close() noexcept override { from_->close(); }
+
+private:
+    const std::unique_ptr<feed> from_;
+};
+
+/// A group that has left, of which nothing is asked but its number.
+class gone final : public group_engine {
+public:
+    explicit gone(std::uint64_t number) : number_{number} { can_.name = "a group that has left"; }
+    const capabilities& can() const noexcept override { return can_; }
+    std::uint64_t number() const noexcept override { return number_; }
+    verdict get(snapshot&, freshness, std::span<const check>, std::span<const key>, std::vector<record>&) override {
+        return verdict::unreachable;
+    }
+    void commit(request& r) override { r.said = verdict::unreachable; }
+    void forget(std::span<const key>) noexcept override {}
+    std::unique_ptr<feed> open_feed() override { return nullptr; }
+    std::function<void()> begin_prepare(const holder&, request& r, std::chrono::milliseconds) override {
+        r.said = verdict::unreachable;
+        return [] {};
+    }
+    std::function<bool()> begin_finish(const std::string&, bool, std::chrono::milliseconds) override {
+        return [] { return false; };
+    }
+    verdict list(listing&, const slot_set&, std::vector<change>&) override { return verdict::unreachable; }
+    verdict changed(version&, bool&, const slot_set&, std::vector<change>&) override { return verdict::unreachable; }
+    void adopt(request& r, std::span<const change>) override { r.said = verdict::unreachable; }
+
+private:
+    const std::uint64_t number_;
+    capabilities can_;
+};
 
 }  // namespace
 
-spread::spread(std::vector<std::unique_ptr<group_engine>> groups, const settings& how, const backend::surroundings& by)
-    : parts_{parts_of(std::move(groups), how.batch)}, others_{parts_, how.patience, by}, crossing_{parts_, others_} {
-    can_ = parts_.front().asked->can();
+spread::spread(std::vector<std::unique_ptr<group_engine>> groups, std::size_t first, const settings& how,
+               const backend::surroundings& by, opener open)
+    : open_{std::move(open)},
+      batch_{how.batch},
+      others_{parts_, how.patience, by},
+      crossing_{parts_, others_},
+      places_{parts_, others_, first, [this] { static_cast<void>(know_more()); }} {
+    for (std::unique_ptr<group_engine>& g : groups) parts_.add(part_of_group(std::move(g), batch_));
+    can_ = parts_[0].asked->can();
     can_.name = "the groups at";
-    for (const part& p : parts_) {
-        const capabilities& its = p.asked->can();
-        const bool said = its.name.starts_with(of_one);
-        can_.name += (&p == &parts_.front() ? " " : "; ") + (said ? its.name.substr(of_one.size()) : its.name);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        const capabilities& its = parts_[i].asked->can();
+        can_.name += (i == 0 ? " " : "; ") + place_of(its);
         can_.most_operations = std::min(can_.most_operations, its.most_operations);
         can_.most_bytes = std::min(can_.most_bytes, its.most_bytes);
     }
     can_.follows = false;  // their versions have no common order
     can_.parts = parts_.size();
-    --can_.most_operations;  // the decision
+    can_.most_operations -= 1 + places_.slots();  // the decision, and S2
     can_.most_bytes -= bytes_of_decision;
 }
 
-std::size_t spread::part_of(std::string_view k) const noexcept {
-    return static_cast<std::size_t>(stable_hash(k) % parts_.size());
-}
+std::size_t spread::part_of(std::string_view k) const noexcept { return (*places_.now())[places_.slot_of(k)].part; }
 
-std::vector<share> spread::shares_of(std::span<const check> checks, std::span<const write> writes,
+std::vector<share> spread::shares_of(const map& where, std::span<const check> checks, std::span<const write> writes,
                                      std::span<const key> wanted) const {
     std::vector<share> all(parts_.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i].part = i;
-    for (const check& c : checks) all[part_of(c.of)].checks.push_back(c);
-    for (const write& w : writes) all[part_of(w.of)].writes.push_back(w);
+    const auto share_with = [&](std::string_view k) -> share& {
+        const std::uint32_t slot = places_.slot_of(k);
+        share& s = all[where[slot].part];
+        if (s.slots.empty() || s.slots.back() != slot) s.slots.push_back(slot);
+        return s;
+    };
+    for (const check& c : checks) share_with(c.of).checks.push_back(c);
+    for (const write& w : writes) share_with(w.of).writes.push_back(w);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-        share& s = all[part_of(wanted[i])];
+        share& s = share_with(wanted[i]);
         s.wanted.push_back(wanted[i]);
         s.places.push_back(i);
     }
-    std::erase_if(all, [](const share& s) { return s.checks.empty() && s.writes.empty() && s.wanted.empty(); });
+    std::erase_if(all, [](const share& s) { return s.slots.empty(); });
+    for (share& s : all) {
+        std::ranges::sort(s.slots);
+        const auto twice = std::ranges::unique(s.slots);
+        s.slots.erase(twice.begin(), twice.end());
+    }
+    if (all.empty()) all.emplace_back();
     return all;
-}
-
-std::optional<std::size_t> spread::only_part(std::span<const check> checks, std::span<const write> writes,
-                                             std::span<const key> wanted) const noexcept {
-    std::optional<std::size_t> only;
-    const auto is_there = [&](std::string_view k) {
-        const std::size_t one = part_of(k);
-        return one == only.value_or(one) && (only = one, true);
-    };
-    const bool one = std::ranges::all_of(checks, is_there, &check::of) &&
-                     std::ranges::all_of(writes, is_there, &write::of) && std::ranges::all_of(wanted, is_there);
-    return one ? std::optional{only.value_or(0)} : std::nullopt;
 }
 
 verdict spread::get(snapshot& of, freshness how, std::span<const check> held, std::span<const key> wanted,
                     std::vector<record>& found) {
-    const std::optional<std::size_t> only = only_part(held, {}, wanted);
-    std::vector<share> shares;
-    if (!only) shares = shares_of(held, {}, wanted);
     meeting waits{others_};
     while (true) {
+        const auto known = places_.now();
+        const std::vector<share> shares = shares_of(*known, held, {}, wanted);
         of.met = {};
-        std::size_t where = only.value_or(0);
-        const verdict said =
-            only ? look_at_one(of, how, where, held, wanted, found) : look_at_all(of, shares, found, where);
-        if (said != verdict::conflict || !of.met) return said;
-        if (!waits.wait(of.met, where)) return verdict::unreachable;
+        std::size_t where = shares.front().part;
+        bool placed = true;
+        const verdict said = shares.size() == 1 ? look_at_one(of, how, *known, shares.front(), found, placed)
+                                                : look_at_all(of, *known, shares, found, where);
+        if (said == verdict::conflict && of.met) {
+            if (!waits.wait(of.met, where)) return verdict::unreachable;
+            continue;
+        }
+        if (said == verdict::unreachable && has_left({&where, 1})) continue;
+        if (said == verdict::unreachable || (said == verdict::good && placed)) return said;
+        // What is held may have moved, and what a state does not have may be in a later one.
+        std::vector<std::uint32_t> asked;
+        for (const share& s : shares) asked.insert(asked.end(), s.slots.begin(), s.slots.end());
+        switch (places_.learn(asked, *known)) {
+            case placing::news::none: return verdict::conflict;
+            case placing::news::unreachable: return verdict::unreachable;
+            case placing::news::some: break;
+        }
     }
 }
 
-verdict spread::look_at_one(snapshot& of, freshness how, std::size_t where, std::span<const check> held,
-                            std::span<const key> wanted, std::vector<record>& found) {
-    const bool back = how == freshness::same && of.at != 0 && of.part == where + 1;  // S1
+verdict spread::look_at_one(snapshot& of, freshness how, const map& known, const share& s, std::vector<record>& found,
+                            bool& placed) {
+    const bool back = how == freshness::same && of.at != 0 && of.part == s.part + 1;  // S1
     snapshot there{.at = back ? of.at : 0};
-    const verdict said = parts_[where].asked->get(there, back ? how : freshness::now, held, wanted, found);
+    std::vector<key> wanted = s.wanted;
+    for (const std::uint32_t slot : s.slots) wanted.push_back(slot_record::key_of(slot));
+    const verdict said = parts_[s.part].asked->get(there, back ? how : freshness::now, s.checks, wanted, found);
     of.met = there.met;
-    if (said == verdict::good) of = {there.at, where + 1, {}};
+    if (said != verdict::good) return said;
+    for (std::size_t i = 0; i < s.slots.size(); ++i)
+        placed &= found[s.wanted.size() + i].at == known[s.slots[i]].at || broken(fault::moved_unread);
+    found.resize(s.wanted.size());
+    if (placed) of = {there.at, s.part + 1, {}};
     return said;
 }
 
-verdict spread::look_at_all(snapshot& of, const std::vector<share>& shares, std::vector<record>& found,
-                            std::size_t& where) {
+verdict spread::look_at_all(snapshot& of, const map& known, const std::vector<share>& shares,
+                            std::vector<record>& found, std::size_t& where) {
     std::size_t wanted_in_all = 0;
     for (const share& s : shares) wanted_in_all += s.wanted.size();
     found.assign(wanted_in_all, {});
     std::vector<record> got;
-    const auto ask = [&](std::size_t part, std::span<const check> held, std::span<const key> wanted) {
+    const auto ask = [&](const share& s, std::vector<check> held, std::span<const key> wanted) {
         snapshot there;
-        where = part;
-        const verdict said = parts_[part].asked->get(there, freshness::now, held, wanted, got);
+        where = s.part;
+        if (!broken(fault::moved_unread)) {
+            for (const std::uint32_t slot : s.slots) held.push_back({slot_record::key_of(slot), known[slot].at});
+        }
+        const verdict said = parts_[s.part].asked->get(there, freshness::now, held, wanted, got);
         of.met = there.met;
         return said;
     };
@@ -128,58 +187,154 @@ verdict spread::look_at_all(snapshot& of, const std::vector<share>& shares, std:
     for (const share& s : shares) {
         if (s.wanted.empty()) continue;
         last = &s;
-        if (const verdict said = ask(s.part, s.checks, s.wanted); said != verdict::good) return said;
+        if (const verdict said = ask(s, s.checks, s.wanted); said != verdict::good) return said;
         for (std::size_t i = 0; i < s.wanted.size(); ++i) found[s.places[i]] = std::move(got[i]);
     }
     for (const share& s : shares) {
         if (&s == last || (!s.wanted.empty() && broken(fault::one_look))) continue;
         std::vector<check> said_before = s.checks;
         for (std::size_t i = 0; i < s.wanted.size(); ++i) said_before.push_back({s.wanted[i], found[s.places[i]].at});
-        if (const verdict said = ask(s.part, said_before, {}); said != verdict::good) return said;
+        if (const verdict said = ask(s, std::move(said_before), {}); said != verdict::good) return said;
     }
     of = {looked_.fetch_add(1, std::memory_order_relaxed) + 1, 0, {}};
     return verdict::good;
 }
 
 void spread::commit(request& r) {
-    if (const auto only = only_part(r.checks, r.writes, {})) return commit_in_one(r, *only);
-    std::vector<share> shares = shares_of(r.checks, r.writes, {});
-    const std::size_t decides = r.writes.empty() ? shares.back().part : part_of(r.writes.back().of);
-    crossing_.commit(r, shares, decides);
+    tries all{others_.patience(), others_.by()};
+    while (true) {
+        const auto known = places_.now();
+        std::vector<share> shares = shares_of(*known, r.checks, r.writes, {});
+        std::vector<std::uint32_t> asked;
+        bool closed = false;
+        for (share& s : shares) {
+            asked.insert(asked.end(), s.slots.begin(), s.slots.end());
+            for (const std::uint32_t slot : s.slots) {
+                closed |= (*known)[slot].closed;
+                if (broken(fault::moved_unchecked) || (shares.size() > 1 && broken(fault::moved_while_prepared)))
+                    continue;
+                s.checks.push_back({slot_record::key_of(slot), (*known)[slot].at});
+            }
+        }
+        if (closed) {
+            r.said = verdict::unreachable;
+            places_.settle_closed(asked, *known);
+            if (!all.again()) return;
+            continue;
+        }
+        if (shares.size() == 1) {
+            commit_in_one(r, shares.front());
+        } else {
+            const bool writes = !r.writes.empty();
+            crossing_.commit(r, shares,
+                             writes ? (*known)[places_.slot_of(r.writes.back().of)].part : shares.back().part);
+        }
+        if (r.said == verdict::unreachable && all.again()) {
+            std::vector<std::size_t> silent;
+            for (const share& s : shares) silent.push_back(s.part);
+            if (has_left(silent)) continue;
+        }
+        if (r.said != verdict::conflict || r.met) return;
+        if (places_.learn(asked, *known) != placing::news::some) return;
+    }
 }
 
-void spread::commit_in_one(request& r, std::size_t where) {
+void spread::commit_in_one(request& r, const share& s) {
     meeting waits{others_};
+    request mine = s.as_request();
     do {
-        parts_[where].asked->commit(r);
+        parts_[s.part].asked->commit(mine);
+        r.said = mine.said;
+        r.at = mine.at;
+        r.why = mine.why;
+        r.met = mine.met;
         if (r.said != verdict::conflict || !r.met) return;
         r.said = verdict::unreachable;
-    } while (waits.wait(r.met, where));
+    } while (waits.wait(r.met, s.part));
 }
 
 void spread::forget(std::span<const key> all) noexcept {
     try {
-        std::vector<share> shares = shares_of({}, {}, all);
-        for (const share& s : shares) parts_[s.part].asked->forget(s.wanted);
+        for (const share& s : shares_of(*places_.now(), {}, {}, all)) parts_[s.part].asked->forget(s.wanted);
     } catch (const std::bad_alloc&) {  // they stay
     }
 }
 
-std::unique_ptr<feed> spread::open_feed() {
-    std::vector<std::unique_ptr<feed>> all;
-    for (const part& p : parts_) {
-        all.push_back(p.asked->open_feed());
-        if (!all.back()) return nullptr;
+std::vector<std::size_t> spread::parts_there(const layout& l) const {
+    std::vector<std::size_t> there;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        const auto said = std::ranges::find(l.all, parts_[i].group->number(), &layout::entry::number);
+        if (said == l.all.end() || !said->left) there.push_back(i);
     }
-    return merge(std::move(all));
+    return there;
+}
+
+bool spread::look_around() { return places_.look_around(parts_there(know_more())) != placing::news::unreachable; }
+
+bool spread::has_left(std::span<const std::size_t> silent) {
+    const std::vector<std::size_t> there = parts_there(know_more(silent));
+    const bool all_there =
+        std::ranges::all_of(silent, [&](std::size_t p) { return std::ranges::find(there, p) != there.end(); });
+    return !all_there && places_.look_around(there) == placing::news::some;
+}
+
+layout spread::know_more(std::span<const std::size_t> but) {
+    const std::lock_guard one_at_a_time{growing_};
+    layout newest;
+    // Those that have joined last are the last to leave, as a rule; one that has is asked no more.
+    for (std::size_t i = parts_.size(); i > 0 && newest.all.empty(); --i) {
+        const layout::entry* const said = known_.find(parts_[i - 1].group->number());
+        const bool asked = std::ranges::find(but, i - 1) == but.end();
+        if (asked && (said == nullptr || !said->left)) newest = look_up_layout(*parts_[i - 1].group);
+    }
+    if (newest.all.empty()) return known_;
+    known_ = newest;
+    for (const layout::entry& e : newest.all) {
+        if (!open_ || parts_.index_of(e.number) != parts_.size()) continue;
+        try {
+            parts_.add(part_of_group(open_(e), batch_));
+        } catch (const refusal&) {  // the places in the order are one after the other
+            break;
+        }
+    }
+    return newest;
+}
+
+std::unique_ptr<feed> spread::open_feed() {
+    for (int tries = 0; tries < 3; ++tries) {
+        const layout before = know_more();
+        std::vector<std::unique_ptr<feed>> all;
+        for (const std::size_t i : parts_there(before)) {
+            all.push_back(parts_[i].asked->open_feed());
+            if (!all.back()) return nullptr;
+        }
+        const std::size_t heard = all.size();
+        if (know_more().text() == before.text() && heard != 0) return std::make_unique<heedful>(merge(std::move(all)));
+    }
+    return nullptr;
+}
+
+opener opener_of(const settings& how) {
+    return [how](const layout::entry& e) -> std::unique_ptr<group_engine> {
+        if (e.left) return std::make_unique<gone>(e.number);
+        if (e.addresses.empty()) return nullptr;
+        std::string all;
+        for (const std::string& a : e.addresses) all += (all.empty() ? "" : ",") + a;
+        return open_group(group::parse_members(all, how.tls.files.wanted()), how);
+    };
 }
 
 std::unique_ptr<engine> open_groups(std::string_view where, const settings& how) {
     std::vector<std::unique_ptr<group_engine>> groups;
     for (const std::vector<std::string>& members : group::parse_groups(where, how.tls.files.wanted()))
         groups.push_back(open_group(members, how));
-    settle_layout(groups, how.prefix);
-    if (groups.size() > 1) return std::make_unique<spread>(std::move(groups), how, surroundings::real());
+    const layout settled = settle_layout(groups, how.prefix, opener_of(how));
+    if (groups.size() > 1) {
+        auto all =
+            std::make_unique<spread>(std::move(groups), settled.first(), how, surroundings::real(), opener_of(how));
+        if (!all->look_around()) throw refusal{"one of " + all->can().name + " does not answer"};
+        return all;
+    }
     if (how.batch) return std::make_unique<batching>(std::move(groups.front()));
     return std::move(groups.front());
 }

@@ -1,5 +1,5 @@
-// The objects of a cluster in several groups: each record is in one of them, by a hash of its key. What one group can
-// answer alone it is asked alone, as if there were no other; a commit over several is crossing.hpp's.
+// The objects of a cluster in several groups: each record is in one of them, by its slot (placing.hpp). What one group
+// can answer alone it is asked alone, as if there were no other; a commit over several is crossing.hpp's.
 //
 // A get of several groups has an instant, too (B2). It asks those that something is wanted of, one after the other, and
 // then all but the last of them once more, whether what they have said is current, as it asks those of which something
@@ -9,6 +9,11 @@
 //
 //   S1  a block whose reads are all in one group goes on in the state that it began with there. The first that is in
 //       another moves its snapshot to now, and it has no such state any more
+//   S2  a group answers for a slot that it has in the very state that it answers from: each get reads what it says of
+//       the slots, and looks at that again where it looks at anything again; each commit checks it. Records keep their
+//       versions when they move, so what a block holds is held wherever it is
+//   S3  a feed breaks when a slot changes hands: whoever sleeps looks for itself, and listens to all groups that there
+//       are then
 //
 // Thread safety: as engine's.
 #pragma once
@@ -17,13 +22,18 @@
 
 #include "cluster/backend/address.hpp"
 #include "cluster/backend/crossing.hpp"
+#include "cluster/backend/layout.hpp"
+#include "cluster/backend/moving.hpp"
+#include "cluster/backend/placing.hpp"
 
 namespace tutti::cluster::backend {
 
 class spread final : public engine {
 public:
-    /// Two groups or more, in the order of their layout (layout.hpp).
-    spread(std::vector<std::unique_ptr<group_engine>> groups, const settings& how, const backend::surroundings& by);
+    /// Two groups or more, in the order of their layout (layout.hpp), `first` of which the prefix began with; `open`
+    /// opens others that join.
+    spread(std::vector<std::unique_ptr<group_engine>> groups, std::size_t first, const settings& how,
+           const backend::surroundings& by, opener open = {});
 
     const capabilities& can() const noexcept override { return can_; }
     std::size_t part_of(std::string_view k) const noexcept override;
@@ -34,27 +44,46 @@ public:
     void forget(std::span<const key> all) noexcept override;
     std::unique_ptr<feed> open_feed() override;
 
-private:
-    /// Where all of it is, if it is in one part.
-    [[nodiscard]] std::optional<std::size_t> only_part(std::span<const check> checks, std::span<const write> writes,
-                                                       std::span<const key> wanted) const noexcept;
-    /// What each part has of it, by ascending parts.
-    [[nodiscard]] std::vector<share> shares_of(std::span<const check> checks, std::span<const write> writes,
-                                               std::span<const key> wanted) const;
-    // Each is one try of a get. If a transaction is in the way, `of.met` names it, and `where` the part that it is in.
-    [[nodiscard]] verdict look_at_one(snapshot& of, freshness how, std::size_t where, std::span<const check> held,
-                                      std::span<const key> wanted, std::vector<record>& found);
-    [[nodiscard]] verdict look_at_all(snapshot& of, const std::vector<share>& shares, std::vector<record>& found,
-                                      std::size_t& where);
-    void commit_in_one(request& r, std::size_t where);
+    /// Which group has which slots, of all that have not left. False: one does not answer.
+    [[nodiscard]] bool look_around();
+    /// For who moves slots.
+    [[nodiscard]] moving moves() noexcept { return {parts_, places_, others_, crossing_}; }
+    [[nodiscard]] placing& places() noexcept { return places_; }
+    [[nodiscard]] const parts& all() const noexcept { return parts_; }
+    /// What the groups say of themselves, asked of one that is none of those. Groups that have joined are among the
+    /// parts then.
+    layout know_more(std::span<const std::size_t> but = {});
 
-    std::vector<part> parts_;
+private:
+    using map = placing::map;
+    /// What each part has of it, by ascending parts; one share at least.
+    [[nodiscard]] std::vector<share> shares_of(const map& where, std::span<const check> checks,
+                                               std::span<const write> writes, std::span<const key> wanted) const;
+    // Each is one try of a get. If a transaction is in the way, `of.met` names it, and `where` the part that it is in.
+    // False in `placed`: a part has not, or had not in that state, a slot that it was asked for (S2).
+    [[nodiscard]] verdict look_at_one(snapshot& of, freshness how, const map& known, const share& s,
+                                      std::vector<record>& found, bool& placed);
+    [[nodiscard]] verdict look_at_all(snapshot& of, const map& known, const std::vector<share>& shares,
+                                      std::vector<record>& found, std::size_t& where);
+    void commit_in_one(request& r, const share& s);
+    /// Whether one of those that do not answer has left, and others have said that they have its slots.
+    [[nodiscard]] bool has_left(std::span<const std::size_t> silent);
+    [[nodiscard]] std::vector<std::size_t> parts_there(const layout& l) const;
+
+    const opener open_;
+    const bool batch_;
+    std::mutex growing_;
+    layout known_;  // as it was last told
+    parts parts_;
     capabilities can_;
     settling others_;
     crossing crossing_;
+    placing places_;
     std::atomic<version> looked_{0};
 };
 
+/// Opens groups by what a layout says of them.
+[[nodiscard]] opener opener_of(const settings& how);
 /// `where` is //host:port,host:port;host:port,host:port. One group is as it is, and not spread. Throws refusal.
 [[nodiscard]] std::unique_ptr<engine> open_groups(std::string_view where, const settings& how);
 

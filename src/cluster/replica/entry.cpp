@@ -8,7 +8,7 @@ namespace tutti::cluster::replica {
 namespace {
 
 constexpr std::string_view name = "GE";
-constexpr std::uint8_t format = 2, oldest_format = 1;
+constexpr std::uint8_t format = 3, oldest_format = 1;
 
 std::uint32_t count_of(std::size_t n) noexcept { return static_cast<std::uint32_t>(n); }
 
@@ -38,10 +38,24 @@ void entry::add_finish(std::string_view id, bool commits) {
     ++operations_;
 }
 
-void entry::add(std::span<const backend::check> checks, std::span<const backend::write> writes) {
+void entry::add_adopt(std::span<const backend::check> checks, std::span<const backend::change> records) {
+    wire::writer out{all_};
+    out(kind::adopt);
+    add(checks);
+    out(count_of(records.size()));
+    for (const backend::change& c : records) out(record_view{c.of, c.is.at, c.is.exists, c.is.bytes});
+    ++operations_;
+}
+
+void entry::add(std::span<const backend::check> checks) {
     wire::writer out{all_};
     out(count_of(checks.size()));
     for (const backend::check& c : checks) out(check_view{c.of, c.at});
+}
+
+void entry::add(std::span<const backend::check> checks, std::span<const backend::write> writes) {
+    wire::writer out{all_};
+    add(checks);
     out(count_of(writes.size()));
     for (const backend::write& w : writes) out(write_view{w.of, w.exists, w.bytes});
     ++operations_;
@@ -91,10 +105,9 @@ bool read_entry(std::string_view bytes, std::vector<operation>& all, std::string
         if (what == kind::prepare || what == kind::finish) in(o.id);
         if (what == kind::prepare) in(o.decides);
         if (what == kind::finish) in(o.commits);
-        if (what == kind::commit || what == kind::prepare) {
-            in(o.checks);
-            in(o.writes);
-        }
+        if (what == kind::commit || what == kind::prepare || what == kind::adopt) in(o.checks);
+        if (what == kind::commit || what == kind::prepare) in(o.writes);
+        if (what == kind::adopt) in(o.adopted);
     }
     if (!in.sound()) return refuse("an entry of the log says less than it begins to say");
     return true;

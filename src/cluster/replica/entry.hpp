@@ -6,9 +6,11 @@
 //     forget   keys: count (4), each key
 //     prepare  the transaction's id, the number of the group that decides (8); checks and writes as of a commit
 //     finish   the transaction's id, whether it commits (1)
+//     adopt    checks as of a commit; records: count (4), each key, version (8), whether it exists (1), bytes
 //   then zeros, until the whole is a multiple of 8 bytes, and the checksum of all that (8)
 //
-// A length is 4 bytes in front of its text. Version 1 had no prepare and no finish; what it wrote is read.
+// A length is 4 bytes in front of its text. Version 1 had no prepare and no finish, and version 2 no adopt; what they
+// wrote is read.
 #pragma once
 
 #include <cstddef>
@@ -34,12 +36,14 @@ public:
     void add_prepare(const backend::holder& who, std::span<const backend::check> checks,
                      std::span<const backend::write> writes);
     void add_finish(std::string_view id, bool commits);
+    void add_adopt(std::span<const backend::check> checks, std::span<const backend::change> records);
     [[nodiscard]] std::size_t operations() const noexcept { return operations_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return all_.size(); }
     /// The bytes for the log; the object is empty again.
     [[nodiscard]] std::string finish();
 
 private:
+    void add(std::span<const backend::check> checks);
     void add(std::span<const backend::check> checks, std::span<const backend::write> writes);
 
     std::string all_;
@@ -64,17 +68,28 @@ struct write_view {
         v(of), v(exists), v(bytes);
     }
 };
-enum class kind : std::uint8_t { filler, commit, forget, prepare, finish };
-[[nodiscard]] constexpr kind last(kind) noexcept { return kind::finish; }
+struct record_view {
+    std::string_view of;
+    version at = 0;
+    bool exists = false;
+    std::string_view bytes;
+    template <class V>
+    void fields(V& v) {
+        v(of), v(at), v(exists), v(bytes);
+    }
+};
+enum class kind : std::uint8_t { filler, commit, forget, prepare, finish, adopt };
+[[nodiscard]] constexpr kind last(kind) noexcept { return kind::adopt; }
 
 struct operation {
     kind is = kind::commit;
-    std::vector<check_view> checks;  ///< of commit and prepare
+    std::vector<check_view> checks;  ///< of commit, prepare and adopt
     std::vector<write_view> writes;
     std::vector<std::string_view> forgotten;
     std::string_view id;        ///< of prepare and finish
     std::uint64_t decides = 0;  ///< of prepare: the number of the group that does
     bool commits = false;       ///< of finish
+    std::vector<record_view> adopted;
 };
 
 /// Reads all of it, or nothing: false, and `why`, for bytes that no `entry` has finished.

@@ -29,6 +29,8 @@ enum class fault : std::uint8_t {
     finished_again,          ///< a transaction that is finished can be finished once more
     prepared_uncounted,      ///< a state has the same version before and after a transaction is prepared
     prepared_not_saved,      ///< a snapshot of the machine forgets the prepared transactions
+    adopted_uncounted,       ///< versions are not raised above those of records that come from another group
+    adopts_older,            ///< a record that comes late from another group replaces a newer one
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

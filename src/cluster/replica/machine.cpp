@@ -26,6 +26,7 @@ applied machine::apply(std::string_view bytes) {
         switch (o.is) {
             case kind::prepare: said.outcomes.push_back(prepare(o)); break;
             case kind::finish: said.outcomes.push_back(finish(o)); break;
+            case kind::adopt: said.outcomes.push_back(adopt(o)); break;
             case kind::forget:
                 forget(o);
                 said.outcomes.push_back({verdict::good, latest_, {}});
@@ -70,6 +71,26 @@ outcome machine::finish(const operation& o) {
     return {verdict::good, latest_, {}};
 }
 
+outcome machine::adopt(const operation& o) {
+    if (!passes(o)) return {verdict::conflict, 0, {}};
+    if (const transaction* const t = prepared_.in_the_way(o.checks, o.writes))
+        return {verdict::conflict, 0, {}, t->who};
+    constexpr version most = version{1} << 62;  // more than commits will ever count
+    if (std::ranges::any_of(o.adopted, [](const record_view& r) { return r.at >= most; }))
+        return {verdict::refused, 0, "a record has a version that no group has come to"};
+    if (!broken(fault::adopted_uncounted)) {
+        for (const record_view& r : o.adopted) latest_ = std::max(latest_, r.at);
+    }
+    ++latest_;
+    for (const record_view& r : o.adopted) {
+        const auto at = cells_.find(r.of);
+        const version known = at == cells_.end() ? 0 : at->second.now.at;
+        if (known == r.at || (r.at != 0 && known > r.at && !broken(fault::adopts_older))) continue;
+        put(r.of, {r.exists, r.at, std::string{r.bytes}}, latest_, no_version);
+    }
+    return {verdict::good, latest_, {}};
+}
+
 bool machine::is(const check_view& c) const {
     const auto at = cells_.find(c.of);
     return c.at == (at == cells_.end() ? 0 : at->second.now.at);
@@ -93,20 +114,26 @@ void machine::count(std::string_view k, const record& r, bool more) noexcept {
 }
 
 void machine::put(const write_view& w, version at, version sealed) {
-    const auto place = cells_.try_emplace(key{w.of}).first;
+    put(w.of,
+        {w.exists, !w.exists && broken(fault::erase_forgets) ? 0 : at, w.exists ? std::string{w.bytes} : std::string{}},
+        at, sealed);
+}
+
+void machine::put(std::string_view of, record is, version since, version sealed) {
+    const auto place = cells_.try_emplace(key{of}).first;
     const key& k = place->first;
     cell& c = place->second;
     count(k, c.now, false);
     // What one commit writes twice has one version, and is kept once.
-    if (c.now.at != at) {
+    if (c.since != since) {
         const std::size_t bytes = k.size() + c.now.bytes.size();
-        order_.push_back({at, k, bytes});
+        order_.push_back({since, k, bytes});
         holds_.kept_bytes += bytes;
         if (!c.before) c.before = std::make_unique<std::deque<past>>();
-        c.before->push_back({std::move(c.now), sealed});
+        c.before->push_back({std::move(c.now), c.since, sealed});
     }
-    c.now = {w.exists, !w.exists && broken(fault::erase_forgets) ? 0 : at,
-             w.exists ? std::string{w.bytes} : std::string{}};
+    c.now = std::move(is);
+    c.since = since;
     count(k, c.now, true);
 }
 
@@ -128,10 +155,11 @@ void machine::shrink() {
             if (const auto at = cells_.find(r.of); at != cells_.end()) {
                 // A record that was forgotten and made again has nothing before it that is so old.
                 cell& c = at->second;
-                while (c.before && (c.before->size() > 1 ? (*c.before)[1].is.at : c.now.at) <= floor_) {
+                while (c.before && (c.before->size() > 1 ? (*c.before)[1].since : c.since) <= floor_) {
                     c.before->pop_front();
                     if (c.before->empty()) c.before.reset();
                 }
+                if (!c.before && c.now.at == 0) cells_.erase(at);  // R7: as if it had never been here
             }
             holds_.kept_bytes -= r.bytes;
             order_.pop_front();
@@ -142,7 +170,7 @@ void machine::shrink() {
 
 machine::shown machine::as_of(std::string_view k, version at) const {
     const auto found = cells_.find(k);
-    if (found == cells_.end() || found->second.now.at <= at) {
+    if (found == cells_.end() || found->second.since <= at) {
         const transaction* const by = broken(fault::prepared_ignored) ? nullptr : prepared_.writer_of(k);
         const bool sealed = by != nullptr && at >= by->since;
         return {found == cells_.end() ? never_written : found->second.now, sealed ? by : nullptr, sealed};
@@ -150,7 +178,7 @@ machine::shown machine::as_of(std::string_view k, version at) const {
     const cell& c = found->second;
     if (!c.before) return {never_written};
     // The last that is not newer.
-    auto after = std::ranges::upper_bound(*c.before, at, {}, [](const past& p) { return p.is.at; });
+    auto after = std::ranges::upper_bound(*c.before, at, {}, &past::since);
     if (after == c.before->begin()) return {never_written};
     --after;
     return {after->is, nullptr, at >= after->sealed && !broken(fault::prepared_ignored)};
@@ -196,6 +224,19 @@ bool machine::changes_after(version& place, std::size_t most, std::vector<backen
     if (next == order_.end()) place = latest_;
     if (broken(fault::changes_out_of_order)) std::ranges::reverse(all);
     return true;
+}
+
+void machine::list(listed& from, std::size_t most, std::size_t most_bytes,
+                   const std::function<bool(std::string_view)>& wanted, std::vector<backend::change>& all) const {
+    std::size_t bytes = 0;
+    if (from.buckets != cells_.bucket_count()) from = {cells_.bucket_count(), 0};
+    for (; from.next < from.buckets && most > 0 && bytes < most_bytes; ++from.next, --most) {
+        for (auto one = cells_.begin(from.next); one != cells_.end(from.next); ++one) {
+            if (one->second.now.at == 0 || !wanted(one->first)) continue;
+            all.push_back({one->first, one->second.now});
+            bytes += one->first.size() + one->second.now.bytes.size();
+        }
+    }
 }
 
 holdings machine::holds() const noexcept { return holds_; }

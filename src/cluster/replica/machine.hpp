@@ -19,6 +19,11 @@
 //       that version knows what was prepared in it
 //   R6  finish does something once: what is not prepared here is not finished, nor prepared again, because no
 //       program sends a prepare twice. A finished one is a commit of that moment (R1)
+//   R7  *adopt* has records be here as they were in another group, with their versions: those that come from one group
+//       to another keep them, and the count is raised above them, so what is written here later has another version
+//       than it ever had there (B1). A record that is newer already stays, so an adopt that comes late does no harm.
+//       Of version 0 a record is as if it had never been here, but in states before. In which state a record came is
+//       another number than its version, then, and the states of the window go by that one (R4)
 //
 // Thread safety: none; const members may run at once with each other.
 #pragma once
@@ -83,10 +88,22 @@ public:
                                        std::span<const backend::check> held, std::span<const key> wanted,
                                        std::vector<backend::record>& found) const;
 
+    /// A piece of what is held now, of those keys: from the place on that the caller was told, or from the begin if
+    /// that is another machine's or the table has grown since. O(`most`) buckets of it, or as many as have
+    /// `most_bytes`.
+    struct listed {
+        std::uint64_t buckets = 0, next = 0;  ///< next = buckets: all of it has been listed
+    };
+    void list(listed& from, std::size_t most, std::size_t most_bytes,
+              const std::function<bool(std::string_view)>& wanted, std::vector<backend::change>& all) const;
+
     /// Appends what commits after the version `place` wrote, in their order and of whole commits, until there are
     /// `most` changes or no more, and moves `place` to the last of them. False: the window does not reach so far back,
     /// or `place` is of no state that there was; something would be missed.
     [[nodiscard]] bool changes_after(version& place, std::size_t most, std::vector<backend::change>& all) const;
+
+    /// Those that wait to be finished (R5), so many at most.
+    [[nodiscard]] std::vector<backend::holder> prepared(std::size_t most) const { return prepared_.names(most); }
 
     [[nodiscard]] version latest() const noexcept { return latest_; }
     /// The oldest version whose state can be read.
@@ -102,12 +119,14 @@ private:
     /// What a record was before.
     struct past {
         backend::record is;
+        version since = 0;
         version sealed =
             no_version;  // R5: from that state on, the prepared write that replaced it may have been decided
     };
     /// A record, and what it was before, the oldest first.
     struct cell {
         backend::record now;
+        version since = 0;  ///< the state that it came with: its version, or of one that was adopted, a later one
         std::unique_ptr<std::deque<past>> before;  // null: nothing
     };
     static constexpr version no_version = ~version{0};
@@ -121,10 +140,12 @@ private:
     [[nodiscard]] outcome commit(const operation& o);
     [[nodiscard]] outcome prepare(const operation& o);
     [[nodiscard]] outcome finish(const operation& o);
+    [[nodiscard]] outcome adopt(const operation& o);
     void forget(const operation& o);
     [[nodiscard]] bool is(const check_view& c) const;
     [[nodiscard]] bool passes(const operation& o) const;
     void put(const write_view& w, version at, version sealed = no_version);
+    void put(std::string_view of, backend::record is, version since, version sealed);
     void count(std::string_view k, const backend::record& r, bool more) noexcept;
     void shrink();
     struct shown {

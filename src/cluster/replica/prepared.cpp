@@ -21,6 +21,12 @@ const transaction* prepared_ones::find(std::string_view id) const {
     return at == all_.end() ? nullptr : &at->second;
 }
 
+std::vector<backend::holder> prepared_ones::names(std::size_t most) const {
+    std::vector<backend::holder> all;
+    for (auto one = all_.begin(); one != all_.end() && all.size() < most; ++one) all.push_back(one->second.who);
+    return all;
+}
+
 const transaction* prepared_ones::writer_of(std::string_view k) const {
     if (held_.empty()) return nullptr;
     const auto at = held_.find(k);

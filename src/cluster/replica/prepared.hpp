@@ -33,6 +33,7 @@ struct transaction {
 class prepared_ones {
 public:
     [[nodiscard]] std::size_t count() const noexcept { return all_.size(); }
+    [[nodiscard]] std::vector<backend::holder> names(std::size_t most) const;
     [[nodiscard]] const transaction* find(std::string_view id) const;
     /// The one that writes it, or null.
     [[nodiscard]] const transaction* writer_of(std::string_view k) const;

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t most_found = 8u << 20;  // bytes of records in one answer, if there is more than one
 constexpr std::size_t most_told = 1000;       // changes in one message
 constexpr unsigned most_rounds = 2;           // under way (H1)
+constexpr std::size_t most_listed = 4096;     // buckets of the table that one question looks at
 
 std::string text(group::outcome what, const std::string& words) { return frame(what, group::text_answer{words}); }
 
@@ -53,13 +54,44 @@ group::get_answer answer_of(verdict said, version at, const backend::holder& met
     return all;
 }
 
-/// Whether it is, because it is more than one entry of the log takes.
-bool refuse_large(const std::shared_ptr<session>& from, std::span<const group::transaction> all) {
+std::size_t bytes_of(const group::transaction& t) {
     std::size_t bytes = 0;
-    for (const group::transaction& t : all) {
-        for (const group::seen& s : t.checks) bytes += s.of.size() + sizeof s.at;
-        for (const group::written& w : t.writes) bytes += w.of.size() + w.bytes.size();
+    for (const group::seen& s : t.checks) bytes += s.of.size() + sizeof s.at;
+    for (const group::written& w : t.writes) bytes += w.of.size() + w.bytes.size();
+    return bytes;
+}
+
+std::size_t bytes_of(const group::adopt_request& a) {
+    std::size_t bytes = 0;
+    for (const group::seen& s : a.checks) bytes += s.of.size() + sizeof s.at;
+    for (const group::told_record& r : a.records) bytes += r.of.size() + sizeof r.is.at + r.is.bytes.size();
+    return bytes;
+}
+
+/// As many as fit an answer, of what was written after `place`. False: it is not kept so far back.
+bool changes_of(const machine& of, version& place, const std::function<bool(std::string_view)>& wanted,
+                std::vector<backend::change>& all) {
+    std::vector<backend::change> commit;
+    std::size_t bytes = 0;
+    for (std::size_t looked_at = 0; looked_at < most_told && bytes < most_found; looked_at += commit.size()) {
+        commit.clear();
+        const version before = place;
+        if (!of.changes_after(place, 1, commit)) return false;
+        if (place == before) break;
+        for (backend::change& c : commit) {
+            if (!wanted(c.of)) continue;
+            bytes += c.of.size() + c.is.bytes.size();
+            all.push_back(std::move(c));
+        }
     }
+    return true;
+}
+
+/// Whether it is, because it is more than one entry of the log takes.
+template <class Request>
+bool refuse_large(const std::shared_ptr<session>& from, std::span<const Request> all) {
+    std::size_t bytes = 0;
+    for (const Request& r : all) bytes += bytes_of(r);
     if (bytes <= group::most_commit_bytes + (group::most_commit_bytes >> 2)) return false;
     from->answer(text(group::outcome::refused, "a commit of " + std::to_string(bytes) + " bytes is more than " +
                                                    std::to_string(group::most_commit_bytes)));
@@ -155,6 +187,10 @@ void requests::serve(const std::shared_ptr<session>& from, group::question what,
             return with(group::prepare_request{}, [&](group::prepare_request r) { serve_prepare(from, std::move(r)); });
         case group::question::finish:
             return with(group::finish_request{}, [&](group::finish_request r) { serve_finish(from, std::move(r)); });
+        case group::question::list:
+            return with(group::list_request{}, [&](group::list_request r) { serve_list(from, std::move(r)); });
+        case group::question::adopt:
+            return with(group::adopt_request{}, [&](group::adopt_request r) { serve_adopt(from, std::move(r)); });
     }
 }
 
@@ -205,7 +241,7 @@ void requests::serve_get(const std::shared_ptr<session>& from, group::get_reques
 
 void requests::serve_commit(const std::shared_ptr<session>& from, group::commit_request asked) {
     if (!seat_.leads()) return answer_elsewhere(from);
-    if (refuse_large(from, asked.all)) return;
+    if (refuse_large<group::transaction>(from, asked.all)) return;
     if (asked.all.empty()) return from->answer(frame(group::outcome::done, group::commit_answer{}));
     const auto all = std::make_shared<committing>(*this, from, asked.all.size());
     for (std::size_t i = 0; i < asked.all.size(); ++i) {
@@ -216,7 +252,7 @@ void requests::serve_commit(const std::shared_ptr<session>& from, group::commit_
 
 void requests::serve_prepare(const std::shared_ptr<session>& from, group::prepare_request asked) {
     if (!seat_.leads()) return answer_elsewhere(from);
-    if (refuse_large(from, {&asked.what, 1})) return;
+    if (refuse_large<group::transaction>(from, {&asked.what, 1})) return;
     const auto all = std::make_shared<committing>(*this, from, 1);
     seat_.prepare({std::move(asked.who.id), asked.who.decides}, checks_of(asked.what.checks),
                   writes_of(asked.what.writes), all->answer_to(0));
@@ -226,6 +262,51 @@ void requests::serve_finish(const std::shared_ptr<session>& from, group::finish_
     if (!seat_.leads()) return answer_elsewhere(from);
     const auto all = std::make_shared<committing>(*this, from, 1);
     seat_.finish(std::move(asked.id), asked.commits, all->answer_to(0));
+}
+
+void requests::serve_list(const std::shared_ptr<session>& from, group::list_request asked) {
+    if (!seat_.leads()) return answer_elsewhere(from);
+    if (asked.slots == 0) return from->answer(text(group::outcome::refused, "there is a slot at least"));
+    std::ranges::sort(asked.some);
+    seat_.get({}, backend::freshness::now, {}, {},
+              [this, to = std::weak_ptr{from}, hold = this_round(), prefix = std::move(asked.prefix),
+               which = backend::slot_set{asked.slots, std::move(asked.some)}, after = asked.after,
+               place = machine::listed{asked.member == who_.id ? asked.buckets : 0, asked.next}](
+                  const reply& r, const backend::snapshot&, const std::vector<backend::record>&) mutable {
+                  const auto one = to.lock();
+                  if (!one) return;
+                  if (r.said != verdict::good) return answer_elsewhere(one);
+                  const machine& now = seat_.state();
+                  const auto is_wanted = [&](std::string_view k) {
+                      return k.starts_with(prefix) && which.has(k.substr(prefix.size()));
+                  };
+                  std::vector<backend::change> all;
+                  group::list_answer answer;
+                  if (after == 0) {
+                      now.list(place, most_listed, most_found, is_wanted, all);
+                      answer = {true, now.latest(), place.next == place.buckets, who_.id, place.buckets, place.next, {},
+                                {}};
+                      for (const backend::holder& h : now.prepared(wire::most_elements))
+                          answer.prepared.push_back(sent(h));
+                  } else {
+                      answer.known = changes_of(now, after, is_wanted, all);
+                      answer.at = after;
+                      answer.over = after == now.latest();
+                  }
+                  for (backend::change& c : all) answer.all.push_back({std::move(c.of), sent(c.is)});
+                  one->answer(frame(group::outcome::done, answer));
+              });
+}
+
+void requests::serve_adopt(const std::shared_ptr<session>& from, group::adopt_request asked) {
+    if (!seat_.leads()) return answer_elsewhere(from);
+    if (refuse_large<group::adopt_request>(from, {&asked, 1})) return;
+    std::vector<backend::change> records;
+    records.reserve(asked.records.size());
+    for (group::told_record& r : asked.records)
+        records.push_back({std::move(r.of), {r.is.exists, r.is.at, std::move(r.is.bytes)}});
+    const auto all = std::make_shared<committing>(*this, from, 1);
+    seat_.adopt(checks_of(asked.checks), std::move(records), all->answer_to(0));
 }
 
 void requests::serve_follow(const std::shared_ptr<session>& from, const group::follow_request& asked) {

@@ -16,6 +16,7 @@
 
 #include "cluster/backend/group_credentials.hpp"
 #include "cluster/backend/group_protocol.hpp"
+#include "cluster/backend/slots.hpp"
 #include "cluster/replica/identity.hpp"
 #include "cluster/replica/seat.hpp"
 #include "cluster/replica/sessions.hpp"
@@ -49,6 +50,8 @@ private:
     void serve_commit(const std::shared_ptr<session>& from, backend::group::commit_request asked);
     void serve_prepare(const std::shared_ptr<session>& from, backend::group::prepare_request asked);
     void serve_finish(const std::shared_ptr<session>& from, backend::group::finish_request asked);
+    void serve_list(const std::shared_ptr<session>& from, backend::group::list_request asked);
+    void serve_adopt(const std::shared_ptr<session>& from, backend::group::adopt_request asked);
     void serve_follow(const std::shared_ptr<session>& from, const backend::group::follow_request& asked);
     void serve_status(const std::shared_ptr<session>& from);
     void serve_change(const std::shared_ptr<session>& from, bool add, const backend::group::change_request& asked);

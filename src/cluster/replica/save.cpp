@@ -24,7 +24,9 @@ constexpr std::uint8_t format = 2, oldest_format = 1;
 std::string machine::save() const {
     std::vector<const cells::value_type*> sorted;
     sorted.reserve(cells_.size());
-    for (const auto& one : cells_) sorted.push_back(&one);
+    for (const auto& one : cells_) {
+        if (one.second.now.at != 0) sorted.push_back(&one);  // the others are of the window alone (R7)
+    }
     std::ranges::sort(sorted, {}, [](const auto* one) -> const key& { return one->first; });
     std::string all = begin_sealed(name, format);
     wire::writer out{all};
@@ -71,7 +73,7 @@ void machine::load(std::string_view saved) {
         if (r.exists) in(r.bytes);
         if (r.at > fresh.latest_) in.refuse();
         fresh.count(k, r, true);
-        if (!fresh.cells_.try_emplace(std::move(k), cell{std::move(r), nullptr}).second) in.refuse();
+        if (!fresh.cells_.try_emplace(std::move(k), cell{std::move(r), 0, nullptr}).second) in.refuse();
     }
     if (of > oldest_format) fresh.prepared_.load(in, fresh.latest_);
     fresh.holds_.prepared = fresh.prepared_.count();

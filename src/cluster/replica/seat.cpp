@@ -252,10 +252,15 @@ void seat::finish(std::string id, bool commits, reply_to_commit answer) {
     body_->commits_.push_back({kind::finish, {std::move(id)}, commits, {}, {}, std::move(answer)});
 }
 
+void seat::adopt(std::vector<backend::check> checks, std::vector<backend::change> records, reply_to_commit answer) {
+    body_->commits_.push_back({kind::adopt, {}, false, std::move(checks), {}, std::move(answer), std::move(records)});
+}
+
 void seat::body::commit_waiting::add_to(entry& e) const {
     switch (is) {
         case kind::prepare: return e.add_prepare(who, checks, writes);
         case kind::finish: return e.add_finish(who.id, commits);
+        case kind::adopt: return e.add_adopt(checks, adopted);
         default: return e.add_commit(checks, writes);
     }
 }

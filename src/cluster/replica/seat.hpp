@@ -79,6 +79,8 @@ public:
                  reply_to_commit answer);
     /// R6: it is decided. Good also where it is not prepared.
     void finish(std::string id, bool commits, reply_to_commit answer);
+    /// R7.
+    void adopt(std::vector<backend::check> checks, std::vector<backend::change> records, reply_to_commit answer);
     void forget(std::vector<key> keys);
     void get(backend::snapshot of, backend::freshness how, std::vector<backend::check> held, std::vector<key> wanted,
              reply_to_get answer);

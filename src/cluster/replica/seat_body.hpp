@@ -15,6 +15,7 @@ struct seat::body {
         std::vector<backend::check> checks;
         std::vector<backend::write> writes;
         reply_to_commit answer;
+        std::vector<backend::change> adopted{};
         void add_to(entry& e) const;
     };
     struct get_waiting {

@@ -3,9 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <tutti/cluster/groups.hpp>
 #include <tutti/cluster/member.hpp>
 #include <tutti/cluster/ref.hpp>
 #include <tutti/tutti.hpp>
@@ -120,7 +123,28 @@ int come_to(const std::string& address, fault step) {
     return 0;
 }
 
+/// A program that evens out which group has what, one of them joining, or leaving if there is a minus in front; it says
+/// how many slots have moved after each step.
+int even_out(const std::string& address, const std::string& who) {
+    cluster::groups_change what;
+    if (who.starts_with('-')) what.leaves.push_back(who.substr(1));
+    else what.joins.push_back(who);
+    try {
+        cluster::move_objects(options(address), what, [](const cluster::groups_facts& now) {
+            std::printf("%zu\n", now.moved);
+            std::fflush(stdout);
+        });
+    } catch (const std::exception& e) {
+        std::printf("- %s\n", e.what());
+        return 1;
+    }
+    return 0;
+}
+
 /// This program anew, as one of these: see main.
+process evening_out(const std::string& address, const std::string& who, const std::string& log) {
+    return process{{"/proc/self/exe", "evens-out", address, who}, log};
+}
 process moving(const std::string& address, const std::string& log, std::uint64_t number) {
     return process{{"/proc/self/exe", "moves", address, std::to_string(number)}, log};
 }
@@ -200,6 +224,77 @@ TEST_F(spread_groups, money_is_all_there_whoever_is_killed) {
     }
     touch_all(here, programs);
     EXPECT_EQ(prepared(all), 0u);
+}
+
+TEST_F(spread_groups, money_is_all_there_while_a_group_joins_and_another_leaves) {
+    constexpr std::uint64_t programs = 2;
+    groups_server all{3};
+    group_server third{1};
+    all.start();
+    third.start();
+    const std::string address = all.address();
+    node here{options(address)};
+    open_accounts(here, programs);
+    // Who sleeps until the end hears of it, in a group that was not there when it began to.
+    std::thread sleeper{[&] {
+        atomically([&](tx& t) {
+            if (account_of(here, accounts).find(t) == nullptr) retry(t);
+        });
+    }};
+    std::vector<process> tellers;
+    for (std::uint64_t i = 0; i < programs; ++i) tellers.push_back(moving(address, log_of(i), i));
+    std::vector<long> killed(programs, 0);
+    support::random dice{2};
+    const auto teller_is_killed = [&] {
+        const std::uint64_t one = dice.below(programs);
+        tellers[one].end();
+        ++killed[one];
+        tellers[one] = moving(address, log_of(one), one);
+    };
+    const auto steps = [&] {
+        std::ifstream in{log_of(3)};
+        return std::count(std::istreambuf_iterator<char>{in}, {}, '\n');
+    };
+    /// Killed twice on its way; what it has done stays done.
+    const auto evens_out = [&](const std::string& who, std::size_t group) {
+        for (int lives = 0; lives < 2; ++lives) {
+            process mover = evening_out(address, who, log_of(3));
+            for (const auto until = steps() + 2; steps() < until && !mover.has_ended();)
+                std::this_thread::sleep_for(2ms);
+            mover.end();
+            teller_is_killed();
+            if (lives == 0) all.at(group).at(all.at(group).leader()).end();
+            EXPECT_EQ(sum(here), at_first * static_cast<long>(accounts));
+            all.at(group).start();
+        }
+        for (bool done = false; !done;) {
+            process mover = evening_out(address, who, log_of(3));
+            done = mover.wait();
+        }
+        EXPECT_EQ(sum(here), at_first * static_cast<long>(accounts));
+    };
+    evens_out(third.place(), 0);
+    for (const cluster::groups_facts::one& g : cluster::ask_groups(options(address)).groups)
+        EXPECT_NEAR(static_cast<double>(g.slots), 256.0 / 3, 1.0) << g.addresses;
+    evens_out("-" + all.at(0).place(), 1);
+    const cluster::groups_facts now = cluster::ask_groups(options(address));
+    ASSERT_EQ(now.groups.size(), 3u);
+    EXPECT_EQ(now.groups[0].slots + now.groups[1].slots + now.groups[2].slots, 256u);
+    EXPECT_EQ(std::ranges::count_if(now.groups, [](const auto& g) { return g.left && g.slots == 0; }), 1);
+    // For good. Programs that run and programs that begin do without it.
+    for (process& one : tellers) one.end();
+    for (std::size_t i = 0; i < 3; ++i) all.at(0).at(i).end();
+    EXPECT_EQ(sum(here), at_first * static_cast<long>(accounts));
+    node late{options(all.at(1).address())};
+    EXPECT_EQ(sum(late), at_first * static_cast<long>(accounts));
+    atomically([&](tx& t) { account_of(late, accounts).publish(t, {0}); });
+    sleeper.join();
+    for (std::uint64_t i = 0; i < programs; ++i) {
+        const said s = read_log(log_of(i));
+        const long count = atomically([&](tx& t) { return count_of(late, i).read(t).balance; });
+        EXPECT_GE(count, s.last) << "what was acknowledged is lost";
+        EXPECT_LE(count, s.last + s.unknown + killed[i] + 1) << "something was done twice";
+    }
 }
 
 TEST_F(spread_groups, a_program_that_is_killed_between_prepare_and_decision_has_done_nothing) {
@@ -297,6 +392,7 @@ int main(int argc, char** argv) {
     if (argc == 4 && std::string_view{argv[1]} == "moves") move_money(argv[2], std::strtoull(argv[3], nullptr, 10));
     if (argc == 4 && std::string_view{argv[1]} == "comes-to")
         return come_to(argv[2], static_cast<fault>(std::atoi(argv[3])));
+    if (argc == 4 && std::string_view{argv[1]} == "evens-out") return even_out(argv[2], argv[3]);
     ::testing::InitGoogleTest(&argc, argv);
     return RUN_ALL_TESTS();
 }

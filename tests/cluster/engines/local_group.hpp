@@ -80,6 +80,36 @@ public:
         e.add_forget(all);
         static_cast<void>(at_->apply(std::move(e)));
     }
+    backend::verdict list(backend::listing& from, const backend::slot_set& slots,
+                          std::vector<backend::change>& found) override {
+        const std::lock_guard hold{at_->guard};
+        replica::machine::listed place{from.buckets, from.next};
+        at_->records.list(place, 4, 1u << 20, [&](std::string_view k) { return slots.has(k); }, found);
+        from = {from.begun == 0 ? at_->records.latest() : from.begun,
+                place.next == place.buckets,
+                at_->records.prepared(100),
+                0,
+                place.buckets,
+                place.next};
+        return backend::verdict::good;
+    }
+    backend::verdict changed(backend::version& after, bool& all, const backend::slot_set& slots,
+                             std::vector<backend::change>& found) override {
+        const std::lock_guard hold{at_->guard};
+        std::vector<backend::change> some;
+        if (!at_->records.changes_after(after, 1000, some)) return backend::verdict::conflict;
+        all = after == at_->records.latest();
+        for (backend::change& c : some) {
+            if (slots.has(c.of)) found.push_back(std::move(c));
+        }
+        return backend::verdict::good;
+    }
+    void adopt(backend::request& r, std::span<const backend::change> records) override {
+        replica::entry e;
+        e.add_adopt(r.checks, records);
+        loss none = loss::none;
+        settle(r, std::move(e), none);
+    }
     std::unique_ptr<backend::feed> open_feed() override { return std::make_unique<told>(at_); }
 
     /// What becomes of the next one: its answer is lost, and it happens, or not, or when `late` is called.

@@ -68,6 +68,24 @@ says 0 "the invariant holds" bank "$a,$b,$c;$d"
 says 0 " prepared" status --group "$d"
 says 0 '"prepared": 0' status --group "$d" --json
 
+# A third one joins, and the second leaves.
+e=$home:7008
+"$tutti" member run --folder "$folder/h" --listen "$e" --new-group "${as_a[@]}" >"$folder/h.log" 2>&1 &
+pids+=($!)
+until_well status --group "$e"
+prefix=$(bank "$a,$b,$c;$d" | sed -n 's/.* under the prefix \([-a-z0-9]*\).*/\1/p')
+groups() { "$tutti" member "$1" --groups "$a,$b,$c;$d" --prefix "$prefix" "${@:2}" "${as_program[@]}"; }
+says 0 "  128  " groups groups
+says 0 "slots moved" groups move --join "$e"
+says 0 "   85  $e" groups groups
+says 0 "    0  $d (has left)" groups move --leave "$d"
+says 0 '"left": true' groups groups --json
+says 1 "begin a new group in its place" groups move --join "$d"
+says 0 "  128  $e" groups move
+alone=$(bank "$e" | sed -n 's/.* under the prefix \([-a-z0-9]*\).*/\1/p')
+says 1 "in one group alone" "$tutti" member move --groups "$e" --prefix "$alone" "${as_program[@]}"
+says 1 "no program has used" "$tutti" member groups --groups "$e" --prefix nobody "${as_program[@]}"
+
 # The first one is killed: another leads, and the status says what is the matter.
 kill -9 "${pids[0]}"
 led() { [[ $(status --group "$b" || true) == *" leader "* ]]; }

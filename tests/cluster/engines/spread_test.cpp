@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
 using namespace tutti;
 using namespace tutti::cluster::testing;
 namespace backend = cluster::backend;
+namespace replica = cluster::replica;
 using backend::check;
 using backend::freshness;
 using backend::key;
@@ -33,6 +34,7 @@ using loss = local_group::loss;
 /// Groups that programs share.
 struct stores {
     std::vector<std::shared_ptr<local_store>> all{std::make_shared<local_store>(11), std::make_shared<local_store>(12)};
+    std::size_t first = 0;  ///< that the prefix began with; 0: all
 };
 
 /// One program's engine over them.
@@ -45,7 +47,8 @@ struct program {
         }
         backend::settings how;
         how.patience = patience;
-        engine = std::make_unique<backend::spread>(std::move(groups), how, backend::surroundings::real());
+        const std::size_t first = at.first == 0 ? groups.size() : at.first;
+        engine = std::make_unique<backend::spread>(std::move(groups), first, how, backend::surroundings::real());
         committer = std::make_unique<backend::exactly_once>(*engine, patience);
     }
     /// The n-th key in that part.
@@ -398,6 +401,209 @@ TEST_F(engine_spread, addresses_of_groups) {
               (all{{"127.0.0.1:1", "127.0.0.1:2"}, {"127.0.0.1:3"}}));
     for (const char* const none : {"//", "//127.0.0.1:1;", "//;127.0.0.1:1", "//127.0.0.1:1;;127.0.0.1:2"})
         EXPECT_THROW(static_cast<void>(backend::group::parse_groups(none, false)), backend::refusal) << none;
+}
+
+using moved = backend::moving::end;
+
+/// The slots of these keys, and of marks in the same part.
+std::vector<std::uint32_t> slots_of(const program& p, const std::vector<key>& keys) {
+    std::vector<std::uint32_t> all;
+    for (const key& k : keys) all.push_back(p.engine->places().slot_of(k));
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+}
+
+TEST_F(engine_spread, what_moves_keeps_its_versions_and_is_where_it_is) {
+    const program p{at_}, mover{at_};
+    const std::vector<key> keys{p.in(0, 0), p.in(0, 1), p.in(1, 0)};
+    ASSERT_EQ(p.put(keys, "1"), verdict::good);
+    const record before = p.look(keys[0]);
+    ASSERT_EQ(mover.engine->moves().move(slots_of(p, {keys[0]}), 0, 1), moved::moved);
+    EXPECT_EQ(mover.engine->part_of(keys[0]), 1u);
+    EXPECT_EQ(p.engine->part_of(keys[0]), 0u);  // as far as it knows
+    const record after = p.look(keys[0]);
+    EXPECT_EQ(p.engine->part_of(keys[0]), 1u);
+    EXPECT_EQ(after.at, before.at);
+    EXPECT_EQ(after.bytes, "1");
+    // What a block has read before the move is good after it, also blindly; and nothing is left where it was.
+    const program late{at_};
+    std::vector<check> checks{{keys[0], before.at}};
+    std::vector<write> writes{{keys[0], true, "2"}};
+    backend::version at = 0;
+    ASSERT_EQ(late.committer->commit(checks, writes, at), verdict::good);
+    EXPECT_GT(p.look(keys[0]).at, before.at);
+    EXPECT_EQ(at_.all[0]->records.holds().objects, static_cast<std::size_t>(std::ranges::count_if(
+                                                       keys, [&](const key& k) { return p.engine->part_of(k) == 0; })) +
+                                                       1 + 2);  // and a mark, and what it says of two slots
+    // And back.
+    ASSERT_EQ(mover.engine->moves().move(slots_of(p, {keys[0]}), 1, 0), moved::moved);
+    EXPECT_EQ(p.look(keys[0]).bytes, "2");
+    EXPECT_EQ(p.put({keys[0], keys[2]}, "3"), verdict::good);
+}
+
+/// Whether a program whose mark is in a slot that has moved commits again.
+bool goes_on_with_its_mark(const stores& at) {
+    const program p{at}, mover{at};
+    const key k = p.in(0);
+    EXPECT_EQ(p.put({k}, "1"), verdict::good);
+    std::vector<std::uint32_t> slots;
+    for (std::uint32_t s = 0; s < mover.engine->places().slots(); s += 2) slots.push_back(s);
+    EXPECT_EQ(mover.engine->moves().move(slots, 0, 1), moved::moved);
+    EXPECT_TRUE(p.engine->look_around());  // so that it takes the mark that it has
+    return p.put({k}, "2") == verdict::good;
+}
+
+TEST_F(engine_spread, marks_move_with_their_slots) {
+    EXPECT_TRUE(goes_on_with_its_mark(at_));
+    backend::injected_fault = backend::fault::marks_left;
+    EXPECT_FALSE(goes_on_with_its_mark({}));
+}
+
+TEST_F(engine_spread, a_block_that_goes_back_is_not_shown_what_came_later) {
+    const program p{at_}, mover{at_};
+    const key stays = p.in(1), comes = p.in(0);
+    ASSERT_EQ(p.put({stays, comes}, "1"), verdict::good);
+    backend::snapshot state;
+    std::vector<record> found;
+    ASSERT_EQ(p.engine->get(state, freshness::same, {}, {&stays, 1}, found), verdict::good);
+    const check held{stays, found[0].at};
+    ASSERT_EQ(mover.put({stays, comes}, "2"), verdict::good);
+    ASSERT_EQ(mover.engine->moves().move(slots_of(p, {comes}), 0, 1), moved::moved);
+    EXPECT_EQ(p.look(comes).bytes, "2");  // it knows where it is
+    EXPECT_EQ(p.engine->get(state, freshness::same, {&held, 1}, {&comes, 1}, found), verdict::conflict);
+}
+
+TEST_F(engine_spread, a_slot_that_whoever_moves_it_has_left_closed_is_opened_again) {
+    const program p{at_};
+    const key k = p.in(0);
+    ASSERT_EQ(p.put({k}, "1"), verdict::good);
+    const key of_slot = backend::slot_record::key_of(p.engine->places().slot_of(k));
+    replica::entry e;
+    e.add_commit(std::vector<check>{{of_slot, 0}}, std::vector<write>{{of_slot, true, "closed 12"}});
+    ASSERT_EQ(at_.all[0]->apply(std::move(e)).said, verdict::good);
+    EXPECT_EQ(p.look(k).bytes, "1");
+    const auto begun = std::chrono::steady_clock::now();
+    EXPECT_EQ(p.put({k}, "2"), verdict::good);
+    EXPECT_GE(std::chrono::steady_clock::now() - begun, backend::settling::grace);
+    EXPECT_EQ(p.look(k).bytes, "2");
+    // And whoever moves it does the same.
+    replica::entry again;
+    again.add_commit({}, std::vector<write>{{of_slot, true, "closed 12"}});
+    ASSERT_EQ(at_.all[0]->apply(std::move(again)).said, verdict::good);
+    EXPECT_EQ(p.engine->moves().move(slots_of(p, {k}), 0, 1), moved::moved);
+    EXPECT_EQ(p.look(k).bytes, "2");
+}
+
+TEST_F(engine_spread, a_group_that_owns_nothing_at_first_gets_its_share_and_gives_it_back) {
+    at_.all.push_back(std::make_shared<local_store>(13));
+    at_.first = 2;
+    const program p{at_}, mover{at_};
+    const key k = p.in(0);
+    EXPECT_EQ(p.engine->places().slots(), 256u);
+    ASSERT_EQ(p.put({k}, "1"), verdict::good);
+    ASSERT_EQ(mover.engine->moves().move(slots_of(p, {k}), 0, 2), moved::moved);
+    EXPECT_EQ(p.put({k}, "2"), verdict::good);
+    EXPECT_EQ(p.engine->part_of(k), 2u);
+    ASSERT_EQ(mover.engine->moves().move(slots_of(p, {k}), 2, 1), moved::moved);
+    EXPECT_EQ(program{at_}.look(k).bytes, "2");
+    EXPECT_EQ(mover.engine->moves().move(slots_of(p, {k}), 2, 1), moved::elsewhere);
+}
+
+TEST_F(engine_spread, what_is_prepared_in_a_slot_is_waited_for) {
+    const program p{at_}, mover{at_};
+    const std::vector<key> both{p.in(0), p.in(1)};
+    ASSERT_EQ(p.put(both, "1"), verdict::good);
+    // One that has prepared, and is decided late.
+    const key of_slot = backend::slot_record::key_of(p.engine->places().slot_of(both[0]));
+    replica::entry e;
+    e.add_prepare({"t", 12}, std::vector<check>{{both[0], p.look(both[0]).at}, {of_slot, 0}},
+                  std::vector<write>{{both[0], true, "2"}});
+    ASSERT_EQ(at_.all[0]->apply(std::move(e)).said, verdict::good);
+    std::thread decides{[&] {
+        std::this_thread::sleep_for(100ms);
+        replica::entry decision;
+        decision.add_commit(std::vector<check>{{"tt", 0}}, std::vector<write>{{"tt", true, "done 11"}});
+        EXPECT_EQ(at_.all[1]->apply(std::move(decision)).said, verdict::good);
+    }};
+    EXPECT_EQ(mover.engine->moves().move(slots_of(p, {both[0]}), 0, 1), moved::moved);
+    decides.join();
+    EXPECT_EQ(p.look(both[0]).bytes, "2");
+    EXPECT_EQ(at_.all[0]->prepared(), 0u);
+}
+
+/// Whether a feed that was opened before a slot moved ends with that.
+bool ends_with_a_move(stores& at) {
+    const program p{at}, mover{at};
+    const key k = p.in(0);
+    EXPECT_EQ(p.put({k}, "1"), verdict::good);
+    const auto told = p.engine->open_feed();
+    EXPECT_EQ(mover.engine->moves().move(slots_of(p, {k}), 0, 1), moved::moved);
+    const key other = p.in(1);
+    EXPECT_EQ(mover.put({other}, "1"), verdict::good);
+    std::vector<key> keys;
+    bool more = true;
+    while (more && std::ranges::find(keys, other) == keys.end()) more = told->next(keys);
+    return !more;
+}
+
+TEST_F(engine_spread, whoever_sleeps_hears_that_a_slot_has_moved) {
+    EXPECT_TRUE(ends_with_a_move(at_));
+    stores others;
+    backend::injected_fault = backend::fault::moved_unheard;
+    EXPECT_FALSE(ends_with_a_move(others));
+}
+
+TEST_F(engine_spread, threads_go_on_while_slots_move) {
+    const program p{at_}, mover{at_};
+    constexpr unsigned objects = 12, threads = 4;
+    std::vector<key> keys;
+    for (unsigned i = 0; i < objects; ++i) keys.push_back("o" + std::to_string(i));
+    ASSERT_EQ(p.put(keys, "0"), verdict::good);
+    std::atomic<bool> over{false};
+    std::atomic<long> added{0};
+    std::vector<std::thread> all;
+    for (unsigned t = 0; t < threads; ++t) {
+        all.emplace_back([&, t] {
+            support::random dice{t + 1};
+            while (!over) {
+                const key& k = keys[dice.below(objects)];
+                const record now = p.look(k);
+                std::vector<check> checks{{k, now.at}};
+                std::vector<write> writes{{k, true, std::to_string(std::stol(now.bytes) + 1)}};
+                backend::version at = 0;
+                if (p.committer->commit(checks, writes, at) == verdict::good) ++added;
+            }
+        });
+    }
+    for (std::size_t round = 0; round < 6; ++round) {
+        const std::size_t from = round % 2;
+        std::vector<key> its;
+        for (const key& k : keys) {
+            if (mover.engine->part_of(k) == from) its.push_back(k);
+        }
+        if (!its.empty()) {
+            EXPECT_EQ(mover.engine->moves().move(slots_of(p, its), from, 1 - from), moved::moved);
+        }
+        for (const long until = added + 50; added < until;) std::this_thread::yield();
+    }
+    over = true;
+    for (std::thread& t : all) t.join();
+    long sum = 0;
+    for (const key& k : keys) sum += std::stol(p.look(k).bytes);
+    EXPECT_EQ(sum, added);
+}
+
+TEST_F(engine_spread, layouts_are_read_as_they_are_written) {
+    for (const char* const text : {"11 12", "#3 11@127.0.0.1:1,127.0.0.1:2 12- +13@10.0.0.1:7", "#1 +5-@1.1.1.1:1 7"}) {
+        const backend::layout l = backend::layout::read(text);
+        EXPECT_EQ(l.text(), text);
+    }
+    const backend::layout l = backend::layout::read("#3 11@127.0.0.1:1,127.0.0.1:2 12- +13@10.0.0.1:7");
+    EXPECT_EQ(l.first(), 2u);
+    EXPECT_EQ(l.all[0].addresses.size(), 2u);
+    EXPECT_TRUE(l.all[1].left);
+    EXPECT_TRUE(l.all[2].joined);
 }
 
 }  // namespace

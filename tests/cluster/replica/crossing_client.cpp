@@ -1,6 +1,7 @@
 #include "cluster/replica/crossing_client.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace tutti::cluster::replica::testing {
@@ -27,7 +28,7 @@ void crossing_client::connect() {
     const std::chrono::milliseconds patience{how_.patience / ms};
     backend::settings how;
     how.patience = patience;
-    engine_ = std::make_unique<backend::spread>(std::move(all), how, around_);
+    engine_ = std::make_unique<backend::spread>(std::move(all), how_.first, how, around_);
     committer_ = std::make_unique<backend::exactly_once>(*engine_, patience);
 }
 
@@ -110,6 +111,19 @@ void crossing_client::attempt_once() {
 
 void crossing_client::look_last() {
     connect();
+    // Nor any slot, and one group has each.
+    backend::placing& places = engine_->places();
+    std::vector<std::uint32_t> slots(places.slots());
+    std::iota(slots.begin(), slots.end(), 0u);
+    owners_.assign(slots.size(), 0);
+    for (std::size_t part = 0; part < groups_.size(); ++part) {
+        auto said = places.ask(part, slots);
+        while (!said) {
+            pause(100 * ms);
+            said = places.ask(part, slots);
+        }
+        for (const std::uint32_t s : slots) owners_[s] += places.owns(part, s, (*said)[s]) ? 1 : 0;
+    }
     std::vector<std::uint64_t> all;
     for (std::uint64_t i = 0; i < how_.objects; ++i) {
         all.push_back(i);

@@ -17,6 +17,7 @@ class crossing_client {
 public:
     struct habits {
         unsigned objects = 8;
+        unsigned first = 2;  ///< groups that begin with objects
         unsigned attempts = 12;
         instant answer = 300 * ms;     ///< how long for one
         instant patience = 1500 * ms;  ///< for a get or commit
@@ -38,7 +39,8 @@ public:
     void start() {
         strand_.start([this] { live(); });
     }
-    /// Writes each object alone, so that nothing is held any more, and then reads all. Runs until `done`.
+    /// Writes each object alone, so that nothing is held any more, and then reads all, and what the groups say of
+    /// slots. Runs until `done`.
     void start_last_look() {
         strand_.start([this] { look_last(); });
     }
@@ -50,6 +52,8 @@ public:
     [[nodiscard]] own_clock& clock() noexcept { return around_.shown(); }
 
     [[nodiscard]] const std::vector<told>& outcomes() const noexcept { return outcomes_; }
+    /// After the last look: how many groups say of a slot that it is their own.
+    [[nodiscard]] const std::vector<unsigned>& owners() const noexcept { return owners_; }
     [[nodiscard]] std::size_t crossings() const noexcept { return crossings_; }
     [[nodiscard]] static key name_of(std::uint64_t i) { return "o" + std::to_string(i); }
 
@@ -78,6 +82,7 @@ private:
     bool commits_ = false;
     std::size_t crossings_ = 0;
     std::vector<told> outcomes_;
+    std::vector<unsigned> owners_;
 };
 
 }  // namespace tutti::cluster::replica::testing

@@ -92,8 +92,8 @@ void group::ask(raft_id whom, question q, std::function<void(answer)> back) {
         if (at == nodes_.end() || !at->second.sits) {
             // Its port is closed.
             if (agenda_.chance(50))
-                agenda_.after(delay(),
-                              [back = std::move(back)] { back({{.why = "no", .elsewhere = true}, {}, {}, 0}); });
+                agenda_.after(
+                    delay(), [back = std::move(back)] { back({{.why = "no", .elsewhere = true}, {}, {}, 0, {}, {}}); });
             return;
         }
         const instant until = at->second.io->stopped_until();
@@ -107,6 +107,23 @@ void group::ask(raft_id whom, question q, std::function<void(answer)> back) {
                        if (n.sits && n.life == life) answer_question(n, std::move(q), back);
                    });
     });
+}
+
+void group::tell_records(const machine& of, raft_id self, const question& q, answer& a) {
+    const auto wanted = [&](std::string_view k) { return q.slots.has(k); };
+    if (q.is == question::list) {
+        machine::listed place{q.from.member == self ? q.from.buckets : 0, q.from.next};
+        of.list(place, 40, 1000, wanted, a.listed);
+        a.place = {of.latest(), place.next == place.buckets, of.prepared(100), self, place.buckets, place.next};
+        return;
+    }
+    a.place.begun = q.of.at;
+    std::vector<backend::change> all;
+    if (!of.changes_after(a.place.begun, 3, all)) a.said.said = backend::verdict::conflict;
+    a.place.over = a.place.begun == of.latest();
+    for (backend::change& c : all) {
+        if (wanted(c.of)) a.listed.push_back(std::move(c));
+    }
 }
 
 void group::answer_question(node& n, question q, const std::function<void(answer)>& back) {
@@ -123,6 +140,16 @@ void group::answer_question(node& n, question q, const std::function<void(answer
             break;
         case question::finish: n.sits->finish(std::move(q.who.id), q.committed, tell_reply); break;
         case question::forget: n.sits->forget(std::move(q.wanted)); break;
+        case question::adopt: n.sits->adopt(std::move(q.checks), std::move(q.adopted), tell_reply); break;
+        case question::list:
+        case question::changed:
+            n.sits->get({}, backend::freshness::now, {}, {},
+                        [tell, &n, q](reply r, backend::snapshot, std::vector<backend::record>) {
+                            answer a{std::move(r), {}, {}, 0};
+                            if (a.said.said == backend::verdict::good) tell_records(n.sits->state(), n.id, q, a);
+                            tell(std::move(a));
+                        });
+            break;
         case question::get:
             // As a member's process does: every member that has applied a state may show it, leader or not.
             if (q.how == backend::freshness::same && q.of.at != 0 && n.sits->state().latest() >= q.of.at) {

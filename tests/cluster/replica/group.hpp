@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/backend/group_engine.hpp"
 #include "cluster/replica/past.hpp"
 #include "cluster/replica/seat.hpp"
 #include "cluster/replica/simulated_io.hpp"
@@ -26,7 +27,7 @@ struct conditions {
 };
 
 struct question {
-    enum kind : std::uint8_t { get, commit, prepare, finish, forget } is = get;
+    enum kind : std::uint8_t { get, commit, prepare, finish, forget, list, changed, adopt } is = get;
     backend::holder who{};   ///< of prepare and finish
     bool committed = false;  ///< of finish: it is to be written
     backend::snapshot of;
@@ -34,6 +35,9 @@ struct question {
     std::vector<backend::check> checks;
     std::vector<backend::write> writes;
     std::vector<backend::key> wanted;
+    backend::slot_set slots{};  ///< of list and changed
+    backend::listing from{};    ///< of list
+    std::vector<backend::change> adopted{};
 };
 
 struct answer {
@@ -41,6 +45,8 @@ struct answer {
     backend::snapshot of;
     std::vector<backend::record> found;
     raft_id leader = 0;
+    backend::listing place{};  ///< of list; of changed, `over` and, as the version that comes before, `begun`
+    std::vector<backend::change> listed{};
 };
 
 class group final : private network {
@@ -107,6 +113,8 @@ private:
 
     void send(raft_id from, raft_id to, parcel what) override;
     void deliver(raft_id to, const parcel& what);
+    /// What a member says to list and changed.
+    static void tell_records(const machine& of, raft_id self, const question& q, answer& a);
     void answer_question(node& n, question q, const std::function<void(answer)>& back);
     void plan_flush(node& n);
     void look_after(node& n, unsigned life);

@@ -45,7 +45,16 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_step{fault::none, member_fault::prepared_holds_nothing, "prepared_holds_nothing"},
                       broken_step{fault::none, member_fault::prepared_ignored, "prepared_ignored"},
                       broken_step{fault::none, member_fault::finished_again, "finished_again"},
-                      broken_step{fault::none, member_fault::prepared_not_saved, "prepared_not_saved"}),
+                      broken_step{fault::none, member_fault::prepared_not_saved, "prepared_not_saved"},
+                      broken_step{fault::moved_unread, member_fault::none, "moved_unread"},
+                      broken_step{fault::moved_unchecked, member_fault::none, "moved_unchecked"},
+                      broken_step{fault::moved_while_prepared, member_fault::none, "moved_while_prepared"},
+                      broken_step{fault::moved_in_two, member_fault::none, "moved_in_two"},
+                      broken_step{fault::moved_open, member_fault::none, "moved_open"},
+                      broken_step{fault::moved_without_changes, member_fault::none, "moved_without_changes"},
+                      broken_step{fault::arrives_unsaid, member_fault::none, "arrives_unsaid"},
+                      broken_step{fault::none, member_fault::adopted_uncounted, "adopted_uncounted"},
+                      broken_step{fault::none, member_fault::adopts_older, "adopts_older"}),
     [](const auto& step) { return std::string{step.param.name}; });
 
 }  // namespace

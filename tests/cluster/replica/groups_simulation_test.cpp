@@ -39,6 +39,10 @@ TEST(replica_groups_simulation, one_order_explains_every_attempt) {
         all.upset_clocks += c.upset_clocks;
         all.voided += c.voided;
         all.finished_by_others += c.finished_by_others;
+        all.moved += c.moved;
+        all.moves_lost += c.moves_lost;
+        all.copied_again += c.copied_again;
+        all.movers_killed += c.movers_killed;
         all.groups.kills += c.groups.kills;
         all.groups.elections += c.groups.elections;
         all.groups.installs += c.groups.installs;
@@ -46,17 +50,19 @@ TEST(replica_groups_simulation, one_order_explains_every_attempt) {
     }
     std::printf(
         "%zu attempts: %zu committed, %zu conflicts, %zu unreachable, %zu unknown; %zu of several groups; %zu "
-        "voided, %zu brought to an end by others; %zu programs "
+        "voided, %zu brought to an end by others; %zu moves of slots, %zu that came to nothing, %zu records copied "
+        "again, %zu movers killed; %zu programs "
         "killed, %zu stopped, %zu members killed, %zu elections, %zu snapshots loaded, %zu clocks upset, %zu of "
         "programs\n",
         all.attempts, all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided,
-        all.finished_by_others, all.killed, all.stopped, all.groups.kills, all.groups.elections, all.groups.installs,
-        all.groups.upset_clocks, all.upset_clocks);
+        all.finished_by_others, all.moved, all.moves_lost, all.copied_again, all.movers_killed, all.killed, all.stopped,
+        all.groups.kills, all.groups.elections, all.groups.installs, all.groups.upset_clocks, all.upset_clocks);
     // Of a few seeds nobody can ask for everything.
     if (seeds < 100) return;
-    for (const std::size_t n : {all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided,
-                                all.finished_by_others, all.killed, all.stopped, all.upset_clocks, all.groups.kills,
-                                all.groups.elections, all.groups.installs, all.groups.upset_clocks})
+    for (const std::size_t n :
+         {all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided, all.finished_by_others,
+          all.killed, all.stopped, all.upset_clocks, all.groups.kills, all.moved, all.moves_lost, all.copied_again,
+          all.movers_killed, all.groups.elections, all.groups.installs, all.groups.upset_clocks})
         EXPECT_GT(n, 0u);
     EXPECT_GT(all.crossings, all.attempts / 4);
     EXPECT_GT(all.good, all.attempts / 4);
@@ -91,7 +97,7 @@ double milliseconds_of_an_update(fault how) {
             parts.push_back(
                 std::make_unique<simulated_group>(events, program, *groups[g], g + 1, around, 1000 * ms, 20000 * ms));
         }
-        tutti::cluster::backend::spread engine{std::move(parts), {}, around};
+        tutti::cluster::backend::spread engine{std::move(parts), three, {}, around};
         std::vector<key> keys(three);  // one in each
         for (unsigned i = 0; std::ranges::find(keys, "") != keys.end(); ++i)
             keys[engine.part_of("o" + std::to_string(i))] = "o" + std::to_string(i);

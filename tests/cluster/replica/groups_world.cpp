@@ -25,6 +25,14 @@ groups_plan groups_of_seed(std::uint64_t seed) {
     p.habits.answer = dice.between(100, 400) * ms;
     p.habits.patience = dice.between(300, 2500) * ms;
     p.kills_of_100 = static_cast<unsigned>(dice.between(10, 80));
+    p.habits.first = p.groups;
+    if (dice.chance(40)) {
+        p.movers = static_cast<unsigned>(dice.between(1, 2));
+        p.moves = static_cast<unsigned>(dice.between(3, 12));
+        p.habits.first = dice.chance(10) ? 1 : static_cast<unsigned>(dice.between(2, p.groups));
+        // As of_seed says: an entry has to fit, and here it may bring what there is of many slots.
+        if (p.how.history.writes < window{}.writes) p.how.history.writes = dice.between(150, 250);
+    }
     return p;
 }
 
@@ -35,6 +43,10 @@ groups_world::groups_world(const groups_plan& p) : plan_{p}, agenda_{p.seed} {
     }
     for (unsigned i = 0; i <= p.clients; ++i)
         clients_.push_back(std::make_unique<crossing_client>(agenda_, groups_, history_, p.habits));
+    for (unsigned i = 0; i < p.movers; ++i) {
+        const moving_client::habits its{p.habits.objects, p.habits.first, p.moves, p.habits.answer, p.habits.patience};
+        movers_.push_back(std::make_unique<moving_client>(agenda_, groups_, its));
+    }
 }
 
 std::string groups_world::noticed() const {
@@ -59,9 +71,23 @@ crossing_client& groups_world::a_client() {
     return *one;
 }
 
+void groups_world::hurt_mover(moving_client& one) {
+    if (agenda_.chance(20)) {
+        ++upset_clocks_;
+        upset(agenda_, one.clock());
+    } else if (agenda_.chance(50)) {
+        one.stop_until(agenda_.now() + agenda_.between(50, 2500) * ms);
+    } else if (one.kill()) {
+        ++movers_killed_;
+        agenda_.after(agenda_.below(400 * ms), [&one] { one.start(); });
+    }
+}
+
 void groups_world::trouble() {
     if (agenda_.now() > plan_.trouble) return;
-    if (agenda_.chance(plan_.kills_of_100)) {
+    if (!movers_.empty() && agenda_.chance(30)) {
+        hurt_mover(*movers_[agenda_.below(movers_.size())]);
+    } else if (agenda_.chance(plan_.kills_of_100)) {
         crossing_client& one = a_client();
         if (agenda_.chance(20)) {
             ++upset_clocks_;
@@ -111,14 +137,17 @@ std::string groups_world::judge_writes() {
 
 std::string groups_world::run() {
     const auto ended = [this] {
-        return std::all_of(clients_.begin() + 1, clients_.end(), [](const auto& c) { return c->done(); });
+        return std::all_of(clients_.begin() + 1, clients_.end(), [](const auto& c) { return c->done(); }) &&
+               std::ranges::all_of(movers_, [](const auto& m) { return m->done(); });
     };
     for (std::size_t i = 1; i < clients_.size(); ++i) clients_[i]->start();
+    for (const auto& m : movers_) m->start();
     agenda_.after(agenda_.below(300 * ms), [this] { trouble(); });
     // A program that was killed begins anew, so being done is no end before the troubles are over.
     (void)run_until(plan_.trouble + 2000 * ms, [] { return false; });
     for (const auto& g : groups_) make_well(*g);
     for (const auto& c : clients_) c->clock().run_at(100);
+    for (const auto& m : movers_) m->clock().run_at(100);
     bool well = run_until(agenda_.now() + 120000 * ms, ended);
     if (well) {
         clients_.front()->start_last_look();
@@ -127,6 +156,8 @@ std::string groups_world::run() {
     if (std::string wrong = noticed(); !wrong.empty()) return wrong;
     if (std::string wrong = judge_writes(); !wrong.empty()) return wrong;
     if (!well) return never_ends;
+    if (std::ranges::any_of(clients_.front()->owners(), [](unsigned n) { return n != 1; }))
+        return "a slot has no group, or two";
     (void)run_until(agenda_.now() + 2000 * ms, [] { return false; });
     for (const auto& g : groups_) {
         if (g->prepared() != 0) return left_prepared;
@@ -141,6 +172,12 @@ groups_world::counts groups_world::happened() const {
     all.killed = killed_;
     all.stopped = stopped_;
     all.upset_clocks = upset_clocks_;
+    all.movers_killed = movers_killed_;
+    for (const auto& m : movers_) {
+        all.moved += m->happened().moved;
+        all.moves_lost += m->happened().elsewhere + m->happened().unreachable;
+        all.copied_again += m->happened().again;
+    }
     for (const auto& c : clients_) {
         all.crossings += c->crossings();
         for (const crossing_client::told& t : c->outcomes()) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cluster/replica/crossing_client.hpp"
+#include "cluster/replica/moving_client.hpp"
 
 namespace tutti::cluster::replica::testing {
 
@@ -15,6 +16,8 @@ struct groups_plan {
     unsigned groups = 2;
     unsigned clients = 3;
     crossing_client::habits habits;
+    unsigned movers = 0;          ///< programs that move slots
+    unsigned moves = 10;          ///< of each, until it is killed and begins anew
     instant trouble = 3000 * ms;  ///< for so long something goes wrong now and then
     unsigned kills_of_100 = 40;   ///< troubles that are a program's: kill -9, or SIGSTOP for a while
 };
@@ -33,7 +36,8 @@ public:
 
     struct counts {
         std::size_t attempts = 0, good = 0, conflicts = 0, unreachable = 0, unknown = 0, crossings = 0, killed = 0,
-                    stopped = 0, upset_clocks = 0, voided = 0, finished_by_others = 0;
+                    moved = 0, moves_lost = 0, copied_again = 0, movers_killed = 0, stopped = 0, upset_clocks = 0,
+                    voided = 0, finished_by_others = 0;
         group::counts groups;
     };
     [[nodiscard]] counts happened() const;
@@ -41,6 +45,7 @@ public:
 private:
     void trouble();
     crossing_client& a_client();
+    void hurt_mover(moving_client& one);
     [[nodiscard]] bool run_until(instant when, const std::function<bool()>& done);
     [[nodiscard]] std::string noticed() const;
     /// Of what each attempt has written in all groups: all or nothing, once, and as it was said.
@@ -52,6 +57,8 @@ private:
     std::vector<std::unique_ptr<group>> groups_;
     cluster::testing::history history_;
     std::vector<std::unique_ptr<crossing_client>> clients_;
+    std::vector<std::unique_ptr<moving_client>> movers_;
+    std::size_t movers_killed_ = 0;
     std::size_t killed_ = 0, stopped_ = 0, upset_clocks_ = 0;
 };
 

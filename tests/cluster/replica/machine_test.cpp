@@ -332,4 +332,83 @@ TEST(replica_machine, a_window_that_is_too_old_shows_another_state_if_nobody_loo
 
 #endif
 
+replica::outcome adopt(machine& m, const checks& c, const std::vector<backend::change>& records) {
+    entry e;
+    e.add_adopt(c, records);
+    return m.apply(e.finish()).outcomes.at(0);
+}
+
+backend::change record_of(const backend::key& k, version at, const std::string& bytes) {
+    return {k, {!bytes.empty(), at, bytes}};
+}
+
+TEST(replica_machine, records_of_another_group_keep_their_versions) {
+    machine m;
+    const version before = commit(m, {}, {{"p", true, "arriving"}, {"b", true, "1"}}).at;
+    ASSERT_EQ(adopt(m, {{"p", before}}, {record_of("a", 900, "9"), record_of("c", 3, "")}).said, verdict::good);
+    EXPECT_EQ(read(m, {"a"})[0].at, 900u);
+    EXPECT_EQ(read(m, {"c"})[0].at, 3u);
+    EXPECT_FALSE(read(m, {"c"})[0].exists);
+    // It was not here in states before; and what is written now has a version that it never had.
+    EXPECT_EQ(read(m, {"a"}, before)[0].at, 0u);
+    EXPECT_GT(commit(m, {{"a", 900}}, {{"a", true, "10"}}).at, 900u);
+    EXPECT_EQ(adopt(m, {{"p", before + 1}}, {record_of("b", 950, "2")}).said, verdict::conflict);
+    EXPECT_EQ(adopt(m, {}, {record_of("b", ~version{0}, "2")}).said, verdict::refused);
+    // What comes late replaces nothing.
+    const version now = read(m, {"a"})[0].at;
+    ASSERT_EQ(adopt(m, {}, {record_of("a", 900, "9")}).said, verdict::good);
+    EXPECT_EQ(read(m, {"a"})[0].at, now);
+    // No commit of this group has written it.
+    version place = before;
+    std::vector<backend::change> told;
+    ASSERT_TRUE(m.changes_after(place, 100, told));
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_EQ(told[0].is.bytes, "10");
+    machine other;
+    other.load(m.save());
+    EXPECT_EQ(other.save(), m.save());
+    EXPECT_EQ(read(other, {"c"})[0].at, 3u);
+}
+
+TEST(replica_machine, what_has_gone_to_another_group_is_only_in_states_before) {
+    machine m{{.writes = 4}};
+    const version one = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}}).at;
+    ASSERT_EQ(adopt(m, {}, {record_of("a", 0, "")}).said, verdict::good);
+    EXPECT_EQ(read(m, {"a"})[0].at, 0u);
+    EXPECT_EQ(read(m, {"a"}, one)[0].bytes, "1");
+    EXPECT_EQ(m.holds().objects, 1u);
+    machine loaded;
+    loaded.load(m.save());
+    EXPECT_EQ(loaded.save(), m.save());
+    for (int i = 0; i < 8; ++i) commit(m, {}, {{"b", true, std::to_string(i)}});
+    EXPECT_GT(m.floor(), one);
+    EXPECT_EQ(read(m, {"a"})[0].at, 0u);
+    // It comes back.
+    ASSERT_EQ(adopt(m, {}, {record_of("a", one, "1")}).said, verdict::good);
+    EXPECT_EQ(read(m, {"a"})[0].at, one);
+}
+
+TEST(replica_machine, all_of_some_keys_is_listed_in_pieces) {
+    machine m;
+    writes all;
+    for (int i = 0; i < 200; ++i) all.push_back({(i % 2 == 0 ? "o" : "t") + std::to_string(i), true, "1"});
+    commit(m, {}, all);
+    machine::listed place;
+    std::vector<backend::change> found;
+    unsigned pieces = 0;
+    do {
+        m.list(place, 16, 50, [](std::string_view k) { return k.starts_with('o'); }, found);
+        ++pieces;
+    } while (place.next != place.buckets);
+    EXPECT_EQ(found.size(), 100u);
+    EXPECT_GT(pieces, 5u);
+    // The table has grown since: from the begin.
+    writes more;
+    for (int i = 1000; i < 3000; ++i) more.push_back({"o" + std::to_string(i), true, "1"});
+    commit(m, {}, more);
+    found.clear();
+    m.list(place, ~std::size_t{0}, ~std::size_t{0}, [](std::string_view k) { return k.starts_with('o'); }, found);
+    EXPECT_EQ(found.size(), 2100u);
+}
+
 }  // namespace

@@ -122,6 +122,8 @@ bool is_sound(question what, std::string_view body) {
         case question::remove: return is(change_request{});
         case question::prepare: return is(prepare_request{});
         case question::finish: return is(finish_request{});
+        case question::list: return is(list_request{});
+        case question::adopt: return is(adopt_request{});
     }
     return false;
 }

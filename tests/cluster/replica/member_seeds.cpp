@@ -60,6 +60,11 @@ int main(int argc, char** argv) {
     all.write("forget", requests, commit + frame(question::forget, forget_request{{"oa"}}) + get);
     all.write("prepare", requests, prepare + get + commit + finish + get + status);
     all.write("let-go", requests, prepare + let_go + commit);
+    const list_request listed{"o", 4, {0, 1, 2, 3}, 0, 0, 0, 0}, changed{"o", 4, {0, 1, 2, 3}, 1, 0, 0, 0};
+    all.write("list", requests, commit + prepare + frame(question::list, listed) + frame(question::list, changed));
+    all.write("adopt", requests,
+              frame(question::adopt, adopt_request{{{"oa", 0}}, {{"oa", {true, 9, "1"}}, {"ob", {false, 0, ""}}}}) +
+                  get + commit);
     all.write("follow", requests, commit + follow);
     all.write("follow-now", requests, frame(question::follow, follow_request{"o", "p", from_now, false}));
     all.write("follow-never", requests, frame(question::follow, follow_request{"o", "p", 1u << 20, false}) + status);
@@ -103,6 +108,8 @@ int main(int argc, char** argv) {
     second.add_finish("id", true);
     third.add_prepare({"id", 9}, {&seen, 1}, writes);
     third.add_finish("id", false);
+    const backend::change adopted[] = {{"oc", {true, 99, "1"}}, {"oa", {}}};
+    third.add_adopt({&seen, 1}, adopted);
     replica::machine some;
     entry made;
     made.add_commit({}, writes);

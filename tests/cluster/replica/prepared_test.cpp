@@ -143,17 +143,20 @@ TEST(replica_prepared, a_snapshot_has_the_prepared_transactions) {
 TEST(replica_prepared, what_releases_without_prepared_transactions_wrote_is_read) {
     machine m;
     commit(m, {}, {{"a", true, "1"}});
-    const auto of_format_1 = [](std::string bytes, std::size_t format_at, std::size_t left_out) {
+    const auto of_format = [](char format, std::string bytes, std::size_t format_at, std::size_t left_out) {
         bytes.resize(bytes.size() - 8 - left_out);
-        bytes[format_at] = 1;
+        bytes[format_at] = format;
         replica::seal(bytes);
         return bytes;
     };
     machine other;
-    other.load(of_format_1(m.save(), 11, 8));
+    other.load(of_format(1, m.save(), 11, 8));
     EXPECT_EQ(other.save(), m.save());
-    ASSERT_TRUE(other.apply(of_format_1(commit_of({}, {{"a", true, "2"}}), 2, 0)).readable);
-    EXPECT_EQ(read(other, {"a"})[0].bytes, "2");
+    for (const char format : {'\1', '\2'}) {
+        ASSERT_TRUE(
+            other.apply(of_format(format, commit_of({}, {{"a", true, std::to_string(format)}}), 2, 0)).readable);
+        EXPECT_EQ(read(other, {"a"})[0].bytes, std::to_string(format));
+    }
     std::string newer = m.save();
     newer.resize(newer.size() - 8);
     newer[11] = 3;

@@ -109,6 +109,42 @@ std::function<bool()> simulated_group::begin_finish(const std::string& id, bool 
     return [this, of = begin(std::move(q))] { return end(of, true).said.said == verdict::good; };
 }
 
+verdict simulated_group::list(backend::listing& from, const backend::slot_set& slots,
+                              std::vector<backend::change>& found) {
+    question q;
+    q.is = question::list;
+    q.slots = slots;
+    q.from = from;
+    const answer a = end(begin(std::move(q)), true);
+    if (a.said.said != verdict::good) return verdict::unreachable;
+    const backend::version begun = from.begun;
+    from = a.place;
+    if (begun != 0) from.begun = begun;
+    found.insert(found.end(), a.listed.begin(), a.listed.end());
+    return verdict::good;
+}
+
+verdict simulated_group::changed(backend::version& after, bool& all, const backend::slot_set& slots,
+                                 std::vector<backend::change>& found) {
+    question q;
+    q.is = question::changed;
+    q.slots = slots;
+    q.of.at = after;
+    const answer a = end(begin(std::move(q)), true);
+    if (a.said.said != verdict::good) return a.said.said;
+    after = a.place.begun;
+    all = a.place.over;
+    found.insert(found.end(), a.listed.begin(), a.listed.end());
+    return verdict::good;
+}
+
+void simulated_group::adopt(backend::request& r, std::span<const backend::change> records) {
+    question q;
+    q.is = question::adopt;
+    q.adopted.assign(records.begin(), records.end());
+    begin_to_settle(r, std::move(q))();
+}
+
 void simulated_group::forget(std::span<const key> all) noexcept {
     if (!strand_.runs()) return;  // killed
     question q;

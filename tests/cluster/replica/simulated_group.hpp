@@ -48,6 +48,11 @@ public:
                                         std::chrono::milliseconds patience) override;
     std::function<bool()> begin_finish(const std::string& id, bool commits,
                                        std::chrono::milliseconds patience) override;
+    backend::verdict list(backend::listing& from, const backend::slot_set& slots,
+                          std::vector<backend::change>& found) override;
+    backend::verdict changed(backend::version& after, bool& all, const backend::slot_set& slots,
+                             std::vector<backend::change>& found) override;
+    void adopt(backend::request& r, std::span<const backend::change> records) override;
 
 private:
     struct asked {

@@ -1,0 +1,73 @@
+// Slots: the parts that the objects of a prefix are moved in, from one group to another. A key's slot is given by its
+// hash. There is a multiple of as many as groups that the prefix began with, so that, while nothing has moved, a slot's
+// group is the one that the hash alone names: that is where releases that knew no slots have put it.
+//
+// What a group says of a slot is a record in its log, beside the objects (docs/cluster-replication.md, "Objects move").
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/backend/backend.hpp"
+
+namespace tutti::cluster::backend {
+
+/// FNV-1a, and then mixed as MurmurHash3 does at its end: of keys that differ in a digit, all bits differ. What is
+/// where hangs on it, so it stays as it is.
+[[nodiscard]] inline std::uint64_t stable_hash(std::string_view k) noexcept {
+    std::uint64_t h = 0xcbf29ce484222325ULL;
+    for (const char c : k) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdULL;
+    h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+    return h ^ (h >> 33);
+}
+
+/// Of a prefix that began with so many groups: 256, or the next multiple of them.
+[[nodiscard]] constexpr std::size_t slots_for(std::size_t groups) noexcept {
+    constexpr std::size_t least = 256;
+    return (least + groups - 1) / groups * groups;
+}
+
+/// Some of them, and what is in them: objects, leases and marks. What else a group keeps stays in it.
+struct slot_set {
+    std::uint32_t of_all = 1;
+    std::vector<std::uint32_t> some;  ///< ascending
+    [[nodiscard]] bool has(std::string_view k) const noexcept {
+        if (!k.starts_with('o') && !k.starts_with('l') && !k.starts_with('m')) return false;
+        return std::ranges::binary_search(some, static_cast<std::uint32_t>(stable_hash(k) % of_all));
+    }
+};
+
+/// What a group says of a slot.
+struct slot_record {
+    enum class state : std::uint8_t {
+        unsaid,    ///< its own, or not, as it was when the prefix began
+        own,       ///< its own
+        closed,    ///< its own, and nothing is written to it while it goes to `other`
+        arriving,  ///< copies come of it, from `other`
+        gone,      ///< `other` has it
+    } is = state::unsaid;
+    std::uint64_t other = 0;  ///< a group's number
+    version at = 0;
+
+    static constexpr std::string_view names[]{"", "own", "closed", "arriving", "gone"};
+    [[nodiscard]] static key key_of(std::size_t slot) { return "p" + std::to_string(slot); }
+    [[nodiscard]] static std::string text(state is, std::uint64_t other = 0) {
+        return std::string{names[static_cast<std::size_t>(is)]} + (other == 0 ? "" : " " + std::to_string(other));
+    }
+    [[nodiscard]] static slot_record read(const record& r) {
+        slot_record s{state::unsaid, 0, r.at};
+        const std::string_view all{r.bytes};
+        const std::size_t space = std::min(all.find(' '), all.size());
+        const auto* const name = std::ranges::find(names, all.substr(0, space));
+        if (r.exists && name != std::end(names)) s.is = static_cast<state>(name - std::begin(names));
+        if (space < all.size()) std::from_chars(all.data() + space + 1, all.data() + all.size(), s.other);
+        return s;
+    }
+};
+
+}  // namespace tutti::cluster::backend

@@ -1,0 +1,69 @@
+#include "cluster/replica/moving_client.hpp"
+
+#include <algorithm>
+
+namespace tutti::cluster::replica::testing {
+
+bool moving_client::kill() {
+    if (!strand_.runs()) return false;
+    strand_.kill();
+    engine_.reset();
+    return true;
+}
+
+void moving_client::live() {
+    std::vector<std::unique_ptr<backend::group_engine>> all;
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+        all.push_back(std::make_unique<simulated_group>(agenda_, strand_, *groups_[i], i + 1, around_, how_.answer,
+                                                        how_.patience));
+    }
+    backend::settings how;
+    how.patience = std::chrono::milliseconds{how_.patience / ms};
+    engine_ = std::make_unique<backend::spread>(std::move(all), how_.first, how, around_);
+    pause(500 * ms);
+    // What one that was killed has left.
+    for (std::size_t i = 0; i < groups_.size() && agenda_.chance(70); ++i) static_cast<void>(engine_->moves().clear(i));
+    while (made_ < how_.moves) {
+        ++made_;
+        move_some();
+        pause(agenda_.chance(50) ? 10 * ms : 400 * ms);
+    }
+}
+
+void moving_client::move_some() {
+    using end = backend::moving::end;
+    // Marks are in any slot, objects in few.
+    const bool many = agenda_.chance(40);
+    std::vector<std::uint32_t> slots;
+    const auto slots_in_all = static_cast<std::uint32_t>(backend::slots_for(how_.first));
+    const auto slot_of = [&](std::uint64_t i) {
+        return static_cast<std::uint32_t>(backend::stable_hash("o" + std::to_string(i)) % slots_in_all);
+    };
+    std::vector<std::uint32_t> candidates;
+    for (std::uint64_t i = 0; i < how_.objects; ++i) {
+        if (many || agenda_.chance(40)) candidates.push_back(slot_of(i));
+    }
+    for (std::uint32_t more = many ? 96 : 0; more > 0; --more)
+        candidates.push_back(static_cast<std::uint32_t>(agenda_.below(slots_in_all)));
+    std::ranges::sort(candidates);
+    candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+    if (candidates.empty()) return;
+    static_cast<void>(engine_->places().learn(candidates, *engine_->places().now()));
+    const auto now = engine_->places().now();
+    const std::size_t from = (*now)[candidates[agenda_.below(candidates.size())]].part;
+    for (const std::uint32_t s : candidates) {
+        if ((*now)[s].part == from && agenda_.chance(60)) slots.push_back(s);
+    }
+    if (slots.empty()) return;
+    const std::size_t to = (from + 1 + agenda_.below(groups_.size() - 1)) % groups_.size();
+    backend::moving one = engine_->moves();
+    switch (one.move(slots, from, to)) {
+        case end::moved: ++counts_.moved; break;
+        case end::elsewhere: ++counts_.elsewhere; break;
+        case end::unreachable: ++counts_.unreachable; break;
+    }
+    counts_.copied += one.done().copied;
+    counts_.again += one.done().again;
+}
+
+}  // namespace tutti::cluster::replica::testing

@@ -1,0 +1,57 @@
+// A program that moves slots from group to group, as `tutti member move` does: the code of programs, over simulated
+// groups. It can be killed wherever it waits, and begins anew then.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cluster/backend/spread.hpp"
+#include "cluster/replica/simulated_group.hpp"
+
+namespace tutti::cluster::replica::testing {
+
+class moving_client {
+public:
+    struct habits {
+        unsigned objects = 8;
+        unsigned first = 2;            ///< groups that begin with objects
+        unsigned moves = 10;           ///< that it tries, and then ends
+        instant answer = 300 * ms;     ///< how long for one
+        instant patience = 1500 * ms;  ///< for a get or commit
+    };
+    moving_client(agenda& events, const std::vector<std::unique_ptr<group>>& groups, habits how)
+        : agenda_{events}, groups_{groups}, how_{how}, strand_{events}, around_{events, strand_} {}
+    ~moving_client() { kill(); }
+    moving_client(const moving_client&) = delete;
+    moving_client& operator=(const moving_client&) = delete;
+
+    void start() {
+        strand_.start([this] { live(); });
+    }
+    [[nodiscard]] bool done() const noexcept { return !strand_.runs(); }
+    /// With kill -9. False: it does nothing.
+    bool kill();
+    void stop_until(instant when) noexcept { strand_.stop_until(when); }
+    [[nodiscard]] own_clock& clock() noexcept { return around_.shown(); }
+
+    struct counts {
+        std::size_t moved = 0, elsewhere = 0, unreachable = 0, copied = 0, again = 0;
+    };
+    [[nodiscard]] const counts& happened() const noexcept { return counts_; }
+
+private:
+    void live();
+    void move_some();
+    void pause(instant most) { around_.pause(std::chrono::milliseconds{agenda_.below(most) / ms}); }
+
+    agenda& agenda_;
+    const std::vector<std::unique_ptr<group>>& groups_;
+    const habits how_;
+    strand strand_;
+    simulated_surroundings around_;
+    std::unique_ptr<backend::spread> engine_;
+    unsigned made_ = 0;
+    counts counts_;
+};
+
+}  // namespace tutti::cluster::replica::testing
