@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tutti/detail/config.hpp"
+
 namespace tutti::cluster::detail {
 
 /// A value that travels as it lies in memory, behind the word that names its type.
