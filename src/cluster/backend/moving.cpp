@@ -108,7 +108,7 @@ verdict moving::copy_changes(const slot_set& which, std::size_t from, std::size_
 }
 
 verdict moving::change_hands(std::size_t from, std::size_t to, const marks& closed, const marks& arriving) {
-    const auto share_of = [this](std::size_t part, const marks& was, state is, std::uint64_t other) {
+    const auto share_of = [](std::size_t part, const marks& was, state is, std::uint64_t other) {
         share s;
         s.part = part;
         for (const check& c : was) {
