@@ -107,14 +107,14 @@ public:
     void adopt(backend::request& r, std::span<const backend::change> records) override {
         replica::entry e;
         e.add_adopt(r.checks, records);
-        loss none = loss::none;
+        std::atomic<loss> none{loss::none};
         settle(r, std::move(e), none);
     }
     std::unique_ptr<backend::feed> open_feed() override { return std::make_unique<told>(at_); }
 
     /// What becomes of the next one: its answer is lost, and it happens, or not, or when `late` is called.
     enum class loss : std::uint8_t { none, after, before, late };
-    loss lose_commit = loss::none, lose_prepare = loss::none;
+    std::atomic<loss> lose_commit{loss::none}, lose_prepare{loss::none};
     bool loses_all_prepares = false, lose_finish = false;
     std::atomic<bool> hides_decisions{false};
     std::function<void()> late;
@@ -146,8 +146,8 @@ private:
         backend::version place_ = 0;
         bool closed_ = false;
     };
-    void settle(backend::request& r, replica::entry e, loss& lost) {
-        const loss how = std::exchange(lost, loss::none);
+    void settle(backend::request& r, replica::entry e, std::atomic<loss>& lost) {
+        const loss how = lost.exchange(loss::none);
         r.said = backend::verdict::unknown;
         if (how == loss::before) return;
         if (how == loss::late) {
