@@ -33,6 +33,12 @@ function(tutti_compile_quickly)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}")
 endfunction()
 
+# tutti_together(<target>): several of its files are compiled at a time, in every flavour.
+function(tutti_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
+  target_compile_options(${target} PRIVATE -Wno-shadow) # names of other files are in sight
+endfunction()
+
 # tutti_alone(<source>...): where several files are compiled at a time (CMAKE_UNITY_BUILD, half of the work), these are
 # not, because they have names of their own that other files have, too.
 function(tutti_alone)
