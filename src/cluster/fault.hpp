@@ -68,9 +68,9 @@ enum class fault : std::uint8_t {
     show_what_is_locked,           ///< an object that is locked for writing is shown to such looks
     in_place_without_look,         ///< a commit in place does not look again at what it has only read
     in_place_beside_others,        ///< it heeds nothing that guards an object
-    in_place_before_readers,       ///< it keeps no old value, whoever may ask for one
+    in_place_before_readers,       ///< it keeps no old value, though a reader may ask for one
     in_place_looks_early,          ///< it looks at what it has only read before it has closed what it writes
-    trust_the_entry,               ///< who holds the lock of a shard does not see what commits in place have written
+    trust_the_entry,               ///< a holder of a shard's lock does not see what commits in place have written
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -41,8 +41,8 @@ public:
     /// much. What is patient interrupts nobody while the work of any worker is brief, whatever its level: that one is
     /// spared, and finds it by itself, soon. If none does, it is late one day: see call_for_late.
     bool call_any(unsigned level, calls& whom, unsigned first = nobody, haste how = haste::urgent) noexcept;
-    /// For something of that level that has been left waiting for too long: whoever runs the least gives way to it, if
-    /// that is less.
+    /// For something of that level that has been left waiting for too long: the worker that runs the least gives way to
+    /// it, if that is less.
     bool call_for_late(unsigned level, calls& whom) noexcept;
     /// Calls the workers that were spared at the time of the last such call already, have taken nothing since, and have
     /// begun something that only they may go on with: own(worker) is its level, or -1. Spares no more those for whom

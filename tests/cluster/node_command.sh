@@ -5,23 +5,7 @@
 #   node_command.sh <tutti>
 set -euo pipefail
 tutti=$1
-folder=$(mktemp -d)
-pids=()
-trap 'kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$folder"' EXIT
-
-fail() {
-    printf 'node_command: %s\n' "$*" >&2
-    tail -n 5 "$folder"/said* >&2 || true
-    exit 1
-}
-# until_in <file> <text>
-until_in() {
-    for ((i = 0; i < 600; ++i)); do
-        ! grep -sqF -- "$2" "$folder/$1" || return 0
-        sleep 0.05
-    done
-    fail "'$2' is not in $1"
-}
+source "$(dirname "$0")/../support/processes.sh"
 
 python3 -c 'import socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

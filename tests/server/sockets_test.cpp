@@ -97,7 +97,7 @@ TEST(realtime_priority, is_that_of_io_threads_alone) {
     try {
         require_realtime_priority(1);
     } catch (const std::runtime_error&) {
-        GTEST_SKIP() << "this process may not have any";
+        GTEST_SKIP() << "this process may have no real-time priority: it takes CAP_SYS_NICE or a limit (ulimit -r)";
     }
     service s{{.port = 0, .io_realtime = 7}};
     s.start();

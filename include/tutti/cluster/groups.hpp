@@ -41,9 +41,9 @@ struct groups_change {
 /// @throws connection_error: one does not answer, or they do not keep that prefix
 [[nodiscard]] TUTTI_EXPORT groups_facts ask_groups(const engine_options& where);
 
-/// Has each group have about as many slots as any other, one that leaves none. Programs go on meanwhile. Whoever was
-/// killed in the middle of it is taken up from. Calls `tell` after each step; it may throw, and nothing is lost then.
-/// O(objects that move), and for each step one look at the keys of the group that gives.
+/// Has each group have about as many slots as any other, one that leaves none. Programs go on meanwhile. A call
+/// that was killed in its middle is taken up by the next one. Calls `tell` after each step; it may throw, and nothing
+/// is lost then. O(objects that move), and for each step one look at the keys of the group that gives.
 /// @throws connection_error: a group does not answer, or somebody else moves objects, too: then call it again
 TUTTI_EXPORT groups_facts move_objects(const engine_options& where, const groups_change& what,
                                               const std::function<void(const groups_facts&)>& tell = {});

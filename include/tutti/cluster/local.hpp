@@ -18,8 +18,8 @@ struct image {
     [[nodiscard]] constexpr bool exists() const noexcept { return at != nullptr; }
 };
 
-/// Where a node of this process has shown an object that was opened by this reference. It promises nothing: who follows
-/// it compares the name that is written there. Any thread.
+/// Where a node of this process has shown an object that was opened by this reference. It promises nothing: the
+/// node that follows it compares the name that is written there. Any thread.
 class hint {
 public:
     hint() noexcept = default;

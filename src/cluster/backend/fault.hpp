@@ -46,7 +46,7 @@ enum class fault : std::uint8_t {
     moved_open,             ///< a slot is not closed while the last of it is copied
     moved_without_changes,  ///< what was written while a slot was copied is not copied
     marks_left,             ///< marks stay where they are
-    arrives_unsaid,         ///< a slot comes back before its group has said so: who still clears it does not stop
+    arrives_unsaid,         ///< a slot comes back unsaid, and a mover that still clears it there does not stop
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -183,7 +183,7 @@ moving::end moving::move(const std::vector<std::uint32_t>& slots, std::size_t fr
         if (has_all(to, slots, said_there)) {
             const placing::map known = *places_.now();
             static_cast<void>(places_.learn(slots, known));
-            // What stays is cleared by who comes next; and what has come back by now is none of that.
+            // The next mover clears what stays; and what has come back by now is none of that.
             if (std::ranges::all_of(said_here, [](const slot_record& r) { return r.is == state::gone; }))
                 static_cast<void>(clear(from, which, here));
             return end::moved;
@@ -232,7 +232,7 @@ bool moving::clear(std::size_t part) {
     marks still;
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (said[i].is == state::arriving) {
-            marks one{now[i]};  // who sends copies does not any more
+            marks one{now[i]};  // a mover that still sends copies is refused from here on
             if (say(part, one, slot_record::text(state::gone, said[i].other)) != verdict::good) continue;
             now[i] = one.front();
         } else if (said[i].is != state::gone) {

@@ -7,8 +7,8 @@
 //   own, gone the switch: one transaction of both groups
 //   cleared   the group that had them forgets what it held
 //
-// Whoever does this may be killed anywhere, and others may do the same at once: each step checks what the groups say of
-// the slots, so of two that move the same one gives up.
+// A mover may be killed anywhere, and others may do the same at once: each step checks what the groups say of the
+// slots, so of two movers of the same slots one gives up.
 //
 // Thread safety: one thread.
 #pragma once

@@ -28,8 +28,8 @@ public:
         const std::size_t i = size();
         if (i == most) throw refusal{"objects are spread over 64 groups at most"};
         all_[i] = std::move(p);
-        count_.store(i + 1,
-                     std::memory_order_release);  // pairs with the load in size: who sees the count sees the part
+        // Partner: the load in size, so that a thread that sees the count sees the part.
+        count_.store(i + 1, std::memory_order_release);
     }
     /// Where the group of that number is; size() if it is not known here.
     [[nodiscard]] std::size_t index_of(std::uint64_t number) const noexcept {

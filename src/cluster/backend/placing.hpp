@@ -6,7 +6,7 @@
 //   L1  the record of a slot says the same for as long as its version does. So what is asked under a version is asked
 //       of the group that has the slot
 //   L2  a slot that is *closed* is between two groups: it can be read, and what would check or write something of it
-//       waits. If that has lasted for `settling::grace`, by the program's clock, whoever moves it is taken for gone,
+//       waits. If that has lasted for `settling::grace`, by the program's clock, the mover is taken for gone,
 //       and the program opens it again; if that was a wrong guess, the move is tried again
 //
 // Thread safety: every member.
@@ -45,7 +45,7 @@ public:
     [[nodiscard]] std::size_t first() const noexcept { return first_; }
 
     enum class news : std::uint8_t { none, some, unreachable };
-    /// Asks who has them, until one says that it does; some: it is not as in `known`.
+    /// Asks one part after the other until one says that it has them; some: it is not as in `known`.
     [[nodiscard]] news learn(std::span<const std::uint32_t> slots, const map& known);
     /// Asks those parts which slots they have; some: it is not as it was known.
     [[nodiscard]] news look_around(std::span<const std::size_t> among);

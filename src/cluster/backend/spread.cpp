@@ -292,8 +292,10 @@ layout spread::know_more(std::span<const std::size_t> but) {
     for (const layout::entry& e : newest.all) {
         if (!open_ || parts_.index_of(e.number) != parts_.size()) continue;
         try {
-            parts_.add(part_of_group(open_(e), batch_));
-        } catch (const refusal&) {  // the places in the order are one after the other
+            auto opened = open_(e);
+            if (!opened) break;  // the places in the order are one after the other
+            parts_.add(part_of_group(std::move(opened), batch_));
+        } catch (const refusal&) {  // later, perhaps
             break;
         }
     }

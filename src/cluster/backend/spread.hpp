@@ -12,8 +12,8 @@
 //   S2  a group answers for a slot that it has in the very state that it answers from: each get reads what it says of
 //       the slots, and looks at that again where it looks at anything again; each commit checks it. Records keep their
 //       versions when they move, so what a block holds is held wherever it is
-//   S3  a feed breaks when a slot changes hands: whoever sleeps looks for itself, and listens to all groups that there
-//       are then
+//   S3  a feed breaks when a slot changes hands: every block that sleeps looks for itself, and listens to all groups
+//       that there are then
 //
 // Thread safety: as engine's.
 #pragma once
@@ -46,7 +46,7 @@ public:
 
     /// Which group has which slots, of all that have not left. False: one does not answer.
     [[nodiscard]] bool look_around();
-    /// For who moves slots.
+    /// For a mover of slots.
     [[nodiscard]] moving moves() noexcept { return {parts_, places_, others_, crossing_}; }
     [[nodiscard]] placing& places() noexcept { return places_; }
     [[nodiscard]] const parts& all() const noexcept { return parts_; }

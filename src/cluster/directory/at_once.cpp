@@ -59,7 +59,7 @@ wire::obstacle store::commit_at_once(std::span<share> all, const transaction_nam
         s.at = &entry(*s.in, *s.id);
         s.drops = s.in->drops;
     }
-    // S10: before the version is drawn. Whoever looks for one waits for the lock of its shard.
+    // S10: before the version is drawn. A look that finds one hidden waits for the lock of its shard.
     for (const share& s : all) hide(*s.at);
     wire::obstacle why = wire::obstacle::none;
     for (std::size_t i = 0; i < all.size() && why == wire::obstacle::none; ++i) why = before(all[i], who, as);
@@ -101,8 +101,8 @@ void store::tidy(std::span<share> all) {
 // In this order:
 //   1. closes what it writes, if it is still what was seen: nobody sees it, or closes it, until the end
 //   2. draws the version
-//   3. looks whether what it has only read is still what was seen; W5: so it was when all of 1 was done, and whoever
-//      overwrites it later draws a higher version, after this one
+//   3. looks whether what it has only read is still what was seen; W5: so it was when all of 1 was done, and a commit
+//      that overwrites it later draws a higher version, after this one
 //   4. looks whether anybody may ask for older values; after the draw, because a reader that has not announced itself
 //      by now will have a time of this version or more (R1)
 //   5. writes, and opens

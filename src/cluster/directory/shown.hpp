@@ -17,12 +17,13 @@
 //   W4  Its memory stays what it is for as long as the store: an entry that is dropped gives it to another one. Its
 //       name changes while the word is closed; see() compares it between its two looks at the word.
 //   W5  A word never comes again once its object has changed, been locked for writing, or become guarded or free: so a
-//       word that is still what it was at a look says that the object is, too, and may be written by who closes it in
-//       one step from there. Steps that close, and looks at words by who has closed others, are seq_cst: of two commits
-//       that have each read what the other one writes, one finds the other's word closed.
+//       word that is still what it was at a look says that the object is, too, and a commit that closes it in one step
+//       from there may write it. Steps that close, and looks of a commit that has closed words at others, are seq_cst:
+//       of two commits that have each read what the other one writes, one finds the other's word closed.
 //
-// Thread safety: show, reopen, lay_aside and take_up by who has closed it; close by who holds the lock of the shard;
-// the others by every thread. Who has closed it without that lock waits for nothing until it is open again.
+// Thread safety: show, reopen, lay_aside and take_up by the thread that has closed it; close by the one that holds the
+// lock of the shard; the others by every thread. A commit that has closed it without that lock waits for nothing until
+// it has opened it again.
 #pragma once
 
 #include <array>
@@ -46,14 +47,14 @@ public:
 
     /// The word of one that is closed, and was never open.
     static constexpr std::uint64_t nothing = 1;
-    /// Whether an object may be written by who has seen that word.
+    /// Whether a commit that has seen that word may write the object in place.
     [[nodiscard]] static bool is_free(std::uint64_t word) noexcept {
         return (word & (broken(fault::in_place_beside_others) ? closed : closed | guarded)) == 0;
     }
 
-    /// Waits until nobody else has closed it. REQUIRES: it is open, but for who has closed it without the shard's lock.
+    /// Waits until nobody else has closed it. REQUIRES: it is open, or closed by a commit in place alone.
     void close() noexcept {
-        constexpr unsigned most_looks = 64;  // in a row; whoever has it may have lost the processor
+        constexpr unsigned most_looks = 64;  // in a row; the commit that has it may have lost the processor
         for (unsigned turn = 1;; ++turn) {
             std::uint64_t w = word_.load(std::memory_order_relaxed);
             if ((w & closed) == 0 && word_.compare_exchange_strong(w, w | closed, std::memory_order_seq_cst)) break;
@@ -97,7 +98,7 @@ public:
         return reinterpret_cast<shown*>(static_cast<std::uintptr_t>(version()));
     }
 
-    /// What it shows, for who has closed it.
+    /// What it shows, for the thread that has closed it.
     [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::size_t size() const noexcept { return shape_.load(std::memory_order_relaxed) >> 1; }
     TUTTI_NOINLINE void copy_to(std::string& bytes) const {

@@ -63,7 +63,7 @@ void store::erase(shard& s, const object_id& id) {
 }
 
 bool store::is_guarded(const shard& s, const object_id& id, const object& o) noexcept {
-    // Where it has come from is asked for by who wants what it was before.
+    // A reader that wants what it was before asks the node that it has come from.
     return !o.exists || o.is_locked() || o.history || o.came_from != nobody ||
            (!s.reserved.empty() && s.reserved.contains(id)) || (!s.watched.empty() && s.watched.contains(id));
 }

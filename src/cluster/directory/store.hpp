@@ -34,9 +34,9 @@
 //   S10 What an object shows to those that look without the shard's lock (shown.hpp) is what it is: it is hidden before
 //       it changes or is locked for writing, and before a commit draws the version that it is going to have.
 //   S11 While an object is shown, its version and its bytes are there, and the entry may be behind: a commit in place
-//       writes them without the shard's lock. So who has that lock looks at an entry once it is hidden (hide()
-//       brings it up to date). A commit in place writes no object that anybody has locked or reserved or watches, nor
-//       one of which there are old values, or may have to be: such an object is guarded.
+//       writes them without the shard's lock. So a thread with that lock looks at an entry once it is hidden
+//       (hide() brings it up to date). A commit in place writes no object that anybody has locked or reserved or
+//       watches, nor one of which there are old values, or may have to be: such an object is guarded.
 //
 // Thread safety: every member. Nothing is done with a shard's lock held that waits, but for the lock of a shard of a
 // higher number, which a commit at once takes after it; everything else takes one at a time.

@@ -154,7 +154,7 @@ private:
         return commit_by(d, decide, [](const descriptor& of) { return of.slow_commit == slow_commit_possessions; });
     }
 
-    /// Quick but for one vote, and what who has cast it does at the decision.
+    /// Quick but for one vote, and what its voter does at the decision.
     TUTTI_NOINLINE static bool commit_by_one_vote(descriptor& d) {
         return commit_by(d, decide_by_one_vote, has_only_one_voter);
     }

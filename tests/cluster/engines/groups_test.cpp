@@ -235,7 +235,7 @@ TEST_F(spread_groups, money_is_all_there_while_a_group_joins_and_another_leaves)
     const std::string address = all.address();
     node here{options(address)};
     open_accounts(here, programs);
-    // Who sleeps until the end hears of it, in a group that was not there when it began to.
+    // A block that sleeps until the end hears of it, in a group that was not there when it began to.
     std::thread sleeper{[&] {
         atomically([&](tx& t) {
             if (account_of(here, accounts).find(t) == nullptr) retry(t);

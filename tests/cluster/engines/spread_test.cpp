@@ -487,7 +487,7 @@ TEST_F(engine_spread, a_slot_that_whoever_moves_it_has_left_closed_is_opened_aga
     EXPECT_EQ(p.put({k}, "2"), verdict::good);
     EXPECT_GE(std::chrono::steady_clock::now() - begun, backend::settling::grace);
     EXPECT_EQ(p.look(k).bytes, "2");
-    // And whoever moves it does the same.
+    // And a mover does the same.
     replica::entry again;
     again.add_commit({}, std::vector<write>{{of_slot, true, "closed 12"}});
     ASSERT_EQ(at_.all[0]->apply(std::move(again)).said, verdict::good);
@@ -514,14 +514,14 @@ TEST_F(engine_spread, what_is_prepared_in_a_slot_is_waited_for) {
     const program p{at_}, mover{at_};
     const std::vector<key> both{p.in(0), p.in(1)};
     ASSERT_EQ(p.put(both, "1"), verdict::good);
-    // One that has prepared, and is decided late.
+    // One that has prepared, and is decided when the mover has met it: it asks to close the slot, and has to wait.
     const key of_slot = backend::slot_record::key_of(p.engine->places().slot_of(both[0]));
     replica::entry e;
     e.add_prepare({"t", 12}, std::vector<check>{{both[0], p.look(both[0]).at}, {of_slot, 0}},
                   std::vector<write>{{both[0], true, "2"}});
     ASSERT_EQ(at_.all[0]->apply(std::move(e)).said, verdict::good);
     std::thread decides{[&] {
-        std::this_thread::sleep_for(100ms);
+        while (mover.parts[0]->commits == 0) std::this_thread::yield();
         replica::entry decision;
         decision.add_commit(std::vector<check>{{"tt", 0}}, std::vector<write>{{"tt", true, "done 11"}});
         EXPECT_EQ(at_.all[1]->apply(std::move(decision)).said, verdict::good);

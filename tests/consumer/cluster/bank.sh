@@ -4,23 +4,7 @@
 #   bank.sh <bank>
 set -euo pipefail
 bank=$1
-folder=$(mktemp -d)
-pids=()
-trap 'kill -9 "${pids[@]}" 2>/dev/null || true; rm -rf "$folder"' EXIT
-
-fail() {
-    printf 'bank: %s\n' "$*" >&2
-    tail -n 5 "$folder"/said* >&2 || true
-    exit 1
-}
-# until_said <node> <text>
-until_said() {
-    for ((i = 0; i < 600; ++i)); do
-        ! grep -sqF "$2" "$folder/said$1" || return 0
-        sleep 0.05
-    done
-    fail "node $1 never says '$2'"
-}
+source "$(dirname "$0")/../../support/processes.sh"
 
 echo | "$bank" open >"$folder/said"
 grep -qx 'alice 200, bob 100' "$folder/said" || fail "one process says something else"
@@ -34,13 +18,13 @@ for n in 0 1 2; do
     pids+=($!)
 done
 exec 3>"$folder/to0" 4>"$folder/to1" 5>"$folder/to2"
-for n in 0 1 2; do until_said "$n" '10 transfers made'; done
+for n in 0 1 2; do until_in "said$n" '10 transfers made'; done
 for n in 0 1 2; do
     echo >&$((n + 3))
-    until_said "$n" 'alice 0, bob 300'
+    until_in "said$n" 'alice 0, bob 300'
 done
-# Whoever holds the objects takes them along.
+# The node that holds the objects takes them along.
 exec 3>&- 4>&-
 wait "${pids[0]}" "${pids[1]}"
 echo >&5
-until_said 2 'is gone'
+until_in said2 'is gone'
