@@ -5,6 +5,7 @@
 #   node_command.sh <tutti>
 set -euo pipefail
 tutti=$1
+# shellcheck source=tests/support/processes.sh
 source "$(dirname "$0")/../support/processes.sh"
 
 python3 -c 'import socket, sys

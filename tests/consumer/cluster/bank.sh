@@ -4,6 +4,7 @@
 #   bank.sh <bank>
 set -euo pipefail
 bank=$1
+# shellcheck source=tests/support/processes.sh
 source "$(dirname "$0")/../../support/processes.sh"
 
 echo | "$bank" open >"$folder/said"
