@@ -71,6 +71,7 @@ child start(const program_options& how, const char* program, unsigned number,
     if (how.singly) words.emplace_back("--singly");
     add("--warehouses", std::to_string(how.warehouses));
     add("--shrink", std::to_string(how.shrink));
+    if (how.engine.empty()) add("--cache", std::to_string(how.cache));
     if (how.engine.empty()) add("--transport", std::to_string(static_cast<unsigned>(how.transport)));
     if (!how.tls.empty()) add("--tls", how.tls);
     if (!how.engine.empty()) {
@@ -147,6 +148,7 @@ void print(const program_options& how, const std::vector<child>& nodes) {
         all.system_calls += c.what.system_calls;
         all.reader_aborts += c.what.reader_aborts;
         all.rewinds += c.what.rewinds;
+        all.cached_reads += c.what.cached_reads;
         all.latency.merge(c.what.latency);
     }
     const auto each = [&all](std::uint64_t what) {
@@ -163,6 +165,7 @@ void print(const program_options& how, const std::vector<child>& nodes) {
     fmt::print("  aborted attempts   {:>12.4f}\n", each(all.aborts));
     fmt::print("  partial roll-backs {:>12.4f}\n", each(all.rewinds));
     fmt::print("  round trips        {:>12.3f}\n", each(all.round_trips));
+    fmt::print("  reads in copies    {:>12.3f}\n", each(all.cached_reads));
     if (!how.engine.empty()) return;  // what its own library sends is not seen
     fmt::print("  messages           {:>12.3f}\n", each(all.messages));
     fmt::print("  bytes              {:>12.1f}\n", each(all.bytes));

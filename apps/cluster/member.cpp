@@ -83,6 +83,7 @@ measured run_threads(const program_options& how, node& here, workload& work) {
     all.reader_aborts = after.reader_aborts - before.reader_aborts;
     all.rewinds = after.rewinds - before.rewinds;
     all.system_calls = after.system_calls - before.system_calls;
+    all.cached_reads = after.cached_reads - before.cached_reads;
     return all;
 }
 
@@ -114,6 +115,7 @@ node join(const program_options& how) {
     options.addresses = how.addresses;
     options.placement = how.moves ? tutti::cluster::placement::writer : tutti::cluster::placement::home;
     options.patience = patience;
+    options.cache = how.cache;
     options.connect_within = std::chrono::milliseconds{static_cast<long>(how.connect_within * 1000)};
     if (how.transport == transport::zeromq && !how.tls.empty()) {
         options.curve = {.key = fmt::format("{}/curve-{}.key", how.tls, how.self),

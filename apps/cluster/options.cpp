@@ -106,6 +106,9 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
            "Seconds after which it is plugged in again; less than the patience, and nobody notices but by the time")
         ->needs("--cut");
     number("--patience", options.patience, 0.05, 3600.0, "Seconds after which a node that does not answer is lost");
+    number("--cache", options.cache, std::size_t{0}, std::size_t{1} << 40,
+           "Bytes of copies that a node keeps of what others own; 0: none")
+        ->excludes(engine);
     // How it starts itself.
     app.add_option("--self", options.self)->group("");
     app.add_option("--address", options.addresses)->group("");

@@ -40,6 +40,7 @@ struct program_options {
     int cut = -1;        ///< the node whose cable the launcher unplugs half-way
     double cut_for = 0;  ///< seconds; 0: for good
     double patience = 5;
+    std::size_t cache = 64u << 20;  ///< bytes of copies of other nodes' objects; 0: none
 
     // Of one process, as the launcher starts it.
     int self = -1;

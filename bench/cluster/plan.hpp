@@ -37,6 +37,7 @@ struct plan {
     bench::cluster::nesting nesting = nesting::flat;
     bool singly = false;                  ///< objects are opened one after the other, as in HyflowCPP
     bool moves = false;                   ///< objects move to the node that writes them
+    unsigned share_after = 16;            ///< looks of other nodes at an object: they then keep copies; 0: never
     std::uint64_t warm_up = 5'000'000;    ///< nanoseconds of virtual time that do not count
     std::uint64_t duration = 50'000'000;  ///< that do
     std::uint64_t seed = 1;

@@ -13,6 +13,8 @@ namespace {
 using tutti::cluster::node_number;
 namespace wire = tutti::wire;
 
+constexpr std::size_t bytes_of_copies = std::size_t{64} << 20;  // node_options::cache
+
 void require(bool right, const std::string& otherwise) {
     if (!right) throw std::invalid_argument{otherwise};
 }
@@ -40,6 +42,10 @@ public:
           plan_{p},
           pattern_{make_pattern(p.workload, p.objects)},
           processors_(p.nodes, processors{p.processors}) {
+        for (const auto& s : sites()) {
+            s->objects.share_after(p.share_after);
+            if (p.share_after != 0) s->cache.limit(bytes_of_copies);
+        }
         pattern_->fill([this](const object_id& id, std::string bytes) { make(id, std::move(bytes)); });
         for (unsigned i = 0; i < p.nodes * p.threads; ++i) {
             const auto home = static_cast<node_number>(i % p.nodes);

@@ -153,6 +153,13 @@ void line::pause(unsigned turn) {
                              .began_ns = since});
 }
 
+/// Another takes this node for lost when it has not heard of it for `patience`; half of that is for what this one has
+/// sent meanwhile, and it sends something as often as the other one does.
+bool line::hears(node_number node) const noexcept {
+    const std::int64_t since = channel_.heard_at_[node].load(std::memory_order_relaxed);
+    return base::now().time_since_epoch().count() - since < std::chrono::nanoseconds{channel_.patience_}.count() / 2;
+}
+
 void line::settle(round& r, std::size_t calls) noexcept {
     r.missing -= calls;
     if (calls != 0 && r.missing == 0 && r.ended.load(std::memory_order_relaxed) == 0) api::end_rest(user_, r.ended);
@@ -274,6 +281,8 @@ bool channel::send(node_number to, wire::kind kind, std::uint64_t number, std::s
 
 bool channel::receive(const wire::header& h, std::string_view body) {
     if (!site_.hear(h)) return false;
+    if (h.from < heard_at_.size())
+        heard_at_[h.from].store(base::now().time_since_epoch().count(), std::memory_order_relaxed);
     if (is_answer(h.kind)) {
         const std::uint64_t slot = (h.call >> slot_shift) - 1;
         line* const to = slot < by_slot_.size() ? by_slot_[slot].load(std::memory_order_acquire) : nullptr;
@@ -328,6 +337,14 @@ bool channel::forgets(const object_id& id, node_number owner, std::uint64_t vers
         return send(home_of(id, site_.nodes), wire::kind::place, 0, wire::encode(wire::place{id, owner, version}));
     } catch (const std::bad_alloc&) {
         return false;
+    }
+}
+
+void channel::invalidate(const object_id& id, node_number sharer, std::uint64_t grant) noexcept {
+    try {
+        send(sharer, wire::kind::invalidate, 0, wire::encode(wire::invalidation{id, grant}));
+    } catch (const std::bad_alloc&) {
+        return;  // whoever wants to write asks again
     }
 }
 

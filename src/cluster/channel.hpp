@@ -39,6 +39,7 @@ public:
     void finish() override;
     void post(node_number to, wire::kind kind, std::string body) override;
     void pause(unsigned turn) override;
+    [[nodiscard]] bool hears(node_number node) const noexcept override;
 
     /// For the timeline: what asks from here on is that attempt of its context.
     void works_for(std::uint64_t sequence) noexcept { sequence_ = sequence; }
@@ -131,6 +132,7 @@ private:
     void drop_recording() noexcept override { timeline_.drop(); }
     void changed(const object_id& id, std::span<const node_number> watchers) override;
     [[nodiscard]] bool forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept override;
+    void invalidate(const object_id& id, node_number sharer, std::uint64_t grant) noexcept override;
     [[nodiscard]] bool receive_call(const wire::header& h, std::string_view body);
     void note_served(const wire::header& h, std::string_view body, const std::optional<site::answer>& a,
                      std::int64_t since) noexcept;
@@ -146,6 +148,7 @@ private:
     std::mutex calls_guard_;  // held while `calls_` is told
     call_handler* calls_ = nullptr;
     std::atomic<std::uint64_t> round_trips_{0};
+    std::array<std::atomic<std::int64_t>, most_nodes> heard_at_{};  ///< of each node, by the steady clock, in ns
     timeline timeline_;
     // Half of the processors may be kept from sleeping by threads that wait.
     std::atomic<unsigned> spinning_{0};

@@ -9,6 +9,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t longest_wait = 24 * 3'600'000;  // ms
+constexpr std::uint64_t most_cached = std::uint64_t{1} << 40;
 constexpr std::uint64_t smallest_message = 1024, largest_message = std::uint64_t{1} << 30;
 
 constexpr std::array<std::string_view, 2> placements{"home", "writer"};
@@ -106,6 +107,13 @@ constexpr std::array entries{
         .least = smallest_message,
         .most = largest_message,
         .put = [](configuration& c, value&& v) { c.node.largest_message = std::get<std::uint64_t>(v); }},
+    configuration_entry{.table = "",
+                        .key = "cache",
+                        .variable = "CACHE",
+                        .kind = value_kind::number,
+                        .means = "a number of bytes; 0: no copies",
+                        .most = most_cached,
+                        .put = [](configuration& c, value&& v) { c.node.cache = std::get<std::uint64_t>(v); }},
     configuration_entry{.table = "",
                         .key = "metrics",
                         .variable = "METRICS",

@@ -70,6 +70,13 @@ enum class fault : std::uint8_t {
     in_place_beside_others,        ///< it heeds nothing that guards an object
     in_place_before_readers,       ///< it keeps no old value, though a reader may ask for one
     in_place_looks_early,          ///< it looks at what it has only read before it has closed what it writes
+    keep_what_is_stale,            ///< a node goes on reading a copy that it has been told to drop
+    keep_what_was_overtaken,       ///< it keeps a copy of what was answered before it was told to drop it
+    drop_what_is_pinned,           ///< it drops what a commit under way has read
+    commit_past_copies,            ///< a commit does not look whether what it has read in copies is still there
+    write_beside_copies,           ///< an owner has no copies dropped before it lets others write
+    share_what_is_wanted,          ///< it gives out new copies of what somebody waits to write
+    believe_late_words,            ///< it counts a copy as dropped that it has given out since
     trust_the_entry,               ///< a holder of a shard's lock does not see what commits in place have written
 };
 

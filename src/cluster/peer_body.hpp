@@ -26,6 +26,7 @@ public:
     bool lost(unsigned node) const noexcept override {
         return node < site_.nodes && site_.objects.is_lost(static_cast<node_number>(node));
     }
+    std::uint64_t cached_reads() const noexcept override { return site_.cache.count().looks; }
     node_facts facts() const override;
     std::uint16_t metrics_port() const noexcept override { return metrics_ ? metrics_->port() : std::uint16_t{0}; }
     engine_capabilities capabilities() const override;

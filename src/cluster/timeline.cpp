@@ -62,6 +62,8 @@ timeline_deed deed_of(wire::kind kind, std::string_view body) noexcept {
         case wire::kind::claim: return timeline_deed::claim;
         case wire::kind::release: return timeline_deed::release;
         case wire::kind::place: return timeline_deed::place;
+        case wire::kind::invalidate:
+        case wire::kind::invalidated: return timeline_deed::drop;
         default: return timeline_deed::open;
     }
 }
@@ -88,6 +90,7 @@ timeline_end end_of(wire::kind kind, std::string_view body) noexcept try {
         if (!wire::decode(body, said) || said.yes) return timeline_end::done;
         switch (said.why) {
             case wire::obstacle::outranked: return timeline_end::outranked;
+            case wire::obstacle::shared:
             case wire::obstacle::locked: return timeline_end::locked;
             default: return timeline_end::stale;
         }

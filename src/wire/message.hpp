@@ -18,7 +18,7 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 9;
+inline constexpr std::uint8_t protocol_version = 10;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
@@ -44,6 +44,8 @@ enum class kind : std::uint8_t {
     reserve,        ///< a fetch that keeps writers out; answered by fetched
     timeline,       ///< an observer's; answered by timeline_told
     timeline_told,  ///< to observers alone
+    invalidate,     ///< of copies, to who has them; answered by invalidated, as nobody waits for it
+    invalidated,    ///< also without a question
 };
 
 /// Whether it answers a block's question, whose number its header repeats. (`ran` answers a server's.)
@@ -119,10 +121,11 @@ inline constexpr std::uint64_t newest = ~std::uint64_t{0};
 
 struct fetch {
     std::uint64_t at = newest;  ///< as it was at that time of the logical clock
+    bool keeps = false;         ///< the sender may keep copies of what it is told
     std::vector<object_id> ids;
     template <class V>
     void fields(V& v) {
-        v(at), v(ids);
+        v(at), v(keeps), v(ids);
     }
 };
 
@@ -141,12 +144,13 @@ struct object_view {
     whereabouts where{};
     node_number owner = 0;
     bool exists = false;
+    bool shared = false;  ///< who asked may keep a copy, until it is invalidated; `valid_at` is the grant
     std::uint64_t version = 0;
     std::uint64_t valid_at = 0;  ///< the version was current when the owner's clock said so, or more
     std::string bytes;
     template <class V>
     void fields(V& v) {
-        v(where), v(owner), v(exists), v(version), v(valid_at), v(bytes);
+        v(where), v(owner), v(exists), v(shared), v(version), v(valid_at), v(bytes);
     }
 };
 
@@ -257,6 +261,16 @@ struct decide {
     }
 };
 
+/// An owner to who has a copy: it is not to be read any more. And the answer: it is not, and will not be.
+struct invalidation {
+    object_id id;
+    std::uint64_t grant = 0;
+    template <class V>
+    void fields(V& v) {
+        v(id), v(grant);
+    }
+};
+
 /// To the home of an object that has moved.
 struct place {
     object_id id;
@@ -272,6 +286,7 @@ struct place {
 enum class obstacle : std::uint8_t {
     none,
     outranked,  ///< it is reserved for a block that goes first
+    shared,     ///< nodes have copies of it, which have been told to drop them
     locked,     ///< a commit that is under way has a lock
     stale,      ///< it is not what was read
 };

@@ -27,6 +27,7 @@ public:
     void begin(std::span<call> calls) override { EXPECT_TRUE(calls.empty()); }
     void finish() override { ADD_FAILURE(); }
     void post(node_number, tutti::wire::kind, std::string) override { ADD_FAILURE(); }
+    bool hears(node_number) const noexcept override { return true; }
     void pause(unsigned) override { std::this_thread::yield(); }
 };
 

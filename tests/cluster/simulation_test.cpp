@@ -26,7 +26,7 @@ TEST(cluster_simulation, every_history_has_an_order) {
         return;
     }
     std::size_t attempts = 0, committed = 0, snapshots = 0, wakes = 0, rewinds = 0, steps_kept = 0, names_taken = 0,
-                names_refused = 0, bound = 0, bound_late = 0, told_homes = 0;
+                names_refused = 0, bound = 0, bound_late = 0, told_homes = 0, in_copies = 0;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(1000); ++seed) {
         world w{of_seed(seed)};
         ASSERT_EQ(w.run(), "") << "TUTTI_CLUSTER_SEED=" << seed << " runs it again";
@@ -37,6 +37,7 @@ TEST(cluster_simulation, every_history_has_an_order) {
         bound += w.bound();
         bound_late += w.bound_late();
         told_homes += w.told_homes();
+        in_copies += w.looks_in_copies();
         rewinds += w.rewinds();
         steps_kept += w.steps_kept();
         attempts += w.past().attempts().size();
@@ -51,6 +52,7 @@ TEST(cluster_simulation, every_history_has_an_order) {
     EXPECT_GT(bound, 0u);
     EXPECT_GT(bound_late, 0u);
     EXPECT_GT(told_homes, 0u);
+    EXPECT_GT(in_copies, 0u);
     EXPECT_GT(rewinds, 0u);
     EXPECT_GT(steps_kept, 0u);
     EXPECT_GT(attempts, committed);
@@ -61,6 +63,7 @@ TEST(cluster_simulation, every_history_has_an_order) {
     RecordProperty("bound", static_cast<int>(bound));
     RecordProperty("bound_late", static_cast<int>(bound_late));
     RecordProperty("rewinds", static_cast<int>(rewinds));
+    RecordProperty("in_copies", static_cast<int>(in_copies));
 }
 
 struct way {
@@ -242,6 +245,12 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_step{fault::free_what_is_in_doubt, "free_what_is_in_doubt", conduct::patient, true},
                       broken_step{fault::keep_lost_holds, "keep_lost_holds", conduct::patient, true},
                       broken_step{fault::uncertain_for_lost, "uncertain_for_lost", conduct::patient, true},
+                      broken_step{fault::keep_what_is_stale, "keep_what_is_stale"},
+                      broken_step{fault::keep_what_was_overtaken, "keep_what_was_overtaken"},
+                      broken_step{fault::drop_what_is_pinned, "drop_what_is_pinned"},
+                      broken_step{fault::commit_past_copies, "commit_past_copies"},
+                      broken_step{fault::write_beside_copies, "write_beside_copies"},
+                      broken_step{fault::believe_late_words, "believe_late_words"},
                       broken_step{fault::at_once_without_look, "at_once_without_look"},
                       broken_step{fault::at_once_beside_locks, "at_once_beside_locks"}),
     [](const auto& step) { return std::string{step.param.name}; });

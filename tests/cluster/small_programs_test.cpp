@@ -36,6 +36,10 @@ small_program doubled(small_program p) {
     p.twice = true;
     return p;
 }
+small_program copied(small_program p) {
+    p.copied = true;
+    return staying(std::move(p));
+}
 small_program ending(small_program p, node_number which) {
     p.ends = which;
     return p;
@@ -84,6 +88,8 @@ const std::vector<small_program>& programs() {
         doubled(of_two("prepares_twice", {{write_1}}, {{write_1}})),
         of_three("three_writers", {{write_0}}, {{write_0}}, {{write_0}}),
         of_three("three_readers", {{write_0}}, {{read_0, write_1}}, {{read_1, read_0}}),
+        copied(waiting(of_two("copies_read_skew", {{write_both}}, {{read_1, read_0}}))),
+        copied(waiting(of_two("copies_write_skew", {{read_1, write_0}}, {{read_0, write_1}}))),
         ending(seen_by_third("decider_ends", {{write_both}}, {{read_1, read_0}}), 1),
         ending(seen_by_third("asker_ends", {{write_both}}, {{read_0, read_1}}), 0),
         ending(of_two("decider_ends_where_objects_move", {{write_both}}, {{write_both}}), 1),
@@ -196,6 +202,9 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_program{fault::directory_not_updated, "directory_not_updated", "checkpoint"},
                       broken_program{fault::directory_not_updated, "directory_not_updated", "open"},
                       broken_program{fault::no_validation_at_commit, "no_validation_at_commit", "write_skew"},
+                      broken_program{fault::keep_what_is_stale, "keep_what_is_stale", "copies_read_skew"},
+                      broken_program{fault::write_beside_copies, "write_beside_copies", "copies_read_skew"},
+                      broken_program{fault::commit_past_copies, "commit_past_copies", "copies_write_skew"},
                       broken_program{fault::show_before_heard, "show_before_heard", "decider_ends"},
                       broken_program{fault::hold_for_lost, "hold_for_lost", "asker_ends"},
                       broken_program{fault::doubt_in_silence, "doubt_in_silence", "doubt"}),

@@ -37,6 +37,8 @@ const char* name_of(wire::kind k) {
         case wire::kind::claim: return "claim";
         case wire::kind::release: return "release";
         case wire::kind::reserve: return "reserve";
+        case wire::kind::invalidate: return "invalidate";
+        case wire::kind::invalidated: return "invalidated";
         default: return is_answer(k) ? "answer" : "message";
     }
 }
@@ -287,6 +289,24 @@ void small_world::fill() {
         const transaction_name by{.node = home_of(id, program_.nodes), .slot = 99, .sequence = 1};
         if (home.lock_to_write(id, 0, by) != wire::obstacle::none) go_wrong("a new object is locked");
         home.settle(id, wire::action::put, bytes_of(tag), 1, by);
+    }
+    if (program_.copied) copy_all();
+}
+
+void small_world::copy_all() {
+    for (const auto& s : sites()) {
+        s->objects.share_after(1);
+        s->cache.limit(std::size_t{1} << 20);
+    }
+    for (const object_id& id : objects_) {
+        const node_number home = home_of(id, program_.nodes);
+        for (const auto& s : sites()) {
+            if (s->self == home) continue;
+            wire::object_view view;
+            at(home).objects.look_to_share(id, view, s->self);
+            s->clock.raise_to(at(home).clock.now());
+            s->cache.keep(id, home, view, s->cache.invalidations(id));
+        }
     }
 }
 

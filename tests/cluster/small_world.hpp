@@ -53,6 +53,7 @@ struct small_program {
     unsigned pauses = 0;    ///< of a client; then it gives up, as if whatever it waits for took too long
     bool fine = false;      ///< others may come between any two openings, and not only while an answer is awaited
     bool twice = false;     ///< whatever asks for locks arrives twice
+    bool copied = false;    ///< each node begins with copies of what the others have
     /// A node that ends at some moment, of which each of the others hears at some later one. Blocks of such a program
     /// write on two nodes at most, so nothing may stay in doubt, but where one has variables beside.
     std::optional<node_number> ends{};
@@ -85,6 +86,7 @@ private:
     void resume(client& c);
     void end_one();
     void fill();
+    void copy_all();
     [[nodiscard]] std::size_t holders_of_name() const;
     /// Whether somebody has written what that has read.
     [[nodiscard]] bool is_changed(const transaction& work) const;

@@ -237,6 +237,7 @@ struct recorder final : audience {
         forgotten.push_back({of, owner, version});
         return true;
     }
+    void invalidate(const object_id&, node_number, std::uint64_t) noexcept override {}
     std::vector<tutti::wire::place> forgotten;
     std::vector<std::pair<object_id, node_number>> told;
 };

@@ -43,6 +43,7 @@ struct nobody final : audience {
         demand(owner < nodes);
         return true;
     }
+    void invalidate(const object_id&, node_number sharer, std::uint64_t) noexcept override { demand(sharer < nodes); }
 };
 nobody listener;
 
@@ -168,6 +169,7 @@ public:
     void post(node_number to, wire::kind, std::string body) override {
         demand(to < nodes && to != here && body.size() <= largest);
     }
+    bool hears(node_number) const noexcept override { return true; }
     void pause(unsigned) override {}
 
 private:

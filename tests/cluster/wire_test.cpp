@@ -167,6 +167,7 @@ TEST(cluster_messages, of_random_bytes_do_no_harm_to_a_node) {
     struct nobody final : cluster::audience {
         void changed(const object_id&, std::span<const node_number>) override {}
         bool forgets(const object_id&, node_number, std::uint64_t) noexcept override { return true; }
+        void invalidate(const object_id&, node_number, std::uint64_t) noexcept override {}
     };
     cluster::site one{0, 2, cluster::moving::to_writer};
     support::random dice{7};

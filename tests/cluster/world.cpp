@@ -33,6 +33,8 @@ plan of_seed(std::uint64_t seed) {
         p.network.doubled_of_100 = static_cast<unsigned>(dice.below(30));
     }
     if (dice.chance(60)) p.directory = {.pointers = 0, .erased = static_cast<std::size_t>(dice.below(2))};
+    if (dice.chance(50)) p.share_after = static_cast<unsigned>(1 + dice.below(3));
+    if (dice.chance(30)) p.cache = 64 * (200 + dice.below(300));  // an object, or some, of those of one hash
     return p;
 }
 
@@ -404,7 +406,11 @@ private:
 };
 
 world::world(const plan& p) : mesh{p.nodes, p.how, p.seed, p.network}, plan_{p} {
-    for (node_number i = 0; i < p.nodes; ++i) at(i).objects.limit(p.directory);
+    for (node_number i = 0; i < p.nodes; ++i) {
+        at(i).objects.limit(p.directory);
+        at(i).objects.share_after(p.share_after);
+        if (p.share_after != 0) at(i).cache.limit(p.cache);
+    }
     for (unsigned i = 0; i < p.nodes * p.clients_of_node; ++i)
         add_client(static_cast<node_number>(i % p.nodes), i / p.nodes);
     if (p.one_ends) network().after(p.ends_at, [this] { end_one(); });
@@ -469,6 +475,12 @@ store::figures world::stood_back() {
         all.outranked += f.outranked;
         all.given_way += f.given_way;
     }
+    return all;
+}
+
+std::uint64_t world::looks_in_copies() {
+    std::uint64_t all = 0;
+    for (const auto& s : sites()) all += s->cache.count().looks;
     return all;
 }
 

@@ -26,8 +26,10 @@ struct plan {
     cluster::testing::conduct conduct = cluster::testing::conduct::patient;
     wire::conditions network;
     store::limits directory;
-    bool one_ends = false;      ///< a node, in the middle, and is started again
-    std::uint64_t ends_at = 0;  ///< in virtual time
+    unsigned share_after = 0;      ///< looks, if nodes keep copies
+    std::size_t cache = 1u << 20;  ///< bytes of them
+    bool one_ends = false;         ///< a node, in the middle, and is started again
+    std::uint64_t ends_at = 0;     ///< in virtual time
     node_number which_ends = 0;
     bool erases = true;  ///< some of the writes
 };
@@ -85,6 +87,8 @@ public:
     /// At the end, objects that a node could read, and that it could not since a node is gone.
     [[nodiscard]] std::size_t still_there() const noexcept { return still_there_; }
     [[nodiscard]] std::size_t out_of_reach() const noexcept { return out_of_reach_; }
+    /// Looks that found a copy.
+    [[nodiscard]] std::uint64_t looks_in_copies();
 
 private:
     class client;

@@ -41,6 +41,9 @@ struct node_options {
     std::chrono::milliseconds patience{5000};
     std::chrono::milliseconds connect_within{10000};  ///< all others must be there by then
     std::size_t largest_message = 16u << 20;          ///< a node that announces a larger one is disconnected
+    /// Bytes of copies that this node keeps of other nodes' objects, if they are much read and seldom written: blocks
+    /// read these without a message. 0: none.
+    std::size_t cache = 64u << 20;
     /// `host:port` of loopback where Prometheus finds the facts of this node, at /metrics; port 0: any. Empty: nowhere.
     std::string metrics{};
 
@@ -60,7 +63,7 @@ struct node_statistics {
     std::uint64_t system_calls = 0;   ///< to send them: less than messages where several went together
     std::uint64_t reader_aborts = 0;  ///< of `aborts`, those of blocks that had promised to write nothing (read_only)
     std::uint64_t rewinds = 0;  ///< times that objects made an attempt go back to a block inside it, and not start over
-    std::uint64_t cached_reads = 0;  ///< opened objects, or prefetches, that copies of an engine's objects answered
+    std::uint64_t cached_reads = 0;  ///< opened objects, or prefetches over an engine, that copies have answered
 };
 
 namespace detail {

@@ -62,6 +62,10 @@ inline constexpr std::size_t rollback_reasons = 9;
     X(entries, gauge, "Entries of the directory: objects, pointers to other owners, traces of erased ones")    \
     X(old_values, gauge, "Old values of objects, kept for readers")                                            \
     X(old_bytes, gauge, "Bytes that the old values take")                                                      \
+    X(cached_reads, counter, "Objects of other nodes that were read in copies here")                           \
+    X(copies, gauge, "Copies here of objects of other nodes")                                                  \
+    X(copy_bytes, gauge, "Bytes that the copies take")                                                         \
+    X(shared, gauge, "Objects of this node that others have copies of")                                        \
     X(sleepers, gauge, "Blocks of the process that sleep in retry")                                            \
     X(contexts, gauge, "Threads and other contexts that have used the node")                                   \
     X(clock, gauge, "The logical clock, which commits move")                                                   \

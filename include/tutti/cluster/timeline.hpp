@@ -40,12 +40,14 @@ enum class timeline_deed : std::uint8_t {
     claim,     ///< abstract locks by name
     release,   ///< of these, and of what was reserved
     place,     ///< an object has moved
+    drop,      ///< copies of an object are to be dropped, or are, since somebody wants to write it
     pause      ///< something is busy: the thread looks again later
 };
 [[nodiscard]] constexpr timeline_deed last(timeline_deed) noexcept { return timeline_deed::pause; }
 [[nodiscard]] constexpr std::string_view name_of(timeline_deed d) noexcept {
-    constexpr std::array<std::string_view, 12> names{"attempt", "open",   "reserve", "validate", "watch", "lock",
-                                                     "commit",  "decide", "claim",   "release",  "place", "pause"};
+    constexpr std::array<std::string_view, 13> names{"attempt", "open",   "reserve", "validate", "watch",
+                                                     "lock",    "commit", "decide",  "claim",    "release",
+                                                     "place",   "drop",   "pause"};
     const auto i = static_cast<std::size_t>(d);
     return i < names.size() ? names[i] : "unknown";
 }
@@ -57,7 +59,7 @@ enum class timeline_end : std::uint8_t {
     rolled_back,
     busy,       ///< an object was locked by a commit
     outranked,  ///< a lock was not given: another block goes first
-    locked,     ///< a lock was not given: another commit has it
+    locked,     ///< a lock was not given: another commit has it, or nodes have copies of the object
     stale,      ///< a lock was not given: the object is not what was read
     lost,       ///< the node is gone
     unanswered  ///< the block went on without the answer

@@ -72,7 +72,10 @@ wire::obstacle store::commit_at_once(std::span<share> all, const transaction_nam
     }
     tidy(all);
     hold.unlock();
-    for (const share& s : all) tell(*s.id, s.told);
+    for (const share& s : all) {
+        tell(*s.id, s.told);
+        if (why == wire::obstacle::shared && s.fresh != nullptr) invalidate(*s.id);
+    }
     return why;
 }
 

@@ -65,7 +65,8 @@ void store::erase(shard& s, const object_id& id) {
 bool store::is_guarded(const shard& s, const object_id& id, const object& o) noexcept {
     // A reader that wants what it was before asks the node that it has come from.
     return !o.exists || o.is_locked() || o.history || o.came_from != nobody ||
-           (!s.reserved.empty() && s.reserved.contains(id)) || (!s.watched.empty() && s.watched.contains(id));
+           (!s.reserved.empty() && s.reserved.contains(id)) || (!s.watched.empty() && s.watched.contains(id)) ||
+           (!s.shared.empty() && s.shared.contains(id));
 }
 
 void store::begin_to_show(shard& s, const object_id& id, object& o) {
@@ -79,6 +80,10 @@ void store::begin_to_show(shard& s, const object_id& id, object& o) {
 void store::look(const object_id& id, wire::object_view& view, std::uint64_t at, place* where) {
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
+    look_locked(s, id, view, at, where);
+}
+
+void store::look_locked(shard& s, const object_id& id, wire::object_view& view, std::uint64_t at, place* where) {
     // Nobody who only asks for what is not known leaves an entry (S9): strangers could fill the memory.
     const auto found = s.objects.find(id);
     if (found == s.objects.end()) {
@@ -191,7 +196,8 @@ wire::obstacle store::before_writer(shard& s, const object_id& id, object& o, st
     if (keeps_out(s, id, who, as, true)) return outranked;
     // The owner of a lock may have decided, because it was promised the lock: it gives way to no other transaction.
     const bool gives_way = broken(fault::decided_gives_way) && as.age != 0;
-    return o.is_locked() && !gives_way ? locked : none;
+    if (o.is_locked() && !gives_way) return locked;
+    return has_sharers(s, id) ? shared : none;
 }
 
 wire::obstacle store::lock_to_write(const object_id& id, std::uint64_t version, const transaction_name& who,
@@ -250,14 +256,17 @@ store::reservation* store::take_reservation(shard& s, const object_id& id, const
 
 bool store::reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view) {
     shard& s = shard_of(id);
-    const base::lock_guard hold{s.guard};
-    object& o = entry(s, id);
     bool is_new = false;
     {
-        const change around{s, id, o};
-        is_new = reserve_locked(s, id, o, how, more, view);
+        const base::lock_guard hold{s.guard};
+        object& o = entry(s, id);
+        {
+            const change around{s, id, o};
+            is_new = reserve_locked(s, id, o, how, more, view);
+        }
+        tidy(s, id, o);
     }
-    tidy(s, id, o);
+    if (how.alone) invalidate(id);
     return is_new;
 }
 
@@ -284,6 +293,7 @@ bool store::reserve_locked(shard& s, const object_id& id, object& o, const wire:
     }
     forget_lost_readers(o);
     if (how.alone && !o.readers.empty() && !broken(fault::write_beside_readers)) return fresh;
+    if (how.alone && has_sharers(s, id)) return fresh;
     view.where = wire::whereabouts::here;
     view.owner = self_;
     view.exists = o.exists;
@@ -382,6 +392,7 @@ void store::settle_locked(shard& s, const object_id& id, object& o, wire::action
         left->leaver = {};
         return;
     }
+    begin_to_count_looks(s, id);
     if (what == wire::action::leave) {
         if (broken(fault::directory_not_updated)) return;
         o.here = false;
@@ -520,6 +531,7 @@ store::figures store::count() {
         all.old_bytes += s.count.old_bytes;
         all.outranked += s.count.outranked;
         all.given_way += s.count.given_way;
+        all.shared += s.shared.size();
     }
     return all;
 }

@@ -37,6 +37,11 @@
 //       writes them without the shard's lock. So a thread with that lock looks at an entry once it is hidden
 //       (hide() brings it up to date). A commit in place writes no object that anybody has locked or reserved or
 //       watches, nor one of which there are old values, or may have to be: such an object is guarded.
+//   S12 Who was answered that it may keep a copy of an object is one of its *sharers* until it says that it has none any
+//       more, of that grant or a later one, or is lost. An object that has sharers is locked for writing by nobody. Who
+//       wants to write it has the sharers told; from then on nobody else becomes one until it is written, or much
+//       looked at. A grant is what the clock says, and later than any that a word of or to a sharer has been about: so
+//       no word that comes late is about it. (copies.hpp is the other side.)
 //
 // Thread safety: every member. Nothing is done with a shard's lock held that waits, but for the lock of a shard of a
 // higher number, which a commit at once takes after it; everything else takes one at a time.
@@ -72,6 +77,9 @@ public:
     /// S9. This node is about to forget that `owner` has the object, from `version` on, and its home may not know.
     /// False: that cannot be said now. As above; a shard is locked, too.
     [[nodiscard]] virtual bool forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept = 0;
+    /// S12. That node has a copy, by that grant, which is in somebody's way. Any thread; must not wait. If nothing comes
+    /// of it, it is called again.
+    virtual void invalidate(const object_id& id, node_number sharer, std::uint64_t grant) noexcept = 0;
 };
 
 class store {
@@ -105,6 +113,15 @@ public:
     void look(const object_id& id, wire::object_view& view, std::uint64_t at, place& found) {
         look(id, view, at, &found);
     }
+    /// S12. The object as it is now, for that node, which may be told to keep it.
+    void look_to_share(const object_id& id, wire::object_view& view, node_number with);
+    /// S12. Copies are given out of what has been asked for so often, by other nodes, since it was written: 0, of
+    /// nothing. Before there is anything.
+    void share_after(unsigned looks) noexcept { share_after_ = static_cast<int>(looks); }
+    /// S12. Who has a copy is told that somebody wants to write the object.
+    void invalidate(const object_id& id);
+    /// S12. That node has no copy of that grant or an earlier one.
+    void take_copy_back(const object_id& id, node_number from, std::uint64_t grant);
     /// The object as it is now, without a lock, if it is shown there. O(bytes). False: that takes a look.
     [[nodiscard]] bool look_again(place& found, const object_id& id, wire::object_view& view) const;
     /// The same, its value into `to` if it has that image; else false. The view has no bytes.
@@ -180,6 +197,7 @@ public:
         std::uint64_t old_values = 0, old_bytes = 0;
         std::uint64_t outranked = 0;  ///< locks that were not given, since the object was reserved
         std::uint64_t given_way = 0;  ///< times that one who goes first got what was reserved
+        std::uint64_t shared = 0;     ///< objects that other nodes have copies of
     };
     [[nodiscard]] figures count();
     /// Calls f(id, bytes) for each object that exists here. For checks when nothing runs.
@@ -223,13 +241,26 @@ private:
         bool firm = false;
         bool alone = false;
     };
+    struct sharer {
+        node_number node = 0;
+        std::uint64_t grant = 0;
+    };
+    struct sharers {
+        std::vector<sharer> all;
+        bool told = false;
+    };
+    static constexpr std::size_t look_counts = 64;
     struct alignas(64) shard {
         base::lock guard;
         std::unordered_map<object_id, object, object_id_hash> objects;
         std::uint64_t drops = 0;  ///< entries that it has dropped: what a commit at once has found may be one of them
         std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< S7
         std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< S8
-        std::deque<object_id> kept;  ///< those with a history, and some that had one
+        std::unordered_map<object_id, sharers, object_id_hash> shared;        ///< S12
+        /// S12. Of other nodes, at objects of a hash, since one of them was written.
+        std::array<std::int16_t, look_counts> looks{};
+        std::uint64_t no_grant_until = 0;  ///< S12: the clock has said more
+        std::deque<object_id> kept;        ///< those with a history, and some that had one
         // S9. Whoever is here may be something else by now, or gone.
         std::deque<object_id> pointers, erased;
         std::size_t changes_until_look = 0;  ///< at the erased
@@ -303,6 +334,23 @@ private:
     object& entry(shard& s, const object_id& id);
     void erase(shard& s, const object_id& id);
     void look(const object_id& id, wire::object_view& view, std::uint64_t at, place* found);
+    void look_locked(shard& s, const object_id& id, wire::object_view& view, std::uint64_t at, place* found);
+    /// S12. REQUIRES: it is here, exists, and is locked for writing by nobody.
+    [[nodiscard]] bool give_copy(shard& s, const object_id& id, object& o, node_number with, std::uint64_t grant);
+    /// S12. But for those that are lost.
+    [[nodiscard]] bool has_sharers(shard& s, const object_id& id) const {
+        return !s.shared.empty() && !broken(fault::write_beside_copies) && find_sharers(s, id);
+    }
+    [[nodiscard]] bool find_sharers(shard& s, const object_id& id) const;
+    [[nodiscard]] static std::int16_t& looks_at(shard& s, const object_id& id) noexcept {
+        return s.looks[(object_id_hash{}(id) >> 30) % look_counts];
+    }
+    /// It is written: whoever had a copy has none any more.
+    void begin_to_count_looks(shard& s, const object_id& id) noexcept {
+        if (share_after_ == 0) return;
+        looks_at(s, id) = 0;
+        s.shared.erase(id);
+    }
     /// What keeps that transaction, which has read that version, from a lock: `none` if nothing does.
     [[nodiscard]] static wire::obstacle before_reader(shard& s, const object_id& id, const object& o,
                                                       std::uint64_t version, const transaction_name& who,
@@ -378,6 +426,7 @@ private:
     snapshots& readers_;
     audience* audience_ = nullptr;
     limits limits_;
+    int share_after_ = 0;
     std::array<shard, shards> shards_;
     std::array<std::atomic<bool>, most_nodes> lost_{};
 };

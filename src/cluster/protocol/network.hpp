@@ -34,6 +34,8 @@ public:
     virtual void finish() = 0;
     /// Sends what asks for no answer. It arrives, once or more, unless a node is lost.
     virtual void post(node_number to, wire::kind kind, std::string body) = 0;
+    /// Whether this node has heard of that one so lately that it cannot have been taken for lost by it.
+    [[nodiscard]] virtual bool hears(node_number node) const noexcept = 0;
     /// Waits for a moment that grows with `turn`, because something is busy.
     virtual void pause(unsigned turn) = 0;
 };

@@ -19,8 +19,10 @@ constexpr unsigned most_looks_of_reader = 100 * most_looks;
 constexpr unsigned looks_without_patience = 2;
 
 /// Makes the body of a fetch.
-auto fetching(std::uint64_t at) {
-    return [at](std::vector<object_id>&& ids) { return wire::encode(wire::fetch{.at = at, .ids = std::move(ids)}); };
+auto fetching(std::uint64_t at, const copies& of) {
+    return [at, keeps = of.are_kept()](std::vector<object_id>&& ids) {
+        return wire::encode(wire::fetch{.at = at, .keeps = keeps, .ids = std::move(ids)});
+    };
 }
 
 }  // namespace
@@ -34,6 +36,7 @@ entry& transaction::add(const object_id& id, const store::place& found) {
     if (snapshot_) note_whether_at_hand();
     e.id = id;
     e.at = found;
+    e.in_copy = false;
     e.written = false;
     e.user = nullptr;
     if (used_ > scanned) is_plain_ = false;
@@ -80,12 +83,14 @@ outcome transaction::ask_ahead(std::span<const object_id> ids) {
     for (const wanted& w : not_open(ids)) {
         wire::object_view view;
         site_.objects.look(w.id, view, looks_at());
-        if (view.where == wire::whereabouts::elsewhere) ahead_.objects.push_back(first_of(w, view));
+        if (view.where == wire::whereabouts::elsewhere && !look_in_copy(w.id, view))
+            ahead_.objects.push_back(first_of(w, view));
     }
     if (ahead_.objects.empty()) return outcome::good;
     note_whether_at_hand();
+    note_invalidations(ahead_.objects);
     std::ranges::sort(ahead_.objects, {}, &wanted::at);
-    make_questions(ahead_.objects, wire::kind::fetch, fetching(looks_at()), ahead_.calls, ahead_.asked);
+    make_questions(ahead_.objects, wire::kind::fetch, fetching(looks_at(), site_.cache), ahead_.calls, ahead_.asked);
     try {
         network_.begin(ahead_.calls);
     } catch (...) {
@@ -162,9 +167,11 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
         else if (const outcome o = look_here(w, again, remote); o != outcome::good) return o;
     }
     claims* const hold = this->hold();
+    note_invalidations(remote);
     std::ranges::sort(remote, {}, &wanted::at);
-    const outcome asked = hold != nullptr ? ask_to_reserve(remote, reservation(), *hold, views)
-                                          : ask_nodes(remote, wire::kind::fetch, fetching(looks_at()), views);
+    const outcome asked = hold != nullptr
+                              ? ask_to_reserve(remote, reservation(), *hold, views)
+                              : ask_nodes(remote, wire::kind::fetch, fetching(looks_at(), site_.cache), views);
     for (std::size_t i = 0; i < views.size(); ++i) {
         if (const outcome o = take(remote[i], views[i], again); o != outcome::good) return o;
     }
@@ -180,10 +187,26 @@ outcome transaction::look_here(const wanted& w, std::vector<wanted>& again, std:
         site_.reserved.reserve(w.id, reservation(), view);
     } else {
         site_.objects.look(w.id, view, looks_at(), seen.found);
+        if (view.where == wire::whereabouts::elsewhere && look_in_copy(w.id, view)) {
+            seen = {.id = w.id, .at = view.owner, .in_copy = true};
+        }
     }
     if (view.where != wire::whereabouts::elsewhere) return take(seen, view, again);
     remote.push_back(first_of(seen, view));
     return outcome::good;
+}
+
+bool transaction::look_in_copy(const object_id& id, wire::object_view& view) {
+    wire::object_view there;
+    if (!site_.cache.look(id, there) || !network_.hears(there.owner)) return false;
+    view = std::move(there);
+    return true;
+}
+
+/// C3.
+void transaction::note_invalidations(std::span<wanted> objects) {
+    if (!site_.cache.are_kept()) return;
+    for (wanted& w : objects) w.invalidations = site_.cache.invalidations(w.id);
 }
 
 transaction::wanted transaction::first_of(wanted w, const wire::object_view& view) const {
@@ -289,10 +312,12 @@ outcome transaction::take(const wanted& w, wire::object_view& view, std::vector<
     }
     // The answer's clock has been heard (rule C), so no honest one is beyond it.
     if (std::max(view.version, view.valid_at) > site_.clock.now()) return lose_node(w.at);
+    if (view.shared && w.at != site_.self && !w.in_copy) site_.cache.keep(w.id, w.at, view, w.invalidations);
     // Of a first question for several objects, whose first answer has moved the time: what this one was then is kept.
     const bool blind = snapshot_ && broken(fault::newest_for_oldest);
     if (snapshot_ && used_ != 0 && !blind && (view.version > time_ || view.valid_at < time_)) {
         again.push_back(w);
+        again.back().in_copy = false;
         return outcome::good;
     }
     // T2: the other reads must have been current at a clock of this version or more. A snapshot reader's first read
@@ -305,6 +330,7 @@ outcome transaction::take(const wanted& w, wire::object_view& view, std::vector<
     entry& e = add(w.id, w.found);
     if (&view != &e) static_cast<wire::object_view&>(e) = std::move(view);
     e.owner = w.at;
+    e.in_copy = w.in_copy;
     // T1. Its owner looked with a clock of time_ or more (rule C), unless another object of the same question has moved
     // the time since.
     return e.valid_at < time_ ? forward(time_) : outcome::good;

@@ -10,7 +10,7 @@ namespace {
 /// Clocks count commits. A node that is so far ahead of another within a beat of it has made its clock up.
 constexpr std::uint64_t most_ahead = std::uint64_t{1} << 32;
 /// What a view takes in an answer beside its bytes, and the answer beside its views.
-constexpr std::size_t frame_of_view = 24, frame_of_answer = 4;
+constexpr std::size_t frame_of_view = 25, frame_of_answer = 4;
 
 template <class T>
 bool take(std::string_view body, T& message, bool& sound) {
@@ -67,7 +67,11 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             if (!take(body, asked, sound)) return std::nullopt;
             sound = asked.at == wire::newest || has_been_said(asked.at);
             if (!sound) return std::nullopt;
-            const auto show = [&](const object_id& id, wire::object_view& view) { objects.look(id, view, asked.at); };
+            const bool may_share = asked.keeps && asked.at == wire::newest;
+            const auto show = [&](const object_id& id, wire::object_view& view) {
+                if (may_share) objects.look_to_share(id, view, h.from);
+                else objects.look(id, view, asked.at);
+            };
             return answer{wire::kind::fetched, wire::encode(look(asked.ids, show))};
         }
         case wire::kind::reserve: {
@@ -103,6 +107,18 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             if (!take(body, told, sound)) return std::nullopt;
             sound = is_of(told.who, h) && has_been_said(told.version);
             if (sound) votes.decide(told);
+            return std::nullopt;
+        }
+        case wire::kind::invalidate: {
+            wire::invalidation told;
+            if (!take(body, told, sound) || !cache.invalidate(told.id)) return std::nullopt;
+            return answer{wire::kind::invalidated, wire::encode(told)};
+        }
+        case wire::kind::invalidated: {
+            wire::invalidation told;
+            if (!take(body, told, sound)) return std::nullopt;
+            sound = has_been_said(told.grant);
+            if (sound) objects.take_copy_back(told.id, h.from, told.grant);
             return std::nullopt;
         }
         case wire::kind::place: {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "cluster/directory/copies.hpp"
 #include "cluster/directory/luck.hpp"
 #include "cluster/protocol/named_locks.hpp"
 #include "cluster/protocol/reservations.hpp"
@@ -24,6 +25,7 @@ public:
           how{written},
           readers{number, of, clock},
           objects{number, of, clock, readers},
+          cache{clock},
           votes{objects, clock},
           reserved{objects} {}
 
@@ -45,6 +47,7 @@ public:
     /// A node is gone.
     void lose(node_number node) noexcept {
         objects.lose(node);
+        cache.lose(node);
         votes.lose(node);
         locks.lose(node);
         reserved.lose(node);
@@ -57,6 +60,7 @@ public:
     logical_clock clock;
     snapshots readers;
     store objects;
+    copies cache;
     pointer_luck pointers;
     voter votes;
     reservations reserved;

@@ -17,6 +17,7 @@ bool transaction::begin(bool snapshot, bool alone) {
     ++name_.sequence;
     forget_ahead();
     end_snapshot();
+    unpin();
     snapshot_ = snapshot;
     bound_to_ = nullptr;
     manners_ = {};
@@ -69,8 +70,9 @@ outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& her
     std::vector<question> asks;
     current = used_;
     for (std::size_t i = 0; i < used_; ++i) {
-        const entry& e = *pool_[i];
+        entry& e = *pool_[i];
         if (!concerns(e)) continue;
+        if (what == wire::kind::validate && stands_in_copy(e)) continue;
         if (e.owner == site_.self) {
             if (here(e)) continue;
             current = i;
@@ -138,6 +140,21 @@ void transaction::rewind(std::size_t kept) noexcept {
     note_whether_at_hand();
 }
 
+bool transaction::stands_in_copy(entry& e) {
+    e.in_copy = e.in_copy && network_.hears(e.owner) && site_.cache.is_current(e.id, e.version);
+    return e.in_copy;
+}
+
+void transaction::give_up_copy(const entry& e) {
+    if (const auto grant = site_.cache.give_up(e.id))
+        network_.post(e.owner, wire::kind::invalidated, wire::encode(wire::invalidation{e.id, *grant}));
+}
+
+void transaction::unpin() noexcept {
+    for (const object_id& id : pinned_) site_.cache.unpin(id);
+    pinned_.clear();
+}
+
 wire::action transaction::action_for(const entry& e) const noexcept {
     if (site_.how == moving::to_writer && e.owner != site_.self) return wire::action::leave;
     return e.will_exist ? wire::action::put : wire::action::erase;
@@ -146,7 +163,13 @@ wire::action transaction::action_for(const entry& e) const noexcept {
 void transaction::gather() {
     parts_.clear();
     const wire::precedence as = precedence();
+    pinned_.reserve(used_);
     for (const auto& e : entries()) {
+        if (e->in_copy && !e->written && site_.cache.pin(e->id, e->version)) {
+            pinned_.push_back(e->id);
+            continue;
+        }
+        if (e->written && e->owner != site_.self) give_up_copy(*e);
         auto at = std::ranges::find(parts_, e->owner, &part::at);
         if (at == parts_.end()) {
             at = parts_.insert(parts_.end(), part{e->owner, {}});
@@ -240,6 +263,7 @@ outcome transaction::take_locks(bool decisive) {
         writes_here = !p.what.writes.empty();
         if (const wire::answered own = site_.votes.prepare(wire::prepare{p.what}); !own.yes) {
             prepared_ = false;
+            unpin();
             return refused(site_.self, own.why);
         }
     }
@@ -299,6 +323,7 @@ void transaction::tell_homes() {
 
 void transaction::commit() {
     prepared_ = false;
+    unpin();
     if (parts_.empty()) return;  // it is done already
     receive_what_moves();
     for (const part& p : parts_) {
@@ -312,6 +337,7 @@ void transaction::commit() {
 void transaction::abort() {
     if (!prepared_) return;
     prepared_ = false;
+    unpin();
     for (const part& p : parts_) {
         const wire::decide what{name_, false, 0};
         if (p.at == site_.self) site_.votes.decide(what);

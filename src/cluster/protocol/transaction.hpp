@@ -1,7 +1,8 @@
 // TFA, the requester's half: reads at a time of the logical clock, forwarding, commit by locks, in at most two phases.
 //
 // Invariants (docs/cluster-protocol.md proves opacity from them):
-//   T1  Every read was current, and locked by nobody, at a moment when its owner's clock said `time()` or more.
+//   T1  Every read was current, and locked by nobody, at a moment when its owner's clock said `time()` or more; or this
+//       node's, of what it has read in a copy (copies.hpp, C1 and C2).
 //   T2  No read has a version beyond `time()`.
 //   T3  Nothing is locked before prepare, and after a prepare that failed.
 //   T4  After a conflict T1 and T2 hold for the first `standing()` entries, at `time()` as it is then. They hold
@@ -50,7 +51,8 @@ enum class outcome : std::uint8_t {
 /// What a transaction knows of one object: how it was when it was read (T1: `valid_at`), and what becomes of it.
 struct entry : wire::object_view {
     object_id id;
-    store::place at;  ///< where this node has found it, if it is here
+    store::place at;       ///< where this node has found it, if it is here
+    bool in_copy = false;  ///< it was read in a copy of this node's, and stands for as long as that
 
     bool written = false;
     bool will_exist = false;
@@ -78,6 +80,7 @@ public:
     ~transaction() {
         forget_ahead();
         end_snapshot();
+        unpin();
     }
 
     /// Begins an attempt at what the clock says now. False: what else was read does not stand. `alone`: there is none.
@@ -192,6 +195,8 @@ private:
         node_number owner = 0;    ///< the latest that was named, and
         std::uint64_t since = 0;  ///< the version at which it got the object
         store::place found{};     ///< by the latest look here
+        bool in_copy = false;     ///< so was that
+        std::uint64_t invalidations = 0;  ///< before its owner was asked (C3)
     };
 
     /// Those of them that are not open, each once, to be looked for here first. O(ids).
@@ -215,6 +220,7 @@ private:
         if (e.version > time_) [[unlikely]]
             return false;
         e.id = id;
+        e.in_copy = false;
         e.written = false;
         e.user = nullptr;
         ++used_;
@@ -224,6 +230,8 @@ private:
     void leave_snapshot() noexcept;
     /// Looks for it on this node. What has to be looked for again goes to `again`; what is elsewhere to `remote`, with
     /// the node that this transaction asks next.
+    [[nodiscard]] bool look_in_copy(const object_id& id, wire::object_view& view);
+    void note_invalidations(std::span<wanted> objects);
     outcome look_here(const wanted& w, std::vector<wanted>& again, std::vector<wanted>& remote);
     /// What the nodes say of objects, in their order, by one question to each node; `body_of` encodes it. Ends with the
     /// first node that does not answer. REQUIRES: ordered by node.
@@ -312,6 +320,11 @@ private:
     /// and those that it does not select among them; conflict if that is not all.
     template <class Concerns, class Here>
     outcome ask_owners(wire::kind what, Concerns&& concerns, Here&& here, std::size_t& current);
+    /// Whether what was read in a copy of this node's is still there. If not, only the owner knows.
+    [[nodiscard]] bool stands_in_copy(entry& e);
+    /// It is about to be written, and so must not have a copy here.
+    void give_up_copy(const entry& e);
+    void unpin() noexcept;
     wire::action action_for(const entry& e) const noexcept;
     /// Its part of a prepare, for each node that owns something.
     void gather();
@@ -347,6 +360,7 @@ private:
         wire::prepare what;
     };
     std::vector<part> parts_;
+    std::vector<object_id> pinned_;  ///< C4
     std::vector<call> calls_;
     // Kept for their memory.
     std::vector<wanted> again_, remote_;

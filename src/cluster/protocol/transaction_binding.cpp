@@ -60,6 +60,7 @@ outcome transaction::reserve_open(claims& hold, bool firm, bool alone) {
 outcome transaction::bind(claims& hold) {
     forget_ahead();  // nothing of it is reserved
     if (const outcome o = reserve_open(hold, true, false); o != outcome::good) return o;
+    for (const auto& e : entries()) e->in_copy = false;  // it is reserved at its owner
     is_plain_ = false;
     bound_to_ = &hold;
     note_whether_at_hand();
@@ -68,6 +69,8 @@ outcome transaction::bind(claims& hold) {
 
 bool transaction::may_wait(bool decisive) const noexcept {
     if (obstacle_ == wire::obstacle::outranked) return manners_.waits && decisive;
+    // What nodes have copies of they are dropping by now.
+    if (obstacle_ == wire::obstacle::shared) return decisive || is_shielded();
     return obstacle_ == wire::obstacle::locked && is_shielded();
 }
 
@@ -76,7 +79,7 @@ outcome transaction::take_locks_in_turn(bool decisive) {
     for (unsigned turn = 0; o == outcome::conflict && turn != most_looks && may_wait(decisive); ++turn) {
         if (turn == 0) ++waits_;
         // Locked: commits that have read what it writes are under way, and none comes after them, if it goes first.
-        if (obstacle_ == wire::obstacle::outranked) {
+        if (obstacle_ != wire::obstacle::locked) {
             network_.pause(turn);
         } else if (o = reserve_open(*manners_.shield, false, true); o != outcome::good) {
             return o;

@@ -16,6 +16,9 @@ wire::obstacle voter::lock_all(const wire::prepare& what) {
         why = store_.lock_to_read(r.id, r.version, what.who, what.as);
     }
     if (why != wire::obstacle::none) unlock_all(what);  // only what is its own
+    if (why == wire::obstacle::shared) {
+        for (const wire::write_item& w : what.writes) store_.invalidate(w.id);
+    }
     return why;
 }
 

@@ -28,6 +28,10 @@ public:
         return true;
     }
 
+    void invalidate(const object_id& id, node_number sharer, std::uint64_t grant) noexcept override {
+        mesh_.send(at_, sharer, wire::kind::invalidate, 0, wire::encode(wire::invalidation{id, grant}), false);
+    }
+
 private:
     mesh& mesh_;
     const node_number at_;
@@ -154,6 +158,8 @@ void caller::begin(std::span<call> calls) { start(ahead_, calls); }
 void caller::finish() { await(ahead_); }
 
 void caller::post(node_number to, wire::kind kind, std::string body) { mesh_.send(home_, to, kind, 0, body, true); }
+
+bool caller::hears(node_number node) const noexcept { return !mesh_.knows_gone(home_, node); }
 
 void caller::answer(std::uint64_t number, std::string_view body) {
     for (round& r : rounds_) {

@@ -91,6 +91,7 @@ public:
     void begin(std::span<call> calls) override;
     void finish() override;
     void post(node_number to, wire::kind kind, std::string body) override;
+    [[nodiscard]] bool hears(node_number node) const noexcept override;
 
     [[nodiscard]] node_number home() const noexcept { return home_; }
     [[nodiscard]] unsigned number() const noexcept { return number_; }

@@ -1,0 +1,156 @@
+#include "cluster/directory/copies.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <new>
+#include <utility>
+
+namespace tutti::cluster {
+
+copies::copy* copies::valid_in(shard& s, const object_id& id) noexcept {
+    const auto at = s.all.find(id);
+    return at != s.all.end() && at->second.valid ? &at->second : nullptr;
+}
+
+bool copies::look(const object_id& id, wire::object_view& view) {
+    if (!are_kept()) return false;
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    copy* const found = valid_in(s, id);
+    if (found == nullptr) return false;
+    view.where = wire::whereabouts::here;
+    view.owner = found->owner;
+    view.exists = true;
+    view.version = found->version;
+    // C2: read with the shard locked, so before a drop, which comes before the clock of the message that tells of it.
+    view.valid_at = clock_.now();
+    view.bytes = found->bytes;
+    found->used = true;
+    ++s.looks;
+    return true;
+}
+
+bool copies::is_current(const object_id& id, std::uint64_t version) {
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    const copy* const found = valid_in(s, id);
+    return found != nullptr && found->version == version;
+}
+
+std::uint64_t copies::invalidations(const object_id& id) {
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    return s.invalidations;
+}
+
+void copies::keep(const object_id& id, node_number owner, const wire::object_view& view, std::uint64_t invalidations) {
+    if (!are_kept()) return;
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    if (s.invalidations != invalidations && !broken(fault::keep_what_was_overtaken)) return;
+    if (const auto old = s.all.find(id); old != s.all.end()) {
+        // Another thread has asked, too, or it is pinned and goes.
+        old->second.grant = std::max(old->second.grant, view.valid_at);
+        return;
+    }
+    const std::size_t bytes = around_each + view.bytes.size();
+    if (!make_room(s, bytes)) return;
+    try {
+        s.order.push_back(id);
+        copy fresh{
+            .owner = owner, .version = view.version, .grant = view.valid_at, .bytes = view.bytes, .in_order = {}};
+        fresh.in_order = std::prev(s.order.end());
+        s.all.emplace(id, std::move(fresh));
+    } catch (const std::bad_alloc&) {
+        if (!s.order.empty() && s.order.back() == id) s.order.pop_back();
+        return;
+    }
+    s.bytes += bytes;
+}
+
+bool copies::make_room(shard& s, std::size_t bytes) noexcept {
+    if (bytes > most_bytes_) return false;
+    // The oldest that nobody has used since it was the oldest before, and no commit needs: twice round at most.
+    for (std::size_t turns = 2 * s.order.size(); s.bytes + bytes > most_bytes_ && turns != 0; --turns) {
+        const auto at = s.all.find(s.order.front());
+        copy& oldest = at->second;
+        if (oldest.pins == 0 && !std::exchange(oldest.used, false)) erase(s, at);
+        else s.order.splice(s.order.end(), s.order, s.order.begin());
+    }
+    return s.bytes + bytes <= most_bytes_;
+}
+
+void copies::erase(shard& s, place at) noexcept {
+    s.bytes -= around_each + at->second.bytes.size();
+    s.order.erase(at->second.in_order);
+    s.all.erase(at);
+}
+
+bool copies::drop(shard& s, place at) noexcept {
+    at->second.valid = false;
+    if (at->second.pins != 0 && !broken(fault::drop_what_is_pinned)) return false;
+    erase(s, at);
+    return true;
+}
+
+bool copies::pin(const object_id& id, std::uint64_t version) {
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    copy* const found = valid_in(s, id);
+    if (found == nullptr || found->version != version) return broken(fault::commit_past_copies);
+    ++found->pins;
+    return true;
+}
+
+void copies::unpin(const object_id& id) noexcept {
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    const auto at = s.all.find(id);
+    if (at == s.all.end() || at->second.pins == 0) return;
+    if (--at->second.pins == 0 && !at->second.valid) erase(s, at);
+}
+
+std::optional<std::uint64_t> copies::give_up(const object_id& id) {
+    if (!are_kept()) return std::nullopt;
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    const auto at = s.all.find(id);
+    if (at == s.all.end()) return std::nullopt;
+    const std::uint64_t grant = at->second.grant;
+    ++s.invalidations;
+    return drop(s, at) ? std::optional{grant} : std::nullopt;
+}
+
+bool copies::invalidate(const object_id& id) {
+    if (broken(fault::keep_what_is_stale)) return true;
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    ++s.invalidations;
+    const auto at = s.all.find(id);
+    return at == s.all.end() || drop(s, at);
+}
+
+void copies::lose(node_number owner) noexcept {
+    for (shard& s : shards_) {
+        const base::lock_guard hold{s.guard};
+        ++s.invalidations;
+        for (auto at = s.all.begin(); at != s.all.end();) {
+            const auto next = std::next(at);
+            if (at->second.owner == owner) drop(s, at);
+            at = next;
+        }
+    }
+}
+
+copies::figures copies::count() {
+    figures all;
+    for (shard& s : shards_) {
+        const base::lock_guard hold{s.guard};
+        all.copies += s.all.size();
+        all.bytes += s.bytes;
+        all.looks += s.looks;
+    }
+    return all;
+}
+
+}  // namespace tutti::cluster

@@ -1,0 +1,86 @@
+// S12: the owner's side of copies that other nodes have.
+#include <algorithm>
+#include <optional>
+
+#include "cluster/directory/store.hpp"
+
+namespace tutti::cluster {
+namespace {
+
+/// Objects of one shard that anybody has copies of.
+constexpr std::size_t most_shared = 4096;
+/// Times as many looks as share one that was not, where somebody has wanted to write it and may not have come to it.
+constexpr int looks_after_writer = 32;
+
+}  // namespace
+
+void store::look_to_share(const object_id& id, wire::object_view& view, node_number with) {
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    look_locked(s, id, view, wire::newest, nullptr);
+    if (share_after_ == 0 || view.where != wire::whereabouts::here || !view.exists) return;
+    view.shared = give_copy(s, id, s.objects.find(id)->second, with, view.valid_at);
+}
+
+bool store::give_copy(shard& s, const object_id& id, object& o, node_number with, std::uint64_t grant) {
+    const auto reserved = s.reserved.find(id);
+    if (reserved != s.reserved.end() && reserved->second.alone) return false;
+    if (!broken(fault::share_what_is_wanted)) {
+        std::int16_t& looks = looks_at(s, id);
+        if (looks < share_after_) ++looks;
+        if (looks < share_after_ || grant <= s.no_grant_until) return false;
+    }
+    auto at = s.shared.find(id);
+    if (at == s.shared.end()) {
+        if (s.shared.size() >= most_shared) return false;
+        const change around{s, id, o};  // S11: it will be guarded
+        at = s.shared.try_emplace(id).first;
+    }
+    sharers& those = at->second;
+    if (those.told && !broken(fault::share_what_is_wanted)) return false;
+    const auto known = std::ranges::find(those.all, with, &sharer::node);
+    if (known == those.all.end()) those.all.push_back({with, grant});
+    else known->grant = grant;
+    return true;
+}
+
+bool store::find_sharers(shard& s, const object_id& id) const {
+    const auto at = s.shared.find(id);
+    if (at == s.shared.end()) return false;
+    std::erase_if(at->second.all, [this](const sharer& one) { return is_lost(one.node); });
+    if (!at->second.all.empty()) return true;
+    s.shared.erase(at);
+    return false;
+}
+
+void store::invalidate(const object_id& id) {
+    shard& s = shard_of(id);
+    std::vector<sharer> told;
+    {
+        const base::lock_guard hold{s.guard};
+        const auto at = s.shared.find(id);
+        if (at == s.shared.end()) return;
+        at->second.told = true;
+        looks_at(s, id) = static_cast<std::int16_t>(-std::min(looks_after_writer * share_after_, 32'000));
+        s.no_grant_until = std::max(s.no_grant_until, clock_.now());
+        told = at->second.all;
+    }
+    for (const sharer& one : told) audience_->invalidate(id, one.node, one.grant);
+}
+
+void store::take_copy_back(const object_id& id, node_number from, std::uint64_t grant) {
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    s.no_grant_until = std::max(s.no_grant_until, grant);
+    const auto at = s.shared.find(id);
+    if (at == s.shared.end()) return;
+    std::erase_if(at->second.all, [&](const sharer& one) {
+        return one.node == from && (one.grant <= grant || broken(fault::believe_late_words));
+    });
+    if (!at->second.all.empty()) return;
+    std::optional<change> around;  // it is free again
+    if (const auto found = s.objects.find(id); found != s.objects.end()) around.emplace(s, id, found->second);
+    s.shared.erase(at);
+}
+
+}  // namespace tutti::cluster

@@ -1,0 +1,255 @@
+// The two sides of copies, message by message: what an owner gives out, and what the others keep.
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cluster/directory/copies.hpp"
+#include "cluster/directory/store.hpp"
+
+namespace {
+
+using namespace tutti::cluster;
+
+// ---- S12
+
+/// Keeps what it is told.
+struct recorder final : audience {
+    void changed(const object_id&, std::span<const node_number>) override {}
+    bool forgets(const object_id&, node_number, std::uint64_t) noexcept override { return true; }
+    void invalidate(const object_id&, node_number sharer, std::uint64_t grant) noexcept override {
+        invalidated.push_back({sharer, grant});
+    }
+    struct word {
+        node_number sharer;
+        std::uint64_t grant;
+    };
+    std::vector<word> invalidated;
+};
+
+/// Node 0 of two, and an object that is at home there.
+struct sharing_test : ::testing::Test {
+    sharing_test() {
+        objects.tell(all);
+        objects.share_after(looks);
+        clock.raise_to(1);
+        readers.hear(1, 1);  // nobody asks for what was before that
+        write(0, 1);
+    }
+    void write(std::uint64_t from, std::uint64_t version) {
+        ASSERT_EQ(try_to_lock(from), tutti::wire::obstacle::none);
+        objects.settle(id, tutti::wire::action::put, "bytes", version, other);
+    }
+    [[nodiscard]] tutti::wire::obstacle try_to_lock(std::uint64_t version) {
+        const tutti::wire::obstacle why = objects.lock_to_write(id, version, other);
+        if (why == tutti::wire::obstacle::shared) objects.invalidate(id);
+        return why;
+    }
+    /// What node 1 is told.
+    [[nodiscard]] tutti::wire::object_view ask() {
+        tutti::wire::object_view view;
+        objects.look_to_share(id, view, 1);
+        return view;
+    }
+    /// Times that it is told so until it may keep a copy.
+    [[nodiscard]] unsigned looks_until_shared() {
+        for (unsigned i = 1; i <= 1000; ++i) {
+            if (ask().shared) return i;
+        }
+        return 0;
+    }
+    static object_id some_object() {
+        for (std::uint64_t i = 0;; ++i) {
+            if (home_of({1, i}, 2) == 0) return {1, i};
+        }
+    }
+
+    static constexpr unsigned looks = 3;
+    logical_clock clock;
+    snapshots readers{0, 2, clock};
+    store objects{0, 2, clock, readers};
+    recorder all;
+    const object_id id = some_object();
+    const transaction_name other{.node = 1, .slot = 0, .sequence = 1};
+};
+
+TEST_F(sharing_test, copies_are_given_out_of_what_is_looked_at_often_and_not_written) {
+    EXPECT_EQ(looks_until_shared(), looks);
+    EXPECT_EQ(objects.count().shared, 1u);
+    objects.take_copy_back(id, 1, clock.now());
+    EXPECT_EQ(objects.count().shared, 0u);
+    write(1, 2);
+    EXPECT_EQ(looks_until_shared(), looks) << "it was written";
+}
+
+TEST_F(sharing_test, nobody_writes_before_all_copies_are_back) {
+    const std::uint64_t first = (static_cast<void>(looks_until_shared()), ask().valid_at);
+    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
+    ASSERT_EQ(all.invalidated.size(), 1u);
+    EXPECT_EQ(all.invalidated.front().sharer, 1u);
+    EXPECT_EQ(all.invalidated.front().grant, first);
+    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
+    EXPECT_EQ(all.invalidated.size(), 2u) << "the word may have been lost";
+    objects.take_copy_back(id, 0, first);
+    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared) << "of another node";
+    objects.take_copy_back(id, 1, first);
+    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::none);
+}
+
+TEST_F(sharing_test, a_word_about_a_copy_that_was_given_out_before_says_nothing_of_the_next_one) {
+    static_cast<void>(looks_until_shared());
+    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
+    const std::uint64_t grant = all.invalidated.front().grant;
+    objects.take_copy_back(id, 1, grant);
+    EXPECT_EQ(looks_until_shared(), 0u) << "as long as the clock says the same, nothing tells two grants apart";
+    clock.raise_to(clock.now() + 1);
+    EXPECT_TRUE(ask().shared);
+    objects.take_copy_back(id, 1, grant);  // once more
+    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
+}
+
+TEST_F(sharing_test, whoever_waits_to_write_is_not_overtaken_by_new_copies) {
+    static_cast<void>(looks_until_shared());
+    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
+    objects.take_copy_back(id, 1, all.invalidated.front().grant);
+    clock.raise_to(clock.now() + 1);
+    EXPECT_GT(looks_until_shared(), 10 * looks) << "the writer had no time to come back";
+}
+
+TEST_F(sharing_test, a_node_that_is_lost_has_no_copy) {
+    static_cast<void>(looks_until_shared());
+    objects.lose(1);
+    EXPECT_EQ(objects.lock_to_write(id, 1, {.node = 0, .slot = 0, .sequence = 1}), tutti::wire::obstacle::none);
+    EXPECT_TRUE(all.invalidated.empty());
+}
+
+TEST_F(sharing_test, a_commit_at_once_waits_for_copies_too) {
+    static_cast<void>(looks_until_shared());
+    std::string fresh = "fresh";
+    std::uint64_t version = 0;
+    const transaction_name mine{.node = 0, .slot = 0, .sequence = 1};
+    const auto commit = [&] {
+        store::share only{.id = &id, .version = 1, .fresh = &fresh, .what = tutti::wire::action::put};
+        return objects.commit_at_once({&only, 1}, mine, {}, version);
+    };
+    EXPECT_EQ(commit(), tutti::wire::obstacle::shared);
+    ASSERT_EQ(all.invalidated.size(), 1u);
+    objects.take_copy_back(id, 1, all.invalidated.front().grant);
+    EXPECT_EQ(commit(), tutti::wire::obstacle::none);
+}
+
+TEST_F(sharing_test, what_is_shared_is_written_in_place_by_nobody) {
+    store::place found;
+    tutti::wire::object_view view;
+    objects.look(id, view, tutti::wire::newest, found);
+    const auto is_free = [&] { return objects.look_again(found, id, view) && shown::is_free(found.word); };
+    EXPECT_TRUE(is_free());
+    static_cast<void>(looks_until_shared());
+    EXPECT_FALSE(is_free());
+    objects.take_copy_back(id, 1, clock.now());
+    EXPECT_TRUE(is_free());
+}
+
+// ---- copies: C1 to C4
+
+struct copies_test : ::testing::Test {
+    copies_test() { all.limit(std::size_t{1} << 20); }
+    void keep(std::uint64_t version, node_number owner = 1) { keep_for(all.invalidations(id), version, owner); }
+    void keep_for(std::uint64_t invalidations, std::uint64_t version = 1, node_number owner = 1) {
+        tutti::wire::object_view view;
+        view.version = view.valid_at = version;
+        view.bytes = "bytes";
+        all.keep(id, owner, view, invalidations);
+    }
+    [[nodiscard]] bool is_there() {
+        tutti::wire::object_view view;
+        const bool found = all.look(id, view);
+        if (found) {
+            EXPECT_EQ(view.valid_at, clock.now());
+            EXPECT_EQ(view.bytes, "bytes");
+        }
+        return found;
+    }
+    logical_clock clock;
+    copies all{clock};
+    const object_id id{1, 2};
+};
+
+TEST_F(copies_test, are_there_until_they_are_invalidated) {
+    EXPECT_FALSE(is_there());
+    keep(3);
+    clock.raise_to(7);
+    EXPECT_TRUE(is_there());
+    EXPECT_TRUE(all.is_current(id, 3));
+    EXPECT_FALSE(all.is_current(id, 2));
+    EXPECT_TRUE(all.invalidate(id));
+    EXPECT_FALSE(is_there());
+    EXPECT_EQ(all.count().copies, 0u);
+    EXPECT_EQ(all.count().bytes, 0u);
+}
+
+TEST_F(copies_test, are_not_made_of_an_answer_that_an_invalidation_has_overtaken) {
+    const std::uint64_t before = all.invalidations(id);
+    EXPECT_TRUE(all.invalidate(id)) << "there is none, and there will be none";
+    keep_for(before);
+    EXPECT_FALSE(is_there());
+}
+
+TEST_F(copies_test, that_a_commit_has_read_stay_until_it_is_over) {
+    keep(3);
+    EXPECT_FALSE(all.pin(id, 2));
+    EXPECT_TRUE(all.pin(id, 3));
+    EXPECT_TRUE(all.pin(id, 3));
+    EXPECT_FALSE(all.invalidate(id));
+    EXPECT_FALSE(is_there()) << "nobody else comes to read it";
+    EXPECT_FALSE(all.pin(id, 3));
+    all.unpin(id);
+    EXPECT_FALSE(all.invalidate(id));
+    EXPECT_FALSE(all.give_up(id).has_value());
+    all.unpin(id);
+    EXPECT_EQ(all.count().copies, 0u);
+    EXPECT_TRUE(all.invalidate(id));
+}
+
+TEST_F(copies_test, are_given_up_by_the_grant_that_the_owner_knows) {
+    EXPECT_FALSE(all.give_up(id).has_value());
+    keep(3);
+    keep(5);
+    EXPECT_EQ(all.give_up(id), 5u);
+    EXPECT_FALSE(is_there());
+}
+
+TEST_F(copies_test, of_a_lost_node_are_dropped_and_none_is_made_of_what_it_has_answered_before) {
+    keep(3);
+    const std::uint64_t before = all.invalidations(id);
+    all.lose(2);
+    EXPECT_TRUE(is_there());
+    all.lose(1);
+    EXPECT_FALSE(is_there());
+    keep_for(before);
+    EXPECT_FALSE(is_there());
+}
+
+TEST_F(copies_test, take_no_more_memory_than_they_may) {
+    constexpr std::size_t most = 64 * 1000;
+    all.limit(most);
+    const auto keep_one = [this](std::uint64_t low) {
+        tutti::wire::object_view view;
+        view.version = view.valid_at = 1;
+        view.bytes.assign(100, 'x');
+        all.keep({1, low}, 1, view, all.invalidations({1, low}));
+    };
+    for (std::uint64_t i = 0; i < 2000; ++i) keep_one(i);
+    EXPECT_LE(all.count().bytes, most);
+    EXPECT_GT(all.count().copies, 100u);
+    keep_one(5000);
+    tutti::wire::object_view view;
+    EXPECT_TRUE(all.look({1, 5000}, view)) << "the latest one is there";
+    view.bytes.assign(2000, 'x');
+    all.keep({1, 6000}, 1, view, all.invalidations({1, 6000}));
+    EXPECT_FALSE(all.look({1, 6000}, view)) << "there is no room for it";
+}
+
+}  // namespace
