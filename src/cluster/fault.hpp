@@ -61,6 +61,7 @@ enum class fault : std::uint8_t {
     hold_for_lost,                 ///< it holds it for a sender that is gone, too
     doubt_in_silence,              ///< a block that sleeps over an object is not told that it is in doubt
     uncertain_for_lost,            ///< a block that had asked it to decide is told that nothing happened
+    expect_in_silence,             ///< a node says nothing of an object that never came, since its owner is gone
     at_once_without_look,          ///< a commit at once compares no version, and heeds no lock
     at_once_beside_locks,          ///< it does not heed the locks of other commits
     at_once_in_parts,              ///< it lets others look between two of its objects
@@ -72,6 +73,7 @@ enum class fault : std::uint8_t {
     in_place_looks_early,          ///< it looks at what it has only read before it has closed what it writes
     keep_what_is_stale,            ///< a node goes on reading a copy that it has been told to drop
     keep_what_was_overtaken,       ///< it keeps a copy of what was answered before it was told to drop it
+    keep_what_is_given_up,         ///< it keeps another by a grant that it has given up
     drop_what_is_pinned,           ///< it drops what a commit under way has read
     commit_past_copies,            ///< a commit does not look whether what it has read in copies is still there
     write_beside_copies,           ///< an owner has no copies dropped before it lets others write

@@ -195,6 +195,17 @@ TEST(cluster_simulation_fault, of_a_lost_reader_that_is_kept_is_caught) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
+// Whoever is sent for an object to a node that it never came to, since the node that had it is gone, looks for ever.
+TEST(cluster_simulation_fault, of_an_object_that_never_came_is_caught) {
+    std::uint64_t seed = 17'000;
+    injected_fault = fault::expect_in_silence;
+    std::string found;
+    while (found.empty() && seed < 18'000) found = run_seed(++seed, conduct::mixed, true);
+    injected_fault = fault::none;
+    EXPECT_TRUE(found == reader_starts_over || found == one_starves) << found;
+    std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
+}
+
 // No history shows a home that was not told: whoever looks for the object looks for ever.
 TEST(cluster_simulation_fault, of_a_home_that_is_not_told_is_caught) {
     std::uint64_t seed = 0;
@@ -247,6 +258,7 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_step{fault::uncertain_for_lost, "uncertain_for_lost", conduct::patient, true},
                       broken_step{fault::keep_what_is_stale, "keep_what_is_stale"},
                       broken_step{fault::keep_what_was_overtaken, "keep_what_was_overtaken"},
+                      broken_step{fault::keep_what_is_given_up, "keep_what_is_given_up", conduct::mixed, false, 1300},
                       broken_step{fault::drop_what_is_pinned, "drop_what_is_pinned"},
                       broken_step{fault::commit_past_copies, "commit_past_copies"},
                       broken_step{fault::write_beside_copies, "write_beside_copies"},

@@ -48,6 +48,7 @@ void copies::keep(const object_id& id, node_number owner, const wire::object_vie
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     if (s.invalidations != invalidations && !broken(fault::keep_what_was_overtaken)) return;
+    if (view.valid_at <= s.given_up && !broken(fault::keep_what_is_given_up)) return;
     if (const auto old = s.all.find(id); old != s.all.end()) {
         // Another thread has asked, too, or it is pinned and goes.
         old->second.grant = std::max(old->second.grant, view.valid_at);
@@ -118,7 +119,9 @@ std::optional<std::uint64_t> copies::give_up(const object_id& id) {
     if (at == s.all.end()) return std::nullopt;
     const std::uint64_t grant = at->second.grant;
     ++s.invalidations;
-    return drop(s, at) ? std::optional{grant} : std::nullopt;
+    if (!drop(s, at)) return std::nullopt;
+    s.given_up = std::max(s.given_up, grant);
+    return grant;
 }
 
 bool copies::invalidate(const object_id& id) {

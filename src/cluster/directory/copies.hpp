@@ -9,7 +9,8 @@
 //       at the copy has found, and the owner's clock is raised to it before anybody gets the lock: whoever overwrites
 //       the object draws a version above all of these. So T1 holds of a copy by this node's clock.
 //   C3  Who asks an owner notes how many invalidations there were before, and what is answered is kept only if there
-//       has been none since: else it may have overtaken the answer.
+//       has been none since: else it may have overtaken the answer. Nor is a grant kept that is not later than one that
+//       was given up, because the word of that may come to the owner after it.
 //   C4  A commit that has read a copy pins it, in the place of a read lock at the owner, until its decision. What is
 //       pinned is not dropped; if it is invalidated it is no longer valid, so no other pin comes, and it goes with the
 //       last one. The owner hears nothing until it asks again.
@@ -83,6 +84,7 @@ private:
         std::unordered_map<object_id, copy, object_id_hash> all;
         std::list<object_id> order;  ///< oldest first
         std::uint64_t invalidations = 0;
+        std::uint64_t given_up = 0;  ///< C3: the latest grant that was
         std::uint64_t bytes = 0;
         std::uint64_t looks = 0;
     };

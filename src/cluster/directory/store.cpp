@@ -472,6 +472,7 @@ void store::install(const object_id& id, bool exists, const std::string& bytes, 
 void store::install_locked(shard& s, const object_id& id, object& o, bool exists, const std::string& bytes,
                            std::uint64_t version, node_number from) {
     const change around{s, id, o};
+    if (!s.never_came.empty()) s.never_came.erase(id);
     // The decision that let it go is still on its way; its version is above what the clock said at the lock.
     if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
     o.here = true;
@@ -511,6 +512,26 @@ void store::take_back(const object_id& id, std::uint64_t version, node_number fr
         tidy(s, id, o);
     }
     tell(id, watching);
+}
+
+void store::never_came(const object_id& id, node_number from) {
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    s.never_came[id] = from;
+    some_never_came_.store(true, std::memory_order_relaxed);
+}
+
+void store::explain(const object_id& id, wire::object_view& view) {
+    // A look that misses it asks again.
+    const bool may_be = some_never_came_.load(std::memory_order_relaxed) && !broken(fault::expect_in_silence);
+    if (view.where != wire::whereabouts::elsewhere || !may_be) return;
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    const auto at = s.never_came.find(id);
+    // Whoever asks the home has not been sent; it knows where else to look.
+    if (at == s.never_came.end() || home_of(id, nodes_) == self_) return;
+    view.where = wire::whereabouts::in_doubt;
+    view.owner = at->second;
 }
 
 node_number store::owner_of(const object_id& id) {

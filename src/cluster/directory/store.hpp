@@ -188,6 +188,11 @@ public:
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
         return lost_[node % lost_.size()].load(std::memory_order_acquire);
     }
+    /// That node was asked to let the object move here, and is gone: whether it is to be here nobody knows, and it is
+    /// not.
+    void never_came(const object_id& id, node_number from);
+    /// Of what a look has found elsewhere: whoever was sent here for an object that never came is told who had it.
+    void explain(const object_id& id, wire::object_view& view);
     /// The owner, as far as this node knows: the home, where it knows no other.
     [[nodiscard]] node_number owner_of(const object_id& id);
     /// How many there are. Each number is of one moment for each shard.
@@ -257,6 +262,7 @@ private:
         std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< S7
         std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< S8
         std::unordered_map<object_id, sharers, object_id_hash> shared;        ///< S12
+        std::unordered_map<object_id, node_number, object_id_hash> never_came;
         /// S12. Of other nodes, at objects of a hash, since one of them was written.
         std::array<std::int16_t, look_counts> looks{};
         std::uint64_t no_grant_until = 0;  ///< S12: the clock has said more
@@ -429,6 +435,7 @@ private:
     int share_after_ = 0;
     std::array<shard, shards> shards_;
     std::array<std::atomic<bool>, most_nodes> lost_{};
+    std::atomic<bool> some_never_came_{false};
 };
 
 inline bool store::look_again(place& found, const object_id& id, wire::object_view& view) const {

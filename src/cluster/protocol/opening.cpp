@@ -191,6 +191,7 @@ outcome transaction::look_here(const wanted& w, std::vector<wanted>& again, std:
             seen = {.id = w.id, .at = view.owner, .in_copy = true};
         }
     }
+    if (w.hops != 0) site_.objects.explain(w.id, view);
     if (view.where != wire::whereabouts::elsewhere) return take(seen, view, again);
     remote.push_back(first_of(seen, view));
     return outcome::good;
@@ -305,7 +306,11 @@ outcome transaction::take(const wanted& w, wire::object_view& view, std::vector<
             again.back().busy = true;
             return outcome::good;
         case wire::whereabouts::too_old: return lose_to(rollback_reason::too_old);
-        case wire::whereabouts::in_doubt: return lose_to_doubt(view, w.at);
+        case wire::whereabouts::in_doubt:
+            if (!w.guessed || w.at != w.owner) return lose_to_doubt(view, w.at);
+            // A pointer of this node may be older than what became of the object since.
+            again.push_back({.id = w.id, .at = home_of(w.id, site_.nodes)});
+            return outcome::good;
         case wire::whereabouts::later: again.push_back(w); return outcome::good;
         case wire::whereabouts::too_large: return outcome::too_large;
         case wire::whereabouts::here: break;

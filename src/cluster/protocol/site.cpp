@@ -71,6 +71,7 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             const auto show = [&](const object_id& id, wire::object_view& view) {
                 if (may_share) objects.look_to_share(id, view, h.from);
                 else objects.look(id, view, asked.at);
+                objects.explain(id, view);
             };
             return answer{wire::kind::fetched, wire::encode(look(asked.ids, show))};
         }
@@ -79,7 +80,10 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             if (!take(body, asked, sound)) return std::nullopt;
             sound = is_of(asked.who, h) && has_been_said(asked.as.age);
             if (!sound) return std::nullopt;
-            const auto show = [&](const object_id& id, wire::object_view& view) { reserved.reserve(id, asked, view); };
+            const auto show = [&](const object_id& id, wire::object_view& view) {
+                reserved.reserve(id, asked, view);
+                objects.explain(id, view);
+            };
             return answer{wire::kind::fetched, wire::encode(look(asked.ids, show))};
         }
         case wire::kind::validate:

@@ -297,7 +297,13 @@ outcome transaction::take_locks(bool decisive) {
             version_ = answer.version;
         }
     }
-    if (all == outcome::uncertain) why_ = rollback_reason::uncertain;
+    if (all == outcome::uncertain) {
+        why_ = rollback_reason::uncertain;
+        for (const auto& e : entries()) {
+            if (e->written && e->owner == lost_ && action_for(*e) == wire::action::leave)
+                site_.objects.never_came(e->id, lost_);
+        }
+    }
     if (all != outcome::good) abort();
     // With all locks held, here and elsewhere: docs/cluster-protocol.md, "The version is drawn behind the locks".
     else if (!decided_ && !broken(fault::draw_version_early)) version_ = site_.clock.tick();
