@@ -35,10 +35,10 @@ struct plan {
     unsigned objects = 0;     ///< as the workload takes it; 0: as many as in the paper
     unsigned inner = 1;       ///< operations of one transaction
     bench::cluster::nesting nesting = nesting::flat;
-    bool singly = false;                  ///< objects are opened one after the other, as in HyflowCPP
-    bool moves = false;                   ///< objects move to the node that writes them
-    unsigned share_after = 16;            ///< looks of other nodes at an object: they then keep copies; 0: never
-    std::uint64_t warm_up = 5'000'000;    ///< nanoseconds of virtual time that do not count
+    bool singly = false;                ///< objects are opened one after the other, as in HyflowCPP
+    bool moves = false;                 ///< objects move to the node that writes them
+    int share_after = -1;               ///< looks of other nodes, and they keep copies; 0: never; -1: as real nodes do
+    std::uint64_t warm_up = 5'000'000;  ///< nanoseconds of virtual time that do not count
     std::uint64_t duration = 50'000'000;  ///< that do
     std::uint64_t seed = 1;
     costs each;

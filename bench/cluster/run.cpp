@@ -43,7 +43,8 @@ public:
           pattern_{make_pattern(p.workload, p.objects)},
           processors_(p.nodes, processors{p.processors}) {
         for (const auto& s : sites()) {
-            s->objects.share_after(p.share_after);
+            s->objects.share_after(p.share_after < 0 ? tutti::cluster::store::usual_looks(s->nodes)
+                                                     : static_cast<unsigned>(p.share_after));
             if (p.share_after != 0) s->cache.limit(bytes_of_copies);
         }
         pattern_->fill([this](const object_id& id, std::string bytes) { make(id, std::move(bytes)); });

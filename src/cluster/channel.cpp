@@ -342,7 +342,7 @@ bool channel::forgets(const object_id& id, node_number owner, std::uint64_t vers
 
 void channel::invalidate(const object_id& id, node_number sharer, std::uint64_t grant) noexcept {
     try {
-        send(sharer, wire::kind::invalidate, 0, wire::encode(wire::invalidation{id, grant}));
+        send(sharer, wire::kind::invalidate, 0, wire::encode(wire::invalidation{.id = id, .grant = grant}));
     } catch (const std::bad_alloc&) {
         return;  // whoever wants to write asks again
     }

@@ -7,10 +7,6 @@
 namespace tutti::cluster {
 namespace {
 
-/// Of an object by other nodes, none of which has written it meanwhile, before its owner gives out copies. Whoever
-/// writes it then waits for a round trip more: docs/cluster-performance.md has what that number makes of both.
-constexpr unsigned looks_before_copies = 16;
-
 const node_options& checked(const node_options& how) {
     const std::size_t nodes = how.addresses.size();
     if (nodes > most_nodes)
@@ -46,7 +42,7 @@ peer_body::peer_body(const node_options& how) try
             how.placement == placement::writer ? moving::to_writer : moving::never},
       channel_{site_, changes_, transport_options_of(how), how.patience, [this] { return facts(); }},
       bells_{[this] { return changes_.open_feed(); }} {
-    site_.objects.share_after(looks_before_copies);
+    site_.objects.share_after(store::usual_looks(site_.nodes));
     site_.cache.limit(how.cache);
     if (!how.metrics.empty()) metrics_ = expose_metrics();
     channel_.join();

@@ -265,9 +265,10 @@ struct decide {
 struct invalidation {
     object_id id;
     std::uint64_t grant = 0;
+    std::uint32_t looks = 0;  ///< that the copy has answered
     template <class V>
     void fields(V& v) {
-        v(id), v(grant);
+        v(id), v(grant), v(looks);
     }
 };
 

@@ -47,6 +47,9 @@ struct sharing_test : ::testing::Test {
         if (why == tutti::wire::obstacle::shared) objects.invalidate(id);
         return why;
     }
+    void give_back(node_number from, std::uint64_t grant, std::uint32_t used = 0) {
+        objects.take_copy_back({.id = id, .grant = grant, .looks = used}, from);
+    }
     /// What node 1 is told.
     [[nodiscard]] tutti::wire::object_view ask() {
         tutti::wire::object_view view;
@@ -78,10 +81,23 @@ struct sharing_test : ::testing::Test {
 TEST_F(sharing_test, copies_are_given_out_of_what_is_looked_at_often_and_not_written) {
     EXPECT_EQ(looks_until_shared(), looks);
     EXPECT_EQ(objects.count().shared, 1u);
-    objects.take_copy_back(id, 1, clock.now());
+    give_back(1, clock.now());
     EXPECT_EQ(objects.count().shared, 0u);
-    write(1, 2);
-    EXPECT_EQ(looks_until_shared(), looks) << "it was written";
+}
+
+TEST_F(sharing_test, where_copies_were_worth_it_the_next_ones_come_sooner_and_else_later) {
+    const auto share_and_write = [this](std::uint64_t version, std::uint32_t used) {
+        const unsigned looked = looks_until_shared();
+        give_back(1, clock.now(), used);
+        write(version - 1, version);
+        return looked;
+    };
+    EXPECT_EQ(share_and_write(2, 0), looks);
+    EXPECT_EQ(share_and_write(3, 1), 2 * looks);
+    EXPECT_EQ(share_and_write(4, 100), 4 * looks);
+    EXPECT_EQ(share_and_write(5, 100), 2 * looks);
+    EXPECT_EQ(share_and_write(6, 100), looks);
+    EXPECT_EQ(share_and_write(7, 100), 1u);
 }
 
 TEST_F(sharing_test, nobody_writes_before_all_copies_are_back) {
@@ -92,9 +108,9 @@ TEST_F(sharing_test, nobody_writes_before_all_copies_are_back) {
     EXPECT_EQ(all.invalidated.front().grant, first);
     EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
     EXPECT_EQ(all.invalidated.size(), 2u) << "the word may have been lost";
-    objects.take_copy_back(id, 0, first);
+    give_back(0, first);
     EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared) << "of another node";
-    objects.take_copy_back(id, 1, first);
+    give_back(1, first);
     EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::none);
 }
 
@@ -102,18 +118,18 @@ TEST_F(sharing_test, a_word_about_a_copy_that_was_given_out_before_says_nothing_
     static_cast<void>(looks_until_shared());
     EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
     const std::uint64_t grant = all.invalidated.front().grant;
-    objects.take_copy_back(id, 1, grant);
+    give_back(1, grant, 100);
     EXPECT_EQ(looks_until_shared(), 0u) << "as long as the clock says the same, nothing tells two grants apart";
     clock.raise_to(clock.now() + 1);
     EXPECT_TRUE(ask().shared);
-    objects.take_copy_back(id, 1, grant);  // once more
+    give_back(1, grant);  // once more
     EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
 }
 
 TEST_F(sharing_test, whoever_waits_to_write_is_not_overtaken_by_new_copies) {
     static_cast<void>(looks_until_shared());
     EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
-    objects.take_copy_back(id, 1, all.invalidated.front().grant);
+    give_back(1, all.invalidated.front().grant);
     clock.raise_to(clock.now() + 1);
     EXPECT_GT(looks_until_shared(), 10 * looks) << "the writer had no time to come back";
 }
@@ -136,7 +152,7 @@ TEST_F(sharing_test, a_commit_at_once_waits_for_copies_too) {
     };
     EXPECT_EQ(commit(), tutti::wire::obstacle::shared);
     ASSERT_EQ(all.invalidated.size(), 1u);
-    objects.take_copy_back(id, 1, all.invalidated.front().grant);
+    give_back(1, all.invalidated.front().grant);
     EXPECT_EQ(commit(), tutti::wire::obstacle::none);
 }
 
@@ -148,7 +164,7 @@ TEST_F(sharing_test, what_is_shared_is_written_in_place_by_nobody) {
     EXPECT_TRUE(is_free());
     static_cast<void>(looks_until_shared());
     EXPECT_FALSE(is_free());
-    objects.take_copy_back(id, 1, clock.now());
+    give_back(1, clock.now());
     EXPECT_TRUE(is_free());
 }
 
@@ -184,7 +200,7 @@ TEST_F(copies_test, are_there_until_they_are_invalidated) {
     EXPECT_TRUE(is_there());
     EXPECT_TRUE(all.is_current(id, 3));
     EXPECT_FALSE(all.is_current(id, 2));
-    EXPECT_TRUE(all.invalidate(id));
+    EXPECT_TRUE(all.invalidate({id, 3, 0}).has_value());
     EXPECT_FALSE(is_there());
     EXPECT_EQ(all.count().copies, 0u);
     EXPECT_EQ(all.count().bytes, 0u);
@@ -192,7 +208,7 @@ TEST_F(copies_test, are_there_until_they_are_invalidated) {
 
 TEST_F(copies_test, are_not_made_of_an_answer_that_an_invalidation_has_overtaken) {
     const std::uint64_t before = all.invalidations(id);
-    EXPECT_TRUE(all.invalidate(id)) << "there is none, and there will be none";
+    EXPECT_TRUE(all.invalidate({id, 3, 0}).has_value()) << "there is none, and there will be none";
     keep_for(before);
     EXPECT_FALSE(is_there());
 }
@@ -202,22 +218,24 @@ TEST_F(copies_test, that_a_commit_has_read_stay_until_it_is_over) {
     EXPECT_FALSE(all.pin(id, 2));
     EXPECT_TRUE(all.pin(id, 3));
     EXPECT_TRUE(all.pin(id, 3));
-    EXPECT_FALSE(all.invalidate(id));
+    EXPECT_FALSE(all.invalidate({id, 3, 0}).has_value());
     EXPECT_FALSE(is_there()) << "nobody else comes to read it";
     EXPECT_FALSE(all.pin(id, 3));
     all.unpin(id);
-    EXPECT_FALSE(all.invalidate(id));
+    EXPECT_FALSE(all.invalidate({id, 3, 0}).has_value());
     EXPECT_FALSE(all.give_up(id).has_value());
     all.unpin(id);
     EXPECT_EQ(all.count().copies, 0u);
-    EXPECT_TRUE(all.invalidate(id));
+    EXPECT_TRUE(all.invalidate({id, 3, 0}).has_value());
 }
 
 TEST_F(copies_test, are_given_up_by_the_grant_that_the_owner_knows) {
     EXPECT_FALSE(all.give_up(id).has_value());
     keep(3);
     keep(5);
-    EXPECT_EQ(all.give_up(id), 5u);
+    const auto word = all.give_up(id);
+    ASSERT_TRUE(word.has_value());
+    EXPECT_EQ(word->grant, 5u);
     EXPECT_FALSE(is_there());
 }
 

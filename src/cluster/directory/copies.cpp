@@ -26,6 +26,7 @@ bool copies::look(const object_id& id, wire::object_view& view) {
     view.valid_at = clock_.now();
     view.bytes = found->bytes;
     found->used = true;
+    ++found->looks;
     ++s.looks;
     return true;
 }
@@ -111,26 +112,29 @@ void copies::unpin(const object_id& id) noexcept {
     if (--at->second.pins == 0 && !at->second.valid) erase(s, at);
 }
 
-std::optional<std::uint64_t> copies::give_up(const object_id& id) {
+std::optional<wire::invalidation> copies::give_up(const object_id& id) {
     if (!are_kept()) return std::nullopt;
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     const auto at = s.all.find(id);
     if (at == s.all.end()) return std::nullopt;
-    const std::uint64_t grant = at->second.grant;
+    const wire::invalidation word{.id = id, .grant = at->second.grant, .looks = at->second.looks};
     ++s.invalidations;
     if (!drop(s, at)) return std::nullopt;
-    s.given_up = std::max(s.given_up, grant);
-    return grant;
+    s.given_up = std::max(s.given_up, word.grant);
+    return word;
 }
 
-bool copies::invalidate(const object_id& id) {
-    if (broken(fault::keep_what_is_stale)) return true;
-    shard& s = shard_of(id);
+std::optional<wire::invalidation> copies::invalidate(const wire::invalidation& asked) {
+    wire::invalidation word{.id = asked.id, .grant = asked.grant, .looks = 0};
+    if (broken(fault::keep_what_is_stale)) return word;
+    shard& s = shard_of(asked.id);
     const base::lock_guard hold{s.guard};
     ++s.invalidations;
-    const auto at = s.all.find(id);
-    return at == s.all.end() || drop(s, at);
+    const auto at = s.all.find(asked.id);
+    if (at == s.all.end()) return word;
+    word.looks = at->second.looks;
+    return drop(s, at) ? std::optional{word} : std::nullopt;
 }
 
 void copies::lose(node_number owner) noexcept {

@@ -56,9 +56,9 @@ public:
     void unpin(const object_id& id) noexcept;
 
     /// This node wants to write the object: what it then has to tell the owner, if there was a copy, and is none now.
-    [[nodiscard]] std::optional<std::uint64_t> give_up(const object_id& id);
-    /// The owner asks. Whether it may be told that there is none.
-    [[nodiscard]] bool invalidate(const object_id& id);
+    [[nodiscard]] std::optional<wire::invalidation> give_up(const object_id& id);
+    /// The owner asks, and is to be told the same; nothing: it may not be told yet.
+    [[nodiscard]] std::optional<wire::invalidation> invalidate(const wire::invalidation& asked);
     /// A node is gone: what it owned is not to be read any more.
     void lose(node_number owner) noexcept;
 
@@ -73,6 +73,7 @@ private:
         node_number owner = 0;
         bool valid = true;
         bool used = false;  ///< since it was the oldest
+        std::uint32_t looks = 0;
         std::uint64_t version = 0;
         std::uint64_t grant = 0;
         unsigned pins = 0;

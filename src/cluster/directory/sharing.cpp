@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t most_shared = 4096;
 /// Times as many looks as share one that was not, where somebody has wanted to write it and may not have come to it.
 constexpr int looks_after_writer = 32;
+constexpr int most_looks_to_share = 8192;
 
 }  // namespace
 
@@ -26,9 +27,9 @@ bool store::give_copy(shard& s, const object_id& id, object& o, node_number with
     const auto reserved = s.reserved.find(id);
     if (reserved != s.reserved.end() && reserved->second.alone) return false;
     if (!broken(fault::share_what_is_wanted)) {
-        std::int16_t& looks = looks_at(s, id);
-        if (looks < share_after_) ++looks;
-        if (looks < share_after_ || grant <= s.no_grant_until) return false;
+        look_count& c = looks_at(s, id);
+        if (c.looks < c.enough) ++c.looks;
+        if (c.looks < c.enough || grant <= s.no_grant_until) return false;
     }
     auto at = s.shared.find(id);
     if (at == s.shared.end()) {
@@ -39,8 +40,12 @@ bool store::give_copy(shard& s, const object_id& id, object& o, node_number with
     sharers& those = at->second;
     if (those.told && !broken(fault::share_what_is_wanted)) return false;
     const auto known = std::ranges::find(those.all, with, &sharer::node);
-    if (known == those.all.end()) those.all.push_back({with, grant});
-    else known->grant = grant;
+    if (known != those.all.end()) {
+        known->grant = grant;
+        return true;
+    }
+    those.all.push_back({with, grant});
+    ++those.given;
     return true;
 }
 
@@ -61,25 +66,34 @@ void store::invalidate(const object_id& id) {
         const auto at = s.shared.find(id);
         if (at == s.shared.end()) return;
         at->second.told = true;
-        looks_at(s, id) = static_cast<std::int16_t>(-std::min(looks_after_writer * share_after_, 32'000));
+        look_count& c = looks_at(s, id);
+        c.looks = static_cast<std::int16_t>(-std::min(looks_after_writer * c.enough, 32'000));
         s.no_grant_until = std::max(s.no_grant_until, clock_.now());
         told = at->second.all;
     }
     for (const sharer& one : told) audience_->invalidate(id, one.node, one.grant);
 }
 
-void store::take_copy_back(const object_id& id, node_number from, std::uint64_t grant) {
-    shard& s = shard_of(id);
+void store::take_copy_back(const wire::invalidation& word, node_number from) {
+    shard& s = shard_of(word.id);
     const base::lock_guard hold{s.guard};
-    s.no_grant_until = std::max(s.no_grant_until, grant);
-    const auto at = s.shared.find(id);
+    s.no_grant_until = std::max(s.no_grant_until, word.grant);
+    const auto at = s.shared.find(word.id);
     if (at == s.shared.end()) return;
-    std::erase_if(at->second.all, [&](const sharer& one) {
-        return one.node == from && (one.grant <= grant || broken(fault::believe_late_words));
-    });
-    if (!at->second.all.empty()) return;
+    sharers& those = at->second;
+    const bool was = std::erase_if(those.all, [&](const sharer& one) {
+                         return one.node == from && (one.grant <= word.grant || broken(fault::believe_late_words));
+                     }) != 0;
+    if (was) those.looks += word.looks;
+    if (!those.all.empty()) return;
+    // A look at a copy has spared its reader a round trip. Whoever writes waits for one, and each copy takes two messages
+    // to come back, as a look does that finds none.
+    look_count& c = looks_at(s, word.id);
+    const bool paid = those.looks >= 2 * those.given + 2;
+    c.enough =
+        static_cast<std::int16_t>(paid ? std::max(c.enough / 2, 1) : std::min(2 * c.enough, most_looks_to_share));
     std::optional<change> around;  // it is free again
-    if (const auto found = s.objects.find(id); found != s.objects.end()) around.emplace(s, id, found->second);
+    if (const auto found = s.objects.find(word.id); found != s.objects.end()) around.emplace(s, word.id, found->second);
     s.shared.erase(at);
 }
 

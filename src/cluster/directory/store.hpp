@@ -47,6 +47,7 @@
 // higher number, which a commit at once takes after it; everything else takes one at a time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <deque>
@@ -115,13 +116,15 @@ public:
     }
     /// S12. The object as it is now, for that node, which may be told to keep it.
     void look_to_share(const object_id& id, wire::object_view& view, node_number with);
-    /// S12. Copies are given out of what has been asked for so often, by other nodes, since it was written: 0, of
-    /// nothing. Before there is anything.
-    void share_after(unsigned looks) noexcept { share_after_ = static_cast<int>(looks); }
+    /// S12. Copies are given out of what has been asked for so often, by other nodes, since it was written, and later of
+    /// what less or more is enough for, by what became of the copies before: 0, of nothing. Before there is anything.
+    void share_after(unsigned looks) noexcept { share_after_ = static_cast<std::int16_t>(looks); }
+    /// For a cluster of so many nodes: a copy is for one of them, which may never look again.
+    [[nodiscard]] static constexpr unsigned usual_looks(node_number nodes) noexcept { return std::max(8u, 2u * nodes); }
     /// S12. Who has a copy is told that somebody wants to write the object.
     void invalidate(const object_id& id);
     /// S12. That node has no copy of that grant or an earlier one.
-    void take_copy_back(const object_id& id, node_number from, std::uint64_t grant);
+    void take_copy_back(const wire::invalidation& word, node_number from);
     /// The object as it is now, without a lock, if it is shown there. O(bytes). False: that takes a look.
     [[nodiscard]] bool look_again(place& found, const object_id& id, wire::object_view& view) const;
     /// The same, its value into `to` if it has that image; else false. The view has no bytes.
@@ -253,6 +256,13 @@ private:
     struct sharers {
         std::vector<sharer> all;
         bool told = false;
+        std::uint32_t given = 0;  ///< copies
+        std::uint64_t looks = 0;  ///< that those have answered which are back
+    };
+    /// S12. Of objects of one hash.
+    struct look_count {
+        std::int16_t looks = 0;   ///< of other nodes, since one of them was written
+        std::int16_t enough = 0;  ///< for copies; 0: nothing is known yet
     };
     static constexpr std::size_t look_counts = 64;
     struct alignas(64) shard {
@@ -263,8 +273,7 @@ private:
         std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< S8
         std::unordered_map<object_id, sharers, object_id_hash> shared;        ///< S12
         std::unordered_map<object_id, node_number, object_id_hash> never_came;
-        /// S12. Of other nodes, at objects of a hash, since one of them was written.
-        std::array<std::int16_t, look_counts> looks{};
+        std::array<look_count, look_counts> looks{};
         std::uint64_t no_grant_until = 0;  ///< S12: the clock has said more
         std::deque<object_id> kept;        ///< those with a history, and some that had one
         // S9. Whoever is here may be something else by now, or gone.
@@ -348,13 +357,15 @@ private:
         return !s.shared.empty() && !broken(fault::write_beside_copies) && find_sharers(s, id);
     }
     [[nodiscard]] bool find_sharers(shard& s, const object_id& id) const;
-    [[nodiscard]] static std::int16_t& looks_at(shard& s, const object_id& id) noexcept {
-        return s.looks[(object_id_hash{}(id) >> 30) % look_counts];
+    [[nodiscard]] look_count& looks_at(shard& s, const object_id& id) const noexcept {
+        look_count& c = s.looks[(object_id_hash{}(id) >> 30) % look_counts];
+        if (c.enough == 0) c.enough = share_after_;
+        return c;
     }
     /// It is written: whoever had a copy has none any more.
     void begin_to_count_looks(shard& s, const object_id& id) noexcept {
         if (share_after_ == 0) return;
-        looks_at(s, id) = 0;
+        looks_at(s, id).looks = 0;
         s.shared.erase(id);
     }
     /// What keeps that transaction, which has read that version, from a lock: `none` if nothing does.
@@ -432,7 +443,7 @@ private:
     snapshots& readers_;
     audience* audience_ = nullptr;
     limits limits_;
-    int share_after_ = 0;
+    std::int16_t share_after_ = 0;
     std::array<shard, shards> shards_;
     std::array<std::atomic<bool>, most_nodes> lost_{};
     std::atomic<bool> some_never_came_{false};

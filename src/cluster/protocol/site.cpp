@@ -114,15 +114,17 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             return std::nullopt;
         }
         case wire::kind::invalidate: {
-            wire::invalidation told;
-            if (!take(body, told, sound) || !cache.invalidate(told.id)) return std::nullopt;
-            return answer{wire::kind::invalidated, wire::encode(told)};
+            wire::invalidation asked;
+            if (!take(body, asked, sound)) return std::nullopt;
+            const auto word = cache.invalidate(asked);
+            if (!word) return std::nullopt;
+            return answer{wire::kind::invalidated, wire::encode(*word)};
         }
         case wire::kind::invalidated: {
             wire::invalidation told;
             if (!take(body, told, sound)) return std::nullopt;
             sound = has_been_said(told.grant);
-            if (sound) objects.take_copy_back(told.id, h.from, told.grant);
+            if (sound) objects.take_copy_back(told, h.from);
             return std::nullopt;
         }
         case wire::kind::place: {

@@ -146,8 +146,8 @@ bool transaction::stands_in_copy(entry& e) {
 }
 
 void transaction::give_up_copy(const entry& e) {
-    if (const auto grant = site_.cache.give_up(e.id))
-        network_.post(e.owner, wire::kind::invalidated, wire::encode(wire::invalidation{e.id, *grant}));
+    if (const auto word = site_.cache.give_up(e.id))
+        network_.post(e.owner, wire::kind::invalidated, wire::encode(*word));
 }
 
 void transaction::unpin() noexcept {

@@ -29,7 +29,8 @@ public:
     }
 
     void invalidate(const object_id& id, node_number sharer, std::uint64_t grant) noexcept override {
-        mesh_.send(at_, sharer, wire::kind::invalidate, 0, wire::encode(wire::invalidation{id, grant}), false);
+        mesh_.send(at_, sharer, wire::kind::invalidate, 0, wire::encode(wire::invalidation{.id = id, .grant = grant}),
+                   false);
     }
 
 private:
