@@ -149,6 +149,17 @@ void copies::lose(node_number owner) noexcept {
     }
 }
 
+std::vector<wire::place> copies::owners() {
+    std::vector<wire::place> all;
+    for (shard& s : shards_) {
+        const base::lock_guard hold{s.guard};
+        for (const auto& [id, c] : s.all) {
+            if (c.valid) all.push_back({.id = id, .owner = c.owner, .version = c.version});
+        }
+    }
+    return all;
+}
+
 copies::figures copies::count() {
     figures all;
     for (shard& s : shards_) {

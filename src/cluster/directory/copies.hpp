@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/lock.hpp"
 #include "cluster/protocol/clock.hpp"
@@ -61,6 +62,8 @@ public:
     [[nodiscard]] std::optional<wire::invalidation> invalidate(const wire::invalidation& asked);
     /// A node is gone: what it owned is not to be read any more.
     void lose(node_number owner) noexcept;
+    /// What each valid one is of: whoever has one knows its owner.
+    [[nodiscard]] std::vector<wire::place> owners();
 
     struct figures {
         std::uint64_t copies = 0, bytes = 0;

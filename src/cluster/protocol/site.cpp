@@ -1,6 +1,7 @@
 #include "cluster/protocol/site.hpp"
 
 #include <algorithm>
+#include <new>
 
 #include "wire/bytes.hpp"
 
@@ -25,6 +26,14 @@ bool site::hear(const wire::header& h) noexcept {
     clock.raise_to(h.clock);  // rule C
     readers.hear(h.from, h.oldest);
     return true;
+}
+
+void site::remember_owners(node_number home) noexcept try {
+    for (const wire::place& p : cache.owners()) {
+        if (home_of(p.id, nodes) == home) objects.point(p.id, p.owner, p.version);
+    }
+} catch (const std::bad_alloc&) {
+    return;  // it is out of reach, as without a copy
 }
 
 std::size_t site::most_asked() const noexcept {

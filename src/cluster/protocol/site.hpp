@@ -48,6 +48,7 @@ public:
     void lose(node_number node) noexcept {
         objects.lose(node);
         cache.lose(node);
+        remember_owners(node);
         votes.lose(node);
         locks.lose(node);
         reserved.lose(node);
@@ -67,6 +68,8 @@ public:
     named_locks locks;
 
 private:
+    /// Of what has its home there, and is known here by a copy alone: S9 keeps such pointers.
+    void remember_owners(node_number home) noexcept;
     /// `show` says what there is of an id.
     template <class Show>
     [[nodiscard]] wire::fetched look(const std::vector<object_id>& ids, Show&& show) const;
