@@ -217,7 +217,7 @@ transaction::wanted transaction::first_of(wanted w, const wire::object_view& vie
     w.owner = view.owner;
     w.since = view.version;
     w.guessed = looks_at() == wire::newest;
-    if (!site_.pointers.follows(w.id)) w.at = home;
+    if (!site_.pointers.follows(w.id) && !site_.objects.is_lost(home)) w.at = home;
     return w;
 }
 
