@@ -40,6 +40,8 @@ public:
     void post(node_number to, wire::kind kind, std::string body) override;
     void pause(unsigned turn) override;
 
+    /// Whether a timeline is being recorded, which wants to know when attempts begin.
+    [[nodiscard]] bool is_recorded() const noexcept;
     /// For the timeline: what asks from here on is that attempt of its context.
     void works_for(std::uint64_t sequence) noexcept { sequence_ = sequence; }
     /// For the timeline: a block begins with that attempt; when it is over, it is shown if it has asked others or
@@ -152,5 +154,7 @@ private:
     const unsigned most_spinning_ = std::max(std::thread::hardware_concurrency() / 2, 1U);
     std::unique_ptr<wire::transport> transport_;  // null in a cluster of one
 };
+
+inline bool line::is_recorded() const noexcept { return channel_.timeline_.records(); }
 
 }  // namespace tutti::cluster
