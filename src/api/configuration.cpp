@@ -21,7 +21,12 @@
 #include "tutti/statistics.hpp"
 
 namespace tutti {
+
+constinit std::atomic<const core::policy*> core::chosen_policy{nullptr};
+
 namespace {
+
+using core::chosen_policy;
 
 /// Whether this machine has what it needs.
 bool is_served(const core::instance& i) noexcept { return i.is_served == nullptr || i.is_served(); }
@@ -70,9 +75,9 @@ const Choice& from_environment(const char* variable, const Choice& otherwise,
     }
 }
 
-// Constant-initialised, so that they are valid before any dynamic initialisation; null until the first question.
+// Constant-initialised, as the policy is, so that it is valid before any dynamic initialisation; null until the first
+// question.
 constinit std::atomic<const core::instance*> chosen{nullptr};
-constinit std::atomic<const core::policy*> chosen_policy{nullptr};
 
 bool always_listens(const core::policy* p) noexcept {
     return p != nullptr && p->start != nullptr && !p->listens_on_demand;

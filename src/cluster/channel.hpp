@@ -41,6 +41,8 @@ public:
     void pause(unsigned turn) override;
     [[nodiscard]] bool hears(node_number node) const noexcept override;
 
+    /// Whether a timeline is being recorded, which wants to know when attempts begin.
+    [[nodiscard]] bool is_recorded() const noexcept;
     /// For the timeline: what asks from here on is that attempt of its context.
     void works_for(std::uint64_t sequence) noexcept { sequence_ = sequence; }
     /// For the timeline: a block begins with that attempt; when it is over, it is shown if it has asked others or
@@ -155,5 +157,7 @@ private:
     const unsigned most_spinning_ = std::max(std::thread::hardware_concurrency() / 2, 1U);
     std::unique_ptr<wire::transport> transport_;  // null in a cluster of one
 };
+
+inline bool line::is_recorded() const noexcept { return channel_.timeline_.records(); }
 
 }  // namespace tutti::cluster

@@ -49,6 +49,7 @@ void engine_enlistment::touch() {
 }
 
 detail::slot& engine_enlistment::open(const object_id& id, detail::hint&) {
+    api::require_sound(descriptor_);
     open({&id, 1});
     entry& e = *index_.find(id)->second;
     if (e.user == nullptr) {

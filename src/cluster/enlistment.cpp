@@ -1,6 +1,7 @@
 #include "cluster/enlistment.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "cluster/fault.hpp"
@@ -15,20 +16,39 @@ enlistment::~enlistment() { body_.bells().withdraw(bell_); }
 
 void enlistment::touch_first() {
     is_modest_ = join();
-    if (!begin_plainly()) begin_attempt();
+    if (is_modest_ && descriptor_.run.how->policy == tutti::policy::standard)
+        modest_ = core::chosen_policy.load(std::memory_order_relaxed);
+    begin_attempt();
 }
 
-/// Does what begin_attempt does for the first attempt of a block after one that has left nothing behind.
-bool enlistment::begin_plainly() {
-    if (!claims_.empty() || enrolled_ || defeats_ != 0 || !again_.empty() || !is_modest_ || is_reader() ||
-        descriptor_.run.attempt != 1 || descriptor_.reads() != 0 || tally_.running() != 1 || !work_.begin_plainly())
+// A first attempt has lost to nobody, so it has no rank that would make it immodest (api::join_attempt).
+TUTTI_ALWAYS_INLINE bool enlistment::begin_lightly() noexcept {
+    const core::descriptor& d = descriptor_;
+    if (weight_ != weight::none || d.run.attempt != 1 || d.has_read() || d.frame_->read_only || d.outer != nullptr ||
+        d.run.how->policy != tutti::policy::standard ||
+        core::chosen_policy.load(std::memory_order_relaxed) != modest_ || line_.is_recorded() ||
+        !d.deferred_log.has_room() || !work_.begin_plainly()) [[unlikely]]
         return false;
-    claims_.begin_execution();
-    work_in_vain_ = 0;
-    spoilt_ = looked_ = was_shielded_ = false;
+    join_in_silence();
+    weight_ = weight::light;
+    return true;
+}
+
+void enlistment::tell_now() noexcept {
+    weight_ = weight::full;
+    is_modest_ = true;
+    tally_.began(false);  // in the room that the attempt before has left, which was told of
     line_.works_for(work_.name().sequence);
     line_.attempt_begins();
-    return true;
+}
+
+void enlistment::note_what_is_left() noexcept {
+    if (!claims_.empty() || enrolled_ || !again_.empty() || has_steps() || tally_.running() != 0) return;
+    claims_.begin_execution();
+    work_in_vain_ = 0;
+    looked_at_ = 0;
+    spoilt_ = was_shielded_ = false;
+    weight_ = weight::none;
 }
 
 void enlistment::touch_bound() {
@@ -52,7 +72,7 @@ void enlistment::begin_attempt() {
     spoilt_ = false;
     again_.clear();
     if (defeats_ != 0 && !snapshot) note_to_open_again();
-    looked_ = false;
+    looked_at_ = 0;
     const bool stands = work_.begin(snapshot, descriptor_.reads() == 0);
     line_.works_for(work_.name().sequence);
     if (tally_.running() == 1) line_.attempt_begins();  // blocks of undo actions belong to what they undo
@@ -74,7 +94,9 @@ enlistment& enlistment::leader() {
     while (d->outer != nullptr && d->outer->running()) d = d->outer;
     if (d == &descriptor_) return *this;
     auto& whole = static_cast<enlistment&>(body_.here(*d));
-    return whole.joined() ? whole : *this;
+    if (!whole.joined()) return *this;
+    whole.tell();  // it may get an age
+    return whole;
 }
 
 void enlistment::mind_others() {
@@ -162,6 +184,7 @@ void enlistment::try_to_go_back() {
 void enlistment::forget_objects(std::size_t kept) noexcept {
     for (std::size_t i = kept; i < work_.entries().size(); ++i) work_.entries()[i]->user = nullptr;
     work_.rewind(kept);
+    looked_at_ = std::min(looked_at_, kept);
 }
 
 void enlistment::fail(outcome o) {
@@ -174,38 +197,73 @@ void enlistment::fail(outcome o) {
     body_.refuse_lost(work_.lost_node(), o == outcome::uncertain);
 }
 
-// Written so that what it does for an object that is shown, of a type that is copied, calls nothing: all else is left
-// to functions that end it.
-detail::slot& enlistment::open(const object_id& id, detail::hint& found) {
-    if (!joined()) [[unlikely]]
-        return open_first(id, found);
-    // What a nested block opens is a step, and what is to be opened again comes in the same trip.
-    if (descriptor_.prevails() || descriptor_.frame_->parent != nullptr || !again_.empty()) [[unlikely]]
+// What follows is written so that what it does for an object at hand of one word calls nothing, and needs no more
+// registers than a caller need not keep; whatever else there is to do is a function that it ends with.
+
+template <bool Writes>
+TUTTI_ALWAYS_INLINE bool enlistment::may_open_at_hand() noexcept {
+    const core::descriptor& d = descriptor_;
+    // Sound, and not irrevocable (I2 there): who kills it closes the bounds. What begins alone is a block of the
+    // language, so this one would be nested in it; and what a nested block opens is a step. What is to be opened again
+    // comes in the same trip.
+    if (d.slow_path != 0 || d.logged_bound_.load(std::memory_order_relaxed) == 0 || d.frame_->parent != nullptr ||
+        (Writes && d.frame_->read_only)) [[unlikely]]
+        return false;
+    return joined() ? again_.empty() : begin_lightly();
+}
+
+TUTTI_ALWAYS_INLINE bool enlistment::take_at_hand(entry& e, detail::slot& into, const object_id& id,
+                                                  const detail::hint& found, const detail::image& to) noexcept {
+    if (!work_.open_at_hand(e, id, static_cast<shown*>(found.get()), to)) [[unlikely]]
+        return false;
+    into.exists = true;
+    into.written = false;
+    into.decoded = true;
+    e.user = &into;
+    return true;
+}
+
+TUTTI_ALWAYS_INLINE detail::slot& enlistment::open_at_hand(const object_id& id, detail::hint& found) {
+    if (!work_.scans()) [[unlikely]]
         return find_or_open(id, found);
-    if (entry* const open = work_.find(id); open != nullptr) {
+    if (const entry* const open = work_.find_by_scan(id); open != nullptr) {
         if (open->user == nullptr) [[unlikely]]
             return find_or_open(id, found);
         return *static_cast<detail::slot*>(open->user);
     }
-    entry* const e = work_.next_at_hand();
-    auto* const s = e != nullptr ? static_cast<detail::slot*>(e->kept) : nullptr;
-    if (s == nullptr || s->value == nullptr ||
-        !work_.open_at_hand(*e, id, static_cast<shown*>(found.get()), s->value->copied())) [[unlikely]]
+    if (!work_.may_be_at_hand()) [[unlikely]]
         return find_or_open(id, found);
-    s->exists = e->exists;
-    s->written = false;
-    s->decoded = true;
-    e->user = s;
-    looked_ = false;
+    entry& e = work_.next_at_hand();
+    auto* const s = static_cast<detail::slot*>(e.kept);
+    if (s == nullptr || s->value == nullptr) [[unlikely]]
+        return find_or_open(id, found);
+    constexpr std::size_t word = sizeof(std::uint64_t);
+    const detail::image& to = s->value->copied();
+    if (to.size != word) return open_larger(id, found);
+    if (!take_at_hand(e, *s, id, found, {to.at, word, to.tag})) [[unlikely]]
+        return find_or_open(id, found);
     return *s;
 }
 
-detail::slot& enlistment::open_first(const object_id& id, detail::hint& found) {
-    touch_first();
-    return open(id, found);
+detail::slot& enlistment::open_larger(const object_id& id, detail::hint& found) {
+    entry& e = work_.next_at_hand();
+    auto& s = *static_cast<detail::slot*>(e.kept);
+    return take_at_hand(e, s, id, found, s.value->copied()) ? s : find_or_open(id, found);
+}
+
+detail::slot& enlistment::open(const object_id& id, detail::hint& found) {
+    return may_open_at_hand<false>() ? open_at_hand(id, found) : find_or_open(id, found);
+}
+
+detail::slot& enlistment::open_to_write(const object_id& id, detail::hint& found) {
+    if (!may_open_at_hand<true>()) [[unlikely]]
+        return opened::open_to_write(id, found);
+    note_write();
+    return open_at_hand(id, found);
 }
 
 detail::slot& enlistment::find_or_open(const object_id& id, detail::hint& found) {
+    api::require_sound(descriptor_);
     touch();
     entry* e = work_.find(id);
     if (e == nullptr) {
@@ -214,7 +272,6 @@ detail::slot& enlistment::find_or_open(const object_id& id, detail::hint& found)
         e = work_.find(id);
     }
     if (e->user == nullptr) {
-        looked_ = false;  // it may have been opened just now
         if (e->kept == nullptr) e->kept = &slot_number(slots());
         auto& s = *static_cast<detail::slot*>(e->kept);
         fill(s, e->bytes, e->exists);
@@ -234,7 +291,6 @@ void enlistment::ask_ahead(std::span<const object_id> ids) {
     touch();
     // What was asked for before is opened now, and belongs to the block that is open now.
     begin_step(work_.entries().size());
-    looked_ = false;
     if (const outcome o = work_.ask_ahead(ids); o != outcome::good) fail(o);
 }
 
@@ -251,7 +307,6 @@ outcome enlistment::open_in_the_end(std::span<const object_id> ids) {
 void enlistment::open_new(std::span<const object_id> ids) {
     const std::size_t known = work_.entries().size();
     begin_step(known);
-    looked_ = false;
     if (!again_.empty()) {
         again_.insert(again_.begin(), ids.begin(), ids.end());
         const outcome o = open_in_the_end(again_);
@@ -264,6 +319,7 @@ void enlistment::open_new(std::span<const object_id> ids) {
 }
 
 bool enlistment::snapshot_moved() {
+    tell();
     if (!joined() || work_.empty()) return true;
     // A snapshot of the objects stays where it is, and the variable may depend on what came after it.
     if (work_.is_snapshot()) {
@@ -286,13 +342,15 @@ bool enlistment::snapshot_moved() {
 
 outcome enlistment::look_anew() {
     const outcome o = work_.forward(site_.clock.now(), true);
-    looked_ = o == outcome::good;
+    looked_at_ = o == outcome::good ? work_.entries().size() : 0;
     return o;
 }
 
 void enlistment::look_again() {
+    tell();
     // Of checkpoints in each other, only the innermost one has done anything since.
-    if (!joined() || work_.empty() || work_.is_snapshot() || looked_ || broken(fault::forget_to_look_again)) return;
+    if (!joined() || work_.empty() || work_.is_snapshot() || broken(fault::forget_to_look_again)) return;
+    if (looked_at_ == work_.entries().size()) return;
     if (const outcome o = look_anew(); o != outcome::good) fail(o);
 }
 
@@ -392,6 +450,7 @@ void enlistment::bind() {
 }
 
 bool enlistment::hold_still() {
+    tell();
     if (!joined() || work_.empty() || work_.is_bound()) return true;
     refuse_second_cluster();
     if (work_.is_snapshot()) return false;  // of the past
@@ -408,7 +467,36 @@ bool enlistment::hold_still() {
     return false;
 }
 
+bool enlistment::commit_alone() noexcept {
+    if (weight_ != weight::light) return false;
+    if (may_write()) return write_in_place();
+    pass();
+    return true;
+}
+
+bool enlistment::write_in_place() noexcept {
+    std::array<store::spot, store::most_at_once> spots;
+    const auto entries = work_.entries();
+    bool any = false;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const entry& e = *entries[i];
+        const auto& s = *static_cast<const detail::slot*>(e.user);
+        spots[i].at = e.at.seen;
+        spots[i].word = e.at.word;
+        spots[i].written.at = nullptr;
+        if (!s.written) continue;
+        spots[i].written = s.value->copied();
+        if (!s.exists || !spots[i].written.exists()) return false;
+        any = true;
+    }
+    std::uint64_t version = 0;
+    if (any && !site_.objects.commit_in_place({spots.data(), entries.size()}, version)) return false;
+    pass();
+    return true;
+}
+
 vote enlistment::prepare() {
+    tell();
     // Others may have got the locks that a lost home kept.
     if (!claims_.stand()) fail_to_claim(outcome::lost);
     if (descriptor_.bound_to_commit() && !work_.empty()) touch();
@@ -443,16 +531,19 @@ void enlistment::commit() noexcept {
     end_attempt(timeline_end::committed);
     defeats_ = 0;
     tally_.committed();
+    note_what_is_left();
 }
 
 void enlistment::abort() noexcept { work_.abort(); }
 
 void enlistment::rolled_back() noexcept {
+    tell();
     end_attempt(timeline_end::rolled_back);
     tally_.rolled_back();
 }
 
 bool enlistment::heed_retry() {
+    tell();
     tally_.doom(rollback_reason::retry);
     if (!joined() || work_.empty()) return true;
     static_cast<void>(bell_.get(descriptor_));

@@ -16,6 +16,16 @@
 //   roll-back             nothing but abstract locks: before the vote no object is held. The next first touch finds
 //                         another attempt
 //
+// A *light* attempt has only opened objects that are at hand, in the outermost block. Nobody has been told of it, but
+// the engine; all that begins it is its time, and all that ends it is a commit in place, if it has written. It is told
+// of, and an attempt like any other from then on, as soon as it does anything else.
+//
+//   L1  A light attempt is the first of its block, and begins after a block whose end has left nothing behind: no
+//       defeat, lock, bell, step, or undo action that runs. It can log its reads, and its block is modest
+//       (api::join_attempt): so it behaves as every attempt does whose transaction has just begun (work_.is_plain).
+//   L2  Every function that does more than to open what is at hand, to commit, or to begin the next light attempt,
+//       tells of it first: so none of them meets one.
+//
 // docs/cluster-protocol.md, "With the engine", proves that local variables and objects have one order.
 //
 // Not thread-safe: it belongs to its context.
@@ -38,6 +48,7 @@ public:
     ~enlistment() override;
 
     detail::slot& open(const object_id& id, detail::hint& found) override;
+    detail::slot& open_to_write(const object_id& id, detail::hint& found) override;
     void open(std::span<const object_id> ids) override;
     void ask_ahead(std::span<const object_id> ids) override;
     void acquire(std::span<const named_lock> locks) override;
@@ -49,26 +60,51 @@ public:
     bool heed_retry() override;
     void look_again() override;
     bool hold_still() override;
+    bool commit_alone() noexcept override;
     /// Of the outermost block: a snapshot goes on where a block inside is rolled back alone.
     void rolled_back() noexcept override;
 
 private:
     /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
     void touch() {
+        tell();
         const bool bound = descriptor_.bound_to_commit();
         if (!joined()) touch_first();
         if (bound && !work_.is_bound()) touch_bound();
     }
+    /// L1. False: nothing has happened.
+    [[nodiscard]] bool begin_lightly() noexcept;
+    /// L2. Also of one that is over but for its undo actions, of which one runs a block.
+    void tell() noexcept {
+        if (weight_ == weight::light) tell_now();
+    }
+    void tell_now() noexcept;
+    /// L1, at the end of an attempt that commits.
+    void note_what_is_left() noexcept;
+    /// Commits a light attempt that may have written. False: nothing has happened.
+    [[nodiscard]] bool write_in_place() noexcept;
+    /// A light attempt has committed.
+    void pass() noexcept {
+        weight_ = weight::none;
+        tally_.passed();
+    }
+    /// Whether the block may open what is at hand, and has nothing to do but that. May have begun a light attempt.
+    template <bool Writes>
+    [[nodiscard]] bool may_open_at_hand() noexcept;
+    /// REQUIRES: may_open_at_hand
+    [[nodiscard]] detail::slot& open_at_hand(const object_id& id, detail::hint& found);
+    [[nodiscard]] TUTTI_NOINLINE detail::slot& open_larger(const object_id& id, detail::hint& found);
+    /// Into that slot, by that entry. False: it is not at hand.
+    [[nodiscard]] bool take_at_hand(entry& e, detail::slot& into, const object_id& id, const detail::hint& found,
+                                    const detail::image& to) noexcept;
     void touch_first();
     void touch_bound();
-    [[nodiscard]] bool begin_plainly();
     void begin_attempt();
     /// Tells the attempt how to behave.
     void mind_others();
     void pause_after_defeat();
     /// Whose age and defeats count: those of the outermost block that runs around this one, if it has opened objects.
     [[nodiscard]] enlistment& leader();
-    [[nodiscard]] TUTTI_NOINLINE detail::slot& open_first(const object_id& id, detail::hint& found);
     [[nodiscard]] TUTTI_NOINLINE detail::slot& find_or_open(const object_id& id, detail::hint& found);
     void open_new(std::span<const object_id> ids);
     /// Of an irrevocable block: waits for the objects, however long others hold them.
@@ -103,13 +139,20 @@ private:
     peer_body& body_;
     transaction work_;
     claims claims_;
-    unsigned blocks_of_undo_ = 0;    // that run while the locks of a block that is rolled back are held
-    std::vector<object_id> again_;   // what is opened with the next object
+    enum class weight : std::uint8_t {
+        full,   // of the attempt that runs; or of the last one, after which none begins lightly
+        none,   // no attempt runs, and the next one may be light
+        light,  // of the attempt that runs
+    };
+    weight weight_ = weight::full;
+    const core::policy* modest_ = nullptr;  // the process's, if blocks under it are modest
+    unsigned blocks_of_undo_ = 0;           // that run while the locks of a block that is rolled back are held
+    std::vector<object_id> again_;          // what is opened with the next object
     std::int64_t work_in_vain_ = 0;  // objects that attempts of this execution have opened and lost, and the attempts
     bool is_modest_ = false;         // its block (api::join_attempt)
     bool was_shielded_ = false;      // the last attempt
     bool spoilt_ = false;            // variables are of a later state than objects, whose node did not answer
-    bool looked_ = false;            // at every object, as of now, since the last was opened
+    std::size_t looked_at_ = 0;      // so many objects, as of now, when no more were open
     bell bell_{0};
     bool enrolled_ = false;
 };

@@ -150,34 +150,34 @@ opened& node_body::look_for(core::descriptor& d) {
 
 namespace {
 
-[[gnu::noinline]] slot& open_carefully(core::descriptor& d, node_body& n, const object_id& id, hint& found) {
+// Of a context that the thread has not asked for last, or of a transaction that is over.
+
+[[gnu::noinline]] slot& look_and_open_to_read(core::descriptor& d, const object_id& id, hint& found, node_body& n) {
     api::require_sound(d);
     return n.here(d).open(id, found);
 }
 
-[[noreturn, gnu::noinline]] void refuse_write() {
-    throw usage_error{"tutti: a block that promised to write nothing (read_only) writes an object; drop the promise"};
+[[gnu::noinline]] slot& look_and_open_to_write(core::descriptor& d, const object_id& id, hint& found, node_body& n) {
+    api::require_sound(d);
+    return n.here(d).open_to_write(id, found);
 }
 
 }  // namespace
 
-slot& open_to_read(tx& t, node_body& n, const object_id& id, hint& found) {
+// Written so that they end in a call, whichever it is.
+
+slot& open_to_read(tx& t, const object_id& id, hint& found, node_body& n) {
     core::descriptor& d = core::descriptor::of(t);
-    if (!d.healthy() || !n.was_here(d)) [[unlikely]]
-        return open_carefully(d, n, id, found);
+    if (!n.was_here(d)) [[unlikely]]
+        return look_and_open_to_read(d, id, found, n);
     return n.here_again().open(id, found);
 }
 
-slot& open_to_write(tx& t, node_body& n, const object_id& id, hint& found) {
+slot& open_to_write(tx& t, const object_id& id, hint& found, node_body& n) {
     core::descriptor& d = core::descriptor::of(t);
-    if (!d.healthy()) [[unlikely]]
-        api::require_sound(d);
-    if (d.frame_->read_only) [[unlikely]]
-        refuse_write();
-    opened& e = n.here(d);
-    slot& s = e.open(id, found);
-    e.note_for_undo(s);
-    return s;
+    if (!n.was_here(d)) [[unlikely]]
+        return look_and_open_to_write(d, id, found, n);
+    return n.here_again().open_to_write(id, found);
 }
 
 void open_together(tx& t, node_body& n, const object_id* ids, std::size_t count) {

@@ -7,6 +7,18 @@
 
 namespace tutti::cluster {
 
+detail::slot& opened::open_to_write(const object_id& id, detail::hint& found) {
+    api::require_sound(descriptor_);
+    if (descriptor_.frame_->read_only) {
+        throw usage_error{
+            "tutti: a block that promised to write nothing (read_only) writes an object; drop the promise"};
+    }
+    detail::slot& s = open(id, found);
+    note_write();
+    if (descriptor_.frame_->parent != nullptr) note_overwritten(s);
+    return s;
+}
+
 bool opened::join() {
     core::descriptor& d = descriptor_;
     const bool is_modest = api::join_attempt(d, *this);

@@ -19,22 +19,21 @@ class opened : public core::companion {
 public:
     explicit opened(core::descriptor& of) noexcept : descriptor_{of} {}
 
-    /// The slot of an object, opened if it is not. May leave by a restart, or an error. `found` may be followed, and
-    /// set.
+    /// The slot of an object, opened if it is not. May leave by a restart, or an error, also where the attempt is not
+    /// sound. `found` may be followed, and set.
     virtual detail::slot& open(const object_id& id, detail::hint& found) = 0;
+    /// The same; what the slot says from now on is undone when the innermost block is rolled back. With the outermost
+    /// block everything goes.
+    virtual detail::slot& open_to_write(const object_id& id, detail::hint& found);
     virtual void open(std::span<const object_id> ids) = 0;
     /// Asks for them and may return before they come: the call of `open` for one of them waits.
     virtual void ask_ahead(std::span<const object_id> ids) { open(ids); }
     /// Takes abstract locks until the outermost block ends. May leave by a restart, or an error.
     virtual void acquire(std::span<const named_lock> locks) = 0;
-    /// What the slot says from now on is undone when the innermost block is rolled back. With the outermost block
-    /// everything goes.
-    void note_for_undo(detail::slot& s) {
-        may_write_ = true;
-        if (descriptor_.frame_->parent != nullptr) note_overwritten(s);
-    }
     /// Any thread may read it.
     [[nodiscard]] const tally& counted() const noexcept { return tally_; }
+
+    [[nodiscard]] bool commit_alone() noexcept override { return false; }
 
 protected:
     /// One of the slots that serve attempt after attempt, for their memory: as many as objects were open at once.
@@ -62,8 +61,18 @@ protected:
     /// Joins the attempt that runs, and returns what api::join_attempt does. May leave by a restart. REQUIRES: it has
     /// not.
     bool join();
+    /// The same of the first attempt of a block, which logs its reads, after a block that has left no step. Tells the
+    /// tally nothing. REQUIRES: the log of what is put off
+    /// has room for one more.
+    TUTTI_ALWAYS_INLINE void join_in_silence() noexcept {
+        api::join_logged_attempt(descriptor_, *this);
+        attempt_ = descriptor_.own_sequence;
+        may_write_ = false;
+    }
+    [[nodiscard]] bool has_steps() const noexcept { return !steps_.empty(); }
     /// Whether the attempt has asked to write an object.
     [[nodiscard]] bool may_write() const noexcept { return may_write_; }
+    void note_write() noexcept { may_write_ = true; }
     [[nodiscard]] bool joined() const noexcept { return attempt_ == descriptor_.own_sequence; }
 
     core::descriptor& descriptor_;

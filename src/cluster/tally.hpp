@@ -20,6 +20,8 @@ public:
         begins_.add_one();
         running_.push_back({rollback_reason::other, of_reader});
     }
+    /// An attempt that nothing was said of before has committed.
+    void passed() noexcept { passed_.add_one(); }
     /// The innermost attempt will be rolled back, for that reason.
     void doom(rollback_reason why) noexcept {
         if (!running_.empty()) running_.back().why = why;
@@ -47,8 +49,9 @@ public:
     }
 
     void add_to(node_facts& sum) const noexcept {
-        sum.begins += begins_.get();
-        sum.commits += commits_.get();
+        const std::uint64_t passed = passed_.get();
+        sum.begins += begins_.get() + passed;
+        sum.commits += commits_.get() + passed;
         sum.rewinds += rewinds_.get();
         sum.conflict_waits += conflict_waits_.get();
         sum.protected_attempts += protected_attempts_.get();
@@ -72,7 +75,7 @@ private:
         bool of_reader;
     };
     std::vector<attempt> running_;
-    observe::counter begins_, commits_, reader_aborts_, rewinds_, conflict_waits_, protected_attempts_;
+    observe::counter begins_, commits_, passed_, reader_aborts_, rewinds_, conflict_waits_, protected_attempts_;
     std::array<observe::counter, rollback_reasons> rolled_back_;
 };
 

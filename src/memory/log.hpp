@@ -69,9 +69,11 @@ public:
     }
     [[nodiscard]] T& back() noexcept { return end_[-1]; }
 
+    /// For one more.
+    [[nodiscard]] bool has_room() const noexcept { return end_ != capacity_; }
     /// Makes room for one more, so that the next push cannot fail. Throws std::bad_alloc.
     void reserve_one() {
-        if (end_ == capacity_) [[unlikely]]
+        if (!has_room()) [[unlikely]]
             grow(1);
     }
     /// Makes room for `more`. Throws std::bad_alloc.

@@ -1,7 +1,10 @@
 // Blocks that find all their objects in their own process: their copies, and what they cost.
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <functional>
+#include <numeric>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -11,6 +14,7 @@
 #include <tutti/tutti.hpp>
 
 #include "cluster/nodes.hpp"
+#include "support/effort.hpp"
 #include "support/heap.hpp"
 #include "support/watchdog.hpp"
 
@@ -89,6 +93,8 @@ void write_and_read(node& here) {
 TEST(cluster_local, what_is_written_is_read_whatever_its_size) {
     node here;
     write_and_read<1>(here);
+    write_and_read<7>(here);
+    write_and_read<8>(here);
     write_and_read<12>(here);
     write_and_read<80>(here);
     write_and_read<81>(here);
@@ -134,6 +140,272 @@ TEST(cluster_local, a_block_over_objects_that_are_here_needs_no_memory) {
     EXPECT_EQ(std::exchange(support::refuse_after, 0), 1u);
     EXPECT_EQ(sum, 0);
     EXPECT_EQ(tutti::atomically([&](tutti::tx& t) { return to.read(t).balance; }), 8);
+}
+
+// ---- attempts that nobody is told of, unless they turn out to do more than to open objects that are at hand
+
+/// Two objects that this thread finds at hand, and another thing that a block may do after it has opened one of them.
+struct company {
+    company() {
+        tutti::atomically([&](tutti::tx& t) {
+            one.publish(t, {0});
+            other.publish(t, {0});
+        });
+        for (int turn = 0; turn < 2; ++turn) static_cast<void>(sum());
+    }
+    long sum() {
+        return tutti::atomically([&](tutti::tx& t) { return one.read(t).balance + other.read(t).balance; });
+    }
+
+    node here;
+    ref<account> one{here, "one"}, other{here, "other"}, missing{here, "missing"};
+    tutti::var<long> variable{0};
+    std::jthread beside;
+};
+
+struct turn_of_events {
+    const char* what;
+    void (*rest)(company&, tutti::tx&);
+    unsigned commits = 1, rolled_back = 0;
+    long left = 1;  // of what it has added to `one`
+};
+
+void run_undo(company& c, tutti::tx& t) {
+    t.on_abort([&c] { static_cast<void>(c.sum()); });
+    throw std::runtime_error{"undone"};
+}
+
+const turn_of_events turns[]{
+    {"nothing", [](company&, tutti::tx&) {}},
+    {"reads_another", [](company& c, tutti::tx& t) { EXPECT_EQ(c.other.read(t).balance, 0); }},
+    {"reads_it_again", [](company& c, tutti::tx& t) { EXPECT_EQ(c.one.read(t).balance, 1); }},
+    {"reads_a_variable", [](company& c, tutti::tx& t) { EXPECT_EQ(c.variable.get(t), 0); }},
+    {"writes_a_variable", [](company& c, tutti::tx& t) { c.variable.set(t, 1); }},
+    {"looks_for_what_is_not_there", [](company& c, tutti::tx& t) { EXPECT_EQ(c.missing.find(t), nullptr); }},
+    {"publishes", [](company& c, tutti::tx& t) { c.missing.publish(t, {0}); }},
+    {"erases", [](company& c, tutti::tx& t) { EXPECT_TRUE(c.other.erase(t)); }},
+    {"asks_for_several", [](company& c, tutti::tx& t) { prefetch(t, c.one, c.other, c.missing); }},
+    {"nests",
+     [](company& c, tutti::tx&) {
+         static_cast<void>(tutti::try_atomically([&](tutti::tx& inner) {
+             c.one.write(inner).balance = 7;
+             tutti::cancel(inner);
+         }));
+     }},
+    {"checks", [](company& c, tutti::tx& t) { tutti::checkpoint(t, [&](tutti::tx& r) { c.other.write(r); }); }},
+    {"registers_handlers", [](company&, tutti::tx& t) { t.on_commit([] {}); }},
+    {"becomes_irrevocable", [](company&, tutti::tx& t) { t.become_irrevocable(); }},
+    {"restarts",
+     [](company&, tutti::tx& t) {
+         if (t.attempt() == 1) tutti::restart(t);
+     },
+     1, 1},
+    {"waits",
+     [](company& c, tutti::tx& t) {
+         if (t.attempt() != 1) return;
+         static_cast<void>(c.variable.get(t));
+         c.beside = std::jthread{[&c] { c.variable.store(1); }};
+         tutti::retry(t);
+     },
+     1, 1},
+    {"cancels", [](company&, tutti::tx& t) { tutti::cancel(t); }, 0, 1, 0},
+    {"throws", [](company&, tutti::tx&) { throw std::runtime_error{"undone"}; }, 0, 1, 0},
+    {"runs_a_block_when_it_is_undone", run_undo, 1, 1, 0},
+};
+
+class cluster_local_turn : public ::testing::TestWithParam<turn_of_events> {};
+
+// Catches an attempt that is told of twice, or not at all, and one whose writes are lost by the way.
+TEST_P(cluster_local_turn, an_attempt_is_what_it_is_however_it_began) {
+    company c;
+    for (int turn = 0; turn < 2; ++turn) {  // what it leaves is found by one that goes the same way
+        tutti::atomically([&](tutti::tx& t) {
+            c.one.write(t).balance = 0;
+            if (c.missing.find(t) != nullptr) c.missing.erase(t);
+            if (c.other.find(t) == nullptr) c.other.publish(t, {0});
+            c.variable.set(t, 0);
+        });
+        static_cast<void>(c.sum());
+        const auto before = c.here.facts();
+        try {
+            static_cast<void>(tutti::try_atomically([&](tutti::tx& t) {
+                c.one.write(t).balance += 1;
+                GetParam().rest(c, t);
+            }));
+        } catch (const std::runtime_error& e) {
+            EXPECT_STREQ(e.what(), "undone");
+        }
+        const auto after = c.here.facts();
+        const auto sum = [](const auto& all) { return std::accumulate(all.begin(), all.end(), std::uint64_t{0}); };
+        EXPECT_EQ(after.commits - before.commits, GetParam().commits);
+        EXPECT_EQ(sum(after.rolled_back) - sum(before.rolled_back), GetParam().rolled_back);
+        EXPECT_EQ(after.begins, after.commits + sum(after.rolled_back));
+        EXPECT_EQ(tutti::atomically([&](tutti::tx& t) { return c.one.read(t).balance; }), GetParam().left);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, cluster_local_turn, ::testing::ValuesIn(turns),
+                         [](const auto& p) { return std::string{p.param.what}; });
+
+struct overtaking {
+    const char* what;
+    void (*rest)(company&, tutti::tx&);
+    bool moves_variable = false;  // beside the object
+    tutti::cluster::rollback_reason why = tutti::cluster::rollback_reason::changed;
+};
+
+const overtaking overtakings[]{
+    {"reads_a_variable", [](company& c, tutti::tx& t) { static_cast<void>(c.variable.get(t)); }, true},
+    {"checks", [](company&, tutti::tx& t) { tutti::checkpoint(t, [](tutti::tx&) {}); }},
+    {"becomes_irrevocable", [](company&, tutti::tx& t) { t.become_irrevocable(); }},
+    {"writes", [](company& c, tutti::tx& t) { c.one.write(t).balance += 1; }, false,
+     tutti::cluster::rollback_reason::refused},
+};
+
+class cluster_local_overtaking : public ::testing::TestWithParam<overtaking> {};
+
+// Catches an attempt that looks at what it has opened before anybody was told of it, and is rolled back for nothing.
+TEST_P(cluster_local_overtaking, is_why_an_attempt_is_rolled_back_however_it_began) {
+    company c;
+    const auto rolled_back = [&] { return c.here.facts().rolled_back.at(static_cast<std::size_t>(GetParam().why)); };
+    for (unsigned turn = 1; turn < 3; ++turn) {
+        tutti::atomically([&](tutti::tx& t) {
+            static_cast<void>(c.other.read(t));
+            if (t.attempt() == 1) {
+                std::jthread{[&] {
+                    tutti::atomically([&](tutti::tx& u) {
+                        c.other.write(u).balance += 1;
+                        if (GetParam().moves_variable) c.variable.set(u, c.variable.get(u) + 1);
+                    });
+                }};
+            }
+            GetParam().rest(c, t);
+        });
+        EXPECT_EQ(rolled_back(), turn);
+        for (int again = 0; again < 2; ++again) static_cast<void>(c.sum());
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, cluster_local_overtaking, ::testing::ValuesIn(overtakings),
+                         [](const auto& p) { return std::string{p.param.what}; });
+
+// Catches a block that begins without a look at how its policy has it behave.
+TEST(cluster_local, a_block_that_asserts_itself_reserves_what_is_at_hand) {
+    company c;
+    const auto reserved = [&] { return c.here.facts().protected_attempts; };
+    EXPECT_EQ(reserved(), 0u);
+    const auto add = [&](const tutti::options& how) {
+        tutti::atomically(how, [&](tutti::tx& t) { c.one.write(t).balance += 1; });
+    };
+    add({.policy = tutti::policy::aggressive});
+    EXPECT_EQ(reserved(), 1u);
+    add({});
+    EXPECT_EQ(c.sum(), 2);
+    EXPECT_EQ(reserved(), 1u);
+    const std::string usual{tutti::policy_in_force()};
+    tutti::use_policy("aggressive");
+    add({});
+    tutti::use_policy(usual);
+    EXPECT_EQ(reserved(), 2u);
+    add({});
+    EXPECT_EQ(c.sum(), 4);
+    EXPECT_EQ(reserved(), 2u);
+}
+
+// Catches a promise that is only heeded where it was made for the whole block.
+TEST(cluster_local, what_is_at_hand_is_not_written_where_the_block_has_promised_not_to) {
+    company c;
+    for (int turn = 0; turn < 2; ++turn) {
+        EXPECT_THROW(tutti::atomically({.read_only = true},
+                                       [&](tutti::tx& t) { c.one.write(t).balance += c.other.read(t).balance; }),
+                     tutti::usage_error);
+        EXPECT_THROW(tutti::atomically({.read_only = true},
+                                       [&](tutti::tx& t) {
+                                           static_cast<void>(c.other.read(t));
+                                           c.one.write(t).balance += 1;
+                                       }),
+                     tutti::usage_error);
+        EXPECT_THROW(tutti::atomically([&](tutti::tx& t) {
+                         c.one.write(t).balance += 1;
+                         tutti::atomically({.read_only = true, .nesting = tutti::nesting::closed},
+                                           [&](tutti::tx& inner) { c.one.write(inner).balance += 1; });
+                     }),
+                     tutti::usage_error);
+    }
+    EXPECT_EQ(c.sum(), 0);
+}
+
+/// In a thread of its own.
+void add_to_all(company& c) {
+    std::jthread{[&c] {
+        tutti::atomically([&](tutti::tx& t) {
+            c.one.write(t).balance += 1;
+            c.other.write(t).balance += 1;
+            c.variable.set(t, c.variable.get(t) + 1);
+        });
+    }};
+}
+
+// Catches a snapshot that is none where its first object is at hand.
+TEST(cluster_local, a_block_that_writes_nothing_is_not_overtaken_by_commits_over_what_is_at_hand) {
+    company c;
+    for (long turn = 0; turn < 3; ++turn) {
+        int runs = 0;
+        const long sum = tutti::atomically({.read_only = true}, [&](tutti::tx& t) {
+            const long seen = c.one.read(t).balance;
+            if (++runs == 1) add_to_all(c);
+            return seen + c.other.read(t).balance;
+        });
+        EXPECT_EQ(sum, 2 * turn);
+        EXPECT_EQ(runs, 1);
+        static_cast<void>(c.sum());
+    }
+}
+
+// Catches an attempt that begins without a look at the variables which it has read.
+TEST(cluster_local, what_was_read_before_the_first_object_is_of_the_same_moment) {
+    company c;
+    for (long turn = 0; turn < 3; ++turn) {
+        tutti::atomically([&](tutti::tx& t) {
+            const long seen = c.variable.get(t);
+            if (t.attempt() == 1) add_to_all(c);
+            EXPECT_EQ(c.one.read(t).balance, seen);
+        });
+        static_cast<void>(c.sum());
+    }
+}
+
+// Blocks over objects alone beside blocks that have a variable agree with them. Catches a block that commits alone
+// though it has read a variable, or without what it has written.
+TEST(cluster_local, blocks_with_and_without_variables_have_one_order) {
+    const support::watchdog dog{"cluster_local"};
+    company c;
+    std::atomic<bool> over{false};
+    std::atomic<unsigned> skewed{0};
+    std::thread beside{[&] {
+        while (!over) {
+            // The variable says what `one` and `other` are together.
+            const bool is_so = tutti::atomically([&](tutti::tx& t) {
+                const long seen = c.one.read(t).balance;
+                return seen + c.other.read(t).balance == c.variable.get(t);
+            });
+            if (!is_so) ++skewed;
+        }
+    }};
+    for (std::size_t turn = 0; turn != support::rounds(3'000); ++turn) {
+        tutti::atomically([&](tutti::tx& t) {
+            c.one.write(t).balance -= 1;
+            c.other.write(t).balance += 1;
+        });
+        tutti::atomically([&](tutti::tx& t) {
+            c.one.write(t).balance += 3;
+            c.variable.set(t, c.variable.get(t) + 3);
+        });
+    }
+    over = true;
+    beside.join();
+    EXPECT_EQ(skewed, 0u);
+    EXPECT_EQ(c.sum(), tutti::atomically([&](tutti::tx& t) { return c.variable.get(t); }));
 }
 
 // It finds out in its first execution that its reads have to be logged.

@@ -79,9 +79,10 @@ struct slot {
     std::unique_ptr<value_holder> value;  // if it is decoded; else of what the slot was before, to be used again
 };
 
-TUTTI_EXPORT slot& open_to_read(tx& t, node_body& n, const object_id& id, hint& found);
+// What is passed on comes in the places in which it is passed on.
+TUTTI_EXPORT slot& open_to_read(tx& t, const object_id& id, hint& found, node_body& n);
 /// The same; what the slot says from now on is undone with the innermost block.
-TUTTI_EXPORT slot& open_to_write(tx& t, node_body& n, const object_id& id, hint& found);
+TUTTI_EXPORT slot& open_to_write(tx& t, const object_id& id, hint& found, node_body& n);
 TUTTI_EXPORT void open_together(tx& t, node_body& n, const object_id* ids, std::size_t count);
 TUTTI_EXPORT void open_ahead(tx& t, node_body& n, const object_id* ids, std::size_t count);
 [[noreturn]] TUTTI_EXPORT void refuse_missing(const object_id& id);

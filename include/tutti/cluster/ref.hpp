@@ -39,7 +39,7 @@ public:
 
     /// The object, or null if there is none. Valid until the block ends, or writes the object.
     [[nodiscard]] const T* find(tx& t) const {
-        detail::slot& s = detail::open_to_read(t, *node_, id_, found_);
+        detail::slot& s = detail::open_to_read(t, id_, found_, *node_);
         return s.exists ? &value_of(s) : nullptr;
     }
     /// The object. Throws no_such_object.
@@ -51,14 +51,14 @@ public:
     /// The object, to be changed in place until the innermost block ends; a block inside it that changes it, too, must
     /// call write itself. Throws no_such_object.
     T& write(tx& t) const {
-        detail::slot& s = detail::open_to_write(t, *node_, id_, found_);
+        detail::slot& s = detail::open_to_write(t, id_, found_, *node_);
         if (!s.exists) detail::refuse_missing(id_);
         s.written = true;
         return value_of(s);
     }
     /// Makes it exist. Throws no_such_object if it does already.
     void publish(tx& t, const T& value) const {
-        detail::slot& s = detail::open_to_write(t, *node_, id_, found_);
+        detail::slot& s = detail::open_to_write(t, id_, found_, *node_);
         if (s.exists) detail::refuse_second(id_);
         // In place: a block around this one may hold a reference to it.
         if (auto* const held = detail::as<T>(s.value.get())) held->assign(value);
@@ -67,7 +67,7 @@ public:
     }
     /// False if there was none.
     bool erase(tx& t) const {
-        detail::slot& s = detail::open_to_write(t, *node_, id_, found_);
+        detail::slot& s = detail::open_to_write(t, id_, found_, *node_);
         if (!s.exists) return false;
         s.exists = false;  // the value stays: a block around this one may hold a reference to it, and be gone back to
         s.written = true;
@@ -79,24 +79,24 @@ public:
 
 private:
     T& value_of(detail::slot& s) const {
-        auto* held = detail::as<T>(s.value.get());
-        if (!s.decoded || held == nullptr) [[unlikely]]
-            held = &decode(s, held);
-        return held->value;
+        if (!s.decoded || !detail::holds<T>(*s.value)) [[unlikely]]
+            return decode(s);
+        return static_cast<detail::holder_of<T>&>(*s.value).value;
     }
-    TUTTI_NOINLINE detail::holder_of<T>& decode(detail::slot& s, detail::holder_of<T>* held) const {
+    TUTTI_NOINLINE T& decode(detail::slot& s) const {
         if (s.decoded) {  // as another type
             std::string bytes;
             s.value->encode(bytes);
             static_cast<void>(detail::decode<T>(id_, bytes));
             detail::refuse_type(id_, typeid(T).name(), "this block has used it as another type");
         }
+        auto* held = detail::as<T>(s.value.get());
         if (held == nullptr || !detail::copied(*s.bytes, *held)) {
             s.value = detail::decode<T>(id_, *s.bytes, std::move(s.value));
             held = static_cast<detail::holder_of<T>*>(s.value.get());
         }
         s.decoded = true;
-        return *held;
+        return held->value;
     }
 
     detail::node_body* node_;

@@ -163,13 +163,19 @@ private:
 template <class T>
 class holder_of;
 
+[[nodiscard]] TUTTI_NOINLINE inline bool is_same_type(const std::type_info& one, const std::type_info& other) noexcept {
+    return one == other;
+}
+template <class T>
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool holds(value_holder& held) noexcept {
+    const std::type_info &its = typeid(held), &wanted = typeid(holder_of<T>);
+    // Mostly it is one object; another library's may be another one.
+    return &its == &wanted || is_same_type(its, wanted);
+}
 /// The holder of a T, or null if it is none, or another.
 template <class T>
 [[nodiscard]] holder_of<T>* as(value_holder* held) noexcept {
-    if (held == nullptr) return nullptr;
-    const std::type_info &its = typeid(*held), &wanted = typeid(holder_of<T>);
-    // Mostly it is one object; another library's may be another one.
-    return &its == &wanted || its == wanted ? static_cast<holder_of<T>*>(held) : nullptr;
+    return held != nullptr && holds<T>(*held) ? static_cast<holder_of<T>*>(held) : nullptr;
 }
 
 template <class T>

@@ -111,7 +111,8 @@ public:
     /// shown, or another one's by now; what the view says is nothing then. O(bytes). Throws std::bad_alloc.
     [[nodiscard]] bool see(const object_id& id, const logical_clock& clock, wire::object_view& view,
                            std::uint64_t& word) const {
-        return see_by(id, clock, view, word, [&](std::uint64_t) {
+        return see_by(id, clock, view, word, [&](std::uint64_t shape) {
+            view.exists = shape % 2 != 0;
             copy_to(view.bytes);
             return true;
         });
@@ -119,10 +120,12 @@ public:
     /// The same, its value where that image is, and no bytes in the view. False also if it has another image.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool see(const object_id& id, const logical_clock& clock, const detail::image& to,
                                                wire::object_view& view, std::uint64_t& word) const noexcept {
-        return see_by(id, clock, view, word, [&](std::uint64_t shape) {
-            if (shape >> 1 != to.size + sizeof to.tag || parts_[0].load(std::memory_order_relaxed) != to.tag ||
-                !to.exists()) [[unlikely]]
+        return see_by(id, clock, view, word, [&](std::uint64_t shape) __attribute__((always_inline)) {
+            // A value has a size. What exists has the word of its type at the least, so what has that shape exists.
+            if (to.size == 0 || shape != shape_of(true, to.size + sizeof to.tag) ||
+                parts_[0].load(std::memory_order_relaxed) != to.tag) [[unlikely]]
                 return false;
+            view.exists = true;
             load_parts(1, static_cast<char*>(to.at), to.size);
             return true;
         });
@@ -130,6 +133,7 @@ public:
 
 private:
     static constexpr std::uint64_t closed = 1, guarded = 2, step = 4;
+    static constexpr std::size_t part_size = sizeof(std::uint64_t);
 
     /// `take` gets the shape, and copies the bytes, or says that they are not wanted.
     template <class Take>
@@ -142,12 +146,13 @@ private:
         view.valid_at = clock.now();  // W3
         view.version = version();
         word = before;
-        const std::uint64_t shape = shape_.load(std::memory_order_relaxed);
-        view.exists = shape % 2 != 0;
-        if (!take(shape)) [[unlikely]]
+        if (!take(shape_.load(std::memory_order_relaxed))) [[unlikely]]
             return false;
         std::atomic_thread_fence(std::memory_order_acquire);  // W1
         return word_.load(std::memory_order_relaxed) == before || broken(fault::look_through_changes);
+    }
+    [[nodiscard]] static constexpr std::uint64_t shape_of(bool exists, std::size_t size) noexcept {
+        return size << 1 | (exists ? 1 : 0);
     }
     void open(bool guard) noexcept {
         const std::uint64_t next_word = (word_.load(std::memory_order_relaxed) / step + 1) * step;
@@ -155,7 +160,7 @@ private:
     }
     void store_head(bool exists, std::uint64_t version, std::size_t size) noexcept {
         version_.store(version, std::memory_order_relaxed);
-        shape_.store(size << 1 | (exists ? 1 : 0), std::memory_order_relaxed);
+        shape_.store(shape_of(exists, size), std::memory_order_relaxed);
     }
     void store_parts(std::size_t first, const char* from, std::size_t bytes) noexcept {
         for_parts(bytes, [&](std::size_t i, std::size_t at, std::size_t size) {
@@ -167,24 +172,34 @@ private:
     TUTTI_ALWAYS_INLINE void load_parts(std::size_t first, char* to, std::size_t bytes) const noexcept {
         for_parts(bytes, [&](std::size_t i, std::size_t at, std::size_t size) {
             const std::uint64_t part = parts_[first + i].load(std::memory_order_relaxed);
-            std::memcpy(to + at, &part, size);
+            copy_some(to + at, reinterpret_cast<const char*>(&part), size);
             invite_others(fault::look_through_changes);
         });
     }
     /// Calls f(its number, where it begins, its size) for each part of so many bytes.
     template <class F>
     TUTTI_ALWAYS_INLINE static void for_parts(std::size_t bytes, F&& f) {
-        constexpr std::size_t whole = sizeof(std::uint64_t);
-        std::size_t i = 0;
-        for (; (i + 1) * whole <= bytes; ++i) f(i, i * whole, whole);
-        if (i * whole != bytes) f(i, i * whole, bytes - i * whole);
+        const std::size_t wholes = bytes / part_size, rest = bytes % part_size;
+        for (std::size_t i = 0; i != wholes; ++i) f(i, i * part_size, part_size);
+        if (rest != 0) f(wholes, wholes * part_size, rest);
+    }
+    /// Without a call, which would make its caller keep registers. REQUIRES: no more than a part.
+    TUTTI_ALWAYS_INLINE static void copy_some(char* to, const char* from, std::size_t bytes) noexcept {
+        if (bytes == part_size) {
+            std::memcpy(to, from, part_size);
+            return;
+        }
+        static_assert(part_size == 8);
+        if ((bytes & 4) != 0) std::memcpy(to, from, 4);
+        if ((bytes & 2) != 0) std::memcpy(to + (bytes & 4), from + (bytes & 4), 2);
+        if ((bytes & 1) != 0) to[bytes - 1] = from[bytes - 1];
     }
 
     std::atomic<std::uint64_t> word_{nothing};
     std::atomic<std::uint64_t> high_{0}, low_{0};  ///< whose it is
     std::atomic<std::uint64_t> version_{0};
     std::atomic<std::uint64_t> shape_{0};  ///< its size, and whether it exists
-    std::array<std::atomic<std::uint64_t>, most / sizeof(std::uint64_t)> parts_{};
+    std::array<std::atomic<std::uint64_t>, most / part_size> parts_{};
 };
 
 }  // namespace tutti::cluster

@@ -27,7 +27,10 @@ auto fetching(std::uint64_t at, const copies& of) {
 
 }  // namespace
 
-void transaction::add_to_pool() { pool_.push_back(std::make_unique<entry>()); }
+void transaction::add_to_pool() {
+    pool_.push_back(std::make_unique<entry>());
+    note_whether_at_hand();
+}
 
 entry& transaction::add(const object_id& id, const store::place& found) {
     entry& e = next_entry();
@@ -51,10 +54,10 @@ entry& transaction::add(const object_id& id, const store::place& found) {
 /// If it is at hand where this thread has opened one of its hash before.
 bool transaction::open_where_known(const object_id& id) {
     if (used_ == pool_.size()) add_to_pool();
-    entry* const e = next_at_hand();
-    if (e == nullptr) return false;
-    e->at.seen = known_of(id);
-    return site_.objects.look_again(e->at, id, *e) && take_at_hand(*e, id);
+    if (!may_be_at_hand()) return false;
+    entry& e = next_at_hand();
+    e.at.seen = known_of(id);
+    return site_.objects.look_again(e.at, id, e) && take_at_hand(e, id);
 }
 
 std::vector<transaction::wanted> transaction::not_open(std::span<const object_id> ids) {

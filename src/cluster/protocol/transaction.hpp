@@ -22,6 +22,7 @@
 // A transaction belongs to one thread, which uses it for one attempt after the other.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -117,20 +118,23 @@ public:
     [[nodiscard]] TUTTI_ALWAYS_INLINE entry* find(const object_id& id) noexcept {
         if (used_ > scanned) [[unlikely]]
             return find_in_index(id);
+        return find_by_scan(id);
+    }
+    /// The same, as long as there are few enough.
+    [[nodiscard]] bool scans() const noexcept { return used_ <= scanned; }
+    [[nodiscard]] TUTTI_ALWAYS_INLINE entry* find_by_scan(const object_id& id) noexcept {
         for (std::size_t i = used_; i != 0; --i) {
             if (pool_[i - 1]->id == id) return pool_[i - 1].get();
         }
         return nullptr;
     }
-    /// The entry that the next object to be opened gets, if it may be one that is *at hand*: it is here, shown, and
-    /// needs neither a forward nor a word to anybody. Null: open it.
-    [[nodiscard]] TUTTI_ALWAYS_INLINE entry* next_at_hand() noexcept {
-        if (!opens_at_hand_ || used_ >= scanned || used_ >= pool_.size()) [[unlikely]]
-            return nullptr;
-        return pool_[used_].get();
-    }
+    /// Whether the next object to be opened may be one that is *at hand*: it is here, shown, and needs neither a
+    /// forward nor a word to anybody.
+    [[nodiscard]] bool may_be_at_hand() const noexcept { return used_ < at_hand_; }
+    /// The entry that it gets then.
+    [[nodiscard]] entry& next_at_hand() noexcept { return *pool_[used_]; }
     /// Opens it with that entry, if it is at hand, and shown in `at`; its value, which must have that image, goes
-    /// there. False: open it. REQUIRES: it is not open; e is next_at_hand()
+    /// there. False: open it. REQUIRES: it is not open; may_be_at_hand; e is next_at_hand
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool open_at_hand(entry& e, const object_id& id, shown* at,
                                                         const detail::image& to) noexcept {
         e.at.seen = at;
@@ -213,6 +217,7 @@ private:
     /// has been asked for is opened with the first of it.
     void note_whether_at_hand() noexcept {
         opens_at_hand_ = hold() == nullptr && (!snapshot_ || used_ != 0) && ahead_.objects.empty();
+        at_hand_ = opens_at_hand_ ? std::min(pool_.size(), scanned) : 0;
     }
     [[nodiscard]] entry* find_in_index(const object_id& id) noexcept;
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool take_at_hand(entry& e, const object_id& id) noexcept {
@@ -338,7 +343,8 @@ private:
     std::uint64_t time_ = 0;
     bool snapshot_ = false;
     bool opens_at_hand_ = false;
-    bool is_plain_ = false;  ///< a begin has nothing to clear away, and what is opened may be at hand
+    std::size_t at_hand_ = 0;  ///< entries, from the first on, that may be of objects that were at hand
+    bool is_plain_ = false;    ///< a begin has nothing to clear away, and what is opened may be at hand
     claims* bound_to_ = nullptr;
     manners manners_;
     unsigned waits_ = 0;

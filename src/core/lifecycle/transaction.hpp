@@ -10,6 +10,8 @@
 //   before_commit handlers | preparing, kill test | A::prepare | participants vote | committed | at_commit handlers and
 //   participants' commits | A::draw_again | A::publish | waiters woken, frees retired | marks and slot given back |
 //   idle | quiescence | reclamation | on_commit handlers
+//
+// A lone companion of a body that has touched no variable is asked to commit alone first; then `idle` follows.
 #pragma once
 
 #include "base/fence.hpp"
@@ -114,10 +116,8 @@ public:
 
     static bool commit(tx& t) {
         descriptor& d = descriptor::of(t);
-        if (d.slow_commit != 0) [[unlikely]] {
-            if (d.slow_commit == slow_commit_possessions) return commit_with_possessions(d);
-            return has_only_one_voter(d) ? commit_by_one_vote(d) : commit_slowly(d);
-        }
+        if (d.slow_commit != 0) [[unlikely]]
+            return commit_with_more(d);
         TUTTI_ASSUME(d.slot == 0 && d.mode == status::active, "I4");
         const guard g{d};
         if (d.writes.empty()) {
@@ -149,6 +149,12 @@ private:
         return true;
     }
 
+    /// There is a slow-commit flag: of the two that leave a commit quick but for one step, or of those that do not.
+    TUTTI_NOINLINE static bool commit_with_more(descriptor& d) {
+        if (has_only_one_voter(d)) return commit_by_companion(d) || commit_by_one_vote(d);
+        return d.slow_commit == slow_commit_possessions ? commit_with_possessions(d) : commit_slowly(d);
+    }
+
     /// Quick but for what it gives back at its decision.
     TUTTI_NOINLINE static bool commit_with_possessions(descriptor& d) {
         return commit_by(d, decide, [](const descriptor& of) { return of.slow_commit == slow_commit_possessions; });
@@ -157,6 +163,18 @@ private:
     /// Quick but for one vote, and what its voter does at the decision.
     TUTTI_NOINLINE static bool commit_by_one_vote(descriptor& d) {
         return commit_by(d, decide_by_one_vote, has_only_one_voter);
+    }
+
+    /// The same of a body that has touched no variable: A has nothing to prepare, nor to validate for a vote. False:
+    /// nothing has happened.
+    TUTTI_ALWAYS_INLINE static bool commit_by_companion(descriptor& d) {
+        const guard g{d};
+        if (!d.writes.empty() || d.has_read() || !only_voter_commits_alone(d)) return false;
+        TUTTI_ASSUME(d.slot == 0, "slow_commit_strict would be set");
+        d.deferred_log.clear();
+        d.slow_commit = 0;
+        close_reader(d);
+        return true;
     }
 
     /// From the decision on, of an attempt that wrote nothing. REQUIRES: it has no slow-commit flag; the same below.

@@ -12,6 +12,7 @@
 //   end       the execution is over: committed or given up   release others
 #pragma once
 
+#include <atomic>
 #include <string_view>
 
 #include "core/state/descriptor.hpp"
@@ -66,6 +67,9 @@ struct policy {
     bool listens_on_demand = false;
     distant_conduct abroad{};
 };
+
+/// The process's; null until policy_of has first been asked for it.
+extern TUTTI_EXPORT std::atomic<const policy*> chosen_policy;
 
 /// The policy of the block that `d` runs: its own, or the process's.
 [[nodiscard]] const policy& policy_of(const descriptor& d) noexcept;

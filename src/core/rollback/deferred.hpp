@@ -36,6 +36,10 @@ public:
     /// The block is about to become irrevocable: what it has shown must stay current until the attempt ends. False: the
     /// block has to run again, irrevocably from its begin. May leave by an error, and then it stays as it is.
     [[nodiscard]] virtual bool hold_still() = 0;
+    /// The body has touched no variable, and nothing else takes part, or is put off: does at once what prepare and
+    /// commit do, if it has a shorter way. False: nothing has happened, and it is asked to prepare. Must not touch the
+    /// transaction.
+    [[nodiscard]] virtual bool commit_alone() noexcept = 0;
 };
 
 /// Something outside of memory that an attempt owns: a stream. It is what two handlers would be, without their memory:
@@ -73,6 +77,12 @@ void run_before_commit(descriptor& d);
 /// Whether nothing is put off but to one that votes, and nothing else keeps the commit from its short way.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool has_only_one_voter(const descriptor& d) noexcept {
     return d.slow_commit == slow_commit_handlers && d.deferred_log.size() == 1 && votes(d.deferred_log.begin()->what);
+}
+/// Whether that is a companion, and has committed alone. REQUIRES: has_only_one_voter; d has touched no variable.
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool only_voter_commits_alone(descriptor& d) noexcept {
+    const deferred& only = *d.deferred_log.begin();
+    return only.what == deferred::kind::companion &&
+           static_cast<companion*>(static_cast<participant*>(only.object))->commit_alone();
 }
 [[nodiscard]] std::size_t count_participants(const descriptor& d) noexcept;
 [[nodiscard]] bool has(const descriptor& d, deferred::kind what) noexcept;

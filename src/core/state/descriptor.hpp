@@ -401,6 +401,7 @@ public:
     [[nodiscard]] std::size_t reads() const noexcept {
         return static_cast<std::size_t>(read_next_ - read_begin) + kept.values.size();
     }
+    [[nodiscard]] bool has_read() const noexcept { return read_next_ != read_begin || !kept.values.empty(); }
     void forget_reads(std::size_t from) noexcept {
         if (kept.values.empty()) read_next_ = read_begin + from;
         else kept.values.shrink(from);
