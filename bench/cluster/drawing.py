@@ -34,7 +34,7 @@ def draw_panel(axes, panel, found, real):
     if panel.logarithmic:
         axes.set_yscale("log")
     else:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, axes.get_ylim()[1] * 1.04)
     axes.yaxis.set_minor_formatter("")
     axes.yaxis.set_major_formatter(lambda v, _: f"{v / 1e6:g} M" if v >= 1e6 else f"{v / 1e3:g} k" if v >= 1e3 else f"{v:g}")
     axes.set_title(panel.title, fontsize=10)

@@ -215,7 +215,7 @@ class Charts:
                     yield Line(f"{inner} steps, {nodes} nodes", look, points, dict.fromkeys(points, points[1]))
 
         across = "checkpoints of a transaction"
-        for what, figure in (("transactions a second", "per_second"), ("beginnings from the first step", "anew")):
+        for what, figure in (("transactions a second", "per_second"), ("beginnings anew", "anew")):
             yield Panel(f"{objects} objects", across, list(lines()), figure, up=f"{what}, by one checkpoint")
 
     def opened(self, number, workload, objects, more):
