@@ -57,7 +57,7 @@ def run(options):
         several = calibration.TWO + calibration.OPEN
         real = measure(options.bin, calibration.ALONE + several, options.rounds, 0.5, tell)
         document["costs"] = how | calibration.fit(options.bin, real, tell)
-        foretold = simulate(options.bin, map(calibration.simulated, several), document["costs"], tell)
+        foretold = simulate(options.bin, [calibration.simulated(p) for p in several], document["costs"], tell)
         document |= {"real": real, "foretold": dict(zip(several, foretold.values()))}
     costs = document["costs"] | ({} if options.latency is None else {"latency": options.latency})
     document["points"] = simulate(options.bin, points, costs, tell)
