@@ -53,7 +53,7 @@ usage: ./dev bench [family]... [options]
 
   cluster                simulated clusters of 2 to 1,000 nodes, after figures 6.1 to 6.15 of HyflowCPP; 10 minutes
   --quick                fewer points, less virtual time for each; a minute
-  --calibrate            first run two real nodes, take the costs from them, and show real beside simulated
+  --calibrate            first run real nodes, take the costs from two of them, and show real beside simulated
   --figures <a,b>        only these, such as 6.1,scale
   --latency <ns>         between nodes; --processors <n> of each node; --seed <n>
   --rounds <n>           of real runs (default: 5)

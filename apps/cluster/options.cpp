@@ -41,15 +41,21 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
                    "Accounts, keys, buckets of the hash table, or vacation's customers and offers; if it is not given, "
                    "as many as in the paper")
         ->check(cli::within(2, 10'000'000, "a number"));
-    number("--inner", options.inner, 1, 1000, "Transfers that a transaction of the bank makes, one after the other");
-    const std::map<std::string, nesting> ways{
-        {"flat", nesting::flat}, {"closed", nesting::closed}, {"checkpoint", nesting::checkpoint}};
+    number("--inner", options.inner, 1, 1000,
+           "Operations that a transaction makes one after the other: transfers of the bank, or those on keys of the\n"
+           "other workloads but loan, vacation and tpcc");
+    const std::map<std::string, nesting> ways{{"flat", nesting::flat},
+                                              {"closed", nesting::closed},
+                                              {"checkpoint", nesting::checkpoint},
+                                              {"open", nesting::open}};
     app.add_option("--nesting", options.nesting,
-                   "What a conflict over one of them repeats: flat, everything; closed, the transfer that is not over\n"
-                   "yet, or everything; checkpoint, that one and what followed")
+                   "What a conflict over one of them repeats: flat, everything; closed, the one that is not over yet,\n"
+                   "or everything; checkpoint, that one and what followed; open, that one alone, since each commits\n"
+                   "at once, and holds the abstract lock of its key, if it has one, until all are over")
         ->transform(cli::choice(ways))
-        ->type_name("flat|closed|checkpoint");
-    app.add_flag("--singly", options.singly, "Their accounts are opened one after the other, and not in one trip");
+        ->type_name("flat|closed|checkpoint|open");
+    app.add_flag("--singly", options.singly,
+                 "Accounts of the bank are opened one after the other, and not in one trip");
     number("--warehouses", options.warehouses, 1, 1000, "Of tpcc");
     number("--shrink", options.shrink, 1, 100, "Divides the items, customers and orders of tpcc");
     CLI::Option* const engine =
@@ -118,6 +124,13 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     if (auto text = cli::parse(app, argc, argv, "tutti-cluster --help")) return *text;
     if (options.engine.starts_with("memory:") && options.nodes > 1)
         throw cli::command_line_error{"--engine memory: is in one process: give --nodes 1"};
+    if (options.inner > 1 && !has_steps(options.workload))
+        throw cli::command_line_error{fmt::format("--inner: a transaction of {} has one operation", options.workload)};
+    if (options.nesting == nesting::open && !options.engine.empty() && options.workload != "bank") {
+        throw cli::command_line_error{
+            "--nesting open: nodes that hold the objects themselves have abstract locks of keys, an engine has none: "
+            "leave --engine out, or run the bank, which needs none"};
+    }
     if (options.objects == 0) options.objects = usual_objects(options.workload);
     for (const auto& [name, node] : {std::pair{"--kill", options.kill}, std::pair{"--cut", options.cut}}) {
         if (node >= static_cast<int>(options.nodes))

@@ -20,9 +20,9 @@ struct program_options {
     unsigned threads = 1;  ///< of each node
     double seconds = 2;
     unsigned reads = 20;  ///< of 100 transactions
-    unsigned inner = 1;   ///< transfers of one transaction of the bank
+    unsigned inner = 1;   ///< operations of one transaction of the bank, or of keys
     cluster_app::nesting nesting = nesting::flat;
-    bool singly = false;        ///< their accounts are opened one after the other
+    bool singly = false;        ///< accounts of the bank are opened one after the other
     std::uint64_t objects = 0;  ///< accounts, keys, …; on the command line 0, which is not said, stands for the paper's
     std::uint64_t seed = 1;
     std::string engine;       ///< its address; empty: the nodes hold the objects

@@ -33,6 +33,7 @@ enum class nesting : std::uint8_t {
     flat,        ///< one block
     closed,      ///< each a block inside it
     checkpoint,  ///< each with all that follow it in the rest of a checkpoint
+    open,        ///< each commits at once, and is taken back if the block does not
 };
 
 /// How large a workload is, and what its transactions are.
@@ -42,9 +43,9 @@ struct extent {
     unsigned warehouses = 1;    ///< of TPC-C
     unsigned shrink = 100;      ///< what TPC-C's cardinalities are divided by
     std::uint64_t seed = 1;     ///< of TPC-C's rows
-    unsigned inner = 1;         ///< transfers of one transaction of the bank
+    unsigned inner = 1;         ///< operations of one transaction, of those workloads that have several
     cluster_app::nesting nesting = nesting::flat;
-    bool singly = false;  ///< their accounts are opened one after the other
+    bool singly = false;  ///< accounts of the bank are opened one after the other
 };
 
 class workload {

@@ -17,6 +17,7 @@ namespace {
 struct known {
     const char* name;
     std::uint64_t objects;
+    bool has_steps;
     std::unique_ptr<workload> (*make)(const extent&, tutti::cluster::node&);
 };
 
@@ -26,10 +27,10 @@ std::unique_ptr<workload> make_one(const extent& size, tutti::cluster::node& her
 }
 
 constexpr known all[] = {
-    {"bank", 10'000, make_one<bank>},    {"hash", 2'000, make_one<hash_table>},
-    {"list", 50, make_one<linked_list>}, {"skiplist", 50, make_one<skip_list>},
-    {"tree", 50, make_one<search_tree>}, {"vacation", 10'000, make_one<vacation>},
-    {"loan", 10'000, make_one<loan>},    {"tpcc", 1000, make_tpcc},
+    {"bank", 10'000, true, make_one<bank>},    {"hash", 2'000, true, make_one<hash_table>},
+    {"list", 50, true, make_one<linked_list>}, {"skiplist", 50, true, make_one<skip_list>},
+    {"tree", 50, true, make_one<search_tree>}, {"vacation", 10'000, false, make_one<vacation>},
+    {"loan", 10'000, false, make_one<loan>},   {"tpcc", 1000, false, make_tpcc},
 };
 
 const known& of(const std::string& name) { return *std::ranges::find(all, name, &known::name); }
@@ -41,6 +42,8 @@ std::vector<std::string> workload_names() {
     for (const known& k : all) names.emplace_back(k.name);
     return names;
 }
+
+bool has_steps(const std::string& name) { return of(name).has_steps; }
 
 std::uint64_t usual_objects(const std::string& name) { return of(name).objects; }
 

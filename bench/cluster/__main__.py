@@ -37,7 +37,7 @@ def parse_arguments():
     simulated.add_argument("--out", type=pathlib.Path, required=True, help="folder for the figures")
     simulated.add_argument("--quick", action="store_true", help="fewer points, and less virtual time for each")
     simulated.add_argument("--figures", type=lambda text: text.split(","), help="such as 6.1,6.5,scale (all)")
-    simulated.add_argument("--calibrate", action="store_true", help="run two real nodes, and take the costs from them")
+    simulated.add_argument("--calibrate", action="store_true", help="run real nodes, and take the costs from two of them")
     simulated.add_argument("--rounds", type=natural(1), default=5, help="of real runs (5)")
     simulated.add_argument("--latency", type=natural(0), help="between nodes, in nanoseconds (0: a loopback's)")
     simulated.add_argument("--processors", type=natural(1), help="of each node (1)")
@@ -54,11 +54,11 @@ def run(options):
     points = Charts(options.quick, options.figures).points()
     document = {"figures": options.figures, "quick": options.quick, "costs": how, "latency": options.latency, "real": {}, "foretold": {}}
     if options.calibrate:
-        real = measure(options.bin, calibration.ALONE + calibration.TWO, options.rounds, 0.5, tell)
+        several = calibration.TWO + calibration.OPEN
+        real = measure(options.bin, calibration.ALONE + several, options.rounds, 0.5, tell)
         document["costs"] = how | calibration.fit(options.bin, real, tell)
-        two = [f"{point} --milliseconds 200" for point in calibration.TWO]
-        foretold = simulate(options.bin, two, document["costs"], tell)
-        document |= {"real": real, "foretold": dict(zip(calibration.TWO, foretold.values()))}
+        foretold = simulate(options.bin, [calibration.simulated(p) for p in several], document["costs"], tell)
+        document |= {"real": real, "foretold": dict(zip(several, foretold.values()))}
     costs = document["costs"] | ({} if options.latency is None else {"latency": options.latency})
     document["points"] = simulate(options.bin, points, costs, tell)
     (options.out / "cluster.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

@@ -1,5 +1,7 @@
 """What things cost, from runs of real processes; and what the simulation then says of the others of them."""
 
+import os
+
 from points import key, simulate
 
 WORKLOADS = "bank", "hash", "list"
@@ -9,8 +11,20 @@ TWO = [key(workload=w, nodes=2, reads=r) for w in WORKLOADS for r in READS]
 TWO += [key(workload=w, nodes=2, reads=20, move=True) for w in WORKLOADS]
 TWO += [key(workload="bank", nodes=2, reads=20, threads=8)]
 TWO += [key(workload="tpcc", nodes=2, move=move) for move in (False, True)]
+# Each node with a processor of its own.
+OPEN = [
+    key(workload="hash", nodes=n, inner=5, objects=300, reads=20, nesting=nesting)
+    for n in (2, 4, 8, 16)
+    for nesting in ("flat", "open")
+    if n <= max(2, os.cpu_count())
+]
 FITTED = key(workload="bank", nodes=2, reads=20)
 OBJECTS_OF_LIST, OBJECTS_OF_HASH = 13.5, 1  # half of 25 keys, and the head
+
+
+def simulated(point):
+    """The same point of the simulation, whose open steps take abstract locks if they are told to."""
+    return f"{point} --milliseconds 200" + (" --locks" if "--nesting open" in point else "")
 
 
 def fit(folder, real, tell):

@@ -20,11 +20,13 @@ client::client(tutti::cluster::simulation::mesh& in, node_number at, std::uint16
     : caller{in, at},
       plan_{how},
       pattern_{what},
+      keys_{how.locks ? what.keys() : nullptr},
       processors_{runs_on},
       tally_{counts},
       main_{main},
       fiber_{stack_bytes},
       work_{in.at(at), *this, slot},
+      claims_{in.at(at), *this, slot},
       block_{work_, how.singly, [this](std::size_t objects) { work(objects * plan_.each.object); }},
       dice_{how.seed * 0x10001 + number() + 1} {
     fiber_.prepare(&start, this);
@@ -42,8 +44,8 @@ void client::sleep(std::uint64_t nanoseconds) {
 }
 
 void client::work(std::uint64_t nanoseconds) {
-    const std::uint64_t now = mesh_.network().now();
-    sleep(processors_.done(now, nanoseconds) - now);
+    const std::uint64_t began = now();
+    sleep(processors_.done(began, nanoseconds) - began);
 }
 
 void client::exchange(std::span<call> calls) {
@@ -64,32 +66,103 @@ void client::pause(unsigned turn) {
     sleep(dice_.below(std::uint64_t{20'000} << std::min(turn, 8u)));
 }
 
+template <class What>
+void client::spend(std::uint64_t split<std::uint64_t>::* part, What&& what) {
+    const std::uint64_t began = now();
+    what();
+    if (tally_.counts) tally_.spent.*part += now() - began;
+}
+
 void client::live() {
     while (!tally_.over) {
         reads_ = dice_.below(100) < pattern_.reads_of_100().value_or(plan_.reads);
         operations_.clear();
         for (unsigned i = 0; i < plan_.inner; ++i) operations_.push_back(dice_.next());
-        const std::uint64_t began = mesh_.network().now();
+        const std::uint64_t began = now();
         // Each open operation is a transaction by itself; of the others all are one.
         const std::size_t together = plan_.nesting == nesting::open ? 1 : operations_.size();
         const unsigned parts = pattern_.parts(dice{operations_.front()}, reads_);
         for (part_ = 0; part_ < parts; ++part_) {
-            for (std::size_t first = 0; first < operations_.size() && !tally_.over; first += together) {
-                for (unsigned turn = 1; !attempt_once(first, first + together) && !tally_.over; ++turn) pause(turn);
+            if (keys_ != nullptr) {
+                run_under_locks();
+                continue;
             }
+            for (std::size_t first = 0; first < operations_.size(); first += together)
+                run_as_one(first, first + together);
         }
         if (tally_.counts) tally_.parts += parts - 1;
-        if (tally_.counts) tally_.latencies.push_back(mesh_.network().now() - began);
+        if (tally_.counts) tally_.latencies.push_back(now() - began);
     }
+}
+
+void client::run_as_one(std::size_t first, std::size_t last) {
+    for (unsigned turn = 1; !tally_.over && !attempt_once(first, last); ++turn)
+        spend(&split<std::uint64_t>::pauses, [&] { pause(turn); });
+}
+
+void client::run_under_locks() {
+    claims_.begin_execution();
+    for (unsigned turn = 1; !tally_.over; ++turn) {
+        have_changed_.clear();
+        while (have_changed_.size() < operations_.size() && run_next_under_lock()) continue;
+        const bool all = have_changed_.size() == operations_.size();
+        if (!all) spend(&split<std::uint64_t>::undoing, [this] { take_back(); });
+        spend(&split<std::uint64_t>::commits, [this] { claims_.release(); });
+        if (all) return;
+        spend(&split<std::uint64_t>::pauses, [&] { pause(turn); });
+    }
+}
+
+bool client::run_next_under_lock() {
+    const std::size_t next = have_changed_.size();
+    const tutti::wire::claim_item wanted{keys_->lock_of(dice{operations_[next]}), reads_};
+    outcome had{};
+    spend(&split<std::uint64_t>::locks, [&] { had = claims_.take({&wanted, 1}, claims_.name()); });
+    if (had != outcome::good) {
+        tally_.refused += tally_.counts;
+        return false;
+    }
+    run_as_one(next, next + 1);
+    have_changed_.push_back(changed_ ? 1 : 0);
+    return true;
+}
+
+void client::take_back() {
+    for (; !have_changed_.empty(); have_changed_.pop_back()) {
+        if (have_changed_.back() == 0) continue;
+        tally_.undone += tally_.counts;
+        const auto body = [this] {
+            try {
+                keys_->take_back(block_, dice{operations_[have_changed_.size() - 1]});
+                return true;
+            } catch (const overtaken&) {
+                return false;
+            }
+        };
+        for (unsigned turn = 1; !tally_.over && !attempt(body).good; ++turn) pause(turn);
+    }
+}
+
+template <class Body>
+client::trial client::attempt(Body&& body) {
+    const std::uint64_t began = now();
+    work(plan_.each.attempt);
+    static_cast<void>(work_.begin(reads_ && !pattern_.readers_write()));  // there is nothing beside the objects
+    const bool ran = body();
+    const std::uint64_t ended = now();
+    const bool good = ran && commit();
+    work_.end_snapshot();
+    return {good, ended - began, now() - ended};
 }
 
 bool client::attempt_once(std::size_t first, std::size_t last) {
     tally_.attempts += tally_.counts;
-    work(plan_.each.attempt);
-    static_cast<void>(work_.begin(reads_ && !pattern_.readers_write()));  // there is nothing beside the objects
-    const bool good = run_operations(first, last) && commit();
-    work_.end_snapshot();
-    return good;
+    const trial t = attempt([&] { return run_operations(first, last); });
+    if (tally_.counts) {
+        (t.good ? tally_.spent.steps : tally_.spent.lost) += t.running;
+        (t.good ? tally_.spent.commits : tally_.spent.lost) += t.committing;
+    }
+    return t.good;
 }
 
 bool client::commit() {
@@ -111,7 +184,8 @@ bool client::run_operations(std::size_t first, std::size_t last) {
             marks_.resize(i - first);
             marks_.push_back(mark_here());
             try {
-                pattern_.run_part(block_, dice{operations_[i]}, reads_, part_);
+                changed_ = keys_ != nullptr && !reads_ && keys_->change(block_, dice{operations_[i]});
+                if (keys_ == nullptr || reads_) pattern_.run_part(block_, dice{operations_[i]}, reads_, part_);
             } catch (const overtaken&) {
                 good = false;
             }
@@ -128,6 +202,7 @@ bool client::run_operations(std::size_t first, std::size_t last) {
         if (!to || ++rewinds > most_rewinds) return false;
         go_back(marks_[*to - first]);
         tally_.rewinds += tally_.counts;
+        tally_.to_the_first += tally_.counts && *to == first;
         i = *to;
     }
     return true;
@@ -145,9 +220,14 @@ std::optional<std::size_t> client::way_back(std::size_t first, std::size_t at) c
     // A closed block that has ended is part of the one around it: no conflict leads back to its beginning.
     const std::size_t least = plan_.nesting == nesting::closed ? at : first;
     for (std::size_t i = at + 1; i-- > least;) {
-        if (marks_[i - first].opened <= *work_.standing()) return i;
+        if (begins_part(i) && marks_[i - first].opened <= *work_.standing()) return i;
     }
     return std::nullopt;
+}
+
+bool client::begins_part(std::size_t operation) const noexcept {
+    const auto part_of = [this](std::size_t o) { return o * plan_.checkpoints / plan_.inner; };
+    return plan_.checkpoints == 0 || operation == 0 || part_of(operation) != part_of(operation - 1);
 }
 
 client::mark client::mark_here() const {

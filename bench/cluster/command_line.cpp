@@ -29,6 +29,11 @@ std::variant<plan, cli::help_text> parse(int argc, const char* const* argv) {
                                           {"closed", nesting::closed},
                                           {"checkpoint", nesting::checkpoint},
                                           {"open", nesting::open}}));
+    number("--checkpoints", p.checkpoints, 1, 1000,
+           "Of a transaction, spread evenly (default: one for each operation)");
+    app.add_flag("--locks", p.locks,
+                 "Open operations hold the abstract lock of their key until their transaction ends,\n"
+                 "and are taken back where one cannot be had");
     app.add_flag("--singly", p.singly, "Objects are opened one after the other, and not in one trip");
     app.add_flag("--move", p.moves, "Objects move to the node that writes them");
     number("--share-after", p.share_after, -1, 8192,

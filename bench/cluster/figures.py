@@ -8,8 +8,25 @@ from programs import Failure  # of bench/contention
 
 READS = 20, 50, 80
 STAY, MOVE = {"color": "#d55e00", "marker": "o"}, {"color": "#0072b2", "marker": "D"}
-COLOURS = {"closed": "#0072b2", "checkpoint": "#d55e00", "open": "#009e73"}
+# What the steps of a transaction are to each other, and how that looks.
+WAYS = {
+    "flat": {"nesting": "flat"},
+    "closed": {"nesting": "closed"},
+    "checkpoint": {"nesting": "checkpoint"},
+    "open": {"nesting": "open"},
+    "open under locks": {"nesting": "open", "locks": True},
+}
+COLOURS = {"closed": "#0072b2", "checkpoint": "#d55e00", "open": "#009e73", "open under locks": "#cc79a7"}
 STYLES = "-", "--", ":"
+# Where the time of open nesting goes, from the bottom to the top.
+PARTS = {
+    "commits": ("commits", "#0072b2"),
+    "steps": ("steps", "#56b4e9"),
+    "lost": ("attempts rolled back", "#e69f00"),
+    "undoing": ("steps taken back", "#d55e00"),
+    "locks": ("abstract locks", "#cc79a7"),
+    "pauses": ("pauses", "#999999"),
+}
 
 
 @dataclasses.dataclass
@@ -18,6 +35,10 @@ class Line:
     look: dict
     points: dict  # x to the key of its point
     by: dict | None = None  # x to the key of the point that it is divided by
+    value: str | None = None  # in the place of its panel's
+
+    def keys(self):
+        return [*self.points.values(), *(self.by or {}).values()]
 
 
 @dataclasses.dataclass
@@ -27,6 +48,12 @@ class Panel:
     lines: list
     value: str = "per_second"
     logarithmic: bool = False
+    up: str = ""  # where panels differ
+    stacked: bool = False
+
+    @property
+    def xs(self):
+        return sorted({x for line in self.lines for x in line.points})
 
 
 @dataclasses.dataclass
@@ -51,6 +78,8 @@ class Charts:
     def __init__(self, quick, wanted=None):
         self.nodes = (2, 8, 48) if quick else (2, 4, 8, 16, 32, 48)
         self.few_nodes = (2, 8) if quick else (2, 4, 8, 16)
+        self.calm_and_crowded = (2, 8) if quick else (4, 16)
+        self.open_nodes = (2, 8, 48) if quick else (2, 8, 16, 48)
         self.tpcc_nodes = (1, *self.nodes)  # the paper's begins where nothing is remote
         self.inner = (2, 10) if quick else (2, 5, 10)
         self.many_nodes = (2, 48, 100, 1000) if quick else (2, 8, 24, 48, 100, 300, 1000)
@@ -65,7 +94,7 @@ class Charts:
         flat = {"6.1": "bank", "6.2": "list", "6.3": "skiplist", "6.4": "tree", "6.5": "hash"}
         flat |= {"6.6": "vacation", "6.7": "loan"}
         nested = {"6.9": ("bank", 200), "6.10": ("list", 50), "6.11": ("skiplist", 50), "6.12": ("hash", 300)}
-        opened = {"6.13": ("hash", 300), "6.14": ("skiplist", 50), "6.15": ("tree", 50)}
+        opened = {"6.13": ("hash", 300, 1500), "6.14": ("skiplist", 100, 1000), "6.15": ("tree", 100, 1000)}
         self.all = [self.flat(n, w) for n, w in flat.items()]
         self.all.append(self.tpcc())
         self.all += [self.nested(n, *w) for n, w in nested.items()]
@@ -140,16 +169,18 @@ class Charts:
         ]
         return Chart("6.8", "Figure 6.8: flat, TPC-C, a hundredth of its rows", "", panels)
 
-    def relative(self, workload, nesting, inner, objects, reads, style):
+    def relative(self, workload, way, inner, objects, reads, style, nodes):
         def over_nodes(how):
             return {
-                n: self.point(workload, nodes=n, inner=inner, nesting=how, objects=objects, reads=reads)
-                for n in self.few_nodes
+                n: self.point(
+                    workload, nodes=n, inner=inner, **({"objects": objects, "reads": reads} | WAYS[how])
+                )
+                for n in nodes
             }
 
         return {
-            "look": {"color": COLOURS[nesting], "linestyle": style, "marker": "o"},
-            "points": over_nodes(nesting),
+            "look": {"color": COLOURS[way], "linestyle": style, "marker": "o"},
+            "points": over_nodes(way),
             "by": over_nodes("flat"),
         }
 
@@ -158,30 +189,68 @@ class Charts:
         for title, grows in ((f"{objects} objects", False), (f"{objects} objects for 2 steps, as many more", True)):
             lines = [
                 Line(
-                    f"{nesting}, {inner} steps",
-                    **self.relative(workload, nesting, inner, objects * inner // 2 if grows else objects, 20, style),
+                    f"{way}, {inner} steps",
+                    **self.relative(
+                        workload, way, inner, objects * inner // 2 if grows else objects, 20, style, self.few_nodes
+                    ),
                 )
-                for nesting in ("closed", "checkpoint")
+                for way in ("closed", "checkpoint")
                 for inner, style in zip(self.inner, STYLES)
             ]
-            panels.append(Panel(title, "nodes", lines))
-        return Chart(
-            number, f"Figure {number}: closed and checkpoint, {workload}, 20 % reads", "by flat", panels
-        )
+            panels.append(Panel(title, "nodes", lines, up="transactions a second, by flat"))
+        panels += self.granularity(workload, objects)
+        return Chart(number, f"Figure {number}: closed and checkpoint, {workload}, 20 % reads", "", panels)
 
-    def opened(self, number, workload, objects):
-        by_inner = [
-            Line(f"{nesting}, {inner} steps", **self.relative(workload, nesting, inner, objects, 20, style))
-            for nesting in ("closed", "open")
-            for inner, style in zip(self.inner, STYLES)
-        ]
+    def granularity(self, workload, objects):
+        def lines():
+            for inner, colour in zip((2 if workload == "bank" else 4, 10), ("#009e73", "#d55e00")):
+                for nodes, style in zip(self.calm_and_crowded, STYLES):
+                    point = {"nodes": nodes, "inner": inner, "objects": objects, "reads": 20, "nesting": "checkpoint"}
+                    points = {
+                        n: self.point(workload, **point, checkpoints=n if n < inner else None)
+                        for n in range(1, inner + 1)
+                        if inner % n == 0
+                    }
+                    look = {"color": colour, "linestyle": style, "marker": "o"}
+                    yield Line(f"{inner} steps, {nodes} nodes", look, points, dict.fromkeys(points, points[1]))
+
+        across = "checkpoints of a transaction"
+        for what, figure in (("transactions a second", "per_second"), ("beginnings anew", "anew")):
+            yield Panel(f"{objects} objects", across, list(lines()), figure, up=f"{what}, by one checkpoint")
+
+    def opened(self, number, workload, objects, more):
+        def by_inner(objects):
+            return [
+                Line(f"{way}, {inner} steps", **self.relative(workload, way, inner, objects, 20, style, self.open_nodes))
+                for way in ("closed", "open", "open under locks")
+                for inner, style in zip(self.inner, STYLES)
+            ]
+
+        inner = self.inner[1]
         by_reads = [
-            Line(f"{nesting}, {reads} % reads", **self.relative(workload, nesting, self.inner[-1], objects, reads, style))
-            for nesting in ("closed", "open")
+            Line(f"{way}, {reads} % reads", **self.relative(workload, way, inner, objects, reads, style, self.open_nodes))
+            for way in ("closed", "open", "open under locks")
             for reads, style in zip(READS, STYLES)
         ]
-        panels = [Panel("20 % reads", "nodes", by_inner), Panel(f"{self.inner[-1]} steps", "nodes", by_reads)]
-        return Chart(number, f"Figure {number}: open and closed, {workload}, {objects}", "by flat", panels)
+        up = "transactions a second, by flat"
+        under_locks = {
+            n: self.point(workload, nodes=n, inner=4, objects=objects, reads=20, **WAYS["open under locks"])
+            for n in self.open_nodes
+        }
+        split = [Line(label, {"color": colour}, under_locks, value=of) for of, (label, colour) in PARTS.items()]
+        panels = [
+            Panel(f"{objects} objects, 20 % reads", "nodes", by_inner(objects), up=up),
+            Panel(f"{objects} objects, {inner} steps", "nodes", by_reads, up=up),
+            Panel(f"{more} objects, 20 % reads", "nodes", by_inner(more), up=up),
+            Panel(
+                f"{objects} objects, 20 % reads, 4 steps, under locks",
+                "nodes",
+                split,
+                up="microseconds of a transaction",
+                stacked=True,
+            ),
+        ]
+        return Chart(number, f"Figure {number}: open and closed, {workload}", "", panels)
 
     def scale(self):
         def over_nodes(objects, move=False):
@@ -218,18 +287,23 @@ class Charts:
     def points(self):
         """Each once."""
         lines = [line for chart in self.all for panel in chart.panels for line in panel.lines]
-        return list(dict.fromkeys(k for line in lines for k in [*line.points.values(), *(line.by or {}).values()]))
+        return list(dict.fromkeys(k for line in lines for k in line.keys()))
 
 
 def measured(line, real, of):
     """Of the points of a line, those that real processes have run: x to figure."""
-    known = {} if line.by is not None else {x: real.get(as_measured(point)) for x, point in line.points.items()}
-    return {x: figures[of] for x, figures in known.items() if figures is not None and of in figures}
+    known = {as_measured(point): real.get(as_measured(point)) for point in line.keys()}
+    return {x: figure for x in line.points if (figure := value(line, x, known, of, as_measured)) is not None}
 
 
-def value(line, x, found, of):
-    figure = found[line.points[x]][of]
-    if line.by is None:
-        return figure
-    base = found[line.by[x]][of]
-    return figure / base if base else None
+def value(line, x, found, of, named=lambda point: point):
+    """Of a line at that x, or None; `found` has figures by what a point is `named`."""
+
+    def figure(points):
+        of_point = found.get(named(points[x])) if x in points else None
+        return None if of_point is None else of_point.get(line.value or of)
+
+    over = figure(line.points)
+    if line.by is None or over is None:
+        return over
+    return over / base if (base := figure(line.by)) else None

@@ -14,6 +14,11 @@ int main(int argc, char** argv) {
                 f.per_second, f.transactions, f.operations, f.aborts, f.rewinds, f.round_trips, f.messages, f.bytes,
                 f.median, f.of_99, f.busy, f.busiest);
             fmt::print(
+                "\"anew\": {:.17g}, \"refused\": {:.17g}, \"undone\": {:.17g}, \"steps\": {:.17g}, \"commits\": "
+                "{:.17g}, \"lost\": {:.17g}, \"pauses\": {:.17g}, \"locks\": {:.17g}, \"undoing\": {:.17g}, ",
+                f.anew, f.refused, f.undone, f.spent.steps, f.spent.commits, f.spent.lost, f.spent.pauses,
+                f.spent.locks, f.spent.undoing);
+            fmt::print(
                 "\"at_commit\": {:.17g}, \"running\": {:.17g}, \"inside\": {:.17g}, \"directory\": {:.17g}, \"clock\": "
                 "{}, \"clock_apart\": {:.17g}, \"entries\": {:.17g}, "
                 "\"old_values\": {:.17g}}}\n",

@@ -88,23 +88,50 @@ private:
 };
 
 /// A set of keys, every second of which is there in the beginning.
-class key_set : public pattern {
+class key_set : public pattern, private keyed {
 public:
     explicit key_set(unsigned keys) : keys_{keys} {}
-    void run(block& in, dice draw, bool reads) const override {
-        const std::uint64_t key = draw.below(keys_);
-        if (reads) return look(in, key);
-        if (draw.below(2) == 0) add(in, key, draw.next());
-        else remove(in, key);
+    void run(block& in, dice draw, bool reads) const final {
+        if (reads) look(in, drawn(draw).key);
+        else static_cast<void>(change(in, draw));
     }
+    [[nodiscard]] const keyed* keys() const noexcept final { return this; }
 
 protected:
     virtual void look(block& in, std::uint64_t key) const = 0;
-    virtual void add(block& in, std::uint64_t key, std::uint64_t random) const = 0;
-    virtual void remove(block& in, std::uint64_t key) const = 0;
-    [[nodiscard]] unsigned keys() const noexcept { return keys_; }
+    /// False if it is there already.
+    virtual bool add(block& in, std::uint64_t key, std::uint64_t random) const = 0;
+    /// False if it is not there.
+    virtual bool remove(block& in, std::uint64_t key) const = 0;
+    [[nodiscard]] unsigned count() const noexcept { return keys_; }
 
 private:
+    struct operation {
+        std::uint64_t key;
+        bool adds;
+        std::uint64_t random;
+    };
+    [[nodiscard]] operation drawn(dice& draw) const {
+        operation o{};
+        o.key = draw.below(keys_);
+        o.adds = draw.below(2) == 0;
+        o.random = draw.next();
+        return o;
+    }
+    [[nodiscard]] bool run(block& in, const operation& o, bool adds) const {
+        return adds ? add(in, o.key, o.random) : remove(in, o.key);
+    }
+
+    [[nodiscard]] object_id lock_of(dice draw) const final { return numbered(drawn(draw).key); }
+    [[nodiscard]] bool change(block& in, dice draw) const final {
+        const operation o = drawn(draw);
+        return run(in, o, o.adds);
+    }
+    void take_back(block& in, dice draw) const final {
+        const operation o = drawn(draw);
+        static_cast<void>(run(in, o, !o.adds));
+    }
+
     const unsigned keys_;
 };
 
@@ -118,16 +145,18 @@ public:
 
 protected:
     void look(block& in, std::uint64_t key) const override { static_cast<void>(bits(in, key)); }
-    void add(block& in, std::uint64_t key, std::uint64_t /*random*/) const override { set(in, key, true); }
-    void remove(block& in, std::uint64_t key) const override { set(in, key, false); }
+    bool add(block& in, std::uint64_t key, std::uint64_t /*random*/) const override { return set(in, key, true); }
+    bool remove(block& in, std::uint64_t key) const override { return set(in, key, false); }
 
 private:
     [[nodiscard]] std::uint64_t bits(block& in, std::uint64_t key) const {
         return in.read<std::uint64_t>(numbered(key % buckets_));
     }
-    void set(block& in, std::uint64_t key, bool there) const {
+    bool set(block& in, std::uint64_t key, bool there) const {
         const std::uint64_t now = bits(in, key), bit = std::uint64_t{1} << (key / buckets_);
-        if (((now & bit) != 0) != there) in.write(numbered(key % buckets_), now ^ bit);
+        if (((now & bit) != 0) == there) return false;
+        in.write(numbered(key % buckets_), now ^ bit);
+        return true;
     }
     const unsigned buckets_;
 };
@@ -139,7 +168,7 @@ public:
     sorted_lists(unsigned keys, unsigned levels) : key_set{keys}, levels_{levels} {}
     void fill(const maker& make) const override {
         links next{};
-        for (std::uint64_t node = (keys() - 1) / 2 * 2 + 1;; node -= 2) {
+        for (std::uint64_t node = (count() - 1) / 2 * 2 + 1;; node -= 2) {
             const unsigned height = height_of(node / 2 + 1);
             make(numbered(node), bytes_of(next));
             for (unsigned level = 0; level < height; ++level) next[level] = node;
@@ -150,26 +179,28 @@ public:
 
 protected:
     void look(block& in, std::uint64_t key) const override { static_cast<void>(before(in, key + 1)); }
-    void add(block& in, std::uint64_t key, std::uint64_t random) const override {
+    bool add(block& in, std::uint64_t key, std::uint64_t random) const override {
         const std::uint64_t node = key + 1;
         const links last = before(in, node);
-        if (next_of(in, last[0], 0) == node) return;
+        if (next_of(in, last[0], 0) == node) return false;
         links fresh{};
         for (unsigned level = 0; level < height_of(random); ++level) {
             fresh[level] = next_of(in, last[level], level);
             link(in, last[level], level, node);
         }
         in.write(numbered(node), fresh);
+        return true;
     }
-    void remove(block& in, std::uint64_t key) const override {
+    bool remove(block& in, std::uint64_t key) const override {
         const std::uint64_t node = key + 1;
         const links last = before(in, node);
-        if (next_of(in, last[0], 0) != node) return;
+        if (next_of(in, last[0], 0) != node) return false;
         const links gone = in.read<links>(numbered(node));
         for (unsigned level = 0; level < levels_; ++level) {
             if (next_of(in, last[level], level) == node) link(in, last[level], level, gone[level]);
         }
         in.erase(numbered(node));
+        return true;
     }
 
 private:
@@ -205,25 +236,27 @@ class search_tree final : public key_set {
 public:
     using key_set::key_set;
     void fill(const maker& make) const override {
-        for (unsigned key = 0; key < keys(); ++key) make(numbered(key), bytes_of(std::uint64_t{key % 2}));
+        for (unsigned key = 0; key < count(); ++key) make(numbered(key), bytes_of(std::uint64_t{key % 2}));
     }
 
 protected:
     void look(block& in, std::uint64_t key) const override { static_cast<void>(find(in, key)); }
-    void add(block& in, std::uint64_t key, std::uint64_t /*random*/) const override { mark(in, key, 1); }
-    void remove(block& in, std::uint64_t key) const override { mark(in, key, 0); }
+    bool add(block& in, std::uint64_t key, std::uint64_t /*random*/) const override { return mark(in, key, 1); }
+    bool remove(block& in, std::uint64_t key) const override { return mark(in, key, 0); }
 
 private:
     /// What its node says. The way there is that of a search by halves.
     [[nodiscard]] std::uint64_t find(block& in, std::uint64_t key) const {
-        for (std::uint64_t low = 0, high = keys();;) {
+        for (std::uint64_t low = 0, high = count();;) {
             const std::uint64_t middle = (low + high) / 2, says = in.read<std::uint64_t>(numbered(middle));
             if (middle == key) return says;
             (key < middle ? high : low) = key < middle ? middle : middle + 1;
         }
     }
-    void mark(block& in, std::uint64_t key, std::uint64_t there) const {
-        if (find(in, key) != there) in.write(numbered(key), there);
+    bool mark(block& in, std::uint64_t key, std::uint64_t there) const {
+        if (find(in, key) == there) return false;
+        in.write(numbered(key), there);
+        return true;
     }
 };
 

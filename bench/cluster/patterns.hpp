@@ -14,6 +14,18 @@
 
 namespace bench::cluster {
 
+/// Operations each of which uses one key, so that another one takes it back.
+class keyed {
+public:
+    virtual ~keyed() = default;
+    /// The abstract lock of the key.
+    [[nodiscard]] virtual object_id lock_of(dice draw) const = 0;
+    /// The operation that writes. False: there was nothing to change.
+    [[nodiscard]] virtual bool change(block& in, dice draw) const = 0;
+    /// REQUIRES: it has changed something, and nobody has used the key since.
+    virtual void take_back(block& in, dice draw) const = 0;
+};
+
 class pattern {
 public:
     virtual ~pattern() = default;
@@ -29,6 +41,8 @@ public:
     [[nodiscard]] virtual std::optional<unsigned> reads_of_100() const noexcept { return std::nullopt; }
     /// Whether what counts as a reader writes nevertheless.
     [[nodiscard]] virtual bool readers_write() const noexcept { return false; }
+    /// The same operations by their keys; null if they have none.
+    [[nodiscard]] virtual const keyed* keys() const noexcept { return nullptr; }
 };
 
 struct pattern_name {

@@ -35,6 +35,9 @@ struct plan {
     unsigned objects = 0;     ///< as the workload takes it; 0: as many as in the paper
     unsigned inner = 1;       ///< operations of one transaction
     bench::cluster::nesting nesting = nesting::flat;
+    unsigned checkpoints = 0;  ///< of a transaction, spread evenly over its operations; 0: one for each
+    bool locks = false;  ///< open operations hold the abstract lock of their key until their transaction's end, and are
+                         ///< taken back where one cannot be had
     bool singly = false;                ///< objects are opened one after the other, as in HyflowCPP
     bool moves = false;                 ///< objects move to the node that writes them
     int share_after = -1;               ///< looks of other nodes, and they keep copies; 0: never; -1: as real nodes do
@@ -44,6 +47,18 @@ struct plan {
     costs each;
 };
 
+/// What time goes into.
+template <class Time>
+struct split {
+    Time steps{};    ///< what operations that committed did, or the only attempt of all of them,
+    Time commits{};  ///< and their commits; releasing abstract locks
+    Time lost{};     ///< attempts that were rolled back
+    Time pauses{};   ///< between attempts
+    Time locks{};    ///< until abstract locks were had, or not
+    Time undoing{};  ///< operations taken back
+    friend bool operator==(const split&, const split&) = default;
+};
+
 /// Of all nodes, in the time that counts.
 struct figures {
     double per_second = 0;  ///< transactions, or of open nesting those that its blocks make up
@@ -51,11 +66,15 @@ struct figures {
     std::uint64_t operations = 0;  ///< of which they consist
     double aborts = 0;             ///< attempts that came to nothing, by transactions
     double rewinds = 0;            ///< partial roll-backs, by transactions
+    double anew = 0;               ///< times that one began again with its first operation, by transactions
     double at_commit = 0;          ///< conflicts found by a commit, by transactions,
     double running = 0;            ///< and those that a body met, by transactions: of these
     double inside = 0;             ///< over nothing that an earlier operation of the transaction had opened
+    double refused = 0;            ///< abstract locks that could not be had, by transactions,
+    double undone = 0;             ///< and operations that were taken back for it
     double round_trips = 0, messages = 0, bytes = 0;  ///< by transactions
     double median = 0, of_99 = 0;                     ///< microseconds from a transaction's first attempt to its end
+    split<double> spent;                              ///< of a transaction, in microseconds
     double busy = 0, busiest = 0;                     ///< of a processor's time: on average, and on the busiest node
     double directory = 0;     ///< messages by transactions that only say where an object is, or that it is elsewhere
     std::uint64_t clock = 0;  ///< the highest of a node at the end

@@ -27,6 +27,9 @@ void check(const plan& p) {
     require(p.reads <= 100, "reads: of 100 operations, so from 0 to 100");
     require(p.inner >= 1, "inner: a transaction has at least one operation");
     require(p.inner == 1 || p.workload != "tpcc", "inner: a Delivery is ten transactions, so tpcc has one operation");
+    require(p.checkpoints == 0 || (p.nesting == nesting::checkpoint && p.checkpoints <= p.inner),
+            "checkpoints: of a transaction nested so, and no more than it has operations");
+    require(!p.locks || p.nesting == nesting::open, "locks: of operations that are open nested");
     require(p.duration >= 1, "milliseconds: time has to pass");
     require(p.each.attempt + p.each.object >= 1, "an attempt that costs nothing never ends");
 }
@@ -47,6 +50,7 @@ public:
                                                      : static_cast<unsigned>(p.share_after));
             if (p.share_after != 0) s->cache.limit(bytes_of_copies);
         }
+        require(!p.locks || pattern_->keys() != nullptr, "locks: of keys, which list, skiplist, tree and hash have");
         pattern_->fill([this](const object_id& id, std::string bytes) { make(id, std::move(bytes)); });
         for (unsigned i = 0; i < p.nodes * p.threads; ++i) {
             const auto home = static_cast<node_number>(i % p.nodes);
@@ -114,6 +118,16 @@ private:
         const std::uint64_t due = (plan_.nesting == nesting::open ? f.operations : f.transactions) + tally_.parts;
         f.aborts = each(tally_.attempts - std::min(tally_.attempts, due));
         f.rewinds = each(tally_.rewinds);
+        f.anew = f.aborts + each(tally_.to_the_first);
+        f.refused = each(tally_.refused);
+        f.undone = each(tally_.undone);
+        const auto microseconds = [&](std::uint64_t nanoseconds) { return each(nanoseconds) / 1000; };
+        f.spent = {.steps = microseconds(tally_.spent.steps),
+                   .commits = microseconds(tally_.spent.commits),
+                   .lost = microseconds(tally_.spent.lost),
+                   .pauses = microseconds(tally_.spent.pauses),
+                   .locks = microseconds(tally_.spent.locks),
+                   .undoing = microseconds(tally_.spent.undoing)};
         f.at_commit = each(tally_.at_commit);
         f.running = each(tally_.running);
         f.inside = each(tally_.inside);

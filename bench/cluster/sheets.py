@@ -1,4 +1,4 @@
-"""Tables: one for each panel, lines down and x across; and two real nodes beside two simulated ones."""
+"""Tables: one for each panel, lines down and x across; and real nodes beside simulated ones."""
 
 from figures import value
 
@@ -12,15 +12,19 @@ def number(figure):
     return f"{figure:,.0f}" if figure >= 100 else f"{figure:.3g}"
 
 
+def named(panel):
+    return f"{panel.title}: {panel.up}" if panel.up else panel.title
+
+
 def rows_of(panel, found):
-    yield [panel.across, *map(str, panel.lines[0].points)]
+    yield [panel.across, *map(str, panel.xs)]
     for line in panel.lines:
-        yield [line.label, *(number(value(line, x, found, panel.value)) for x in line.points)]
+        yield [line.label, *(number(value(line, x, found, panel.value)) for x in panel.xs)]
 
 
 def compared(document):
     """A row for each point: of each figure the real one, and the simulated one after it."""
-    yield ["two nodes", *HEADS]
+    yield ["real nodes", *HEADS]
     for point, real in document["real"].items():
         simulated = document["foretold"].get(point)
         if simulated:
@@ -47,11 +51,11 @@ def costs(document):
 
 
 def text(document, charts):
-    stars = " In charts, stars are what two real nodes did." if document["real"] else ""
+    stars = " In charts, stars are what real nodes did." if document["real"] else ""
     parts = [f"All points of tables are simulated, but for those that say real; {costs(document)}.{stars}\n"]
     for chart in charts:
         parts.append(f"\n{chart.title}{f': {chart.up}' if chart.up else ''}\n")
-        parts += [f" {panel.title}\n{plain(rows_of(panel, document['points']))}" for panel in chart.panels]
+        parts += [f" {named(panel)}\n{plain(rows_of(panel, document['points']))}" for panel in chart.panels]
     if document["real"]:
         parts.append(f"\nReal / simulated\n{plain(compared(document))}")
     return "".join(parts)
@@ -61,5 +65,5 @@ def markdown(document, charts):
     parts = [f"Real / simulated; {costs(document)}.\n\n{marked(compared(document))}\n"] if document["real"] else []
     for chart in charts:
         for panel in chart.panels:
-            parts.append(f"{chart.title}; {panel.title}.\n\n{marked(rows_of(panel, document['points']))}\n")
+            parts.append(f"{chart.title}; {named(panel)}.\n\n{marked(rows_of(panel, document['points']))}\n")
     return "".join(parts)

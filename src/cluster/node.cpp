@@ -3,6 +3,7 @@
 
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -26,11 +27,15 @@ namespace {
 
 std::atomic<std::uint64_t> bodies{0};
 
-std::string text_of(const object_id& id) {
-    char text[40];
-    std::snprintf(text, sizeof text, "%016llx:%016llx", static_cast<unsigned long long>(id.high),
-                  static_cast<unsigned long long>(id.low));
-    return text;
+/// What it was named by, on one line, and its id: no other part of the cluster knows the text.
+std::string text_of(const detail::name& of) {
+    char id[40];
+    std::snprintf(id, sizeof id, "%016llx:%016llx", static_cast<unsigned long long>(of.id().high),
+                  static_cast<unsigned long long>(of.id().low));
+    if (of.text().empty()) return id;
+    std::string text{of.text()};
+    std::ranges::replace_if(text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
+    return "'" + text + (of.is_cut() ? "...' (" : "' (") + id + ")";
 }
 
 /// As it stands in a program: "account" for "7account".
@@ -195,19 +200,19 @@ void acquire_names(tx& t, node_body& n, const named_lock* locks, std::size_t cou
     n.here(t).acquire(std::span{locks, count});
 }
 
-void refuse_missing(const object_id& id) {
-    throw no_such_object{"tutti: there is no object " + text_of(id) + "; publish it first, or use find"};
+void refuse_missing(const name& of) {
+    throw no_such_object{"tutti: there is no object " + text_of(of) + "; publish it first, or use find"};
 }
-void refuse_second(const object_id& id) {
-    throw no_such_object{"tutti: object " + text_of(id) + " exists already; use write to change it"};
+void refuse_second(const name& of) {
+    throw no_such_object{"tutti: object " + text_of(of) + " exists already; use write to change it"};
 }
-void refuse_type(const object_id& id, const char* wanted, const char* why) {
-    throw type_mismatch{"tutti: object " + text_of(id) + " is no " + type_named(wanted) + ": " + why +
+void refuse_type(const name& of, const char* wanted, const char* why) {
+    throw type_mismatch{"tutti: object " + text_of(of) + " is no " + type_named(wanted) + ": " + why +
                         "; nodes must be built from the same types"};
 }
 
-void refuse_version(const object_id& id, const char* wanted, std::uint32_t written, std::uint32_t known) {
-    throw type_mismatch{"tutti: object " + text_of(id) + " was written as version " + std::to_string(written) + " of " +
+void refuse_version(const name& of, const char* wanted, std::uint32_t written, std::uint32_t known) {
+    throw type_mismatch{"tutti: object " + text_of(of) + " was written as version " + std::to_string(written) + " of " +
                         type_named(wanted) + ", and this program knows versions up to " + std::to_string(known) +
                         ": run programs that know the new version everywhere before one of them writes it"};
 }

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -76,6 +77,71 @@ TEST(cluster_objects, of_another_type_are_refused) {
                      return wrong.read(t).name;
                  }),
                  cluster::type_mismatch);
+}
+
+std::string complaint_of(const std::function<void(tx&)>& block) {
+    try {
+        atomically([&](tx& t) { block(t); });
+    } catch (const std::runtime_error& e) {
+        return e.what();
+    }
+    return "none";
+}
+
+// Catches an erase that takes whatever is there; and one that asks for it once more to find out.
+TEST(cluster_objects, of_another_type_are_not_erased) {
+    const auto nodes = start_nodes(2, cluster::placement::home);
+    for (const unsigned at : {0u, 1u}) {
+        const ref<account> a{*nodes[0], nodes[0]->id_at(at, {10, 0})};
+        const ref<person> wrong{*nodes[0], a.id()};
+        const auto refused = [&](const std::function<void(tx&)>& block) {
+            EXPECT_NE(complaint_of(block).find("::person: "), std::string::npos) << complaint_of(block);
+            EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 1);
+        };
+        atomically([&](tx& t) { a.publish(t, {1}); });
+        refused([&](tx& t) { wrong.erase(t); });
+        refused([&](tx& t) {
+            (void)a.read(t);
+            wrong.erase(t);
+        });
+        refused([&](tx& t) {
+            a.write(t) = {2};
+            wrong.erase(t);
+        });
+        refused([&](tx& t) {
+            a.erase(t);
+            a.publish(t, {3});
+            wrong.erase(t);
+        });
+        const auto messages = [&](auto&& block) {
+            const auto before = nodes[0]->statistics().messages_sent;
+            atomically(block);
+            return nodes[0]->statistics().messages_sent - before;
+        };
+        const auto of_write = messages([&](tx& t) { a.write(t) = {4}; });
+        EXPECT_EQ(messages([&](tx& t) { EXPECT_TRUE(a.erase(t)); }), of_write);
+        atomically([&](tx& t) { EXPECT_FALSE(wrong.erase(t)) << "there is nothing of any type"; });
+    }
+}
+
+TEST(cluster_objects, are_called_in_errors_by_the_texts_they_are_named_by) {
+    node here;
+    const auto missing = [&](const ref<account>& r) { return complaint_of([&](tx& t) { (void)r.read(t); }); };
+    const std::string end = "; publish it first, or use find";
+    EXPECT_EQ(missing({here, {7, 0x2a}}), "tutti: there is no object 0000000000000007:000000000000002a" + end);
+    EXPECT_EQ(missing({here, "alice"}), "tutti: there is no object 'alice' (328368115083d94f:7081448bd6c20eef)" + end);
+    const std::string name = "accounts/of/the/north/alice";
+    EXPECT_NE(missing({here, name}).find("no object '" + name + "' ("), std::string::npos);
+    EXPECT_NE(missing({here, name + "/and/her/children"}).find("no object '" + name + "/an...' ("), std::string::npos);
+    EXPECT_NE(missing({here, name + "/a\u00e4"}).find("no object '" + name + "/a...' ("), std::string::npos);
+    EXPECT_NE(missing({here, "two\nlines"}).find("no object 'two?lines' ("), std::string::npos);
+
+    const ref<account> a{here, name};
+    const ref<person> wrong{here, name};
+    atomically([&](tx& t) { a.publish(t, {1}); });
+    for (const auto& said :
+         {complaint_of([&](tx& t) { a.publish(t, {1}); }), complaint_of([&](tx& t) { (void)wrong.read(t); })})
+        EXPECT_NE(said.find("object '" + name + "' ("), std::string::npos) << said;
 }
 
 // Catches a companion that is told nothing when a block leaves by an exception, or keeps what the block wrote.

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "bench/cluster/patterns.hpp"
 #include "bench/cluster/plan.hpp"
@@ -161,6 +162,53 @@ TEST(cluster_performance, only_nested_blocks_run_again_alone) {
     EXPECT_LT(run(p).aborts / p.inner, flat.aborts);  // attempts of one transfer against attempts of five
 }
 
+TEST(cluster_performance, the_fewer_checkpoints_the_more_begins_again_at_the_first_step) {
+    plan p;
+    p.nodes = 4;
+    p.objects = 60;
+    p.inner = 4;
+    p.nesting = nesting::checkpoint;
+    p.duration = 100 * millisecond;
+    const figures by_default = run(p);
+    p.checkpoints = 4;
+    EXPECT_EQ(run(p), by_default) << "one for each step";
+    p.checkpoints = 1;
+    const figures one = run(p);
+    EXPECT_DOUBLE_EQ(one.anew, one.aborts + one.rewinds) << "there is no other way back";
+    p.checkpoints = 2;
+    const figures two = run(p);
+    EXPECT_LT(two.anew, one.anew);
+    EXPECT_LT(by_default.anew, two.anew);
+}
+
+double sum_of(const bench::cluster::split<double>& s) {
+    return s.steps + s.commits + s.lost + s.pauses + s.locks + s.undoing;
+}
+
+TEST(cluster_performance, open_steps_under_locks_take_back_what_they_have_done_where_they_meet) {
+    plan p;
+    p.nodes = 4;
+    p.inner = 4;
+    p.duration = 100 * millisecond;
+    p.nesting = nesting::open;
+    for (const char* const keys : {"hash", "list", "skiplist", "tree"}) {
+        p.workload = keys;
+        p.objects = 12;
+        p.locks = true;
+        const figures f = run(p);
+        EXPECT_GT(f.refused, 0.1) << keys;
+        EXPECT_GT(f.undone, 0.1) << keys;
+        EXPECT_GT(f.spent.undoing, f.undone * static_cast<double>(p.each.attempt) / 1000) << keys;
+        EXPECT_GT(f.spent.locks, 1) << keys;
+        EXPECT_NEAR(sum_of(f.spent), p.nodes * 1e6 / f.per_second, 0.1 * sum_of(f.spent))
+            << "all of the time: " << keys;
+        p.locks = false;
+        const figures commuting = run(p);
+        EXPECT_EQ(commuting.refused + commuting.undone + commuting.spent.locks + commuting.spent.undoing, 0) << keys;
+        EXPECT_LT(commuting.round_trips, f.round_trips) << keys;
+    }
+}
+
 /// Of a bank whose accounts move, once they have moved for a while.
 double trips(unsigned nodes, unsigned accounts, unsigned reads) {
     plan p;
@@ -204,6 +252,19 @@ TEST(cluster_performance, what_makes_no_sense_is_refused) {
     EXPECT_EQ(refused([](plan& p) { p.processors = 0; }), "processors: a node has at least one");
     EXPECT_EQ(refused([](plan& p) { p.reads = 101; }), "reads: of 100 operations, so from 0 to 100");
     EXPECT_EQ(refused([](plan& p) { p.inner = 0; }), "inner: a transaction has at least one operation");
+    EXPECT_EQ(refused([](plan& p) { p.locks = true; }), "locks: of operations that are open nested");
+    EXPECT_EQ(refused([](plan& p) {
+                  p.nesting = nesting::open;
+                  p.locks = true;
+              }),
+              "locks: of keys, which list, skiplist, tree and hash have");
+    for (const auto& [how, checkpoints] : {std::pair{nesting::closed, 1u}, {nesting::checkpoint, 2u}}) {
+        EXPECT_EQ(refused([&](plan& p) {
+                      p.nesting = how;
+                      p.checkpoints = checkpoints;
+                  }),
+                  "checkpoints: of a transaction nested so, and no more than it has operations");
+    }
     EXPECT_EQ(refused([](plan& p) { p.duration = 0; }), "milliseconds: time has to pass");
     EXPECT_EQ(refused([](plan& p) { p.each.attempt = p.each.object = 0; }), "an attempt that costs nothing never ends");
 }

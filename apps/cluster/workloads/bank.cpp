@@ -1,5 +1,9 @@
 #include "cluster/workloads/bank.hpp"
 
+#include <tutti/open_nesting.hpp>
+
+#include "cluster/workloads/steps.hpp"
+
 namespace cluster_app {
 
 using tutti::atomically;
@@ -23,11 +27,10 @@ void bank::run_one(random_source& dice) {
     std::vector<transfer> all{{from, to, static_cast<std::int64_t>(dice.below(100))}};
     while (all.size() < inner_) all.push_back({any(dice), any(dice), static_cast<std::int64_t>(dice.below(100))});
     atomically([&](tx& t) {
-        if (nesting_ == nesting::checkpoint) return make_with_checkpoints(t, all);
-        for (const transfer& one : all) {
-            if (nesting_ == nesting::closed) atomically([&](tx& inner) { make(inner, one); });
-            else make(t, one);
-        }
+        run_steps(t, nesting_, all.size(), [&](tx& inner, std::size_t i) {
+            if (nesting_ == nesting::open) make_open(inner, all[i]);
+            else make(inner, all[i]);
+        });
     });
 }
 
@@ -37,11 +40,9 @@ void bank::make(tx& t, const transfer& one) const {
     one.to.write(t).balance += one.amount;
 }
 
-void bank::make_with_checkpoints(tx& t, std::span<const transfer> rest) const {
-    checkpoint(t, [&](tx& from_here) {
-        make(from_here, rest.front());
-        if (rest.size() > 1) make_with_checkpoints(from_here, rest.subspan(1));
-    });
+void bank::make_open(tx& t, const transfer& one) const {
+    const transfer back{one.to, one.from, one.amount};
+    open_nested(t, [&](tx& inner) { make(inner, one); }, [this, back](tx& undo) { make(undo, back); });
 }
 
 }  // namespace cluster_app

@@ -1,9 +1,13 @@
 #include "cluster/workloads/key_set.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
+#include <tutti/cluster/open_nesting.hpp>
+
+#include "cluster/workloads/steps.hpp"
 
 namespace cluster_app {
 
@@ -12,7 +16,7 @@ using tutti::tx;
 
 namespace {
 
-thread_local std::uint64_t seen = 0;  // so that the compiler keeps the reads
+thread_local std::int64_t seen = 0;  // so that the compiler keeps the reads
 
 }  // namespace
 
@@ -29,15 +33,42 @@ void key_set::fill() {
     }
 }
 
+int key_set::change(tx& t, const operation& o) {
+    if (o.adds) return add(t, o.key, o.draw) ? 1 : 0;
+    return remove(t, o.key) ? -1 : 0;
+}
+
+int key_set::run_open(tx& t, const operation& o, bool reads) {
+    const tutti::cluster::object_id lock{0, o.key};
+    return open_nested(
+        t, here_, {{lock, reads}},
+        [&](tx& inner) {
+            if (!reads) return change(inner, o);
+            seen = seen + (contains(inner, o.key) ? 1 : 0);
+            return 0;
+        },
+        [this, back = operation{o.key, o.draw, !o.adds}](tx& undo, int changed) {
+            if (changed != 0) static_cast<void>(change(undo, back));
+        });
+}
+
 void key_set::run_one(random_source& dice) {
-    const std::uint64_t key = dice.below(keys_), draw = dice.next();
-    if (dice.below(100) < reads_) {
-        seen = seen + atomically({.read_only = true}, [&](tx& t) { return contains(t, key) ? 1u : 0u; });
-    } else if (dice.below(2) == 0) {
-        if (atomically([&](tx& t) { return add(t, key, draw); })) ++balance_;
-    } else {
-        if (atomically([&](tx& t) { return remove(t, key); })) --balance_;
+    const bool reads = dice.below(100) < reads_;
+    std::vector<operation> all;
+    for (unsigned i = 0; i < inner_; ++i) all.push_back({dice.below(keys_), dice.next(), dice.below(2) == 0});
+    if (reads && nesting_ != nesting::open) {
+        seen = seen + atomically({.read_only = true}, [&](tx& t) {
+                   return std::ranges::count_if(all, [&](const operation& o) { return contains(t, o.key); });
+               });
+        return;
     }
+    std::vector<int> changes(all.size());
+    atomically([&](tx& t) {
+        run_steps(t, nesting_, all.size(), [&](tx& inner, std::size_t i) {
+            changes[i] = nesting_ == nesting::open ? run_open(inner, all[i], reads) : change(inner, all[i]);
+        });
+    });
+    balance_ += std::accumulate(changes.begin(), changes.end(), 0);
 }
 
 void key_set::settle() {

@@ -29,7 +29,7 @@ public:
 
 protected:
     key_set(std::uint64_t keys, const extent& size, tutti::cluster::node& here)
-        : here_{here}, keys_{keys}, reads_{size.reads} {}
+        : here_{here}, keys_{keys}, reads_{size.reads}, inner_{size.inner}, nesting_{size.nesting} {}
 
     /// The objects that the empty structure has; of those that all nodes need, this node may be the first.
     virtual void found(tutti::tx& /*t*/) {}
@@ -40,9 +40,19 @@ protected:
     [[nodiscard]] std::uint64_t keys() const noexcept { return keys_; }
 
 private:
+    struct operation {
+        std::uint64_t key, draw;
+        bool adds;
+    };
+    /// By how many keys the set has grown.
+    int change(tutti::tx& t, const operation& o);
+    /// The same, or only a look, open nested under the abstract lock of the key.
+    int run_open(tutti::tx& t, const operation& o, bool reads);
+
     tutti::cluster::node& here_;
     const std::uint64_t keys_;  // 0 and up
-    const unsigned reads_;
+    const unsigned reads_, inner_;
+    const nesting nesting_;
     std::atomic<std::int64_t> balance_{0};  // added less removed, of this node
 };
 

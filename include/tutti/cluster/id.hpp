@@ -2,6 +2,7 @@
 /// How objects of a cluster are named.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -53,4 +54,39 @@ struct object_id_hash {
     }
 };
 
+namespace detail {
+
+/// What a reference knows its object by: the id, and, for messages, the beginning of the text that this was made of.
+class name {
+public:
+    static constexpr std::size_t most = 30;
+
+    explicit(false) name(const object_id& id) noexcept : id_{id} {}
+    explicit name(std::string_view text) noexcept
+        : id_{text},
+          size_{static_cast<unsigned char>(text.copy(text_.data(), shown(text)))},
+          cut_{size_ < text.size()} {}
+
+    [[nodiscard]] const object_id& id() const noexcept { return id_; }
+    /// Empty if it was none.
+    [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), size_}; }
+    /// Whether the text went on.
+    [[nodiscard]] bool is_cut() const noexcept { return cut_; }
+
+private:
+    /// No character of UTF-8 is torn.
+    static std::size_t shown(std::string_view text) noexcept {
+        if (text.size() <= most) return text.size();
+        std::size_t end = most;
+        while (end != 0 && (static_cast<unsigned char>(text[end]) & 0xc0u) == 0x80u) --end;
+        return end;
+    }
+
+    object_id id_;
+    std::array<char, most> text_{};
+    unsigned char size_ = 0;
+    bool cut_ = false;
+};
+
+}  // namespace detail
 }  // namespace tutti::cluster

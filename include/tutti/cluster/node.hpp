@@ -85,8 +85,8 @@ TUTTI_EXPORT slot& open_to_read(tx& t, const object_id& id, hint& found, node_bo
 TUTTI_EXPORT slot& open_to_write(tx& t, const object_id& id, hint& found, node_body& n);
 TUTTI_EXPORT void open_together(tx& t, node_body& n, const object_id* ids, std::size_t count);
 TUTTI_EXPORT void open_ahead(tx& t, node_body& n, const object_id* ids, std::size_t count);
-[[noreturn]] TUTTI_EXPORT void refuse_missing(const object_id& id);
-[[noreturn]] TUTTI_EXPORT void refuse_second(const object_id& id);
+[[noreturn]] TUTTI_EXPORT void refuse_missing(const name& of);
+[[noreturn]] TUTTI_EXPORT void refuse_second(const name& of);
 
 }  // namespace detail
 

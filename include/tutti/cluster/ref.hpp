@@ -12,7 +12,9 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <span>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -35,31 +37,34 @@ class ref {
                   "tutti::cluster::ref<T> needs a T that can be made and copied: what arrives is read into a new T");
 
 public:
-    ref(const node& of, const object_id& id) noexcept : node_{&of.body()}, id_{id} {}
+    ref(const node& of, const object_id& id) noexcept : node_{&of.body()}, name_{id} {}
+    /// By a text, whose first 30 bytes stand in errors beside the id.
+    template <std::convertible_to<std::string_view> Text>
+    ref(const node& of, const Text& text) noexcept : node_{&of.body()}, name_{std::string_view{text}} {}
 
     /// The object, or null if there is none. Valid until the block ends, or writes the object.
     [[nodiscard]] const T* find(tx& t) const {
-        detail::slot& s = detail::open_to_read(t, id_, found_, *node_);
+        detail::slot& s = detail::open_to_read(t, id(), found_, *node_);
         return s.exists ? &value_of(s) : nullptr;
     }
     /// The object. Throws no_such_object.
     const T& read(tx& t) const {
         const T* const found = find(t);
-        if (found == nullptr) detail::refuse_missing(id_);
+        if (found == nullptr) detail::refuse_missing(name_);
         return *found;
     }
     /// The object, to be changed in place until the innermost block ends; a block inside it that changes it, too, must
     /// call write itself. Throws no_such_object.
     T& write(tx& t) const {
-        detail::slot& s = detail::open_to_write(t, id_, found_, *node_);
-        if (!s.exists) detail::refuse_missing(id_);
+        detail::slot& s = detail::open_to_write(t, id(), found_, *node_);
+        if (!s.exists) detail::refuse_missing(name_);
         s.written = true;
         return value_of(s);
     }
     /// Makes it exist. Throws no_such_object if it does already.
     void publish(tx& t, const T& value) const {
-        detail::slot& s = detail::open_to_write(t, id_, found_, *node_);
-        if (s.exists) detail::refuse_second(id_);
+        detail::slot& s = detail::open_to_write(t, id(), found_, *node_);
+        if (s.exists) detail::refuse_second(name_);
         // In place: a block around this one may hold a reference to it.
         if (auto* const held = detail::as<T>(s.value.get())) held->assign(value);
         else s.value = std::make_unique<detail::holder_of<T>>(value);
@@ -67,14 +72,15 @@ public:
     }
     /// False if there was none.
     bool erase(tx& t) const {
-        detail::slot& s = detail::open_to_write(t, id_, found_, *node_);
+        detail::slot& s = detail::open_to_write(t, id(), found_, *node_);
         if (!s.exists) return false;
+        static_cast<void>(value_of(s));  // which refuses one of another type
         s.exists = false;  // the value stays: a block around this one may hold a reference to it, and be gone back to
         s.written = true;
         return true;
     }
 
-    [[nodiscard]] const object_id& id() const noexcept { return id_; }
+    [[nodiscard]] const object_id& id() const noexcept { return name_.id(); }
     [[nodiscard]] detail::node_body& of() const noexcept { return *node_; }
 
 private:
@@ -87,12 +93,12 @@ private:
         if (s.decoded) {  // as another type
             std::string bytes;
             s.value->encode(bytes);
-            static_cast<void>(detail::decode<T>(id_, bytes));
-            detail::refuse_type(id_, typeid(T).name(), "this block has used it as another type");
+            static_cast<void>(detail::decode<T>(name_, bytes));
+            detail::refuse_type(name_, typeid(T).name(), "this block has used it as another type");
         }
         auto* held = detail::as<T>(s.value.get());
         if (held == nullptr || !detail::copied(*s.bytes, *held)) {
-            s.value = detail::decode<T>(id_, *s.bytes, std::move(s.value));
+            s.value = detail::decode<T>(name_, *s.bytes, std::move(s.value));
             held = static_cast<detail::holder_of<T>*>(s.value.get());
         }
         s.decoded = true;
@@ -100,7 +106,7 @@ private:
     }
 
     detail::node_body* node_;
-    object_id id_;
+    detail::name name_;
     mutable detail::hint found_;
 };
 

@@ -220,19 +220,19 @@ private:
     }
 };
 
-[[noreturn]] TUTTI_EXPORT void refuse_type(const object_id& id, const char* wanted, const char* why);
-[[noreturn]] TUTTI_EXPORT void refuse_version(const object_id& id, const char* wanted, std::uint32_t written,
+[[noreturn]] TUTTI_EXPORT void refuse_type(const name& of, const char* wanted, const char* why);
+[[noreturn]] TUTTI_EXPORT void refuse_version(const name& of, const char* wanted, std::uint32_t written,
                                                     std::uint32_t known);
 
 /// The bytes of a versioned value begin with its version, which is where cereal writes that of the outermost type.
 template <class T>
-void decode_versioned(const object_id& id, std::string_view bytes, bool first, T& value) {
+void decode_versioned(const name& of, std::string_view bytes, bool first, T& value) {
     constexpr std::string_view zero{"\0\0\0\0", sizeof(std::uint32_t)};
     if (first) return serializer<T>::decode(std::string{zero}.append(bytes), value);
     std::uint32_t written = 0;
     if (bytes.size() >= sizeof written) std::memcpy(&written, bytes.data(), sizeof written);
     const std::uint32_t known = cereal::detail::Version<T>::version;
-    if (written > known) refuse_version(id, typeid(T).name(), written, known);
+    if (written > known) refuse_version(of, typeid(T).name(), written, known);
     serializer<T>::decode(bytes, value);
 }
 
@@ -261,27 +261,27 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] std::unique_ptr<value_holder> decode(const object_id& id, std::string_view bytes,
+[[nodiscard]] std::unique_ptr<value_holder> decode(const name& of, std::string_view bytes,
                                                    std::unique_ptr<value_holder> spare = nullptr) {
     std::uint64_t tag = 0;
-    if (bytes.size() < sizeof tag) refuse_type(id, typeid(T).name(), "it holds no value of this library's");
+    if (bytes.size() < sizeof tag) refuse_type(of, typeid(T).name(), "it holds no value of this library's");
     std::memcpy(&tag, bytes.data(), sizeof tag);
     const bool first = tag != type_tag<T>();
     if (first && !is_first_version<T>(tag)) {
         const bool has_version = !keeps_versions<T>() && (tag ^ type_tag<T>()) == sizeof(T);
-        refuse_type(id, typeid(T).name(),
+        refuse_type(of, typeid(T).name(),
                     has_version ? "it was written as a version of this type, which has none here"
                                 : "it was published as another type");
     }
     auto held = make_holder<T>(std::move(spare));
     bytes.remove_prefix(sizeof tag);
     try {
-        if constexpr (keeps_versions<T>()) decode_versioned(id, bytes, first, held->value);
+        if constexpr (keeps_versions<T>()) decode_versioned(of, bytes, first, held->value);
         else serializer<T>::decode(bytes, held->value);
     } catch (const type_mismatch&) {
         throw;
     } catch (const std::exception& e) {
-        refuse_type(id, typeid(T).name(), e.what());
+        refuse_type(of, typeid(T).name(), e.what());
     }
     return held;
 }

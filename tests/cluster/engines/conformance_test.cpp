@@ -92,6 +92,7 @@ TEST_F(engine, objects_are_published_read_written_and_erased) {
     atomically([&](tx& t) { alice.write(t).balance += 5; });
     EXPECT_EQ(atomically([&](tx& t) { return alice.read(t).balance; }), 105);
     EXPECT_THROW(atomically([&](tx& t) { alice.publish(t, {1}); }), cluster::no_such_object);
+    EXPECT_THROW(atomically([&](tx& t) { ref<std::string>{here, alice.id()}.erase(t); }), cluster::type_mismatch);
     EXPECT_TRUE(atomically([&](tx& t) { return alice.erase(t); }));
     EXPECT_FALSE(atomically([&](tx& t) { return alice.erase(t); }));
     EXPECT_TRUE(atomically([&](tx& t) { return alice.find(t) == nullptr; }));

@@ -112,7 +112,7 @@ private:
         std::vector<value> values;
     };
 
-    static ref<boxed> at(node& here, const std::string& id) { return {here, object_id{id}}; }
+    static ref<boxed> at(node& here, const std::string& id) { return {here, id}; }
 
     static std::optional<std::string> bytes_of(tx& t, node& here, const std::string& id) {
         const boxed* const now = at(here, id).find(t);

@@ -161,7 +161,7 @@ private:
             "declare it before HYFLOW_ATOMIC_START"};
     }
 
-    [[nodiscard]] ref<detail::boxed> at(const std::string& id) const noexcept { return {node_, object_id{id}}; }
+    [[nodiscard]] ref<detail::boxed> at(const std::string& id) const noexcept { return {node_, id}; }
     /// A nested block's objects are those of the blocks around it, too: their checkpoints may come after it.
     void note_touch(const std::string& id) {
         for (HyflowContext* c = this; c != nullptr; c = c->around_) {
