@@ -17,7 +17,7 @@ namespace tutti::tools {
 
 class connection {
 public:
-    /// Reads files of TLS first: they are refused although there is no server. Connects, shakes hands if TLS is asked for, and authenticates if there is a password.
+    /// Reads the files of TLS, connects, shakes hands if TLS is asked for, and authenticates if there is a password.
     /// @throws std::runtime_error  also when the server's certificate is not one to trust for its host
     explicit connection(const server_address& to);
 
