@@ -180,7 +180,7 @@ private:
         none,
         for_anything,
         for_a_waiter,
-        for_a_group  ///< of calls that wait, one of which does
+        for_a_group  ///< one call waits; until enough_ do, or its patience ends
     };
     /// What had been drawn before it collected, and was not collected.
     enum class left_over : std::uint8_t {
