@@ -11,8 +11,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "secure_client.hpp"
-
 namespace tutti::tools {
 namespace {
 
@@ -30,7 +28,11 @@ std::string reason() {
 
 }  // namespace
 
+// A unix socket is spoken to in the clear, as the server does.
 connection::connection(const server_address& to)
+    : connection{to, to.tls && to.unix_socket.empty() ? read_files(*to.tls) : tls_context{nullptr, ::SSL_CTX_free}} {}
+
+connection::connection(const server_address& to, const tls_context& by)
     : context_{to.unix_socket.empty() ? ::redisConnectWithTimeout(to.host.c_str(), to.port, patience)
                                       : ::redisConnectUnixWithTimeout(to.unix_socket.c_str(), patience),
                ::redisFree},
@@ -39,8 +41,7 @@ connection::connection(const server_address& to)
         throw std::runtime_error{
             fmt::format("the server cannot be reached: {}", context_ ? context_->errstr : "no memory")};
     ::redisSetTimeout(context_.get(), patience);
-    // A unix socket is spoken to in the clear, as the server does.
-    if (to.tls && to.unix_socket.empty()) secure_ = shake_hands(context_->fd, to.host, *to.tls);
+    if (by != nullptr) secure_ = shake_hands(context_->fd, to.host, by);
     if (!to.user.empty()) static_cast<void>(ask({"AUTH", to.user, to.password}));
     else if (!to.password.empty()) static_cast<void>(ask({"AUTH", to.password}));
 }

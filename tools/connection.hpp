@@ -9,15 +9,15 @@
 #include <string_view>
 
 #include "command_line.hpp"
+#include "secure_client.hpp"
 
 struct redisContext;
-struct ssl_st;
 
 namespace tutti::tools {
 
 class connection {
 public:
-    /// Connects, shakes hands if TLS is asked for, and authenticates if there is a password.
+    /// Reads the files of TLS, connects, shakes hands if TLS is asked for, and authenticates if there is a password.
     /// @throws std::runtime_error  also when the server's certificate is not one to trust for its host
     explicit connection(const server_address& to);
 
@@ -25,6 +25,7 @@ public:
     std::string ask(std::initializer_list<std::string_view> words);
 
 private:
+    connection(const server_address& to, const tls_context& by);
     void send(std::string_view bytes);
     /// What has come, up to the size of the buffer; waits for some.
     std::size_t receive(char* buffer, std::size_t size);

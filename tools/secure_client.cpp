@@ -12,14 +12,20 @@
 namespace tutti::tools {
 namespace {
 
-using context = std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)>;
-
 [[noreturn]] void fail(const std::string& what) {
     throw std::runtime_error{fmt::format("TLS: {}: {}", what, tls_failure())};
 }
 
-context context_for(const tls_files& how) {
-    context c{::SSL_CTX_new(::TLS_client_method()), ::SSL_CTX_free};
+bool is_address(const std::string& host) noexcept {
+    unsigned char bytes[16];
+    return ::inet_pton(AF_INET, host.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, host.c_str(), bytes) == 1;
+}
+
+}  // namespace
+
+tls_context read_files(const tls_files& how) {
+    ::ERR_clear_error();
+    tls_context c{::SSL_CTX_new(::TLS_client_method()), ::SSL_CTX_free};
     if (c == nullptr || ::SSL_CTX_set_min_proto_version(c.get(), TLS1_2_VERSION) != 1) fail("no memory");
     ::SSL_CTX_set_verify(c.get(), SSL_VERIFY_PEER, nullptr);
     const bool trusts = how.authority.empty()
@@ -34,13 +40,6 @@ context context_for(const tls_files& how) {
         fail("key " + how.key);
     return c;
 }
-
-bool is_address(const std::string& host) noexcept {
-    unsigned char bytes[16];
-    return ::inet_pton(AF_INET, host.c_str(), bytes) == 1 || ::inet_pton(AF_INET6, host.c_str(), bytes) == 1;
-}
-
-}  // namespace
 
 without_sigpipe::without_sigpipe() noexcept {
     sigset_t pipe;
@@ -61,9 +60,11 @@ without_sigpipe::~without_sigpipe() {
 }
 
 std::string tls_failure() {
-    const unsigned long code = ::ERR_peek_last_error();
+    const unsigned long code = ::ERR_peek_error();  // those that follow say only in which part of OpenSSL it was
     ::ERR_clear_error();
-    if (code != 0) {
+    if (ERR_SYSTEM_ERROR(code)) {
+        errno = ERR_GET_REASON(code);
+    } else if (code != 0) {
         const char* const reason = ::ERR_reason_error_string(code);
         return reason != nullptr ? reason : fmt::format("OpenSSL's error {:#x}", code);
     }
@@ -73,11 +74,10 @@ std::string tls_failure() {
     return errno == 0 ? "the other side has closed the connection" : std::strerror(errno);
 }
 
-std::unique_ptr<SSL, void (*)(SSL*)> shake_hands(int socket, const std::string& host, const tls_files& how) {
+std::unique_ptr<SSL, void (*)(SSL*)> shake_hands(int socket, const std::string& host, const tls_context& by) {
     const without_sigpipe guard;
     ::ERR_clear_error();
-    const context c = context_for(how);
-    std::unique_ptr<SSL, void (*)(SSL*)> made{::SSL_new(c.get()), ::SSL_free};
+    std::unique_ptr<SSL, void (*)(SSL*)> made{::SSL_new(by.get()), ::SSL_free};
     if (made == nullptr || ::SSL_set_fd(made.get(), socket) != 1) fail("no memory");
     // To whom the certificate has to belong; names also tell a server which of several it is asked for.
     const bool named = is_address(host)

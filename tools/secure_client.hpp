@@ -8,15 +8,22 @@
 
 #include "command_line.hpp"
 
+struct ssl_ctx_st;
 struct ssl_st;
 
 namespace tutti::tools {
 
-/// TLS over a socket that is connected to `host`, after the handshake: version 1.2 at least, with a certificate that
-/// `how.authority` has signed (the system's authorities, if that is empty) for that host or address.
+using tls_context = std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)>;
+
+/// Whom this side trusts, and what it shows: version 1.2 at least, and a certificate that `how.authority` has signed
+/// (the system's authorities, if that is empty). Before there is a connection: a server waits for a handshake so long
+/// and no longer, and that time is not for reading files. @throws std::runtime_error
+[[nodiscard]] tls_context read_files(const tls_files& how);
+
+/// TLS over a socket that is connected to `host`, after the handshake, with a certificate for that host or address.
 /// @throws std::runtime_error
 [[nodiscard]] std::unique_ptr<ssl_st, void (*)(ssl_st*)> shake_hands(int socket, const std::string& host,
-                                                                     const tls_files& how);
+                                                                     const tls_context& by);
 
 /// While it lives, a socket that the other side has closed raises no SIGPIPE in this thread: OpenSSL's writes would. A
 /// standard output that nobody reads ends the program as ever.

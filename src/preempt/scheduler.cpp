@@ -1,6 +1,7 @@
 #include "preempt/scheduler.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -85,16 +86,17 @@ std::span<work> scheduler::submit(std::span<work> several, unsigned most_calls) 
     calls whom;
     unsigned first = idler();
     std::size_t away = 0;
-    std::array<unsigned, most_levels> admitted{};
+    arrivals admitted;
     const haste how = std::ranges::all_of(several, &work::patient) ? haste::patient : haste::urgent;
     {
         const short_guard guard{lock_};
         for (const work& w : several) {
             if (const std::optional<work> other = accept(w, admitted)) several[away++] = *other;
         }
-        for (unsigned level = how_.highest_level + 1; level-- != 0;) {
-            if (admitted[level] == 0) continue;
-            unsigned n = std::min(admitted[level], how_.workers);
+        for (std::uint64_t left = admitted.levels; left != 0;) {
+            const auto level = static_cast<unsigned>(std::bit_width(left)) - 1;
+            left ^= std::uint64_t{1} << level;
+            unsigned n = std::min(admitted.at[level], how_.workers);
             for (; n != 0 && most_calls != 0; --n, --most_calls)
                 roster_.call_any(level, whom, std::exchange(first, roster::nobody), how);
             if (n != 0) roster_.nudge_idle(whom);
@@ -141,14 +143,14 @@ void scheduler::rouse() noexcept {
     deliver(whom);
 }
 
-std::optional<work> scheduler::accept(const work& w, std::array<unsigned, most_levels>& at) noexcept {
+std::optional<work> scheduler::accept(const work& w, arrivals& now) noexcept {
     const unsigned level = std::min(w.priority, how_.highest_level);
     const bool full = ready_.standing() + outstanding_ - places_taken_ >= how_.waiting;
     try {
         if ((!full || gives_way_to(level)) && (!stopping_ || current() != nullptr)) {
-            backlog::item now{w, base::ticks(), counts_.accepted};
-            now.what.priority = level;
-            take_in(now, at);
+            backlog::item item{w, base::ticks(), counts_.accepted};
+            item.what.priority = level;
+            take_in(item, now);
             if (!full) return std::nullopt;
             return shed_for(level);
         }
@@ -159,10 +161,11 @@ std::optional<work> scheduler::accept(const work& w, std::array<unsigned, most_l
     return w;
 }
 
-void scheduler::take_in(const backlog::item& w, std::array<unsigned, most_levels>& at) {
+void scheduler::take_in(const backlog::item& w, arrivals& now) {
     if (context* const c = context_for(w.what.priority)) {
         admit(*c, w);
-        ++at[c->level];
+        ++now.at[c->level];
+        now.levels |= std::uint64_t{1} << c->level;
     } else {
         backlog_.push(w);
     }
@@ -405,13 +408,14 @@ context* scheduler::take(worker& of, calls& whom) noexcept {
 }
 
 void scheduler::deliver(const calls& whom) noexcept {
-    for (const auto& w : workers_) {
-        const std::uint64_t bit = std::uint64_t{1} << w->number();
-        if ((whom.bells & bit) != 0) w->ring();
-        else if ((whom.nudges & bit) != 0) w->nudge();
+    for (std::uint64_t left = whom.bells | whom.nudges | whom.ticks; left != 0; left &= left - 1) {
+        const std::uint64_t bit = left & -left;
+        worker& w = *workers_[static_cast<std::size_t>(std::countr_zero(bit))];
+        if ((whom.bells & bit) != 0) w.ring();
+        else if ((whom.nudges & bit) != 0) w.nudge();
         if ((whom.ticks & bit) == 0) continue;
-        if (w.get() == worker::current()) w->note_tick();
-        else w->tick();
+        if (&w == worker::current()) w.note_tick();
+        else w.tick();
     }
 }
 

@@ -111,21 +111,26 @@ public:
     static void pass_on(int number, siginfo_t* about, void* interrupted) noexcept;
 
 private:
+    /// What was admitted at once, by level; those levels that have some.
+    struct arrivals {
+        std::array<unsigned, most_levels> at{};
+        std::uint64_t levels = 0;
+    };
     void deliver(const calls& whom) noexcept;
     [[nodiscard]] unsigned idler() const noexcept;
 
     // REQUIRES: the lock is held.
-    /// What will not run, if that is anything: `w`, or what gave way to it. `at` counts what was admitted by level.
-    std::optional<work> accept(const work& w, std::array<unsigned, most_levels>& at) noexcept;
+    /// What will not run, if that is anything: `w`, or what gave way to it. `now` counts what was admitted.
+    std::optional<work> accept(const work& w, arrivals& now) noexcept;
     /// Whether what has not begun gives way to that level.
     [[nodiscard]] bool gives_way_to(unsigned level) const noexcept;
     /// The last of it. REQUIRES: gives_way_to(level)
     work shed_for(unsigned level) noexcept;
-    void take_in(const backlog::item& w, std::array<unsigned, most_levels>& at);  // the same as equip
-    void equip(context& c);                // throws std::bad_alloc, std::system_error
-    context* context_for(unsigned level);  // the same; null: there is none
-    context* free_context();               // the same
-    void add_context();                    // the same
+    void take_in(const backlog::item& w, arrivals& now);  // the same as equip
+    void equip(context& c);                               // throws std::bad_alloc, std::system_error
+    context* context_for(unsigned level);                 // the same; null: there is none
+    context* free_context();                              // the same
+    void add_context();                                   // the same
     void admit(context& c, const backlog::item& w) noexcept;
     void admit_unannounced(context& c) noexcept;  // the next that waits for a place
     void admit_another() noexcept;                // the same, if there is a place and something waits

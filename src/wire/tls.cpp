@@ -5,8 +5,8 @@
 #include <openssl/x509v3.h>
 
 #include <algorithm>
-#include <system_error>
 
+#include "secure/openssl.hpp"
 #include "wire/fault.hpp"
 #include "wire/refusal.hpp"
 
@@ -27,20 +27,9 @@ constexpr std::size_t most_named = 300;  // bytes of names in a message
 
 constexpr unsigned char record_of_handshake = 22, record_of_alert = 21;
 
-std::string why() {
-    char reason[256] = "no reason given";
-    // The last error says of a file that cannot be read only that the system has another.
-    if (const unsigned long first = ::ERR_peek_error(); ERR_SYSTEM_ERROR(first)) {
-        ::ERR_clear_error();
-        return std::generic_category().message(ERR_GET_REASON(first));
-    }
-    if (const unsigned long code = ::ERR_peek_last_error(); code != 0)
-        ::ERR_error_string_n(code, reason, sizeof reason);
-    ::ERR_clear_error();
-    return reason;
+[[noreturn]] void refuse(const std::string& what) {
+    throw refusal{"TLS: " + what + ": " + secure::why_openssl_failed()};
 }
-
-[[noreturn]] void refuse(const std::string& what) { throw refusal{"TLS: " + what + ": " + why()}; }
 
 std::string names_of(X509* certificate) {
     std::string all;
@@ -128,13 +117,11 @@ tls::tls(const tls_files& files, const std::vector<std::string>& own_names)
     if (broken(fault::no_authority_check)) {
         ::SSL_CTX_set_cert_verify_callback(c, [](X509_STORE_CTX*, void*) { return 1; }, nullptr);
     }
-    // Nobody is there to be asked.
-    ::SSL_CTX_set_default_passwd_cb(c, [](char*, int, int, void*) { return 0; });
+    secure::ask_for_no_passphrase(c);
     if (::SSL_CTX_use_certificate_chain_file(c, files.certificate.c_str()) != 1)
-        refuse("certificate " + files.certificate);
-    if (::SSL_CTX_use_PrivateKey_file(c, files.key.c_str(), SSL_FILETYPE_PEM) != 1)
-        refuse("key " + files.key + " (one without a passphrase, that of the certificate)");
-    if (::SSL_CTX_load_verify_file(c, files.authority.c_str()) != 1) refuse("authority " + files.authority);
+        refuse(secure::certificate_in(files.certificate));
+    if (::SSL_CTX_use_PrivateKey_file(c, files.key.c_str(), SSL_FILETYPE_PEM) != 1) refuse(secure::key_in(files.key));
+    if (::SSL_CTX_load_verify_file(c, files.authority.c_str()) != 1) refuse("authority " + files.authority + " (PEM)");
     check_own(c, files, own_names);
 }
 

@@ -40,6 +40,19 @@ TEST(scheduler, runs_what_it_accepts_and_loses_nothing) {
     EXPECT_EQ(c.standing + c.active + c.parked + c.backlog, 0u);
 }
 
+// Catches one that calls workers for the highest level alone of what is handed in at once.
+TEST(scheduler, calls_workers_for_each_level_of_what_comes_at_once) {
+    const support::watchdog dog{"scheduler"};
+    spinner high, low;
+    scheduler s{{.workers = 2, .contexts = 4}};
+    work both[] = {{spin, &low, 1}, {spin, &high, 5}};
+    ASSERT_TRUE(s.submit(std::span{both}).empty());
+    wait_until(high.started);
+    wait_until(low.started);
+    high.stop = low.stop = true;
+    s.drain();
+}
+
 TEST(scheduler, refuses_when_too_much_waits) {
     const support::watchdog dog{"scheduler"};
     spinner busy;

@@ -1,5 +1,4 @@
-// What a stream under TLS tells the I/O thread. Catches one that calls a write that waits a read that does: its I/O
-// thread would read from a client that it has stopped reading from, as often as that one reads a little.
+// TLS: its files, and what a stream under it tells the I/O thread.
 
 #include "server/net/tls.hpp"
 
@@ -30,7 +29,8 @@ using owned = std::unique_ptr<T, freed_by<T, Free>>;
 /// A key and a certificate signed with it, in files.
 class identity {
 public:
-    identity() {
+    explicit identity(const std::string& name, const std::string& passphrase = {})
+        : base{testing::TempDir() + "tutti-tls-" + name + std::to_string(::getpid())} {
         const owned<EVP_PKEY, EVP_PKEY_free> key{EVP_EC_gen("P-256")};
         const owned<X509, X509_free> certificate{X509_new()};
         X509_gmtime_adj(X509_getm_notBefore(certificate.get()), 0);
@@ -38,7 +38,9 @@ public:
         X509_set_pubkey(certificate.get(), key.get());
         X509_sign(certificate.get(), key.get(), EVP_sha256());
         std::FILE* const to_key = std::fopen(files.key.c_str(), "w");
-        PEM_write_PrivateKey(to_key, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
+        PEM_write_PrivateKey(to_key, key.get(), passphrase.empty() ? nullptr : EVP_aes_128_cbc(),
+                             reinterpret_cast<const unsigned char*>(passphrase.data()),
+                             static_cast<int>(passphrase.size()), nullptr, nullptr);
         std::fclose(to_key);
         std::FILE* const to_certificate = std::fopen(files.certificate.c_str(), "w");
         PEM_write_X509(to_certificate, certificate.get());
@@ -51,12 +53,52 @@ public:
     identity(const identity&) = delete;
     identity& operator=(const identity&) = delete;
 
-    const std::string base = testing::TempDir() + "tutti-tls-" + std::to_string(::getpid());
+    const std::string base;
     const tls_files files{.certificate = base + ".pem", .key = base + ".key", .client_authority = {}};
 };
 
+/// Why it does not speak by these files.
+std::string said_of(const tls_files& files) {
+    try {
+        const tls speaks{files};
+        return {};
+    } catch (const std::runtime_error& e) {
+        return e.what();
+    }
+}
+
+// Catches a reason that is left out, or OpenSSL's last one, which is "system lib" of every file that cannot be read and
+// "PEM lib" of every one that has something else in it; a key for whose passphrase somebody at the terminal is asked;
+// and one of another certificate.
+TEST(tls_files, what_cannot_be_used_is_named_with_the_reason) {
+    const identity mine{"mine"}, another{"another"}, locked{"locked", "a passphrase"};
+    EXPECT_EQ(said_of(mine.files), "");
+    const std::string nothing = mine.base + "-nothing", folder = testing::TempDir();
+    const auto with = [&](std::string tls_files::* which, const std::string& file) {
+        tls_files files = mine.files;
+        files.*which = file;
+        return said_of(files);
+    };
+    const std::string of_keys = " (one without a passphrase, that of the certificate)";
+    EXPECT_EQ(with(&tls_files::certificate, nothing),
+              "TLS: certificate " + nothing + " (PEM): No such file or directory");
+    EXPECT_NE(with(&tls_files::certificate, folder).find(folder + " (PEM): "), std::string::npos);
+    EXPECT_EQ(with(&tls_files::key, nothing), "TLS: key " + nothing + of_keys + ": No such file or directory");
+    EXPECT_EQ(with(&tls_files::client_authority, nothing),
+              "TLS: client authority " + nothing + " (PEM): No such file or directory");
+    const std::string asked = with(&tls_files::key, locked.files.key);
+    EXPECT_NE(asked.find(locked.files.key + of_keys + ": "), std::string::npos);
+    EXPECT_EQ(asked.find("UI routines"), std::string::npos) << asked;
+    const std::string mismatch = with(&tls_files::key, another.files.key);
+    EXPECT_NE(mismatch.find(another.files.key + of_keys + ": "), std::string::npos);
+    EXPECT_NE(mismatch.find("key values mismatch"), std::string::npos);
+    EXPECT_NE(with(&tls_files::certificate, mine.files.key).find("no start line"), std::string::npos);
+}
+
+// Catches a stream that calls a write that waits a read that does: its I/O thread would read from a client that it has
+// stopped reading from, as often as that one reads a little.
 TEST(tls_stream, a_write_that_waits_is_no_read_that_does) {
-    const identity mine;
+    const identity mine{"mine"};
     const tls speaks{mine.files};
     int ends[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);

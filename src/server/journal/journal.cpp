@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <random>
@@ -193,7 +194,7 @@ bool journal::holds(waiter& w, std::uint64_t awaits) noexcept {
     }
     w.awaits_ = awaits;
     push(held_, w, &waiter::next_);
-    ring();
+    if (asleep_.load() != sleep::for_a_group || awaits >= enough_.load()) ring();
     return true;
 }
 
@@ -246,7 +247,9 @@ void journal::rest() {
         const bool asked = held_.load() != nullptr || (how_.sync != log_sync::always && has_work());
         if (!asked) changed_.wait(lock, called);
         asleep_.store(sleep::none);
-        if (how_.sync != log_sync::always) {
+        if (how_.sync == log_sync::always) {
+            gather(lock);
+        } else {
             // Many in one group, unless an answer waits.
             rung_ = false;
             asleep_.store(sleep::for_a_waiter);
@@ -257,8 +260,22 @@ void journal::rest() {
     rung_ = false;
 }
 
+/// Under `always`, where a call waits. Others that come ring once they are as many as are expected.
+void journal::gather(std::unique_lock<std::mutex>& lock) {
+    const std::uint64_t enough = tail_.taken() + groups_to_come_.expected();
+    const auto called = [this] { return rung_ || ending_ || to_keep_.has_value(); };
+    if (next_.load() >= enough) return;
+    rung_ = false;
+    enough_.store(enough);
+    asleep_.store(sleep::for_a_group);
+    if (next_.load() < enough) changed_.wait_for(lock, groups_to_come_.patience(), called);
+    asleep_.store(sleep::none);
+}
+
 void journal::work() {
     ::pthread_setname_np(::pthread_self(), "tutti-journal");
+    constexpr unsigned long a_microsecond = 1000;
+    ::prctl(PR_SET_TIMERSLACK, a_microsecond);  // a group's patience is often less than the usual 50
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -338,7 +355,11 @@ bool journal::write(bool sync) noexcept {
     try {
         const std::scoped_lock lock{file_mutex_};
         if (ready_calls_ != 0) {
+            const std::uint64_t began = base::ticks();
             store_.add({&ready_, 1}, sync);
+            const auto took = static_cast<double>(base::ticks() - began) * base::nanoseconds_per_tick();
+            groups_to_come_.note(ready_calls_, next_.load() - tail_.taken(),
+                                 gathering::duration{static_cast<std::int64_t>(took)});
             note_written(ready_, ready_calls_);
             ready_.records.clear();
             ready_.answers.clear();
@@ -350,8 +371,8 @@ bool journal::write(bool sync) noexcept {
         if (left_ == left_over::nothing) oldest_.store(collected_at_, std::memory_order_relaxed);
         written_bytes_.store(written_bytes_.load(std::memory_order_relaxed) + std::exchange(ready_bytes_, 0),
                              std::memory_order_release);
-        durable_.store(tail_.taken(), std::memory_order_release);
-        others_.ring();
+        durable_.store(tail_.taken());  // sequentially consistent for note_durable
+        others_.note_durable();
         store_.tidy();
         const std::int64_t now = microseconds_of_day();
         constexpr std::int64_t a_minute = 60'000'000;

@@ -46,6 +46,7 @@
 
 #include "base/clock.hpp"
 #include "base/lock.hpp"
+#include "server/journal/gathering.hpp"
 #include "server/journal/replication.hpp"
 #include "server/journal/store.hpp"
 #include "server/journal/tail.hpp"
@@ -120,7 +121,7 @@ public:
         what(store_);
     }
     /// All positions before it are on disk.
-    [[nodiscard]] std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
+    [[nodiscard]] std::uint64_t durable() const noexcept { return durable_.load(); }
     /// The next one.
     [[nodiscard]] std::uint64_t drawn() const noexcept { return next_.load(); }
     [[nodiscard]] std::uint64_t written_bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
@@ -173,8 +174,14 @@ private:
     void wake_if_idle() noexcept;
     void work();
     void rest();
+    void gather(std::unique_lock<std::mutex>& lock);
     /// What the journal's thread waits for.
-    enum class sleep : std::uint8_t { none, for_anything, for_a_waiter };
+    enum class sleep : std::uint8_t {
+        none,
+        for_anything,
+        for_a_waiter,
+        for_a_group  ///< one call waits; until enough_ do, or its patience ends
+    };
     /// What had been drawn before it collected, and was not collected.
     enum class left_over : std::uint8_t {
         nothing,
@@ -215,6 +222,7 @@ private:
     std::atomic<std::uint64_t> not_in_snapshot_{1};  // the first position that a call has drawn or will draw
     std::atomic<bool> hurried_{false};
     std::atomic<sleep> asleep_{sleep::none};
+    std::atomic<std::uint64_t> enough_{0};  // who waits for this position ends a sleep for a group
     std::atomic<std::uint64_t> calls_{0}, bytes_{0}, groups_{0}, snapshots_{0}, bytes_to_replay_{0};
 
     // Of the journal's thread.
@@ -222,6 +230,7 @@ private:
     std::size_t ready_calls_ = 0, ready_bytes_ = 0;
     bool ready_ends_ = false;  // at a cut: what comes goes into another group
     left_over left_ = left_over::nothing;
+    gathering groups_to_come_;
     waiter* waiting_ = nullptr;
     std::uint64_t collected_at_ = 0;  // by the base clock
     std::int64_t answers_forgotten_at_ = 0;

@@ -147,6 +147,8 @@ void replication::work() {
             waiter* const one = std::exchange(w, w->next_);
             one->next_ = std::exchange(waiting_, one);
         }
+        // Before it looks at what is durable: either the journal sees that somebody waits for more, or this sees that.
+        awaits_more_.store(asking_ != nullptr);
         look_after(clock::now(), last);
     }
 }

@@ -134,8 +134,10 @@ public:
     void ask(inquiry& i) noexcept;
     /// Whether the answer of a call waits for followers; then `w` is passed on later.
     [[nodiscard]] bool holds(waiter& w, std::uint64_t awaits) noexcept;
-    /// More is durable. By the journal.
-    void ring() noexcept;
+    /// More is durable. By the journal, which has said so (durable).
+    void note_durable() noexcept {
+        if (awaits_more_.load()) ring();  // partner: work
+    }
 
     /// Asks for the figures of the connection to the leader; empty: there is none. Before it is looked at by others.
     void show_link(std::function<link_figures()> look);
@@ -151,6 +153,7 @@ private:
         clock::time_point seen{};
     };
 
+    void ring() noexcept;
     void work();
     [[nodiscard]] clock::time_point next_look() const noexcept;
     void look_after(clock::time_point now, bool ending) noexcept;
@@ -171,6 +174,7 @@ private:
     std::atomic<waiter*> held_{nullptr};
     std::atomic<inquiry*> asked_{nullptr};
     std::atomic<bool> rung_{false};
+    std::atomic<bool> awaits_more_{false};  // somebody asks who may be answered when more is durable
     std::atomic<std::uint64_t> unreplicated_{0};
 
     // Of its thread.

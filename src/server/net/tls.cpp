@@ -5,15 +5,13 @@
 
 #include <stdexcept>
 
+#include "secure/openssl.hpp"
+
 namespace tutti::server {
 namespace {
 
 [[noreturn]] void fail(const std::string& what) {
-    char reason[256] = "no reason given";
-    if (const unsigned long code = ::ERR_peek_last_error(); code != 0)
-        ::ERR_error_string_n(code, reason, sizeof reason);
-    ::ERR_clear_error();
-    throw std::runtime_error{"TLS: " + what + ": " + reason};
+    throw std::runtime_error{"TLS: " + what + ": " + secure::why_openssl_failed()};
 }
 
 class tls_stream final : public stream {
@@ -64,19 +62,20 @@ private:
 }  // namespace
 
 tls::tls(const tls_files& files) : context_{::SSL_CTX_new(::TLS_server_method()), ::SSL_CTX_free} {
+    ::ERR_clear_error();
     SSL_CTX* const c = context_.get();
     if (c == nullptr) fail("no context");
+    secure::ask_for_no_passphrase(c);
     ::SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION);
     ::SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     // Many clients just close. A request that is cut off is not run anyway.
     ::SSL_CTX_set_options(c, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);
     if (::SSL_CTX_use_certificate_chain_file(c, files.certificate.c_str()) != 1)
-        fail("certificate " + files.certificate);
-    if (::SSL_CTX_use_PrivateKey_file(c, files.key.c_str(), SSL_FILETYPE_PEM) != 1) fail("key " + files.key);
-    if (::SSL_CTX_check_private_key(c) != 1) fail("key " + files.key + " is not that of the certificate");
+        fail(secure::certificate_in(files.certificate));
+    if (::SSL_CTX_use_PrivateKey_file(c, files.key.c_str(), SSL_FILETYPE_PEM) != 1) fail(secure::key_in(files.key));
     if (files.client_authority.empty()) return;
     if (::SSL_CTX_load_verify_file(c, files.client_authority.c_str()) != 1)
-        fail("client authority " + files.client_authority);
+        fail("client authority " + files.client_authority + " (PEM)");
     ::SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
 }
 

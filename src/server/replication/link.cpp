@@ -14,6 +14,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "secure/openssl.hpp"
 #include "server/replication/resolve.hpp"
 
 namespace tutti::server {
@@ -48,9 +49,11 @@ link::link(const leader_settings& to, const tls_files& own, const std::atomic<bo
       stops_{stops},
       context_{nullptr, ::SSL_CTX_free},
       ssl_{nullptr, ::SSL_free} {
+    // First: the other side waits for the handshake of who has connected.
+    if (!to.tls_authority.empty()) read_files(to, own);
     connect(to);
     try {
-        if (!to.tls_authority.empty()) greet(to, own);
+        if (!to.tls_authority.empty()) greet(to.host);
         if (!to.user.empty()) static_cast<void>(ask({"AUTH", to.user, to.password}));
         else if (!to.password.empty()) static_cast<void>(ask({"AUTH", to.password}));
     } catch (...) {
@@ -90,31 +93,34 @@ void link::connect(const leader_settings& to) {
     ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-void link::greet(const leader_settings& to, const tls_files& own) {
-    const auto tls_fails = [this](const std::string& what) {
-        char reason[256] = "no reason given";
-        if (const unsigned long code = ::ERR_peek_last_error(); code != 0)
-            ::ERR_error_string_n(code, reason, sizeof reason);
-        ::ERR_clear_error();
-        fail("cannot be spoken to by TLS: " + what + ": " + reason);
-    };
+void link::fail_by_tls(const std::string& what) const {
+    fail("cannot be spoken to by TLS: " + what + ": " + secure::why_openssl_failed());
+}
+
+void link::read_files(const leader_settings& to, const tls_files& own) {
     ::ERR_clear_error();
     context_.reset(::SSL_CTX_new(::TLS_client_method()));
-    if (context_ == nullptr) tls_fails("no context");
+    if (context_ == nullptr) fail_by_tls("no context");
+    secure::ask_for_no_passphrase(context_.get());
     ::SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
     ::SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
     if (::SSL_CTX_load_verify_file(context_.get(), to.tls_authority.c_str()) != 1)
-        tls_fails("authority " + to.tls_authority);
-    if (!own.certificate.empty() &&
-        (::SSL_CTX_use_certificate_chain_file(context_.get(), own.certificate.c_str()) != 1 ||
-         ::SSL_CTX_use_PrivateKey_file(context_.get(), own.key.c_str(), SSL_FILETYPE_PEM) != 1))
-        tls_fails("certificate " + own.certificate);
+        fail_by_tls("authority " + to.tls_authority + " (PEM)");
+    if (own.certificate.empty()) return;
+    if (::SSL_CTX_use_certificate_chain_file(context_.get(), own.certificate.c_str()) != 1)
+        fail_by_tls(secure::certificate_in(own.certificate));
+    if (::SSL_CTX_use_PrivateKey_file(context_.get(), own.key.c_str(), SSL_FILETYPE_PEM) != 1)
+        fail_by_tls(secure::key_in(own.key));
+}
+
+void link::greet(const std::string& host) {
+    ::ERR_clear_error();
     ssl_.reset(::SSL_new(context_.get()));
-    const bool is_address = ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl_.get()), to.host.c_str()) == 1;
-    if (!is_address) ::SSL_set1_host(ssl_.get(), to.host.c_str());
-    ::SSL_set_tlsext_host_name(ssl_.get(), to.host.c_str());
+    const bool is_address = ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl_.get()), host.c_str()) == 1;
+    if (!is_address) ::SSL_set1_host(ssl_.get(), host.c_str());
+    ::SSL_set_tlsext_host_name(ssl_.get(), host.c_str());
     ::SSL_set_fd(ssl_.get(), socket_);
-    if (patiently([this] { return ::SSL_connect(ssl_.get()); }) != 1) tls_fails("handshake");
+    if (patiently([this] { return ::SSL_connect(ssl_.get()); }) != 1) fail_by_tls("handshake");
 }
 
 template <class F>

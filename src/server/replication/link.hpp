@@ -42,7 +42,8 @@ public:
 
 private:
     void connect(const leader_settings& to);
-    void greet(const leader_settings& to, const tls_files& own);
+    void read_files(const leader_settings& to, const tls_files& own);
+    void greet(const std::string& host);
     /// Has `move` move bytes, again and again until it has moved some; what it says last.
     template <class F>
     long patiently(const F& move);
@@ -51,6 +52,7 @@ private:
     std::string line();
     std::string bytes(std::size_t count);
     [[noreturn]] void fail(const std::string& what) const;
+    [[noreturn]] void fail_by_tls(const std::string& what) const;
 
     const std::string name_;
     const std::atomic<bool>& stops_;

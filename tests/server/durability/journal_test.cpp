@@ -1,5 +1,6 @@
 // The journal alone, handed its records one by one; and its file.
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -44,6 +45,36 @@ private:
         is_over.notify_one();
     }
 };
+
+// Catches a group that waits for nobody, for more calls than there may be, or for as long as its disk takes.
+TEST(gathering, a_group_waits_for_those_who_were_there_for_a_small_part_of_an_fsync) {
+    using std::chrono::microseconds;
+    journal::gathering to_come;
+    EXPECT_EQ(to_come.expected(), 1u);  // the first call is not kept waiting
+    to_come.note(39, 11, microseconds{240});
+    EXPECT_EQ(to_come.expected(), 50u);
+    EXPECT_EQ(to_come.patience(), microseconds{30});
+    to_come.note(50, 0, std::chrono::seconds{1});
+    EXPECT_EQ(to_come.patience(), microseconds{1000});
+    to_come.note(1, 0, microseconds{240});
+    EXPECT_EQ(to_come.expected(), 1u);  // who calls alone waits for nobody
+}
+
+// Catches a journal that waits without an end for calls that do not come.
+TEST_F(journal_test, who_calls_alone_after_many_is_not_kept_waiting_for_them) {
+    journal::journal log{how(), [](bool, const std::string&) {}};
+    log.begin();
+    std::array<waiting, 8> many;
+    waiting alone;
+    for (std::uint64_t i = 0; i < many.size(); ++i) hand_over(log, "one of many");
+    for (waiting& w : many) {
+        if (!log.holds(w, many.size() + 1)) w.is_over = true;
+    }
+    for (waiting& w : many) w.is_over.wait(false);
+    hand_over(log, "alone");
+    if (log.holds(alone, many.size() + 2)) alone.is_over.wait(false);
+    EXPECT_EQ(log.durable(), many.size() + 2);
+}
 
 // Catches a journal that forgets the cut at which a group has ended when it cannot write it: what comes meanwhile would
 // go into the same group, and a follower that has copied the snapshot would miss it, or have it twice.

@@ -116,17 +116,21 @@ case_tls() {
     grep -q 'the server went away: .*certificate' "$folder/top" || fail "tutti top: $(<"$folder/top")"
     ! look --tls "${shows[@]}" || fail "it trusts a certificate that nobody has signed"
     grep -q 'the certificate of 127.0.0.1 is not to be trusted: self' "$folder/top" || fail "tutti top: $(<"$folder/top")"
-    ! look --tls-authority "$folder/nowhere.pem" || fail "it takes an authority that there is not"
-    grep -q 'TLS: authority .*nowhere.pem' "$folder/top" || fail "tutti top: $(<"$folder/top")"
     stop
-    # Who never ends its handshake is a stranger, although there is no password. Nor is a server one to trust that
-    # shows a certificate of another address.
+    # Files are read before there is a connection, whose server waits for the handshake.
+    ! look --tls-authority "$folder/nowhere.pem" || fail "it takes an authority that there is not"
+    grep -q 'TLS: authority .*nowhere.pem: No such file' "$folder/top" || fail "tutti top: $(<"$folder/top")"
+    # Nor is a server one to trust that shows a certificate of another address.
     rm "$folder/port"
-    start --tls-certificate "$folder/elsewhere.pem" --tls-key "$folder/elsewhere.key" --login-timeout 100
+    start --tls-certificate "$folder/elsewhere.pem" --tls-key "$folder/elsewhere.key"
     ! look --tls-authority "$folder/elsewhere.pem" || fail "any server will do"
     grep -q 'is not to be trusted: IP address mismatch' "$folder/top" || fail "tutti top: $(<"$folder/top")"
     ! look || fail "it is answered in the clear"
     grep -q 'the server went away' "$folder/top" || fail "tutti top: $(<"$folder/top")"
+    stop
+    # Who never ends its handshake is a stranger, although there is no password.
+    rm "$folder/port"
+    start --tls-certificate "$folder/elsewhere.pem" --tls-key "$folder/elsewhere.key" --login-timeout 100
     exec {silent}<>"/dev/tcp/127.0.0.1/$port"
     cat <&"$silent" >"$folder/silence" || fail "it was not just closed"
     stop
