@@ -37,9 +37,9 @@
 //       writes them without the shard's lock. So a thread with that lock looks at an entry once it is hidden
 //       (hide() brings it up to date). A commit in place writes no object that anybody has locked or reserved or
 //       watches, nor one of which there are old values, or may have to be: such an object is guarded.
-//   S12 Who was answered that it may keep a copy of an object is one of its *sharers* until it says that it has none any
-//       more, of that grant or a later one, or is lost. An object that has sharers is locked for writing by nobody. Who
-//       wants to write it has the sharers told; from then on nobody else becomes one until it is written, or much
+//   S12 Whoever was answered that it may keep a copy of an object is one of the object's *sharers* until it says that
+//       it has none any more, of that grant or a later one, or is lost. Nobody locks an object for writing that has
+//       sharers. A writer has them told; from then on nobody else becomes one until the object is written, or much
 //       looked at. A grant is what the clock says, and later than any that a word of or to a sharer has been about: so
 //       no word that comes late is about it. (copies.hpp is the other side.)
 //
@@ -78,8 +78,8 @@ public:
     /// S9. This node is about to forget that `owner` has the object, from `version` on, and its home may not know.
     /// False: that cannot be said now. As above; a shard is locked, too.
     [[nodiscard]] virtual bool forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept = 0;
-    /// S12. That node has a copy, by that grant, which is in somebody's way. Any thread; must not wait. If nothing comes
-    /// of it, it is called again.
+    /// S12. That node has a copy, by that grant, which is in somebody's way. Any thread; must not wait. If nothing
+    /// comes of it, it is called again.
     virtual void invalidate(const object_id& id, node_number sharer, std::uint64_t grant) noexcept = 0;
 };
 
@@ -116,8 +116,8 @@ public:
     }
     /// S12. The object as it is now, for that node, which may be told to keep it.
     void look_to_share(const object_id& id, wire::object_view& view, node_number with);
-    /// S12. Copies are given out of what has been asked for so often, by other nodes, since it was written, and later of
-    /// what less or more is enough for, by what became of the copies before: 0, of nothing. Before there is anything.
+    /// S12. So many looks of other nodes at an object that none writes are enough at first for copies of it; what
+    /// became of these makes it less or more. 0: there are no copies. Before there is anything.
     void share_after(unsigned looks) noexcept { share_after_ = static_cast<std::int16_t>(looks); }
     /// For a cluster of so many nodes: a copy is for one of them, which may never look again.
     [[nodiscard]] static constexpr unsigned usual_looks(node_number nodes) noexcept { return std::max(8u, 2u * nodes); }

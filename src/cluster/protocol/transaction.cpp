@@ -165,7 +165,7 @@ void transaction::gather() {
     const wire::precedence as = precedence();
     pinned_.reserve(used_);
     for (const auto& e : entries()) {
-        if (e->in_copy && !e->written && site_.cache.pin(e->id, e->version)) {
+        if (e->in_copy && !e->written && network_.hears(e->owner) && site_.cache.pin(e->id, e->version)) {
             pinned_.push_back(e->id);
             continue;
         }
