@@ -47,6 +47,17 @@ TEST(cluster_performance, one_node_without_conflicts_does_as_much_as_its_costs_l
     EXPECT_NEAR(f.busy, 1, 1e-9);
 }
 
+TEST(cluster_performance, what_nobody_writes_is_read_without_a_message_once_there_are_copies) {
+    plan p = looks_into_buckets();
+    p.nodes = 2;
+    p.objects = 100;
+    p.share_after = 1;
+    const figures f = run(p);
+    EXPECT_EQ(f.messages, 0) << "each of the few buckets was looked at before this counted";
+    const auto each = static_cast<double>(p.each.attempt + p.each.object);
+    EXPECT_NEAR(f.per_second, 2e9 / each, 1e-3 * 2e9 / each);
+}
+
 TEST(cluster_performance, threads_beyond_the_processors_wait_for_them) {
     plan p = looks_into_buckets();
     p.processors = 2;
@@ -64,6 +75,7 @@ TEST(cluster_performance, where_the_network_is_slow_a_transaction_takes_its_roun
     p.each.latency = millisecond / 5;
     p.each.byte = 0;
     p.duration = 2000 * millisecond;
+    p.share_after = 0;  // what nobody writes would be in copies soon
     const figures f = run(p);
     EXPECT_NEAR(f.round_trips, 0.5, 0.02);  // the other node has every second bucket
     EXPECT_NEAR(f.messages, 2 * f.round_trips, 0.01);

@@ -57,7 +57,7 @@ TEST(cluster_messages, of_contention_are_read_as_they_were_written) {
     ASSERT_TRUE(decode(bytes, told));
     EXPECT_FALSE(told.yes);
     EXPECT_EQ(told.why, obstacle::outranked);
-    bytes.back() = '\x04';  // there is no such obstacle
+    bytes.back() = static_cast<char>(static_cast<int>(last(obstacle{})) + 1);  // there is no such obstacle
     EXPECT_FALSE(decode(bytes, told));
 }
 
