@@ -16,7 +16,7 @@ using namespace tutti::cluster;
 // ---- S12
 
 /// Keeps what it is told.
-struct recorder final : audience {
+struct word_keeper final : audience {
     void changed(const object_id&, std::span<const node_number>) override {}
     bool forgets(const object_id&, node_number, std::uint64_t) noexcept override { return true; }
     void invalidate(const object_id&, node_number sharer, std::uint64_t grant) noexcept override {
@@ -73,7 +73,7 @@ struct sharing_test : ::testing::Test {
     logical_clock clock;
     snapshots readers{0, 2, clock};
     store objects{0, 2, clock, readers};
-    recorder all;
+    word_keeper all;
     const object_id id = some_object();
     const transaction_name other{.node = 1, .slot = 0, .sequence = 1};
 };
