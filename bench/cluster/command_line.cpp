@@ -38,7 +38,7 @@ std::variant<plan, cli::help_text> parse(int argc, const char* const* argv) {
     app.add_flag("--move", p.moves, "Objects move to the node that writes them");
     number("--share-after", p.share_after, -1, 8192,
            "Looks of other nodes at an object that none writes meanwhile, before they first keep copies; 0: they never "
-           "do; -1: as many as for real nodes");
+           "do, as in the paper; -1: as many as for real nodes");
     double milliseconds = 50, warm_up = 5;
     number("--milliseconds", milliseconds, 0.001, 1e6, "Of virtual time, that count");
     number("--warm-up", warm_up, 0, 1e6, "Milliseconds before, that do not");

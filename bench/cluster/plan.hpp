@@ -38,10 +38,12 @@ struct plan {
     unsigned checkpoints = 0;  ///< of a transaction, spread evenly over its operations; 0: one for each
     bool locks = false;  ///< open operations hold the abstract lock of their key until their transaction's end, and are
                          ///< taken back where one cannot be had
-    bool singly = false;                ///< objects are opened one after the other, as in HyflowCPP
-    bool moves = false;                 ///< objects move to the node that writes them
-    int share_after = -1;               ///< looks of other nodes, and they keep copies; 0: never; -1: as real nodes do
-    std::uint64_t warm_up = 5'000'000;  ///< nanoseconds of virtual time that do not count
+    bool singly = false;  ///< objects are opened one after the other, as in HyflowCPP
+    bool moves = false;   ///< objects move to the node that writes them
+    /// Looks of other nodes at an object before they first keep copies; 0: they never do, as in the paper; -1: as many
+    /// as for real nodes.
+    int share_after = 0;
+    std::uint64_t warm_up = 5'000'000;    ///< nanoseconds of virtual time that do not count
     std::uint64_t duration = 50'000'000;  ///< that do
     std::uint64_t seed = 1;
     costs each;

@@ -75,7 +75,6 @@ TEST(cluster_performance, where_the_network_is_slow_a_transaction_takes_its_roun
     p.each.latency = millisecond / 5;
     p.each.byte = 0;
     p.duration = 2000 * millisecond;
-    p.share_after = 0;  // what nobody writes would be in copies soon
     const figures f = run(p);
     EXPECT_NEAR(f.round_trips, 0.5, 0.02);  // the other node has every second bucket
     EXPECT_NEAR(f.messages, 2 * f.round_trips, 0.01);
