@@ -47,7 +47,8 @@ struct nobody final : audience {
 };
 nobody listener;
 
-/// Another node goes on as if nothing had been: it writes an object here, and reads what it wrote.
+/// Another node goes on as if nothing had been: it writes an object here, and reads what it wrote. One that is connected
+/// may have a copy of the object, and so keep others from writing it.
 void let_honest_node_work(site& s, std::uint64_t sequence) {
     const object_id id = secret_of(here);
     wire::object_view view;
@@ -62,7 +63,9 @@ void let_honest_node_work(site& s, std::uint64_t sequence) {
     demand(s.hear(header_of(s, wire::kind::prepare)));
     const auto said = s.serve(header_of(s, wire::kind::prepare), wire::encode(asked), sound);
     wire::answered answer;
-    demand(sound && said && wire::decode(said->body, answer) && answer.yes);
+    demand(sound && said && wire::decode(said->body, answer));
+    if (answer.why == wire::obstacle::shared && !s.objects.is_lost(hostile)) return;
+    demand(answer.yes);
     s.objects.look(id, view);
     demand(view.where == wire::whereabouts::here && view.exists && view.bytes == mine);
 }
@@ -112,6 +115,8 @@ std::string attack_site(std::string_view bytes, std::size_t piece) {
     site s{here, nodes, moving::to_writer};
     s.largest = largest;
     s.objects.tell(listener);
+    s.objects.share_after(2);
+    s.cache.limit(std::size_t{1} << 16);
     let_honest_node_work(s, 1);
     server calls{s};
     std::string input, answers;
@@ -192,6 +197,7 @@ void attack_transaction(std::string_view bytes, attacked as) {
     site s{here, nodes, moving::to_writer};
     s.largest = largest;
     s.objects.tell(listener);
+    s.cache.limit(std::size_t{1} << 16);
     hostile_network net{s, bytes};
     transaction t{s, net, 0};
     claims hold{s, net, 0};

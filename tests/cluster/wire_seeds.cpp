@@ -79,8 +79,13 @@ int main(int argc, char** argv) {
     prepare held = both;
     held.decides = decider::receiver_held;
     const std::string prepared = frame(kind::prepare, both),
-                      ids = frame(kind::fetch, fetch{newest, {here[0], here[1]}});
-    all.serve("fetch", ids + frame(kind::fetch, fetch{5, {here[2]}}));
+                      ids = frame(kind::fetch, fetch{.at = newest, .ids = {here[0], here[1]}});
+    all.serve("fetch", ids + frame(kind::fetch, fetch{.at = 5, .ids = {here[2]}}));
+    const std::string to_keep = frame(kind::fetch, fetch{.at = newest, .keeps = true, .ids = {here[0], here[1]}});
+    all.serve("copies", to_keep + to_keep + to_keep + prepared + frame(kind::invalidated, invalidation{here[1], 1, 7}) +
+                            prepared);
+    all.serve("invalidate", frame(kind::invalidate, invalidation{here[0], 9}) +
+                                frame(kind::invalidated, invalidation{here[0], newest}));
     all.serve("validate", frame(kind::validate, validate{{{here[0], 0}, {here[1], 1}}}));
     all.serve("watch", frame(kind::watch, validate{{{here[0], 0}, {here[1], 0}}}) + frame(kind::prepare, decisive));
     all.serve("commit", prepared + ids + frame(kind::decide, decide{who, true, 9}) + ids);
@@ -153,6 +158,9 @@ int main(int argc, char** argv) {
         const std::string name = "answer-" + std::to_string(w);
         all.answer(name + "-one", one + one + one + one + reply(checked{1}) + one + reply(answered{true, 9}));
         all.answer(name + "-two", two + two + two + two + reply(answered{true, 9}));
+        view.shared = true;
+        const std::string kept = reply(fetched{{view}});
+        all.answer(name + "-kept", kept + kept + reply(checked{1}) + kept + reply(answered{true, 9}));
         for (const obstacle why : {obstacle::outranked, obstacle::locked, obstacle::stale}) {
             const std::string no = reply(answered{.yes = false, .version = 0, .why = why});
             all.answer(name + "-no-" + std::to_string(static_cast<int>(why)),
