@@ -47,8 +47,8 @@ struct nobody final : audience {
 };
 nobody listener;
 
-/// Another node goes on as if nothing had been: it writes an object here, and reads what it wrote. One that is connected
-/// may have a copy of the object, and so keep others from writing it.
+/// Another node goes on as if nothing had been: it writes an object here, and reads what it wrote. One that is
+/// connected may have a copy of the object, and so keep others from writing it.
 void let_honest_node_work(site& s, std::uint64_t sequence) {
     const object_id id = secret_of(here);
     wire::object_view view;
