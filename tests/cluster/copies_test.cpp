@@ -61,9 +61,9 @@ TEST_F(cluster_copies, of_what_is_much_read_are_read_without_a_message_and_never
 TEST_F(cluster_copies, that_a_block_has_read_are_all_that_it_needs_to_write_here) {
     read_often();
     const ref<account> here{*nodes[0], nodes[0]->id_at(0, {8, 8})};
-    const std::uint64_t before = nodes[0]->statistics().messages_sent;
+    const std::uint64_t before = nodes[0]->statistics().round_trips;
     tutti::atomically([&](tutti::tx& t) { here.publish(t, account{there.read(t).balance + 1}); });
-    EXPECT_EQ(nodes[0]->statistics().messages_sent, before);
+    EXPECT_EQ(nodes[0]->statistics().round_trips, before);
     EXPECT_EQ(tutti::atomically([&](tutti::tx& t) { return here.read(t).balance; }), 2);
 }
 
