@@ -1,5 +1,8 @@
 // Copies of what other nodes own, over sockets.
 #include <memory>
+#include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -7,6 +10,7 @@
 #include <tutti/tutti.hpp>
 
 #include "cluster/nodes.hpp"
+#include "cluster/raw_peer.hpp"
 
 namespace {
 
@@ -71,6 +75,42 @@ TEST_F(cluster_copies, are_read_no_more_when_their_owner_is_gone) {
     read_often();
     nodes[1].reset();
     EXPECT_THROW(while (true) static_cast<void>(read()), cluster::node_lost);
+}
+
+/// Node 1 answers one look at an object, which may be kept, and says no more.
+void answer_once(const cluster::node_options& how) {
+    cluster::testing::raw_peer it{how.addresses[0]};
+    it.say_hello(how, 1);
+    wire::object_view view;
+    view.where = wire::whereabouts::here;
+    view.owner = 1;
+    view.exists = view.shared = true;
+    view.version = view.valid_at = 1;
+    cluster::detail::holder_of<account>{account{3}}.encode(view.bytes);
+    wire::header h;
+    std::string body;
+    for (bool has_answered = false; it.hear(h, body);) {
+        if (h.kind != wire::kind::fetch || std::exchange(has_answered, true)) continue;
+        it.say({.kind = wire::kind::fetched, .from = 1, .call = h.call, .clock = 1},
+               wire::encode(wire::fetched{{view}}));
+    }
+}
+
+// It may have taken this node for lost by then, and others may have written.
+TEST(cluster_copies_of_a_silent_node, are_not_read) {
+    const cluster::node_options how{
+        .addresses = {cluster::testing::fresh_address("silent-0"), cluster::testing::fresh_address("silent-1")},
+        .patience = std::chrono::seconds{3}};  // this machine may be busy until the first look
+    std::thread other{[&how] { answer_once(how); }};
+    {
+        const node here{how};
+        const ref<account> there{here, here.id_at(1, {7, 7})};
+        const auto read = [&] { return atomically([&](tx& t) { return there.read(t).balance; }); };
+        EXPECT_EQ(read(), 3);
+        std::this_thread::sleep_for(how.patience / 2);
+        EXPECT_THROW(static_cast<void>(read()), cluster::node_lost);
+    }
+    other.join();
 }
 
 }  // namespace
