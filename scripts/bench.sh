@@ -52,7 +52,7 @@ usage: ./dev bench [family]... [options]
   --out <folder>         where tables, chart and figures go (default: build/bench/growth)
 
   cluster                simulated clusters of 2 to 1,000 nodes, after figures 6.1 to 6.15 of HyflowCPP
-  --quick                fewer points, less virtual time for each; a minute
+  --quick                fewer points, less virtual time for each
   --calibrate            first run real nodes, take the costs from two of them, and show real beside simulated
   --figures <a,b>        only these, such as 6.1,scale
   --latency <ns>         between nodes; --processors <n> of each node; --seed <n>
