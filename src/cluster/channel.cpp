@@ -153,8 +153,9 @@ void line::pause(unsigned turn) {
                              .began_ns = since});
 }
 
-/// Another takes this node for lost when it has not heard of it for `patience`; half of that is for what this one has
-/// sent meanwhile, and it sends something as often as the other one does.
+/// Another node takes this one for lost when it has heard nothing of it for `patience`; half of that is for what this
+/// one has sent meanwhile, and it sends something as often as the other one does. Relaxed: the time orders nothing, and
+/// an old one is too old.
 bool line::hears(node_number node) const noexcept {
     const std::int64_t since = channel_.heard_at_[node].load(std::memory_order_relaxed);
     return base::now().time_since_epoch().count() - since < std::chrono::nanoseconds{channel_.patience_}.count() / 2;
@@ -344,7 +345,7 @@ void channel::invalidate(const object_id& id, node_number sharer, std::uint64_t 
     try {
         send(sharer, wire::kind::invalidate, 0, wire::encode(wire::invalidation{.id = id, .grant = grant}));
     } catch (const std::bad_alloc&) {
-        return;  // whoever wants to write asks again
+        return;  // the writer's next prepare asks again
     }
 }
 

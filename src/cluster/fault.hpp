@@ -61,6 +61,7 @@ enum class fault : std::uint8_t {
     hold_for_lost,                 ///< it holds it for a sender that is gone, too
     doubt_in_silence,              ///< a block that sleeps over an object is not told that it is in doubt
     uncertain_for_lost,            ///< a block that had asked it to decide is told that nothing happened
+    ask_lost_home,                 ///< a look goes to a home that is gone, though this node has a pointer
     expect_in_silence,             ///< a node says nothing of an object that never came, since its owner is gone
     at_once_without_look,          ///< a commit at once compares no version, and heeds no lock
     at_once_beside_locks,          ///< it does not heed the locks of other commits

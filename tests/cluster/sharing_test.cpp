@@ -8,6 +8,7 @@
 
 #include "cluster/directory/copies.hpp"
 #include "cluster/directory/store.hpp"
+#include "cluster/protocol/site.hpp"
 
 namespace {
 
@@ -248,6 +249,21 @@ TEST_F(copies_test, of_a_lost_node_are_dropped_and_none_is_made_of_what_it_has_a
     EXPECT_FALSE(is_there());
     keep_for(before);
     EXPECT_FALSE(is_there());
+}
+
+// What a copy is of stays within reach when its home is gone.
+TEST(copies_of_a_site, tell_their_owner_when_the_home_is_lost) {
+    object_id id{1, 0};
+    while (home_of(id, 3) != 0) ++id.low;
+    site here{1, 3, moving::never};
+    here.cache.limit(std::size_t{1} << 20);
+    tutti::wire::object_view view;
+    view.version = view.valid_at = 5;
+    here.cache.keep(id, 2, view, here.cache.invalidations(id));
+    EXPECT_EQ(here.objects.owner_of(id), 0u);
+    here.lose(0);
+    EXPECT_EQ(here.objects.owner_of(id), 2u);
+    EXPECT_EQ(here.cache.count().copies, 1u);
 }
 
 TEST_F(copies_test, take_no_more_memory_than_they_may) {

@@ -64,7 +64,7 @@ void copies::keep(const object_id& id, node_number owner, const wire::object_vie
         fresh.in_order = std::prev(s.order.end());
         s.all.emplace(id, std::move(fresh));
     } catch (const std::bad_alloc&) {
-        if (!s.order.empty() && s.order.back() == id) s.order.pop_back();
+        if (!s.order.empty() && s.order.back() == id) s.order.pop_back();  // it alone was made
         return;
     }
     s.bytes += bytes;
@@ -72,7 +72,7 @@ void copies::keep(const object_id& id, node_number owner, const wire::object_vie
 
 bool copies::make_room(shard& s, std::size_t bytes) noexcept {
     if (bytes > most_bytes_) return false;
-    // The oldest that nobody has used since it was the oldest before, and no commit needs: twice round at most.
+    // The oldest that no look has found since it was the oldest before, and no commit needs: twice round at most.
     for (std::size_t turns = 2 * s.order.size(); s.bytes + bytes > most_bytes_ && turns != 0; --turns) {
         const auto at = s.all.find(s.order.front());
         copy& oldest = at->second;

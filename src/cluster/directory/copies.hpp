@@ -1,16 +1,18 @@
-// Copies of objects that other nodes own, which transactions of this node read without a message: the node's cache. An
-// owner knows who has one, and has them invalidated before it lets anybody write (store.hpp, S12), as a directory of
-// coherent caches does (Censier and Feautrier, "A New Solution to Coherence Problems in Multicache Systems", 1978).
+// Copies of objects that other nodes own, which transactions of this node read without a message: the node's cache. The
+// owner of an object knows which nodes have a copy, and tells them to drop theirs before it gives a transaction the
+// write lock (store.hpp, S12), as a directory of coherent caches does (Censier and Feautrier, "A New Solution to
+// Coherence Problems in Multicache Systems", 1978).
 //
 // Invariants:
 //   C1  While a copy is here, valid, its owner counts this node among the object's sharers, or has taken it for lost.
-//       So nobody has the object locked for writing, and the copy is what the object is now.
-//   C2  A copy is dropped before this node says so. What says so carries a clock that is no less than any that a look
-//       at the copy has found, and the owner's clock is raised to it before anybody gets the lock: whoever overwrites
-//       the object draws a version above all of these. So T1 holds of a copy by this node's clock.
-//   C3  Who asks an owner notes how many invalidations there were before, and what is answered is kept only if there
-//       has been none since: else it may have overtaken the answer. Nor is a grant kept that is not later than one that
-//       was given up, because the word of that may come to the owner after it.
+//       So no transaction has the object locked for writing, and the copy is what the object is now.
+//   C2  This node drops a copy before it says so to the owner. That message carries a clock no less than any that a
+//       look at the copy has found, and the owner raises its own to it before it gives a transaction the lock: the
+//       commit that overwrites the object draws a version above all of these. So T1 holds of a copy by this node's
+//       clock.
+//   C3  A transaction that asks an owner notes how many invalidations there were before, and this node keeps what is
+//       answered only if there has been none since: else one may have overtaken the answer. Nor does it keep a grant
+//       that is not later than one that it gave up, because the owner may hear of that after it.
 //   C4  A commit that has read a copy pins it, in the place of a read lock at the owner, until its decision. What is
 //       pinned is not dropped; if it is invalidated it is no longer valid, so no other pin comes, and it goes with the
 //       last one. The owner hears nothing until it asks again.
@@ -62,7 +64,7 @@ public:
     [[nodiscard]] std::optional<wire::invalidation> invalidate(const wire::invalidation& asked);
     /// A node is gone: what it owned is not to be read any more.
     void lose(node_number owner) noexcept;
-    /// What each valid one is of: whoever has one knows its owner.
+    /// What each valid one is of, and the owner that it came from.
     [[nodiscard]] std::vector<wire::place> owners();
 
     struct figures {

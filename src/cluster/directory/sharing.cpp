@@ -86,8 +86,8 @@ void store::take_copy_back(const wire::invalidation& word, node_number from) {
                      }) != 0;
     if (was) those.looks += word.looks;
     if (!those.all.empty()) return;
-    // A look at a copy has spared its reader a round trip. Whoever writes waits for one, and each copy takes two
-    // messages to come back, as many as a look that finds none.
+    // A look at a copy has spared its reader a round trip. The writer waits for one, and the owner exchanges two
+    // messages for each copy, as many as a look that finds none takes.
     look_count& c = looks_at(s, word.id);
     const bool paid = those.looks >= 2 * those.given + 2;
     c.enough =

@@ -37,7 +37,7 @@
 //       writes them without the shard's lock. So a thread with that lock looks at an entry once it is hidden
 //       (hide() brings it up to date). A commit in place writes no object that anybody has locked or reserved or
 //       watches, nor one of which there are old values, or may have to be: such an object is guarded.
-//   S12 Whoever was answered that it may keep a copy of an object is one of the object's *sharers* until it says that
+//   S12 A node that was answered that it may keep a copy of an object is one of its *sharers* until it says that
 //       it has none any more, of that grant or a later one, or is lost. Nobody locks an object for writing that has
 //       sharers. A writer has them told; from then on nobody else becomes one until the object is written, or much
 //       looked at. A grant is what the clock says, and later than any that a word of or to a sharer has been about: so

@@ -220,7 +220,8 @@ transaction::wanted transaction::first_of(wanted w, const wire::object_view& vie
     w.owner = view.owner;
     w.since = view.version;
     w.guessed = looks_at() == wire::newest;
-    if (!site_.pointers.follows(w.id) && !site_.objects.is_lost(home)) w.at = home;
+    const bool home_is_there = !site_.objects.is_lost(home) || broken(fault::ask_lost_home);
+    if (home_is_there && !site_.pointers.follows(w.id)) w.at = home;
     return w;
 }
 

@@ -161,7 +161,6 @@ wire::action transaction::action_for(const entry& e) const noexcept {
 }
 
 void transaction::gather() {
-    parts_.clear();
     const wire::precedence as = precedence();
     pinned_.reserve(used_);
     for (const auto& e : entries()) {
@@ -250,8 +249,9 @@ outcome transaction::take_locks(bool decisive) {
     if (decisive && may_commit_at_once()) return commit_at_once();
     is_plain_ = false;
     encode();
+    parts_.clear();
+    prepared_ = true;  // also where memory for what follows runs out: abort() gives back what is pinned by then
     gather();
-    prepared_ = true;
     if (broken(fault::draw_version_early)) version_ = site_.clock.tick();
     // Its own part first: it costs nothing, and the last node may decide only when all other locks are held.
     std::ranges::partition(parts_, [this](const part& p) { return p.at == site_.self; });
