@@ -145,8 +145,8 @@ elseif(STEP STREQUAL "tutti_cc")
   run(${WORK}/tutti-cc -O2 ${CMAKE_CURRENT_LIST_DIR}/language/transfer.c -o ${WORK}/transfer)
   run(${WORK}/transfer)
 elseif(STEP STREQUAL "subdirectory")
-  # All of the library is compiled here; optimisation would only take time.
-  build_project(subdirectory -DTUTTI_SOURCE=${TUTTI_SOURCE} -DCMAKE_BUILD_TYPE=Debug)
+  # All of the library is compiled here; optimisation, and each file by itself, would only take time.
+  build_project(subdirectory -DTUTTI_SOURCE=${TUTTI_SOURCE} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON)
   # What the other project did not ask for must not come along: neither our files where it is installed nor libitm.so.1.
   file(REMOVE_RECURSE ${WORK}/prefix)
   run(${CMAKE_COMMAND} --install ${WORK} --prefix ${WORK}/prefix)
