@@ -39,7 +39,12 @@ private:
     void greet(const std::shared_ptr<connection>& c, node_number expected);
     void refuse(const connection& c, node_number expected, const std::string& why);
     void admit(const std::shared_ptr<connection>& c);
-    void adopt(const std::shared_ptr<connection>& c, node_number from);
+    void hear_hello(const std::shared_ptr<connection>& c, node_number expected, const std::string& in);
+    void adopt(const std::shared_ptr<connection>& c, const header& hello);
+    /// Whether a caller with that number is to call again.
+    [[nodiscard]] bool has_another(node_number n) const noexcept;
+    void close_former();
+    [[nodiscard]] bool lets_return() const noexcept override { return true; }
     void read_next(linked_peer& p);
     bool hear(linked_peer& p, std::string_view came);
     void flush(peer& p) override;

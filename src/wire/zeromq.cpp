@@ -40,7 +40,7 @@ zeromq::zeromq(const transport_options& how, std::vector<address> addresses, han
                      ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL},
       bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
     for (std::size_t i = 0; i < addresses_.size(); ++i)
-        peers_.push_back(std::make_unique<called_peer>(static_cast<node_number>(i)));
+        peers_.put(std::make_unique<called_peer>(static_cast<node_number>(i)));
     set_limits(router_);
     router_.set(ZMQ_ROUTER_MANDATORY, 1);
     router_.set(ZMQ_HANDSHAKE_IVL, static_cast<int>(how_.greet_within.count()));
@@ -62,7 +62,7 @@ zeromq::~zeromq() {
     // What was sent goes to libzmq first, and by its linger time to the kernel: the decision of the last commit may be
     // among it.
     const auto limit = clock::now() + farewell;
-    for (const auto& p : peers_) {
+    for (peer* const p : peers_) {
         while (p->open.load(std::memory_order_acquire) && clock::now() < limit) {
             {
                 const std::lock_guard hold{p->guard};
@@ -74,7 +74,7 @@ zeromq::~zeromq() {
     closing_.store(true, std::memory_order_relaxed);
     ring();
     if (thread_.joinable()) thread_.join();
-    for (const auto& one : peers_) {
+    for (peer* const one : peers_) {
         called_peer& p = called(*one);
         if (!p.out) continue;
         p.of_out.stop(p.out);
@@ -99,7 +99,7 @@ void zeromq::run() {
         answer_questions_of_keys();
         const bool none_left = receive_some();
         if (none_left) end_those_who_left();
-        for (const auto& p : peers_) attend(called(*p));
+        for (peer* const p : peers_) attend(called(*p));
         const auto now = clock::now();
         if (now >= due) {
             beat_all();
@@ -117,7 +117,7 @@ void zeromq::rest(clock::time_point until) {
     add(router_.descriptor());
     add(of_router_.descriptor());
     add(questions_.descriptor());
-    for (const auto& one : peers_) {
+    for (peer* const one : peers_) {
         called_peer& p = called(*one);
         if (p.of_out) {
             add(p.of_out.descriptor());

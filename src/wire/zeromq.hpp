@@ -65,6 +65,7 @@ private:
     void attend(called_peer& p);
 
     // ---- joining
+    [[nodiscard]] bool lets_return() const noexcept override { return false; }
     void call(called_peer& p);
     void advance(called_peer& p);
     void hear_answer(called_peer& p, std::string_view bytes);

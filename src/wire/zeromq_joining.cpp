@@ -21,7 +21,7 @@ bool is_hello(std::string_view bytes, header& h, hello& said) {
 }  // namespace
 
 void zeromq::join() {
-    for (const auto& p : peers_) {
+    for (peer* const p : peers_) {
         if (p->number != how_.self) call(called(*p));
     }
     thread_ = std::thread{[this] { run(); }};
@@ -113,11 +113,11 @@ void zeromq::greet(caller_number from, caller& c, const zmq_message& what) {
     if (!fits(got, said, observer_number, may_call)) return;
     called_peer& p = called(*peers_[got.from]);
     if (p.calls) {
-        if (!all_have_joined())
-            complain("two nodes have the number " + std::to_string(got.from) + ": give each its own");
+        if (!has_begun()) complain("two nodes have the number " + std::to_string(got.from) + ": give each its own");
         return;
     }
     p.calls = from;
+    p.hello = got;
     c.of = &p;
     open_if_both(p);
 }
@@ -125,7 +125,7 @@ void zeromq::greet(caller_number from, caller& c, const zmq_message& what) {
 void zeromq::open_if_both(called_peer& p) {
     if (!p.answered || !p.calls || p.open.load(std::memory_order_relaxed)) return;
     p.of_out.stop(p.out);
-    come(p);
+    come(p, p.hello);
     // What it has said since it has been open there.
     if (!with_memory([&] { return serve(p); })) end(p);
 }

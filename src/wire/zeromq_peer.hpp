@@ -21,6 +21,7 @@ struct zeromq::called_peer final : peer {
     // Of the reading thread.
     zmq_monitor of_out;                  // while it joins
     bool answered = false;               // our hello
+    header hello;                        // that it has said
     std::optional<caller_number> calls;  // has said a good hello over that connection
 };
 

@@ -320,7 +320,7 @@ void small_world::later(node_number at, std::string name, std::function<void()> 
 
 void small_world::arrive(node_number to, const std::string& frame) {
     wire::header h;
-    if (!wire::decode(std::string_view{frame}.substr(0, wire::header::size), h)) return go_wrong("no header");
+    if (!read_header(frame, h)) return go_wrong("no header");
     const std::string name = std::string{name_of(h.kind)} + " " + std::to_string(h.from) + " to " + std::to_string(to);
     const bool asks_for_locks = h.kind == wire::kind::prepare || h.kind == wire::kind::claim;
     for (unsigned i = program_.twice && asks_for_locks ? 2 : 1; i != 0; --i)

@@ -42,6 +42,9 @@
 //       sharers. A writer has them told; from then on nobody else becomes one until the object is written, or much
 //       looked at. A grant is what the clock says, and later than any that a word of or to a sharer has been about: so
 //       no word that comes late is about it. (copies.hpp is the other side.)
+//   S13 Of a node that has come back, pointers of a version up to that of its return lead to what has ended. At its
+//       home such an object is here, does not exist, and has the version of the return; elsewhere the pointer leads to
+//       the new process, which knows nothing of the object, and so home.
 //
 // Thread safety: every member. Nothing is done with a shard's lock held that waits, but for the lock of a shard of a
 // higher number, which a commit at once takes after it; everything else takes one at a time.
@@ -183,19 +186,45 @@ public:
 
     /// A node is gone: what its transactions have locked stays so, and is in doubt. Until then `is_lost` is false.
     void lose(node_number node) noexcept {
-        lost_[node % lost_.size()].store(true, std::memory_order_release);
+        await(node);
         readers_.lose(node);
     }
     /// It is locked for a node that is gone. The blocks that sleep over it are told to look.
     void doubt(const object_id& id);
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
-        return lost_[node % lost_.size()].load(std::memory_order_acquire);
+        return lost_[node % lost_.size()].load(std::memory_order_seq_cst);
     }
     /// That node was asked to let the object move here, and is gone: whether it is to be here nobody knows, and it is
     /// not.
     void never_came(const object_id& id, node_number from);
     /// Of what a look has found elsewhere: whoever was sent here for an object that never came is told who had it.
     void explain(const object_id& id, wire::object_view& view);
+
+    // ---- S13: nodes that come back (returning.cpp)
+
+    /// Nothing is asked of that node until `admit`. seq_cst: partner of ties, which counts first and looks then.
+    void await(node_number node) noexcept { lost_[node % lost_.size()].store(true, std::memory_order_seq_cst); }
+    /// Whose transactions from `first` on are of a process that runs: those before are of one that is gone.
+    void admit(node_number node, std::uint64_t first) noexcept {
+        first_of_[node % first_of_.size()].store(first, std::memory_order_relaxed);
+        lost_[node % lost_.size()].store(false, std::memory_order_seq_cst);
+    }
+    /// Whether the process that ran it is gone.
+    [[nodiscard]] bool is_gone(const transaction_name& who) const noexcept {
+        if (is_lost(who.node)) return true;
+        return who.sequence < first_of_[who.node % first_of_.size()].load(std::memory_order_relaxed) &&
+               !broken(fault::forget_who_has_gone);
+    }
+    /// It has ended, as far as is known of it up to `seen`: it does not exist, in that version. REQUIRES: this is its
+    /// home.
+    void end_here(const object_id& id, std::uint64_t seen, std::uint64_t version);
+    /// All that it knows of objects that are elsewhere, or have their home there: who owns them, from which version on.
+    [[nodiscard]] std::vector<wire::place> survey();
+    /// What has its home here and is `elsewhere` is there; all else does not exist, in that version. REQUIRES: this is
+    /// a new node, and nobody has asked it for anything.
+    void begin_anew(std::uint64_t version, std::span<const wire::place> elsewhere);
+    /// What a former process of that node owned up to that version has ended with it. Its home says so: this one.
+    void end_former(node_number node, std::uint64_t version);
     /// The owner, as far as this node knows: the home, where it knows no other.
     [[nodiscard]] node_number owner_of(const object_id& id);
     /// How many there are. Each number is of one moment for each shard.
@@ -409,8 +438,21 @@ private:
     [[nodiscard]] bool drop(shard& s, const object_id& id, object& o);
     void forget_lost_readers(object& o) noexcept;
     [[nodiscard]] bool is_held(const object& o) const noexcept {
-        return o.writer.exists() && !(broken(fault::free_what_is_in_doubt) && is_lost(o.writer.node));
+        return o.writer.exists() && !(broken(fault::free_what_is_in_doubt) && is_gone(o.writer));
     }
+    /// S13. Of a pointer: whether it leads to what has ended.
+    [[nodiscard]] bool is_of_former(const object& o) const noexcept {
+        const std::uint64_t ended = ended_[o.owner % ended_.size()].load(std::memory_order_acquire);
+        return ended != 0 && o.version <= ended && !broken(fault::believe_former_pointers);
+    }
+    /// The same, where this is the home, which has to say so.
+    [[nodiscard]] bool ends_here(const object_id& id, const object& o) const noexcept {
+        return !o.here && is_of_former(o) && home_of(id, nodes_) == self_;
+    }
+    [[nodiscard]] std::uint64_t ended_version(const object& o) const noexcept {
+        return ended_[o.owner % ended_.size()].load(std::memory_order_relaxed);
+    }
+    void end_locked(shard& s, const object_id& id, object& o, std::uint64_t version);
     [[nodiscard]] bool is_still(const shard& s, const object_id& id, std::uint64_t version) const;
     [[nodiscard]] bool reserve_locked(shard& s, const object_id& id, object& o, const wire::reserve& how, bool more,
                                       wire::object_view& view);
@@ -447,6 +489,8 @@ private:
     std::array<shard, shards> shards_;
     std::array<std::atomic<bool>, most_nodes> lost_{};
     std::atomic<bool> some_never_came_{false};
+    std::array<std::atomic<std::uint64_t>, most_nodes> first_of_{};  ///< transactions of the process that runs
+    std::array<std::atomic<std::uint64_t>, most_nodes> ended_{};     ///< S13: what was there up to that version
 };
 
 inline bool store::look_again(place& found, const object_id& id, wire::object_view& view) const {

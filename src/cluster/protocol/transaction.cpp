@@ -15,6 +15,7 @@ void transaction::leave_snapshot() noexcept {
 
 bool transaction::begin(bool snapshot, bool alone) {
     ++name_.sequence;
+    untie();
     forget_ahead();
     end_snapshot();
     unpin();
@@ -252,6 +253,11 @@ outcome transaction::take_locks(bool decisive) {
     parts_.clear();
     prepared_ = true;  // also where memory for what follows runs out: abort() gives back what is pinned by then
     gather();
+    if (!tie()) {
+        prepared_ = false;
+        unpin();
+        return outcome::lost;
+    }
     if (broken(fault::draw_version_early)) version_ = site_.clock.tick();
     // Its own part first: it costs nothing, and the last node may decide only when all other locks are held.
     std::ranges::partition(parts_, [this](const part& p) { return p.at == site_.self; });
@@ -264,6 +270,7 @@ outcome transaction::take_locks(bool decisive) {
         if (const wire::answered own = site_.votes.prepare(wire::prepare{p.what}); !own.yes) {
             prepared_ = false;
             unpin();
+            untie();
             return refused(site_.self, own.why);
         }
     }
@@ -310,6 +317,27 @@ outcome transaction::take_locks(bool decisive) {
     return all;
 }
 
+bool transaction::tie() {
+    for (const part& p : parts_) {
+        if (p.at == site_.self) continue;
+        if (!site_.tied.begin(p.at)) {
+            lose_node(p.at);
+            untie();
+            return false;
+        }
+        if (tied_.empty()) turn_ = site_.tied.begin_commit();
+        tied_.push_back(p.at);
+    }
+    return true;
+}
+
+void transaction::untie() noexcept {
+    if (tied_.empty()) return;
+    site_.tied.end_commit(turn_);
+    for (const node_number n : tied_) site_.tied.end(n);
+    tied_.clear();
+}
+
 /// The objects that were elsewhere, and are here from now on.
 void transaction::receive_what_moves() {
     for (const auto& e : entries()) {
@@ -338,6 +366,7 @@ void transaction::commit() {
         else if (p.what.decides != wire::decider::receiver) network_.post(p.at, wire::kind::decide, wire::encode(what));
     }
     tell_homes();
+    untie();
 }
 
 void transaction::abort() {
@@ -349,6 +378,7 @@ void transaction::abort() {
         if (p.at == site_.self) site_.votes.decide(what);
         else network_.post(p.at, wire::kind::decide, wire::encode(what));
     }
+    untie();
 }
 
 }  // namespace tutti::cluster
