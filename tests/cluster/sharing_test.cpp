@@ -115,6 +115,15 @@ TEST_F(sharing_test, nobody_writes_before_all_copies_are_back) {
     EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::none);
 }
 
+TEST_F(sharing_test, what_a_former_process_of_a_node_had_copies_of_nobody_waits_for_once_it_is_back) {
+    static_cast<void>(looks_until_shared());
+    objects.lose(1);
+    objects.admit(1, 10);
+    EXPECT_EQ(objects.count().shared, 0u);
+    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::none);
+    EXPECT_TRUE(all.invalidated.empty());
+}
+
 TEST_F(sharing_test, a_word_about_a_copy_that_was_given_out_before_says_nothing_of_the_next_one) {
     static_cast<void>(looks_until_shared());
     EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);

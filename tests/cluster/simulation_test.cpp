@@ -147,7 +147,7 @@ TEST(cluster_simulation, a_node_comes_back) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10), conduct::mixed, fate::one_returns), "");
         return;
     }
-    std::size_t returns = 0, committed_after = 0, readers_too_late = 0, out_of_reach = 0;
+    std::size_t returns = 0, committed_after = 0, readers_too_late = 0, out_of_reach = 0, in_copies = 0;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(2000); ++seed) {
         plan p = with_a_return(seed);
         p.conduct = conduct::mixed;
@@ -157,10 +157,12 @@ TEST(cluster_simulation, a_node_comes_back) {
         committed_after += w.committed_after();
         readers_too_late += w.readers_too_late();
         out_of_reach += w.out_of_reach();
+        in_copies += w.looks_in_copies_after();
     }
     EXPECT_GT(returns, 0u);
     EXPECT_GT(committed_after, returns);
     EXPECT_GT(readers_too_late, 0u);
+    EXPECT_GT(in_copies, returns);
     RecordProperty("returns", static_cast<int>(returns));
     RecordProperty("committed_after", static_cast<int>(committed_after));
     RecordProperty("readers_too_late", static_cast<int>(readers_too_late));
@@ -324,6 +326,9 @@ INSTANTIATE_TEST_SUITE_P(
         broken_step{fault::let_in_beside_ties, "let_in_beside_ties", conduct::mixed, fate::one_returns},
         broken_step{fault::forget_who_returns, "forget_who_returns", conduct::mixed, fate::one_returns},
         broken_step{fault::absent_at_all_times, "absent_at_all_times", conduct::mixed, fate::one_returns},
+        broken_step{fault::pin_without_tie, "pin_without_tie", conduct::mixed, fate::one_returns},
+        broken_step{fault::keep_copies_of_lost, "keep_copies_of_lost", conduct::mixed, fate::one_returns},
+        broken_step{fault::expect_from_former, "expect_from_former", conduct::mixed, fate::one_returns},
         broken_step{fault::keep_what_is_stale, "keep_what_is_stale"},
         broken_step{fault::keep_what_was_overtaken, "keep_what_was_overtaken"},
         broken_step{fault::keep_what_is_given_up, "keep_what_is_given_up", conduct::mixed, fate::none, 1300},

@@ -381,10 +381,20 @@ private:
         std::vector<object_id> there;
         for (std::uint64_t i = 0; i < world_.plan_.objects; ++i) {
             if (look_at({{0, i}})) there.push_back({0, i});
-            else ++world_.out_of_reach_;
+            else note_out_of_reach({0, i});
         }
         world_.still_there_ += there.size();
         if (!look_at(there)) world_.wrong_ = "objects that are there cannot be read together";
+    }
+    void note_out_of_reach(const object_id& id) {
+        ++world_.out_of_reach_;
+        // Where all have come back it can only be locked by what a former process had begun.
+        const bool in_doubt = std::ranges::any_of(world_.sites(), [&id](const auto& s) {
+            wire::object_view view;
+            s->objects.look(id, view);
+            return view.where == wire::whereabouts::in_doubt;
+        });
+        if (world_.plan_.comes_back && !in_doubt) world_.wrong_ = out_of_reach_for_nothing;
     }
     /// False: a node that is needed is gone.
     bool look_at(const std::vector<object_id>& ids) {
@@ -423,11 +433,7 @@ private:
 };
 
 world::world(const plan& p) : mesh{p.nodes, p.how, p.seed, p.network}, plan_{p} {
-    for (node_number i = 0; i < p.nodes; ++i) {
-        at(i).objects.limit(p.directory);
-        at(i).objects.share_after(p.share_after);
-        if (p.share_after != 0) at(i).cache.limit(p.cache);
-    }
+    for (node_number i = 0; i < p.nodes; ++i) world::equip(at(i));
     for (unsigned i = 0; i < p.nodes * p.clients_of_node; ++i)
         add_client(static_cast<node_number>(i % p.nodes), i / p.nodes);
     if (p.one_ends) network().after(p.ends_at, [this] { end_one(plan_.which_ends); });
@@ -435,6 +441,12 @@ world::world(const plan& p) : mesh{p.nodes, p.how, p.seed, p.network}, plan_{p} 
 }
 
 world::~world() = default;
+
+void world::equip(site& fresh) {
+    fresh.objects.limit(plan_.directory);
+    fresh.objects.share_after(plan_.share_after);
+    if (plan_.share_after != 0) fresh.cache.limit(plan_.cache);
+}
 
 world::client& world::add_client(node_number at, unsigned slot) {
     clients_.push_back(std::make_unique<client>(*this, at, static_cast<std::uint16_t>(slot)));
@@ -514,6 +526,12 @@ store::figures world::stood_back() {
 std::uint64_t world::looks_in_copies() {
     std::uint64_t all = 0;
     for (const auto& s : sites()) all += s->cache.count().looks;
+    return all;
+}
+
+std::uint64_t world::looks_in_copies_after() {
+    std::uint64_t all = 0;
+    for (const auto& s : sites()) all += s->before_names != 0 ? s->cache.count().looks : 0;
     return all;
 }
 

@@ -47,6 +47,7 @@ inline constexpr const char* bound_starts_over = "an irrevocable block starts ov
 inline constexpr const char* two_are_irrevocable = "two blocks are irrevocable";
 inline constexpr const char* one_starves = "a transaction starves";
 inline constexpr const char* reader_starts_over = "a snapshot reader starts over";
+inline constexpr const char* out_of_reach_for_nothing = "an object is out of reach that nobody has locked";
 inline constexpr const char* on_several = "an object is on several nodes";
 inline constexpr const char* stays_out = "a node that comes back is not let in";
 inline constexpr const char* runs_and_is_lost = "a node that runs is taken for gone";
@@ -97,6 +98,8 @@ public:
     [[nodiscard]] std::size_t out_of_reach() const noexcept { return out_of_reach_; }
     /// Looks that found a copy.
     [[nodiscard]] std::uint64_t looks_in_copies();
+    /// The same, by processes that have come back.
+    [[nodiscard]] std::uint64_t looks_in_copies_after();
     /// Times that a node was let in again; transactions that its new clients have committed; snapshot readers that
     /// asked for what was before a return; and objects that have ended with a node, read after that.
     [[nodiscard]] std::size_t returns() const noexcept { return returns_; }
@@ -109,6 +112,7 @@ private:
     void heard_of_change(node_number at, const object_id& id) override;
     void heard_of_end(node_number at, node_number gone) override;
     void heard_of_return(node_number n) override;
+    void equip(site& fresh) override;
     void go_wrong(const char* what) override { wrong_ = what; }
     void resume(client& c);
     client& add_client(node_number at, unsigned slot);

@@ -62,6 +62,9 @@ void store::end_former(node_number node, std::uint64_t version) {
     ended_[node % ended_.size()].store(version, std::memory_order_release);  // partner: is_of_former
     for (shard& s : shards_) {
         const base::lock_guard hold{s.guard};
+        // What was to come from there has ended there.
+        if (!broken(fault::expect_from_former))
+            std::erase_if(s.never_came, [node](const auto& n) { return n.second == node; });
         std::vector<object_id> over;
         for (const auto& [id, o] : s.objects) {
             if (o.owner == node && ends_here(id, o)) over.push_back(id);

@@ -205,7 +205,8 @@ public:
     /// Nothing is asked of that node until `admit`. seq_cst: partner of ties, which counts first and looks then.
     void await(node_number node) noexcept { lost_[node % lost_.size()].store(true, std::memory_order_seq_cst); }
     /// Whose transactions from `first` on are of a process that runs: those before are of one that is gone.
-    void admit(node_number node, std::uint64_t first) noexcept {
+    void admit(node_number node, std::uint64_t first) {
+        forget_sharer(node);
         first_of_[node % first_of_.size()].store(first, std::memory_order_relaxed);
         lost_[node % lost_.size()].store(false, std::memory_order_seq_cst);
     }
@@ -293,6 +294,7 @@ private:
         std::int16_t looks = 0;   ///< of other nodes, since one of them was written
         std::int16_t enough = 0;  ///< for copies; 0: nothing is known yet
     };
+    using shared_objects = std::unordered_map<object_id, sharers, object_id_hash>;
     static constexpr std::size_t look_counts = 64;
     struct alignas(64) shard {
         base::lock guard;
@@ -300,7 +302,7 @@ private:
         std::uint64_t drops = 0;  ///< entries that it has dropped: what a commit at once has found may be one of them
         std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< S7
         std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< S8
-        std::unordered_map<object_id, sharers, object_id_hash> shared;        ///< S12
+        shared_objects shared;                                                ///< S12
         std::unordered_map<object_id, node_number, object_id_hash> never_came;
         std::array<look_count, look_counts> looks{};
         std::uint64_t no_grant_until = 0;  ///< S12: the clock has said more
@@ -386,6 +388,10 @@ private:
         return !s.shared.empty() && !broken(fault::write_beside_copies) && find_sharers(s, id);
     }
     [[nodiscard]] bool find_sharers(shard& s, const object_id& id) const;
+    /// S12. REQUIRES: that node is lost.
+    void forget_sharer(node_number node);
+    /// S12. Nobody has a copy of it any more.
+    static void end_sharing(shard& s, shared_objects::iterator at);
     [[nodiscard]] look_count& looks_at(shard& s, const object_id& id) const noexcept {
         look_count& c = s.looks[(object_id_hash{}(id) >> 30) % look_counts];
         if (c.enough == 0) c.enough = share_after_;

@@ -152,7 +152,7 @@ void transaction::give_up_copy(const entry& e) {
 }
 
 void transaction::unpin() noexcept {
-    for (const object_id& id : pinned_) site_.cache.unpin(id);
+    for (const pinned& p : pinned_) site_.cache.unpin(p.id);
     pinned_.clear();
 }
 
@@ -166,7 +166,7 @@ void transaction::gather() {
     pinned_.reserve(used_);
     for (const auto& e : entries()) {
         if (e->in_copy && !e->written && network_.hears(e->owner) && site_.cache.pin(e->id, e->version)) {
-            pinned_.push_back(e->id);
+            pinned_.push_back({e->id, e->owner});
             continue;
         }
         if (e->written && e->owner != site_.self) give_up_copy(*e);
@@ -318,17 +318,20 @@ outcome transaction::take_locks(bool decisive) {
 }
 
 bool transaction::tie() {
-    for (const part& p : parts_) {
-        if (p.at == site_.self) continue;
-        if (!site_.tied.begin(p.at)) {
-            lose_node(p.at);
+    tied_.reserve(parts_.size() + pinned_.size());  // a tie that is not noted would never end
+    const auto tie_to = [this](node_number owner) {
+        if (owner == site_.self || std::ranges::find(tied_, owner) != tied_.end()) return true;
+        if (!site_.tied.begin(owner)) {
+            lose_node(owner);
             untie();
             return false;
         }
         if (tied_.empty()) turn_ = site_.tied.begin_commit();
-        tied_.push_back(p.at);
-    }
-    return true;
+        tied_.push_back(owner);
+        return true;
+    };
+    return std::ranges::all_of(parts_, tie_to, &part::at) &&
+           (broken(fault::pin_without_tie) || std::ranges::all_of(pinned_, tie_to, &pinned::owner));
 }
 
 void transaction::untie() noexcept {
@@ -358,7 +361,7 @@ void transaction::tell_homes() {
 void transaction::commit() {
     prepared_ = false;
     unpin();
-    if (parts_.empty()) return;  // it is done already
+    if (parts_.empty()) return untie();  // it is done already, or has read copies alone
     receive_what_moves();
     for (const part& p : parts_) {
         const wire::decide what{name_, true, version_};

@@ -371,7 +371,11 @@ private:
         wire::prepare what;
     };
     std::vector<part> parts_;
-    std::vector<object_id> pinned_;  ///< C4
+    struct pinned {
+        object_id id;
+        node_number owner;
+    };
+    std::vector<pinned> pinned_;  ///< C4
     std::vector<node_number> tied_;
     std::uint64_t turn_ = 0;  // of the commit that is tied
     std::vector<call> calls_;

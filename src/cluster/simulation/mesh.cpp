@@ -99,6 +99,7 @@ void mesh::start_again(node_number n, std::uint64_t notice) {
     const auto nodes = static_cast<node_number>(sites_.size());
     former_.push_back(std::exchange(sites_[n], std::make_unique<site>(n, nodes, how_)));
     sites_[n]->objects.tell(*tellers_[n]);
+    equip(*sites_[n]);
     former_admissions_.push_back(std::exchange(admissions_[n], std::make_unique<admission>(*sites_[n], *doormen_[n])));
     const process fresh = ++processes_[n];
     for (node_number other = 0; other < nodes; ++other) {

@@ -80,6 +80,9 @@ protected:
     virtual void go_wrong(const char* what) = 0;
     /// That node takes the other one for gone, and so do its callers by now.
     virtual void heard_of_end(node_number at, node_number gone) { static_cast<void>(at), static_cast<void>(gone); }
+    /// A site that is new, also of a node that is started again, before anything happens there; but for those that
+    /// the mesh begins with.
+    virtual void equip(site& fresh) { static_cast<void>(fresh); }
     /// A node that was started again has been let in.
     virtual void heard_of_return(node_number n) { static_cast<void>(n); }
     /// The node has ended, and nobody has noticed.
