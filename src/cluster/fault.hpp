@@ -65,9 +65,9 @@ enum class fault : std::uint8_t {
     let_in_beside_ties,            ///< it is let in while commits and holds count on the former one
     absent_at_all_times,           ///< what does not exist since its return is shown so to readers of older times
     forget_who_returns,            ///< old values go that its readers may ask for
+    send_on_to_the_past,           ///< who asks the new process for a time before its return is sent on, and back
     pin_without_tie,               ///< it is let in while commits count on copies of what the former one owned
     keep_copies_of_lost,           ///< a node goes on reading copies of what a node that is lost owned
-    expect_from_former,            ///< what did not come from the former one is in doubt where it has ended
     free_what_is_in_doubt,         ///< a write lock of a node that is gone is void, whatever that has decided
     keep_lost_readers,             ///< and a read lock is not
     keep_lost_holds,               ///< nor what it had reserved, and its abstract locks

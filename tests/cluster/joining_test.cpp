@@ -8,10 +8,13 @@
 
 #include <gtest/gtest.h>
 #include <tutti/cluster/ref.hpp>
+#include <tutti/cluster/status.hpp>
 #include <tutti/tutti.hpp>
 
 #include "cli/port.hpp"
+#include "cluster/directory/placement.hpp"
 #include "cluster/nodes.hpp"
+#include "cluster/protocol/claims.hpp"
 #include "support/watchdog.hpp"
 
 namespace {
@@ -115,6 +118,33 @@ TEST(cluster_joining, of_two_that_come_back_needs_both) {
     comes.join();
     for (const auto& n : t.nodes)
         EXPECT_EQ(atomically([&](tx& x) { return ref<account>{*n, t.nodes[0]->id_at(0, {1, 0})}.read(x).balance; }), 1);
+}
+
+// The block that has the token goes on without its home, which all take for lost until the block has ended.
+TEST(cluster_joining, of_the_home_of_the_token_waits_for_the_block_that_has_it) {
+    support::watchdog guard{"of_the_home_of_the_token_waits_for_the_block_that_has_it"};
+    trio t{"token"};
+    const unsigned home = cluster::home_of(cluster::irrevocable_token, 3), me = (home + 1) % 3;
+    const ref<account> mine{*t.nodes[me], t.nodes[me]->id_at(me, {1, 0})};
+    atomically([&](tx& x) { mine.publish(x, {1}); });
+    const auto home_at = [&](unsigned by) {
+        const auto all = cluster::ask_nodes({.addresses = {t.how.addresses[by]}});
+        return all.front().facts ? all.front().facts->peers[home].state : cluster::peer_state::lost;
+    };
+    std::thread comes;
+    atomically(irrevocably, [&](tx& x) {
+        mine.write(x).balance = 2;
+        t.nodes[home].reset();
+        comes = std::thread{[&] { t.nodes[home] = std::make_unique<node>(t.as(home)); }};
+        while (home_at(me) != cluster::peer_state::awaited) std::this_thread::yield();
+        EXPECT_EQ(home_at(home), cluster::peer_state::itself) << "it tells observers what it is about";
+        EXPECT_TRUE(t.nodes[me]->lost(home));
+    });
+    comes.join();
+    EXPECT_EQ(home_at(me), cluster::peer_state::connected);
+    for (const auto& n : t.nodes)
+        atomically(irrevocably, [&](tx& x) { ref<account>{*n, mine.id()}.write(x).balance++; });
+    EXPECT_EQ(atomically([&](tx& x) { return mine.read(x).balance; }), 5);
 }
 
 #if defined(TUTTI_OVER_ZEROMQ)

@@ -6,8 +6,8 @@
 //
 // It does what its standard input says: "fill" makes the objects, "mend" those that do not exist, "work" starts the
 // threads, "work again" those of a node that has come back, "rest" ends them. "look" says of each object "has <object>
-// <the last transaction of each thread>", "mended" in the place of "has" where it was made anew, or "gone <object>"
-// where a node is gone. Each is answered with "done" at the end.
+// <the last transaction of each thread>", "mended" in the place of "has" where it was made anew, "gone <object>"
+// where a node is gone, and "none <object>" where it does not exist. Each is answered with "done" at the end.
 //
 // Arguments: its number, its patience in milliseconds, "stay" or "move", the addresses of all nodes.
 #include <sys/prctl.h>
@@ -91,7 +91,9 @@ void look(node& here) {
             text = (found.again ? "mended " : "has ") + std::to_string(i);
             for (const std::uint32_t last : found.last) text += " " + std::to_string(last);
         } catch (const cluster::node_lost&) {
-        } catch (const cluster::no_such_object&) {}
+        } catch (const cluster::no_such_object&) {
+            text = "none " + std::to_string(i);
+        }
         say(text);
     }
 }

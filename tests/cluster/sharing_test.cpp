@@ -9,6 +9,7 @@
 #include "cluster/directory/copies.hpp"
 #include "cluster/directory/store.hpp"
 #include "cluster/protocol/site.hpp"
+#include "cluster/protocol/transaction.hpp"
 
 namespace {
 
@@ -273,6 +274,66 @@ TEST(copies_of_a_site, tell_their_owner_when_the_home_is_lost) {
     here.lose(0);
     EXPECT_EQ(here.objects.owner_of(id), 2u);
     EXPECT_EQ(here.cache.count().copies, 1u);
+}
+
+/// Whoever is asked says nothing.
+struct silent final : network {
+    void exchange(std::span<call>) override {}
+    void begin(std::span<call>) override {}
+    void finish() override {}
+    void post(node_number, tutti::wire::kind, std::string) override {}
+    [[nodiscard]] bool hears(node_number) const noexcept override { return true; }
+    void pause(unsigned) override {}
+};
+
+// The owner of a copy is not let in again before the commits that have read it are decided (B2).
+TEST(copies_of_a_site, tie_commits_to_their_owners) {
+    object_id of_other{1, 0}, own{2, 0};
+    while (home_of(of_other, 2) != 1) ++of_other.low;
+    while (home_of(own, 2) != 0) ++own.low;
+    for (const bool commits : {true, false}) {
+        site here{0, 2, moving::never};
+        here.cache.limit(std::size_t{1} << 20);
+        here.clock.raise_to(5);
+        tutti::wire::object_view view;
+        view.version = view.valid_at = 5;
+        here.cache.keep(of_other, 1, view, here.cache.invalidations(of_other));
+        silent others;
+        transaction work{here, others, 0};
+        static_cast<void>(work.begin());
+        ASSERT_EQ(work.open({&of_other, 1}), outcome::good);
+        if (commits) {
+            ASSERT_EQ(work.open({&own, 1}), outcome::good);
+        }
+        ASSERT_EQ(work.prepare(false), outcome::good);
+        here.lose(1);
+        EXPECT_TRUE(here.tied.with_lost());
+        if (commits) work.commit();
+        else work.abort();
+        EXPECT_FALSE(here.tied.with_lost());
+        static_cast<void>(work.begin());
+        EXPECT_EQ(work.open({&of_other, 1}), outcome::lost);
+    }
+}
+
+// What did not come from a node before that had gone has ended with it once it is back.
+TEST(objects_that_never_came, are_in_doubt_until_their_owner_is_back) {
+    object_id id{1, 0};
+    while (home_of(id, 3) != 2) ++id.low;
+    site here{0, 3, moving::to_writer};
+    here.lose(1);
+    here.objects.never_came(id, 1);
+    const auto where = [&] {
+        tutti::wire::object_view view;
+        here.objects.look(id, view);
+        here.objects.explain(id, view);
+        return view.where;
+    };
+    EXPECT_EQ(where(), tutti::wire::whereabouts::in_doubt);
+    here.objects.end_former(2, 5);
+    EXPECT_EQ(where(), tutti::wire::whereabouts::in_doubt) << "of another node";
+    here.objects.end_former(1, 6);
+    EXPECT_EQ(where(), tutti::wire::whereabouts::elsewhere);
 }
 
 TEST_F(copies_test, take_no_more_memory_than_they_may) {

@@ -23,6 +23,7 @@ std::vector<wire::place> store::survey() {
 
 void store::begin_anew(std::uint64_t version, std::span<const wire::place> elsewhere) {
     clock_.raise_to(version);
+    returned_at_ = version;
     for (shard& s : shards_) {
         const base::lock_guard hold{s.guard};
         s.version_of_absent = version;
@@ -63,8 +64,7 @@ void store::end_former(node_number node, std::uint64_t version) {
     for (shard& s : shards_) {
         const base::lock_guard hold{s.guard};
         // What was to come from there has ended there.
-        if (!broken(fault::expect_from_former))
-            std::erase_if(s.never_came, [node](const auto& n) { return n.second == node; });
+        std::erase_if(s.never_came, [node](const auto& n) { return n.second == node; });
         std::vector<object_id> over;
         for (const auto& [id, o] : s.objects) {
             if (o.owner == node && ends_here(id, o)) over.push_back(id);

@@ -44,7 +44,8 @@
 //       no word that comes late is about it. (copies.hpp is the other side.)
 //   S13 Of a node that has come back, pointers of a version up to that of its return lead to what has ended. At its
 //       home such an object is here, does not exist, and has the version of the return; elsewhere the pointer leads to
-//       the new process, which knows nothing of the object, and so home.
+//       the new process, which knows nothing of the object, and so home. Of times before its return
+//       the new process says nothing but what it knows to have been elsewhere then.
 //
 // Thread safety: every member. Nothing is done with a shard's lock held that waits, but for the lock of a shard of a
 // higher number, which a commit at once takes after it; everything else takes one at a time.
@@ -446,6 +447,11 @@ private:
     [[nodiscard]] bool is_held(const object& o) const noexcept {
         return o.writer.exists() && !(broken(fault::free_what_is_in_doubt) && is_gone(o.writer));
     }
+    /// S13. Of a time: whether a former process of this node has kept what was there then. Who is sent on from here
+    /// may be sent back, for ever.
+    [[nodiscard]] bool is_of_former(std::uint64_t time) const noexcept {
+        return time < returned_at_ && !broken(fault::send_on_to_the_past);
+    }
     /// S13. Of a pointer: whether it leads to what has ended.
     [[nodiscard]] bool is_of_former(const object& o) const noexcept {
         const std::uint64_t ended = ended_[o.owner % ended_.size()].load(std::memory_order_acquire);
@@ -495,6 +501,7 @@ private:
     std::array<shard, shards> shards_;
     std::array<std::atomic<bool>, most_nodes> lost_{};
     std::atomic<bool> some_never_came_{false};
+    std::uint64_t returned_at_ = 0;                                  ///< S13: this node
     std::array<std::atomic<std::uint64_t>, most_nodes> first_of_{};  ///< transactions of the process that runs
     std::array<std::atomic<std::uint64_t>, most_nodes> ended_{};     ///< S13: what was there up to that version
 };

@@ -96,6 +96,11 @@ void mesh::end(node_number n, std::uint64_t notice) {
 }
 
 void mesh::start_again(node_number n, std::uint64_t notice) {
+    begin_return(n);
+    if (!serves(n)) be_let_in(n, processes_[n], notice);
+}
+
+void mesh::begin_return(node_number n) {
     const auto nodes = static_cast<node_number>(sites_.size());
     former_.push_back(std::exchange(sites_[n], std::make_unique<site>(n, nodes, how_)));
     sites_[n]->objects.tell(*tellers_[n]);
@@ -114,7 +119,13 @@ void mesh::start_again(node_number n, std::uint64_t notice) {
     std::vector<bool> serving;
     for (node_number other = 0; other < nodes; ++other) serving.push_back(serves(other));
     admissions_[n]->begin(serving);
-    be_let_in(n, fresh, notice);
+}
+
+bool mesh::is_let_in(node_number n) {
+    if (lives_[n] != life::comes || !admissions_[n]->over()) return false;
+    lives_[n] = life::again;
+    heard_of_return(n);
+    return true;
 }
 
 void mesh::be_let_in(node_number n, process which, std::uint64_t notice) {
@@ -124,10 +135,7 @@ void mesh::be_let_in(node_number n, process which, std::uint64_t notice) {
         end(n, notice);
         return network_.after(2 * notice, [this, n, notice] { start_again(n, notice); });
     }
-    if (a.over()) {
-        lives_[n] = life::again;
-        return heard_of_return(n);
-    }
+    if (is_let_in(n)) return;
     // Where one has not been started, there is nobody to connect with.
     if (std::ranges::find(lives_, life::ended) == lives_.end()) a.repeat();
     network_.after(50, [this, n, which, notice] { be_let_in(n, which, notice); });

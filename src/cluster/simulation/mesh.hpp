@@ -41,12 +41,19 @@ public:
     /// former one is gone. It ends, and is started again after `notice`, where one of them goes before it has said what
     /// it knows. REQUIRES: it has ended.
     void start_again(node_number n, std::uint64_t notice);
+    /// The same, but it asks the others only when it is told to.
+    void begin_return(node_number n);
+    /// It asks those that have not answered. REQUIRES: begin_return.
+    void ask_again(node_number n) { admissions_[n]->repeat(); }
     /// Whether it ever has.
     [[nodiscard]] bool has_ended(node_number n) const noexcept { return lives_[n] != life::runs; }
     /// Whether it runs, and has been let in if it had ended.
     [[nodiscard]] bool serves(node_number n) const noexcept {
         return lives_[n] == life::runs || lives_[n] == life::again;
     }
+
+    /// Whether it does anything.
+    [[nodiscard]] bool runs(node_number n) const noexcept { return lives_[n] != life::ended; }
 
     /// Since that version nothing is left of what that node had owned before it came back; 0: it has not.
     [[nodiscard]] std::uint64_t version_of_return(node_number n) { return admissions_[n]->version(); }
@@ -87,6 +94,8 @@ protected:
     virtual void heard_of_return(node_number n) { static_cast<void>(n); }
     /// The node has ended, and nobody has noticed.
     void end_unseen(node_number n) noexcept { lives_[n] = life::ended; }
+    /// Whether it is let in by now: it serves from then on.
+    bool is_let_in(node_number n);
     /// Node `at`, unless it has ended, notices that the other one has.
     void lose(node_number at, node_number gone);
 
