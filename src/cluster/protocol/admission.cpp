@@ -158,7 +158,7 @@ bool admission::hear_gather(node_number from, const wire::gather& asked) {
 
 bool admission::hear_survey(node_number from, wire::survey&& told) {
     other& o = others_[from];
-    if (told.round > round_ || told.era > ~std::uint64_t{0} >> (bits_of_name + 1)) return false;
+    if (told.round > round_ || told.era > most_eras) return false;
     if (!joins() || o.has_said || told.round != round_ || !add(o.list, told.number, std::move(told.list))) return true;
     o.has_said = true;
     era_ = std::max(era_, told.era + 1);
@@ -231,6 +231,7 @@ bool admission::hear_opened(node_number from, wire::opened&& told) {
         if (o.serves) gate_.say(from, wire::kind::admitted, wire::encode(wire::admitted{told.era, !joins()}));
         return true;
     }
+    if (!site_.objects.is_lost(from) || told.era > most_eras + 1) return false;
     if (!add(o.list, told.era, std::move(told.list))) return true;
     for (const wire::place& p : std::exchange(o.list, {}).places) {
         if (home_of(p.id, site_.nodes) != site_.self) continue;

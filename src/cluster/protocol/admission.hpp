@@ -68,6 +68,7 @@ public:
 
 private:
     static constexpr unsigned bits_of_name = 40;
+    static constexpr std::uint64_t most_eras = ~std::uint64_t{0} >> (bits_of_name + 1);
 
     /// Parts of one list of another node.
     struct incoming {
