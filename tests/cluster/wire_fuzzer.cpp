@@ -1,6 +1,6 @@
 // libFuzzer's target: whatever another node sends, and in whatever pieces, its bytes end its connection and nothing
-// else. The first byte chooses what is attacked: the site and the server that serve (even), which have lost that node if
-// its highest bit is set, or the transaction that asks (odd), and the size of the pieces.
+// else. The first byte chooses what is attacked: the site and the server that serve (even), which have lost that node
+// if its highest bit is set, or the transaction that asks (odd), and the size of the pieces.
 #include <cstdlib>
 #include <string>
 #include <string_view>

@@ -122,8 +122,9 @@ public:
     [[nodiscard]] node_facts facts() const;
     /// Where metrics are to be had; 0: nowhere.
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;
-    /// Whether the connection to that node has ended, and no other process was let in in its place. A program that waits for something another node does asks this
-    /// now and then: blocks that do not need the node never learn that it is gone.
+    /// Whether the connection to that node has ended, and no other process was let in in its place. A program that
+    /// waits for something another node does asks this now and then: blocks that do not need the node never learn that
+    /// it is gone.
     [[nodiscard]] bool lost(unsigned number) const noexcept;
 
     /// Of the engine that holds the objects. Throws usage_error where nodes hold them.

@@ -231,7 +231,7 @@ bool admission::hear_opened(node_number from, wire::opened&& told) {
         if (o.serves) gate_.say(from, wire::kind::admitted, wire::encode(wire::admitted{told.era, !joins()}));
         return true;
     }
-    if (!site_.objects.is_lost(from) || told.era > most_eras + 1) return false;
+    if (told.era > most_eras + 1) return false;
     if (!add(o.list, told.era, std::move(told.list))) return true;
     for (const wire::place& p : std::exchange(o.list, {}).places) {
         if (home_of(p.id, site_.nodes) != site_.self) continue;
