@@ -78,7 +78,7 @@ enum class peer_state : std::uint8_t {
     itself,
     awaited,  ///< it has not come yet
     connected,
-    lost,  ///< for good
+    lost,  ///< until another process is let in in its place
 };
 [[nodiscard]] constexpr std::string_view name_of(peer_state s) noexcept {
     constexpr std::array<std::string_view, 4> names{"itself", "awaited", "connected", "lost"};
