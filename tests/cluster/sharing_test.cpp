@@ -278,13 +278,42 @@ TEST(copies_of_a_site, tell_their_owner_when_the_home_is_lost) {
 
 /// Whoever is asked says nothing.
 struct silent final : network {
-    void exchange(std::span<call>) override {}
+    void exchange(std::span<call> calls) override {
+        for (const call& c : calls) asked.push_back(c.to);
+    }
     void begin(std::span<call>) override {}
     void finish() override {}
     void post(node_number, tutti::wire::kind, std::string) override {}
     [[nodiscard]] bool hears(node_number) const noexcept override { return true; }
     void pause(unsigned) override {}
+    std::vector<node_number> asked;
 };
+
+// Whom a node asks for an object whose home is lost, and whose pointers have been wrong, when it had a copy of it.
+TEST(copies_of_a_site, are_of_objects_that_are_asked_for_at_their_owner_when_the_home_is_lost) {
+    object_id id{1, 0};
+    while (home_of(id, 3) != 0) ++id.low;
+    const auto asks = [&id](fault broken_step) {
+        site here{1, 3, moving::to_writer};
+        here.cache.limit(std::size_t{1} << 20);
+        tutti::wire::object_view view;
+        view.version = view.valid_at = 5;
+        here.clock.raise_to(5);
+        here.cache.keep(id, 2, view, here.cache.invalidations(id));
+        for (int i = 0; i < 4; ++i) here.pointers.was(id, false);
+        here.lose(0);
+        static_cast<void>(here.cache.give_up(id));
+        silent others;
+        transaction work{here, others, 0};
+        static_cast<void>(work.begin());
+        injected_fault = broken_step;
+        static_cast<void>(work.open({&id, 1}));
+        injected_fault = fault::none;
+        return others.asked;
+    };
+    EXPECT_EQ(asks(fault::none), std::vector<node_number>{2});
+    EXPECT_EQ(asks(fault::ask_lost_home), std::vector<node_number>{0});
+}
 
 // The owner of a copy is not let in again before the commits that have read it are decided (B2).
 TEST(copies_of_a_site, tie_commits_to_their_owners) {

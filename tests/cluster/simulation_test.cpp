@@ -241,17 +241,6 @@ TEST(cluster_simulation_fault, of_an_object_that_never_came_is_caught) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// An object was read in a copy, and cannot be read without, though its owner is there and known.
-TEST(cluster_simulation_fault, of_a_lost_home_that_is_asked_is_caught) {
-    std::uint64_t seed = 22'000;
-    injected_fault = fault::ask_lost_home;
-    std::string found;
-    while (found.empty() && seed < 23'000) found = run_seed(++seed, conduct::mixed, fate::one_ends);
-    injected_fault = fault::none;
-    EXPECT_EQ(found, "objects that are there cannot be read together");
-    std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
-}
-
 // No history shows a home that was not told: whoever looks for the object looks for ever.
 TEST(cluster_simulation_fault, of_a_home_that_is_not_told_is_caught) {
     std::uint64_t seed = 0;
