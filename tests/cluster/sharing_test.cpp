@@ -320,7 +320,8 @@ TEST(copies_of_a_site, tie_commits_to_their_owners) {
     object_id of_other{1, 0}, own{2, 0};
     while (home_of(of_other, 2) != 1) ++of_other.low;
     while (home_of(own, 2) != 0) ++own.low;
-    for (const bool commits : {true, false}) {
+    enum class way { commits, commits_what_it_read_in_copies, aborts };
+    for (const way how : {way::commits, way::commits_what_it_read_in_copies, way::aborts}) {
         site here{0, 2, moving::never};
         here.cache.limit(std::size_t{1} << 20);
         here.clock.raise_to(5);
@@ -331,14 +332,14 @@ TEST(copies_of_a_site, tie_commits_to_their_owners) {
         transaction work{here, others, 0};
         static_cast<void>(work.begin());
         ASSERT_EQ(work.open({&of_other, 1}), outcome::good);
-        if (commits) {
+        if (how != way::commits_what_it_read_in_copies) {
             ASSERT_EQ(work.open({&own, 1}), outcome::good);
         }
         ASSERT_EQ(work.prepare(false), outcome::good);
         here.lose(1);
         EXPECT_TRUE(here.tied.with_lost());
-        if (commits) work.commit();
-        else work.abort();
+        if (how == way::aborts) work.abort();
+        else work.commit();
         EXPECT_FALSE(here.tied.with_lost());
         static_cast<void>(work.begin());
         EXPECT_EQ(work.open({&of_other, 1}), outcome::lost);
