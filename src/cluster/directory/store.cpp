@@ -92,8 +92,8 @@ void store::look_locked(shard& s, const object_id& id, wire::object_view& view, 
         view.exists = false;
         view.version = view.owner == self_ ? version_of_absent(s) : 0;
         // S13: it may have been a former process's. What was forgotten here no reader asks for (S9).
-        const bool is_absent_since = view.version > at && !broken(fault::absent_at_all_times);
-        if (at != wire::newest && (is_absent_since || is_of_former(at))) view.where = wire::whereabouts::too_old;
+        const bool knows_not = (view.version > at || is_of_former(at)) && !broken(fault::absent_at_all_times);
+        if (at != wire::newest && knows_not) view.where = wire::whereabouts::too_old;
         view.valid_at = clock_.now();
         view.bytes.clear();
         return;
