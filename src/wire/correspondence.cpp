@@ -231,10 +231,8 @@ std::string correspondence::own_hello(std::uint64_t beside) {
     h.kind = kind::hello;
     h.from = how_.self;
     h.call = (has_begun() ? wire::has_begun : 0) | beside;
-    if (lets_return()) {
-        h.clock = handler_.clock();
-        h.oldest = process_;
-    }
+    h.clock = handler_.clock();
+    h.oldest = process_;
     return encode(h) + body;
 }
 
@@ -261,14 +259,6 @@ bool correspondence::fits(const header& got, const hello& said, node_number call
             std::to_string(how_.self) +
             ": it notices that a former one is gone after node_options::patience at the latest; if that one runs, give "
             "this one a number of its own");
-        return false;
-    }
-    // Its clock, and what it knows of objects, are those of a cluster in which this number has been another node.
-    if (known && (got.call & wire::has_begun) != 0 && !lets_return()) {
-        complain("the cluster of node " + std::to_string(got.from) + " has begun, and has had a node " +
-                 std::to_string(how_.self) +
-                 ": a node that was ended cannot come back, so end all of them and start them anew; or, if that "
-                 "node runs, give this one a number of its own");
         return false;
     }
     return true;

@@ -120,8 +120,6 @@ protected:
     void note(std::string what);
     void come(peer& p, const header& hello);
     [[nodiscard]] bool has_begun() const noexcept { return begun_.load(std::memory_order_relaxed); }
-    /// Whether a process may take the place of one that is lost.
-    [[nodiscard]] virtual bool lets_return() const noexcept = 0;
     [[nodiscard]] bool is_node(node_number n) const noexcept { return n < peers_.size(); }
     /// In messages.
     [[nodiscard]] std::string name_of(node_number n) const;

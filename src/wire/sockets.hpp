@@ -44,7 +44,6 @@ private:
     /// Whether a caller with that number is to call again.
     [[nodiscard]] bool has_another(node_number n) const noexcept;
     void close_former();
-    [[nodiscard]] bool lets_return() const noexcept override { return true; }
     void read_next(linked_peer& p);
     bool hear(linked_peer& p, std::string_view came);
     void flush(peer& p) override;

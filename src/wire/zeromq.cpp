@@ -119,6 +119,7 @@ void zeromq::rest(clock::time_point until) {
     add(questions_.descriptor());
     for (peer* const one : peers_) {
         called_peer& p = called(*one);
+        if (is_to_be_called(p)) until = std::min(until, p.due);
         if (p.of_out) {
             add(p.of_out.descriptor());
             add(p.out.descriptor());
@@ -190,8 +191,7 @@ void zeromq::receive(caller_number from, zmq_message& what, bool whole) {
     if (sound) return;
     c.of = nullptr;
     if (p.open.load(std::memory_order_relaxed)) return end(p);
-    p.calls.reset();
-    p.input.clear();
+    forget_caller(p);
 }
 
 void zeromq::hear_of_callers() {
@@ -222,12 +222,8 @@ void zeromq::end_those_who_left() {
         called_peer* const p = at->second.of;
         callers_.erase(at);
         if (p == nullptr) continue;
-        if (p->open.load(std::memory_order_relaxed)) {
-            end(*p);
-        } else {  // it has not joined yet, and calls again
-            p->calls.reset();
-            p->input.clear();
-        }
+        if (p->open.load(std::memory_order_relaxed)) end(*p);
+        else forget_caller(*p);  // it has not joined yet, and calls again
     }
 }
 
@@ -280,7 +276,7 @@ void zeromq::answer_questions_of_keys() {
 
 /// What others have asked for, and what is left to do.
 void zeromq::attend(called_peer& p) {
-    if (p.of_out) return advance(p);
+    if (!p.open.load(std::memory_order_relaxed)) return advance(next_of(p));
     if (p.to_end.exchange(false, std::memory_order_relaxed)) end(p);
     if (!p.stuck.load(std::memory_order_relaxed)) return;
     const std::lock_guard hold{p.guard};
@@ -323,9 +319,8 @@ void zeromq::end_soon(peer& p) {
 
 void zeromq::hang_up(peer& one) noexcept {
     called_peer& p = called(one);
-    if (p.calls) {
-        if (const auto at = callers_.find(*p.calls); at != callers_.end()) at->second.of = nullptr;
-    }
+    forget_caller(p);
+    p.is_former = true;
     const std::lock_guard hold{p.guard};
     p.out.close();
     pump(p);

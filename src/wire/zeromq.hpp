@@ -7,11 +7,17 @@
 // thread of ours, and is told when its queue is full. PAIR would need a port for each node, and PUSH says nothing of
 // who sent.
 //
+// *A DEALER makes one connection in its life*, and libzmq does not connect it again: so what is said by one goes to one
+// process, or nowhere. Each call is another DEALER, and each process of a node another peer. What a former process has
+// said is known by its connection: by the number that the ROUTER gives each, and no other one gets.
+//
 // *A stream*: one message of ZeroMQ is a piece of the bytes that go to a node, `most_of_message` at most. libzmq cuts
 // off who sends a larger one, and cut_frames() who sends no frame.
 //
-// *Who is there*: a pair of nodes has two connections, each opened by who speaks. That the one it hears ends is how a
-// node learns that the other is gone (libzmq's monitor); it ends its own then, which tells the other. libzmq's
+// *Who is there*: a pair of nodes has two connections, each opened by who speaks. They are connected once each has
+// called the other and been answered, by the same process. One whose cluster has begun calls only those that have
+// called. That the one it hears ends is how a node learns that the other is gone (libzmq's monitor); it ends its own
+// then, which tells the other. libzmq's
 // heartbeats are not used: ours (`beat`) go through the other's reading thread, too. What comes over a connection that
 // is no node's, or has made no sense, is thrown away: libzmq has no call to close one of a ROUTER's.
 //
@@ -65,10 +71,15 @@ private:
     void attend(called_peer& p);
 
     // ---- joining
-    [[nodiscard]] bool lets_return() const noexcept override { return false; }
+    [[nodiscard]] called_peer& next_of(called_peer& p);
+    [[nodiscard]] bool is_to_be_called(const called_peer& p) const noexcept;
     void call(called_peer& p);
+    void hang_up_call(called_peer& p);
     void advance(called_peer& p);
-    void hear_answer(called_peer& p, std::string_view bytes);
+    [[nodiscard]] bool hear_of_call(called_peer& p);
+    [[nodiscard]] bool hear_answer(called_peer& p, std::string_view bytes);
+    [[nodiscard]] bool is_another(const called_peer& p, const header& hello) const noexcept;
+    void forget_caller(called_peer& p) noexcept;
     void greet(caller_number from, caller& c, const zmq_message& what);
     void open_if_both(called_peer& p);
 

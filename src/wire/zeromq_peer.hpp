@@ -12,17 +12,19 @@ struct zeromq::called_peer final : peer {
     using peer::peer;
 
     // Under `guard` once it is open, of the reading thread before.
-    zmq_socket out;             // null: it is gone
+    zmq_socket out;             // null: it is gone, or not called now
     std::size_t sent_from = 0;  // of `output`: what is before it is with libzmq
 
     std::atomic<bool> stuck{false};   // libzmq has no room for it: the reading thread waits for some
     std::atomic<bool> to_end{false};  // asked for by any thread
 
     // Of the reading thread.
-    zmq_monitor of_out;                  // while it joins
-    bool answered = false;               // our hello
-    header hello;                        // that it has said
-    std::optional<caller_number> calls;  // has said a good hello over that connection
+    zmq_monitor of_out;                         // while it joins
+    std::optional<std::uint64_t> answered_by;   // the process that has answered our hello
+    std::chrono::steady_clock::time_point due;  // of the next call, or of the end of one that is not answered
+    header hello;                               // that it has said
+    std::optional<caller_number> calls;         // has said a good hello over that connection
+    bool is_former = false;                     // its process was connected, and is lost
 };
 
 /// Bytes of one message of ZeroMQ.

@@ -64,9 +64,9 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_joining_over, ::testing::ValuesIn(over_zer
                          [](const auto& p) { return p.param ? "zeromq" : "sockets"; });
 
 // Each of them: what it had has ended with it, all else is there, and it may be used by all.
-TEST(cluster_joining, of_a_node_that_comes_back_is_let_in) {
+TEST_P(cluster_joining_over, of_a_node_that_comes_back_is_let_in) {
     support::watchdog guard{"of_a_node_that_comes_back_is_let_in"};
-    trio t{"let-in"};
+    trio t{"let-in", GetParam()};
     for (unsigned round = 0; round < 6; ++round) {
         const unsigned number = round % 3, other = (number + 1) % 3;
         const object_id its = t.nodes[0]->id_at(number, {1, round}), theirs = t.nodes[0]->id_at(other, {2, round});
@@ -88,9 +88,9 @@ TEST(cluster_joining, of_a_node_that_comes_back_is_let_in) {
 }
 
 // What moves stays where it is, though its home was away.
-TEST(cluster_joining, of_a_node_that_comes_back_finds_what_has_its_home_there) {
+TEST_P(cluster_joining_over, of_a_node_that_comes_back_finds_what_has_its_home_there) {
     support::watchdog guard{"of_a_node_that_comes_back_finds_what_has_its_home_there"};
-    trio t{"moved", false, cluster::placement::writer};
+    trio t{"moved", GetParam(), cluster::placement::writer};
     const object_id kept = t.nodes[0]->id_at(2, {1, 1}), gone = t.nodes[0]->id_at(0, {1, 2});
     atomically([&](tx& x) { ref<account>{*t.nodes[1], kept}.publish(x, {1}); });
     atomically([&](tx& x) { ref<account>{*t.nodes[2], gone}.publish(x, {2}); });
@@ -105,9 +105,9 @@ TEST(cluster_joining, of_a_node_that_comes_back_finds_what_has_its_home_there) {
 }
 
 // One that is not enough says which others are missing; both are let in.
-TEST(cluster_joining, of_two_that_come_back_needs_both) {
+TEST_P(cluster_joining_over, of_two_that_come_back_needs_both) {
     support::watchdog guard{"of_two_that_come_back_needs_both"};
-    trio t{"both"};
+    trio t{"both", GetParam()};
     const ref<account> theirs{*t.nodes[0], t.nodes[0]->id_at(0, {1, 0})};
     atomically([&](tx& x) { theirs.publish(x, {1}); });
     t.nodes[1].reset();
@@ -147,20 +147,6 @@ TEST(cluster_joining, of_the_home_of_the_token_waits_for_the_block_that_has_it) 
         atomically(irrevocably, [&](tx& x) { ref<account>{*n, mine.id()}.write(x).balance++; });
     EXPECT_EQ(atomically([&](tx& x) { return mine.read(x).balance; }), 5);
 }
-
-#if defined(TUTTI_OVER_ZEROMQ)
-// Catches a node that joins those which have taken it for lost, and blames them in its first block.
-TEST(cluster_joining, of_a_node_that_comes_back_over_zeromq_is_refused_and_says_what_to_do) {
-    support::watchdog guard{"of_a_node_that_comes_back_over_zeromq_is_refused_and_says_what_to_do"};
-    for (unsigned number = 2; number != ~0u; --number) {  // each calls all
-        trio t{"back", true};
-        t.nodes[number].reset();
-        const std::string said = trouble_of(t.as(number));
-        EXPECT_NE(said.find("has begun, and has had a node " + std::to_string(number)), std::string::npos) << said;
-        EXPECT_NE(said.find("start them anew"), std::string::npos) << said;
-    }
-}
-#endif
 
 TEST_P(cluster_joining_over, of_a_second_one_at_the_same_address_says_what_to_do) {
     support::watchdog guard{"of_a_second_one_at_the_same_address_says_what_to_do"};

@@ -275,14 +275,16 @@ TEST_P(cluster_survivors, have_what_was_acknowledged) {
     }
 }
 
+class cluster_survivors_over : public ::testing::TestWithParam<bool> {};
+
 // The others work on all the time: what they have is there, what it had is not, and both are used again by all.
-TEST(cluster_survivors_let_in, one_that_is_killed_and_started_again) {
-    const support::watchdog guard{"cluster_survivors_let_in", std::chrono::seconds{90}};
+TEST_P(cluster_survivors_over, let_in_one_that_is_killed_and_started_again) {
+    const support::watchdog guard{"cluster_survivors_over", std::chrono::seconds{90}};
     constexpr std::size_t work = 60;
     for (std::size_t round = 0; round < support::rounds(6); ++round) {
         const auto victim = static_cast<unsigned>(round % 3);
         const bool moves = round % 2 != 0;
-        cluster_of_three c{moves ? "move" : "stay", 60'000, false};
+        cluster_of_three c{moves ? "move" : "stay", 60'000, GetParam()};
         c.ask(0, "fill");
         for (unsigned i = 0; i < 3; ++i) c.ask(i, "work");
         for (unsigned i = 0; i < 3; ++i) c.told_of.await_work(i, work + round);
@@ -302,6 +304,14 @@ TEST(cluster_survivors_let_in, one_that_is_killed_and_started_again) {
         if (HasFailure()) return;
     }
 }
+
+#if defined(TUTTI_OVER_ZEROMQ)
+constexpr std::array over_zeromq{false, true};
+#else
+constexpr std::array over_zeromq{false};
+#endif
+INSTANTIATE_TEST_SUITE_P(all, cluster_survivors_over, ::testing::ValuesIn(over_zeromq),
+                         [](const auto& p) { return p.param ? "zeromq" : "sockets"; });
 
 INSTANTIATE_TEST_SUITE_P(all, cluster_survivors,
                          ::testing::Values(trouble{"killed", "stay", false},
