@@ -33,7 +33,7 @@ correspondence::correspondence(const transport_options& how, std::vector<address
     : how_{how},
       handler_{to},
       addresses_{std::move(addresses)},
-      observers_{how.self, how.silence, to},
+      observers_{how.self, to},
       peers_{addresses_.size()},
       process_{any_process()},
       joined_(addresses_.size(), false) {}

@@ -14,6 +14,7 @@
 
 #include "wire/connection.hpp"
 #include "wire/correspondence.hpp"
+#include "wire/sockets_observers.hpp"
 #include "wire/waiting_room.hpp"
 
 namespace tutti::wire {
@@ -52,7 +53,8 @@ private:
     void beat();
 
     std::unique_ptr<const tls> tls_;  // null: in the clear
-    asio::io_context io_{1};          // before observers_ goes, where what they have arranged waits
+    sockets_observers visits_{observers_, how_.silence};
+    asio::io_context io_{1};  // before visits_ go, where what they have arranged waits
     asio::basic_socket_acceptor<stream> acceptor_{io_};
     asio::steady_timer pulse_{io_};
     waiting_room greeting_;

@@ -176,7 +176,7 @@ bool sockets::has_another(node_number n) const noexcept {
 /// An observer, who need not be a node: whoever has a certificate of the authority may look.
 void sockets::admit(const std::shared_ptr<connection>& c) {
     greeting_.leave(c);
-    observers_.admit(c);
+    visits_.admit(c);
 }
 
 void sockets::adopt(const std::shared_ptr<connection>& c, const header& hello) {

@@ -100,6 +100,7 @@ void zeromq::run() {
         const bool none_left = receive_some();
         if (none_left) end_those_who_left();
         for (peer* const p : peers_) attend(called(*p));
+        answer_observers();
         const auto now = clock::now();
         if (now >= due) {
             beat_all();
@@ -128,6 +129,7 @@ void zeromq::rest(clock::time_point until) {
             if (p.out) add(p.out.descriptor());
         }
     }
+    for (const auto& [number, v] : visitors_) until = std::min(until, v.due);
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
     static_cast<void>(::poll(awaited_.data(), awaited_.size(), static_cast<int>(std::max<std::int64_t>(left, 0))));
     std::uint64_t rung = 0;
@@ -176,7 +178,7 @@ void zeromq::receive(caller_number from, zmq_message& what, bool whole) {
     }
     caller& c = at->second;
     if (!std::exchange(c.heard, true) && whole) return greet(from, c, what);
-    if (c.of == nullptr) return;  // thrown away
+    if (c.of == nullptr) return hear_observer(from, whole ? what.bytes() : std::string_view{});
     called_peer& p = *c.of;
     // A node that is not open here may be so there, and have begun to say things, which are kept.
     const bool sound = whole && with_memory([&] {
@@ -221,6 +223,7 @@ void zeromq::end_those_who_left() {
         if (at == callers_.end()) continue;
         called_peer* const p = at->second.of;
         callers_.erase(at);
+        visitors_.erase(number);
         if (p == nullptr) continue;
         if (p->open.load(std::memory_order_relaxed)) end(*p);
         else forget_caller(*p);  // it has not joined yet, and calls again

@@ -45,19 +45,10 @@ bool zeromq::is_to_be_called(const called_peer& p) const noexcept {
 void zeromq::call(called_peer& p) {
     p.due = std::chrono::steady_clock::now() + how_.greet_within;
     p.out = zmq_socket{context_, ZMQ_DEALER};
-    set_limits(p.out);
-    p.out.set(ZMQ_IMMEDIATE, 1);  // what is sent goes over a connection that is there, or not at all
-    p.out.set(ZMQ_RECONNECT_IVL, -1);
+    limit_to_one_call(p.out);
     p.out.set(ZMQ_HANDSHAKE_IVL, static_cast<int>(how_.greet_within.count()));
-    if (keys_) {
-        p.out.set(ZMQ_CURVE_SERVERKEY, text_of(keys_->nodes[p.number]));
-        p.out.set(ZMQ_CURVE_PUBLICKEY, text_of(keys_->nodes[how_.self]));
-        p.out.set(ZMQ_CURVE_SECRETKEY, text_of(keys_->secret));
-    }
-    p.of_out = zmq_monitor{context_, p.out,
-                           ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
-                               ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
-                               ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED};
+    if (keys_) encrypt(p.out, *keys_, p.number);
+    p.of_out = zmq_monitor{context_, p.out, outcomes_of_call};
     const std::string endpoint = endpoint_of(addresses_[p.number]);
     if (!p.out.connect(endpoint))
         throw refusal{name_of(p.number) + " cannot be called: " + ::zmq_strerror(::zmq_errno())};
@@ -157,14 +148,18 @@ void zeromq::greet(caller_number from, caller& c, const zmq_message& what) {
     const bool comes_twice = may_call && is_another(called(*peers_[got.from]), got);
     const bool has_come = may_call && peers_[got.from]->open.load(std::memory_order_relaxed);
     // Also where it is turned away: it learns from our hello what is wrong.
-    say_to_caller(from, own_hello(comes_twice || has_come ? wire::has_another : 0));
+    static_cast<void>(say_to_caller(from, own_hello(comes_twice || has_come ? wire::has_another : 0)));
     const std::string_view shown = what.property("User-Id");
     const bool is_who_it_says = !keys_ || shown == std::to_string(got.from);
     if (got.version != protocol_version) {
         if (may_call && is_who_it_says) complain_of_version(got);
         return;
     }
-    if (got.from == observer_number) return;
+    if (got.from == observer_number) {
+        // A stranger's mistake is no trouble of the cluster, as over sockets.
+        if (said.cluster == how_.cluster && said.nodes == peers_.size()) admit_observer(from);
+        return;
+    }
     if (!is_who_it_says) {
         return note("a connection from " + std::string{what.property("Peer-Address")} + " says that it is node " +
                     std::to_string(got.from) + ", and shows the key of node " + std::string{shown});
@@ -208,10 +203,11 @@ void zeromq::open_if_both(called_peer& p) {
     if (!with_memory([&] { return serve(p); })) end(p);
 }
 
-void zeromq::say_to_caller(caller_number to, std::string_view bytes) noexcept {
+/// False: it has gone, or does not read.
+bool zeromq::say_to_caller(caller_number to, std::string_view bytes) noexcept {
     std::array<char, size_of_caller> name{};
     std::memcpy(name.data() + 1, &to, sizeof to);
-    if (router_.send({name.data(), name.size()}, true)) static_cast<void>(router_.send(bytes));
+    return router_.send({name.data(), name.size()}, true) && router_.send(bytes);
 }
 
 }  // namespace tutti::wire

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <optional>
 
 #include "wire/zeromq.hpp"
@@ -42,6 +43,17 @@ inline void set_limits(zmq_socket& s) {
     s.set(ZMQ_MAXMSGSIZE, std::int64_t{most_of_message} + beside_bytes);
 }
 
+/// Of one that makes one call: what is sent goes over that connection, or not at all, and there is no other one.
+inline void limit_to_one_call(zmq_socket& s) {
+    set_limits(s);
+    s.set(ZMQ_IMMEDIATE, 1);
+    s.set(ZMQ_RECONNECT_IVL, -1);
+}
+/// Events that say what becomes of a call.
+inline constexpr int outcomes_of_call = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                                        ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                                        ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED;
+
 inline std::string endpoint_of(const address& a) {
     const asio::ip::tcp::endpoint at = parse_tcp(a.text.substr(a.text.find(':') + 1));
     const std::string host = at.address().to_string();
@@ -50,6 +62,13 @@ inline std::string endpoint_of(const address& a) {
 
 inline std::string_view text_of(const curve_key& k) noexcept {
     return {reinterpret_cast<const char*>(k.data()), k.size()};
+}
+
+/// Of one that calls a node.
+inline void encrypt(zmq_socket& s, const curve_keys& keys, node_number called) {
+    s.set(ZMQ_CURVE_SERVERKEY, text_of(keys.nodes[called]));
+    s.set(ZMQ_CURVE_PUBLICKEY, text_of(keys.nodes[keys.own]));
+    s.set(ZMQ_CURVE_SECRETKEY, text_of(keys.secret));
 }
 
 inline zeromq::called_peer& zeromq::called(peer& p) noexcept { return static_cast<called_peer&>(p); }

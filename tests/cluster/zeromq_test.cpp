@@ -6,7 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <deque>
 #include <fstream>
 #include <future>
@@ -19,6 +21,7 @@
 #include <zmq.h>
 #include <tutti/cluster/ref.hpp>
 #include <tutti/cluster/status.hpp>
+#include <tutti/cluster/timeline.hpp>
 #include <tutti/tutti.hpp>
 
 #include "beyond_loopback.hpp"
@@ -226,7 +229,6 @@ TEST(cluster_zeromq, carries_more_than_one_piece) {
     const cluster::object_id there = a->id_at(1, {7, 7});
     atomically([&](tx& t) { ref<std::string>{*a, there}.publish(t, large); });
     EXPECT_TRUE(atomically([&](tx& t) { return ref<std::string>{*a, there}.read(t) == large; }));
-    EXPECT_SAYS(cluster::ask_nodes({.addresses = where.how.addresses}).front().trouble, "answer no observers");
 }
 
 // Catches frames that are lost, or come by half, where libzmq has no room for them.
@@ -298,6 +300,56 @@ TEST(cluster_zeromq, is_encrypted_by_keys_of_all_nodes) {
     all[1].reset();
     all[1] = std::make_unique<node>(with_keys(where.of(1), keys_of(1)));
     while (all[0]->lost(1) || all[2]->lost(1)) std::this_thread::yield();
+}
+
+TEST(cluster_zeromq, answers_observers) {
+    support::watchdog guard{"answers_observers"};
+    const cluster_at where{3};
+    std::array<std::future<std::unique_ptr<node>>, 3> starts;
+    for (unsigned i = 0; i < 3; ++i) {
+        starts[i] = std::async(std::launch::async,
+                               [&, i] { return std::make_unique<node>(with_keys(where.of(i), keys_of(i))); });
+    }
+    std::array<std::unique_ptr<node>, 3> all;
+    for (unsigned i = 0; i < 3; ++i) all[i] = starts[i].get();
+    const cluster::observer_options whom{
+        .addresses = where.how.addresses, .within = 20s, .curve = keys_of(2)};  // anybody's
+    const ref<long> there{*all[0], all[0]->id_at(1, {7, 7})};
+    atomically([&](tx& t) { there.publish(t, 1); });
+    std::atomic<bool> over{false};
+    std::thread works{[&] {
+        while (!over.load()) atomically([&](tx& t) { ++there.write(t); });
+    }};
+    // Until an answer is more than one message.
+    std::size_t events = 0;
+    for (auto how_long = 100ms; events < 2500; how_long *= 2) {
+        for (const auto& one : cluster::record_nodes(whom, how_long)) {
+            EXPECT_EQ(one.trouble, "");
+            events = std::max(events, one.events.size());
+        }
+    }
+    over.store(true);
+    works.join();
+    all[2].reset();
+    const auto answers = cluster::ask_nodes(whom);
+    for (unsigned i = 0; i < 2; ++i) {
+        ASSERT_TRUE(answers[i].facts) << answers[i].trouble;
+        EXPECT_EQ(answers[i].facts->number, i);
+        EXPECT_EQ(answers[i].facts->observers, 1u);
+        EXPECT_EQ(answers[i].facts->peers[1 - i].state, cluster::peer_state::connected);
+    }
+    EXPECT_SAYS(answers[2].trouble, "cannot be reached");
+    const auto trouble = [&](cluster::observer_options who) { return cluster::ask_nodes(who).front().trouble; };
+    cluster::observer_options wrong = whom;
+    wrong.curve = keys_of(other_keys(), 0, other_keys());
+    EXPECT_SAYS(trouble(wrong), "it has another key than the list");
+    wrong.curve = {};
+    EXPECT_SAYS(trouble(wrong), "speaks by keys");
+    wrong = whom;
+    std::swap(wrong.addresses[0], wrong.addresses[1]);
+    EXPECT_NE(trouble(wrong), "");
+    wrong.curve = keys_of(other_keys(), 0, keys());
+    EXPECT_THROW(static_cast<void>(cluster::ask_nodes(wrong)), cluster::connection_error);
 }
 
 // A called node that says why ends the caller's start at once; the called one says it where nobody comes.
@@ -455,6 +507,73 @@ TEST(cluster_zeromq, tells_the_next_process_of_a_node_from_the_former_one) {
         over.get_future().wait();
     }
     other.join();
+}
+
+std::string status_frame(std::uint64_t call) {
+    return wire::encode(wire::header{.kind = wire::kind::status, .from = wire::observer_number, .call = call});
+}
+
+/// As one who is none of the nodes, at node 0.
+void observe(stranger& s, const cluster_at& where) {
+    s.call(where.endpoint(0));
+    s.say(where.hello(wire::observer_number));
+    const std::string answer = s.hear();
+    EXPECT_EQ(answer, where.hello(0, header_of(answer)));
+}
+
+wire::status_told told_in(const std::string& bytes) {
+    wire::status_told told;
+    EXPECT_EQ(header_of(bytes).kind, wire::kind::status_told);
+    EXPECT_TRUE(wire::decode(std::string_view{bytes}.substr(wire::header::size), told));
+    return told;
+}
+
+// Catches an observer that keeps others out for ever, or has the node do as much as it likes.
+TEST(cluster_zeromq, listens_to_observers_for_what_they_may_ask) {
+    support::watchdog guard{"listens_to_observers_for_what_they_may_ask"};
+    cluster_at where{2};
+    where.how.patience = 600s;
+    auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
+    const auto a = std::make_unique<node>(where.of(0));
+    const auto b = second.get();
+    std::deque<stranger> many;
+    for (unsigned i = 0; i < wire::most_observers; ++i) observe(many.emplace_back(ZMQ_DEALER), where);
+    {
+        stranger late{ZMQ_DEALER};
+        observe(late, where);
+        EXPECT_FALSE(told_in(late.hear()).admitted);
+    }
+    // Each of them is heard no more: what makes no sense, too much, in parts, a second question before the answer.
+    many[0].say(where.hello(1));
+    many[1].say(status_frame(1) + "x");
+    many[2].say(status_frame(1), true);
+    many[2].say(status_frame(1));
+    for (std::uint64_t i = 0; i < 64; ++i) many[3].say(status_frame(i));
+    many[4].hang_up();
+    const auto facts = [&] {
+        many[7].say(status_frame(9));
+        return told_in(many[7].hear()).facts;
+    };
+    cluster::node_facts f = facts();
+    while (f.observers != 3) f = facts();
+    EXPECT_EQ(f.observers_refused, 1u);
+    EXPECT_EQ(f.observers_cut_off, 4u);
+}
+
+TEST(cluster_zeromq, listens_no_longer_to_observers_that_ask_nothing) {
+    support::watchdog guard{"listens_no_longer_to_observers_that_ask_nothing"};
+    cluster_at where{2};
+    where.how.patience = 80ms;
+    auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
+    const auto a = std::make_unique<node>(where.of(0));
+    const auto b = second.get();
+    std::deque<stranger> many;
+    for (unsigned i = 0; i < wire::most_observers; ++i) observe(many.emplace_back(ZMQ_DEALER), where);
+    const auto is_alone = [&] {
+        const auto answer = cluster::ask_nodes({.addresses = where.how.addresses, .within = 20s}).front();
+        return answer.facts && answer.facts->observers == 1;
+    };
+    while (!is_alone()) std::this_thread::yield();
 }
 
 /// Ends the part of a node in its own way.
