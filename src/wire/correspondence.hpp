@@ -78,7 +78,7 @@ protected:
             [[nodiscard]] bool operator==(const iterator& other) const noexcept { return at == other.at; }
         };
         [[nodiscard]] iterator begin() const noexcept { return {this, 0}; }
-        [[nodiscard]] iterator end() const noexcept { return {this, all_.empty() ? 0 : now_.size()}; }
+        [[nodiscard]] iterator end() const noexcept { return {this, now_.size()}; }
 
     private:
         std::vector<std::atomic<peer*>> now_;
