@@ -38,6 +38,7 @@ private:
     std::string came_;
     std::string* into_ = nullptr;
     std::function<void()> filled_;
+    bool connected_ = false;
     bool over_ = false;
 };
 
@@ -79,6 +80,7 @@ void call::hear(const zmq_monitor::event& e) {
     switch (e.what) {
         case ZMQ_EVENT_CONNECTED: return then_(stage::accepted, {});
         case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+            connected_ = true;
             static_cast<void>(socket_.has_room());  // the connection is there for who says something now
             return then_(stage::connected, {});
         case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
@@ -89,8 +91,9 @@ void call::hear(const zmq_monitor::event& e) {
                                    : "speaks by keys: give the private key of a node, and the list of public ones");
         case ZMQ_EVENT_CLOSED: return fail("cannot be reached; is it running?");
         default:
-            fail(std::string{"has ended the connection: it is going down, or something else listens there"} +
-                 (encrypted_ ? ", or it has another key than the list" : ""));
+            if (connected_) return fail("has ended the connection: it is going down");
+            fail(std::string{"has ended the connection before it said who it is: it "} +
+                 (encrypted_ ? "has another key than the list" : "speaks by keys") + ", is going down, or is no node");
     }
 }
 
