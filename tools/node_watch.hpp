@@ -1,4 +1,4 @@
-// Who tells an operator that other nodes of a cluster are lost.
+// Who tells an operator that other nodes of a cluster are lost, and back.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ public:
     node_watch(const cluster::node& of, const cluster::node_options& how, const messages& operators)
         : of_{of}, how_{how}, operators_{operators}, told_(of.nodes()) {}
 
-    /// Says once of each other node that it is lost. One thread asks.
+    /// Says once of each other node that it is lost, and once that it is back. One thread asks.
     void look();
 
 private:

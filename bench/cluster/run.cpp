@@ -81,21 +81,23 @@ private:
 
     void arrive(node_number to, const std::string& frame) override {
         wire::header h;
-        if (!wire::decode(std::string_view{frame}.substr(0, wire::header::size), h)) return go_wrong("no header");
-        count(h, frame);
+        if (!read_header(frame, h)) return go_wrong("no header");
+        const std::string_view body = body_of(frame);
+        count(h, body);
         const bool asks = h.call != 0 && !wire::is_answer(h.kind);
-        const std::uint64_t work = plan_.each.receive + plan_.each.byte * frame.size() + (asks ? plan_.each.send : 0);
+        const std::uint64_t work =
+            plan_.each.receive + plan_.each.byte * (wire::header::size + body.size()) + (asks ? plan_.each.send : 0);
         const std::uint64_t now = network().now();
         network().after(processors_[to].done(now, work) - now, [this, to, f = frame] { take(to, f); });
     }
-    void count(const wire::header& h, const std::string& frame) {
+    void count(const wire::header& h, std::string_view body) {
         if (!tally_.counts) return;
         ++messages_;
-        bytes_ += frame.size();
+        bytes_ += wire::header::size + body.size();
         if (h.kind == wire::kind::place) ++directory_;
         wire::fetched found;
         if (!plan_.moves || h.kind != wire::kind::fetched) return;
-        if (!wire::decode(std::string_view{frame}.substr(wire::header::size), found)) return go_wrong("no views");
+        if (!wire::decode(body, found)) return go_wrong("no views");
         directory_ +=
             std::ranges::any_of(found.objects, [](const auto& v) { return v.where == wire::whereabouts::elsewhere; });
     }

@@ -42,11 +42,10 @@ private:
 }  // namespace
 
 std::vector<node_answer> ask_nodes(const observer_options& whom) try {
-    std::optional<const wire::tls> tls;
-    read_tls(whom.tls, tls);
+    const credentials by{whom};
     asio::io_context io{1};
     std::deque<question> all;
-    for (std::size_t i = 0; i < whom.addresses.size(); ++i) all.emplace_back(io, whom, tls ? &*tls : nullptr, i);
+    for (std::size_t i = 0; i < whom.addresses.size(); ++i) all.emplace_back(io, whom, by, i);
     for (question& q : all) q.start();
     io.run_for(whom.within);
     std::vector<node_answer> answers;

@@ -244,20 +244,66 @@ void line::note_wait(const round& r, std::int64_t since) noexcept {
 
 channel::channel(site& of, changes& heard, const wire::transport_options& how, std::chrono::milliseconds patience,
                  std::function<node_facts()> facts)
-    : site_{of}, changes_{heard}, patience_{patience}, facts_{std::move(facts)} {
+    : site_{of},
+      changes_{heard},
+      patience_{patience},
+      connect_within_{how.connect_within},
+      addresses_{how.addresses},
+      facts_{std::move(facts)},
+      admission_{of, *this} {
     site_.objects.tell(*this);
     site_.largest = how.largest;
     if (how.addresses.size() >= 2) transport_ = wire::make_transport(how, *this);
 }
 
 void channel::join() {
-    if (transport_) transport_->join();  // from here on its thread calls us
+    if (!transport_) return;
+    transport_->join();  // from here on its thread calls us
+    if (transport_->others_have_begun()) be_let_in();
+}
+
+/// A former process of this node was there before.
+void channel::be_let_in() {
+    // Each time twice as long: lists of what has moved may be long.
+    std::chrono::milliseconds before_next_try{5};
+    constexpr std::chrono::milliseconds longest{1000};
+    std::vector<bool> serving;
+    for (node_number n = 0; n < site_.nodes; ++n) serving.push_back(transport_->has_begun(n));
+    admission_.begin(serving);
+    const base::deadline late = base::now() + connect_within_;
+    const auto list = [this](const std::vector<node_number>& nodes) {
+        std::string all;
+        for (const node_number n : nodes) all += " " + std::to_string(n) + " (" + addresses_[n] + ")";
+        return all;
+    };
+    for (;;) {
+        admission_.repeat();
+        const base::deadline next = base::now() + before_next_try;
+        before_next_try = std::min(2 * before_next_try, longest);
+        while (base::now() < next && !admission_.over() && !admission_.gone())
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        if (admission_.over()) return transport_->begin();
+        if (const auto gone = admission_.gone()) {
+            throw wire::refusal{"node" + list({*gone}) + " went while this node was coming back: start both again"};
+        }
+        if (base::now() < late) continue;
+        throw wire::refusal{
+            "these nodes did not let this one come back within " + std::to_string(connect_within_.count()) +
+            " ms:" + list(admission_.awaited()) +
+            "; a block there may still hold locks that a former process of this node kept, or a node has not noticed "
+            "that another one was started again: start this one once more"};
+    }
 }
 
 void channel::describe(node_facts& to) const {
     to.round_trips = round_trips_.load(std::memory_order_relaxed);
-    if (transport_) transport_->describe(to);
-    else to.peers.assign(1, {peer_state::itself, 0});
+    if (transport_) {
+        transport_->describe(to);
+        for (node_number n = 0; n < site_.nodes; ++n) {
+            if (to.peers[n].state == peer_state::connected && site_.objects.is_lost(n))
+                to.peers[n].state = peer_state::awaited;
+        }
+    } else to.peers.assign(1, {peer_state::itself, 0});
 }
 
 channel::~channel() = default;
@@ -272,6 +318,8 @@ line& channel::open_line(core::descriptor& user) {
 }
 
 bool channel::send(node_number to, wire::kind kind, std::uint64_t number, std::string_view body) {
+    // One that comes back is asked for nothing before it is let in.
+    if (kind != wire::kind::beat && !wire::is_about_return(kind) && site_.objects.is_lost(to)) return false;
     wire::header h;
     h.kind = kind;
     h.call = number;
@@ -284,6 +332,8 @@ bool channel::receive(const wire::header& h, std::string_view body) {
     if (!site_.hear(h)) return false;
     if (h.from < heard_at_.size())
         heard_at_[h.from].store(base::now().time_since_epoch().count(), std::memory_order_relaxed);
+    if (wire::is_about_return(h.kind)) return admission_.hear(h, body);
+    if (h.kind != wire::kind::beat && site_.objects.is_lost(h.from) && !admission_.hear_other(h.from)) return false;
     if (is_answer(h.kind)) {
         const std::uint64_t slot = (h.call >> slot_shift) - 1;
         line* const to = slot < by_slot_.size() ? by_slot_[slot].load(std::memory_order_acquire) : nullptr;
@@ -351,6 +401,7 @@ void channel::invalidate(const object_id& id, node_number sharer, std::uint64_t 
 
 void channel::lose(node_number node) noexcept {
     site_.lose(node);
+    admission_.lose(node);
     changes_.break_feed();  // nobody tells of what that node owned, nor of what its transactions hold
     for (auto& l : by_slot_) {
         line* const one = l.load(std::memory_order_acquire);

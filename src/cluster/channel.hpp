@@ -19,6 +19,7 @@
 
 #include "api/companion.hpp"
 #include "cluster/changes.hpp"
+#include "cluster/protocol/admission.hpp"
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/site.hpp"
 #include "cluster/timeline.hpp"
@@ -101,13 +102,14 @@ private:
     bool is_remote_ = false;       // whether it has asked another node, or waited
 };
 
-class channel final : public wire::transport::handler, private audience, public call_carrier {
+class channel final : public wire::transport::handler, private audience, public call_carrier, private gate {
 public:
     /// Listens. `facts` is what observers are told, from `join` on, by the thread that reads.
     channel(site& of, changes& heard, const wire::transport_options& how, std::chrono::milliseconds patience,
             std::function<node_facts()> facts);
     ~channel() override;
-    /// Returns when all nodes are connected. Throws wire::refusal, as the constructor.
+    /// Returns when all nodes are connected, and have let this one in if they had begun without it. Throws
+    /// wire::refusal, as the constructor.
     void join();
 
     /// A line for one more thread; kept until the end. Throws std::length_error where there are too many.
@@ -128,6 +130,11 @@ private:
     bool receive(const wire::header& h, std::string_view body) override;
     void lose(node_number node) noexcept override;
     void beat(node_number node) override { send(node, wire::kind::beat, 0, {}); }
+    void meet(std::uint64_t clock) noexcept override { site_.clock.raise_to(clock); }
+    [[nodiscard]] std::uint64_t clock() const noexcept override { return site_.clock.now(); }
+    void say(node_number to, wire::kind kind, std::string body) override { send(to, kind, 0, body); }
+    [[nodiscard]] std::uint64_t process_of(node_number n) override { return transport_->process_of(n); }
+    void be_let_in();
     node_facts facts() override { return facts_(); }
     void start_recording() override { timeline_.start(); }
     void take_recorded(wire::timeline_told& to) override;
@@ -142,8 +149,10 @@ private:
 
     site& site_;
     changes& changes_;
-    const std::chrono::milliseconds patience_;
+    const std::chrono::milliseconds patience_, connect_within_;
+    const std::vector<std::string> addresses_;
     const std::function<node_facts()> facts_;
+    admission admission_;
     std::mutex guard_;
     std::deque<line> lines_;
     std::array<std::atomic<line*>, wire::most_slots> by_slot_{};

@@ -18,11 +18,12 @@ std::size_t channel::most_bytes() const noexcept {
 }
 
 bool channel::send(unsigned to, std::uint64_t number, const forwarded_call& what) {
-    return send(static_cast<node_number>(to), wire::kind::run, number, wire::encode(what));
+    return send(static_cast<node_number>(to), wire::kind::run, site_.before_names + number, wire::encode(what));
 }
 
 void channel::recall(unsigned to, std::uint64_t number, bool stranded) {
-    send(static_cast<node_number>(to), wire::kind::recall, number, wire::encode(wire::recall{stranded}));
+    send(static_cast<node_number>(to), wire::kind::recall, site_.before_names + number,
+         wire::encode(wire::recall{stranded}));
 }
 
 void channel::answer(unsigned to, std::uint64_t number, const forwarded_answer& how) noexcept {
@@ -35,8 +36,13 @@ void channel::answer(unsigned to, std::uint64_t number, const forwarded_answer& 
 }
 
 bool channel::receive_call(const wire::header& h, std::string_view body) {
+    wire::header mine = h;
+    if (h.kind == wire::kind::ran) {
+        if (h.call <= site_.before_names) return true;  // a former process of this node has asked for that
+        mine.call -= site_.before_names;
+    }
     const std::lock_guard hold{calls_guard_};
-    return hand_over(h, body, site_.nodes, calls_, *this);
+    return hand_over(mine, body, site_.nodes, calls_, *this);
 }
 
 }  // namespace tutti::cluster

@@ -241,7 +241,8 @@ configuration whole(said&& s, const std::string& file) {
 observer_options observer(said&& s) {
     return {.cluster = std::move(s.what.node.cluster),
             .addresses = std::move(s.what.node.addresses),
-            .tls = std::move(s.what.node.tls)};
+            .tls = std::move(s.what.node.tls),
+            .curve = std::move(s.what.node.curve)};
 }
 
 }  // namespace

@@ -65,8 +65,8 @@ void peer_body::refuse_lost(node_number node, bool uncertain) const {
     if (uncertain) {
         throw outcome_unknown{"tutti: " + who +
                                   " went when it had been asked to commit: whether this block had its effects on the "
-                                  "objects of that node is known to nobody who is left, and a node that has gone "
-                                  "cannot come back; end all nodes, and start the cluster anew",
+                                  "objects of that node is known to nobody who is left. What it owned has ended with "
+                                  "it: start it again, and make anew what is missing",
                               node};
     }
     throw node_lost{"tutti: " + who + " is gone or has not answered within " + std::to_string(how_.patience.count()) +

@@ -38,8 +38,8 @@ struct reading {
 /// that waits for another one hears from it meanwhile.
 class recording final : public visit {
 public:
-    recording(asio::io_context& io, const observer_options& whom, const wire::tls* tls, std::size_t number)
-        : visit{io, whom, tls, number}, timer_{io} {}
+    recording(asio::io_context& io, const observer_options& whom, const credentials& by, std::size_t number)
+        : visit{io, whom, by, number}, timer_{io} {}
 
     void record(std::chrono::steady_clock::time_point until) {
         begin([this, until] {
@@ -169,11 +169,10 @@ void name_attempts(std::vector<node_timeline>& of) {
 }  // namespace
 
 std::vector<node_timeline> record_nodes(const observer_options& whom, milliseconds how_long) try {
-    std::optional<const wire::tls> tls;
-    read_tls(whom.tls, tls);
+    const credentials by{whom};
     asio::io_context io{1};
     std::deque<recording> all;
-    for (std::size_t i = 0; i < whom.addresses.size(); ++i) all.emplace_back(io, whom, tls ? &*tls : nullptr, i);
+    for (std::size_t i = 0; i < whom.addresses.size(); ++i) all.emplace_back(io, whom, by, i);
     const auto stage = [&](milliseconds limit, auto&& begin) {
         for (recording& r : all) {
             if (!r.over()) begin(r);

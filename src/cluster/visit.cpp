@@ -5,31 +5,59 @@
 #include <vector>
 
 #include "wire/bytes.hpp"
+#include "wire/refusal.hpp"
 
 namespace tutti::cluster {
 
 using wire::header;
 
-visit::visit(asio::io_context& io, const observer_options& whom, const wire::tls* tls, std::size_t number)
+namespace {
+
+constexpr const char* accepted = "has accepted the connection, but said nothing: it is stopped, or not a node";
+
+}  // namespace
+
+credentials::credentials(const observer_options& whom) {
+    const bool over_zeromq = !whom.addresses.empty() && wire::is_of_zeromq(whom.addresses.front());
+    const wire::tls_files files{whom.tls.certificate, whom.tls.key, whom.tls.authority};
+    const wire::curve_files keys{whom.curve.key, whom.curve.nodes};
+    if (!over_zeromq && files.wanted()) tls.emplace(files, std::vector<std::string>{});
+    if (over_zeromq && keys.wanted()) curve.emplace(wire::curve_keys::read(keys, std::nullopt, whom.addresses.size()));
+}
+
+visit::visit(asio::io_context& io, const observer_options& whom, const credentials& by, std::size_t number)
     : whom_{whom},
-      to_{wire::parse_address(whom.addresses[number], tls != nullptr || wire::is_of_zeromq(whom.addresses[number]))},
-      tls_{tls},
+      to_{wire::parse_address(whom.addresses[number],
+                              wire::is_of_zeromq(whom.addresses[number]) ? by.curve.has_value() : by.tls.has_value())},
+      io_{io},
+      by_{by},
       number_{number},
       link_{std::make_shared<wire::connection>(io)} {}
 
 void visit::start() {
-    if (to_.zeromq)
-        return end("speaks ZeroMQ, over which nodes answer no observers: give it metrics, and look at those");
+    if (to_.zeromq) return start_over_zeromq();
     link_->socket.async_connect(to_.endpoint, [this](asio::error_code failed) {
         if (failed) return end("cannot be reached: " + failed.message() + "; is it running?");
-        stage_ = "has accepted the connection, but said nothing: it is stopped, or not a node";
-        if (tls_ != nullptr)
-            link_->tls = tls_->call(wire::certificate_name(static_cast<wire::node_number>(number_), whom_.cluster));
+        stage_ = accepted;
+        if (by_.tls)
+            link_->tls = by_.tls->call(wire::certificate_name(static_cast<wire::node_number>(number_), whom_.cluster));
         link_->shake_hands([this](asio::error_code refused) {
             if (refused) return end(link_->tls->trouble());
             greet();
         });
     });
+}
+
+void visit::start_over_zeromq() try {
+    using enum wire::zeromq_call::stage;
+    call_ = wire::call_over_zeromq(io_, to_, by_.curve ? &*by_.curve : nullptr, static_cast<wire::node_number>(number_),
+                                   [this](wire::zeromq_call::stage what, const std::string& why) {
+                                       if (what == over) return end(why);
+                                       stage_ = ::tutti::cluster::accepted;
+                                       if (what == connected) greet();
+                                   });
+} catch (const wire::refusal& r) {
+    end(r.what());
 }
 
 wire::hello visit::said() const {
@@ -48,11 +76,13 @@ void visit::say(wire::kind what, const std::string& body) {
     h.length = static_cast<std::uint32_t>(body.size());
     h.kind = what;
     h.from = wire::observer_number;
+    if (call_) return call_->say(wire::encode(h) + body);
     output_.push_back(wire::encode(h) + body);
     asio::async_write(*link_, asio::buffer(output_.back()), [](asio::error_code, std::size_t) {});
 }
 
 void visit::read(std::function<void()> then) {
+    if (call_) return call_->read(input_, std::move(then));
     asio::async_read(*link_, asio::buffer(input_),
                      [this, then = std::move(then)](asio::error_code failed, std::size_t n) {
                          if (!failed) return then();
@@ -104,15 +134,11 @@ void visit::end(std::string trouble) {
     took_ = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - began_);
     asio::error_code ignored;
     link_->socket.close(ignored);
+    if (call_) call_->end();
 }
 
 std::string visit::overdue() const {
     return std::string{stage_} + " (within " + std::to_string(whom_.within.count()) + " ms)";
-}
-
-void read_tls(const tls_options& files, std::optional<const wire::tls>& into) {
-    const wire::tls_files all{files.certificate, files.key, files.authority};
-    if (all.wanted()) into.emplace(all, std::vector<std::string>{});
 }
 
 }  // namespace tutti::cluster

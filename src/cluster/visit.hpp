@@ -14,13 +14,23 @@
 #include "wire/address.hpp"
 #include "wire/connection.hpp"
 #include "wire/message.hpp"
+#include "wire/tls.hpp"
+#include "wire/zeromq_call.hpp"
 
 namespace tutti::cluster {
 
+/// What is read of the files that encrypt, where there are any. Throws wire::refusal.
+struct credentials {
+    explicit credentials(const observer_options& whom);
+
+    std::optional<const wire::tls> tls;
+    std::optional<const wire::curve_keys> curve;
+};
+
 class visit {
 public:
-    /// REQUIRES: it stays where it is, as do `whom` and `tls` (null: in the clear), until `io` runs no more.
-    visit(asio::io_context& io, const observer_options& whom, const wire::tls* tls, std::size_t number);
+    /// REQUIRES: it stays where it is, as do `whom` and `by`, until `io` runs no more.
+    visit(asio::io_context& io, const observer_options& whom, const credentials& by, std::size_t number);
     virtual ~visit() = default;
     visit(const visit&) = delete;
     visit& operator=(const visit&) = delete;
@@ -49,14 +59,17 @@ protected:
 
 private:
     [[nodiscard]] wire::hello said() const;
+    void start_over_zeromq();
     void greet();
     void say(wire::kind what, const std::string& body);
     void read(std::function<void()> then);
     void hear_hello();
 
-    const wire::tls* const tls_;
+    asio::io_context& io_;
+    const credentials& by_;
     const std::size_t number_;
     const std::shared_ptr<wire::connection> link_;
+    std::unique_ptr<wire::zeromq_call> call_;  // in its place, over ZeroMQ
     const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     const char* stage_ = "does not accept the connection";
     std::deque<std::string> output_;  // until the end, for writes that are under way
@@ -64,8 +77,5 @@ private:
     wire::header header_;
     bool over_ = false;
 };
-
-/// What is read of the files of `tls`, where there are any. Throws wire::refusal.
-void read_tls(const tls_options& files, std::optional<const wire::tls>& into);
 
 }  // namespace tutti::cluster

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <random>
 
 #include "wire/bytes.hpp"
 #include "wire/frames.hpp"
@@ -14,6 +15,13 @@ thread_local const void* serving_peer = nullptr;
 
 constexpr unsigned beats_of_silence = 8;
 
+/// Two of one number must not be the same.
+std::uint64_t any_process() {
+    std::random_device entropy;
+    const std::uint64_t high = entropy();
+    return high << 32 | entropy() | 1;
+}
+
 std::int64_t steady_ms() {
     using namespace std::chrono;
     return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
@@ -22,7 +30,13 @@ std::int64_t steady_ms() {
 }  // namespace
 
 correspondence::correspondence(const transport_options& how, std::vector<address> addresses, handler& to)
-    : how_{how}, handler_{to}, addresses_{std::move(addresses)}, observers_{how.self, how.silence, to} {}
+    : how_{how},
+      handler_{to},
+      addresses_{std::move(addresses)},
+      observers_{how.self, to},
+      peers_{addresses_.size()},
+      process_{any_process()},
+      joined_(addresses_.size(), false) {}
 
 std::chrono::milliseconds correspondence::beat_length() const noexcept {
     return std::max(how_.silence / beats_of_silence, std::chrono::milliseconds{1});
@@ -77,7 +91,7 @@ bool correspondence::send(node_number to, header h, std::string_view body) {
 // Beats are counted, and not the time: a process that was stopped itself has not heard anybody for long, and must not
 // take them all for gone when it goes on.
 void correspondence::beat_all() {
-    for (const auto& p : peers_) {
+    for (peer* const p : peers_) {
         if (!p->open.load(std::memory_order_acquire)) continue;
         if (p->silent.fetch_add(1, std::memory_order_relaxed) >= beats_of_silence) {
             end(*p);
@@ -116,7 +130,7 @@ void correspondence::describe(cluster::node_facts& to) const {
     to.bytes_received = received_bytes_.get();
     observers_.describe(to);
     to.peers.clear();
-    for (const auto& p : peers_) {
+    for (peer* const p : peers_) {
         using enum cluster::peer_state;
         if (p->number == how_.self) {
             to.peers.push_back({itself, 0});
@@ -150,19 +164,17 @@ void correspondence::refuse_to_listen(int error, const std::string& in_words) co
 
 void correspondence::await_all() {
     std::unique_lock hold{joining_};
-    const auto over = [this] { return !trouble_.empty() || joined_ + 1 == peers_.size(); };
+    const auto over = [this] { return !trouble_.empty() || all_have_come(); };
     const bool in_time = changed_.wait_for(hold, how_.connect_within, over);
     if (in_time && trouble_.empty()) return;
     std::string what = trouble_;
     if (what.empty()) {
         what = "these nodes did not come within " + std::to_string(how_.connect_within.count()) + " ms:";
-        for (const auto& p : peers_) {
+        for (peer* const p : peers_) {
             if (p->number != how_.self && !p->open.load(std::memory_order_acquire))
                 what += " " + std::to_string(p->number) + " (" + addresses_[p->number].text + ")";
         }
-        what +=
-            "; start them, with the same list of nodes, and where they are running already, end them first: a node "
-            "cannot come back to a cluster that has begun";
+        what += "; start them, with the same list of nodes";
         if (!noted_.empty()) what += ". The last that was turned away: " + noted_;
     }
     throw refusal{what};
@@ -179,25 +191,48 @@ void correspondence::note(std::string what) {
     noted_ = std::move(what);
 }
 
-void correspondence::come(peer& p) {
+void correspondence::come(peer& p, const header& hello) {
+    p.process = hello.oldest;
+    p.begun = (hello.call & wire::has_begun) != 0;
+    if (!has_begun() && p.begun) handler_.meet(hello.clock);
     p.open.store(true, std::memory_order_release);
     const std::lock_guard hold{joining_};
-    ++joined_;
+    joined_[p.number] = true;
+    others_begun_ = others_begun_ || p.begun;
+    if (all_have_come() && !others_begun_) begin();
     changed_.notify_all();
 }
 
-bool correspondence::all_have_joined() {
-    const std::lock_guard hold{joining_};
-    return joined_ + 1 == peers_.size();
+/// REQUIRES: the lock.
+bool correspondence::all_have_come() const {
+    return static_cast<std::size_t>(std::ranges::count(joined_, true)) + 1 == joined_.size();
 }
 
-std::string correspondence::own_hello() {
+bool correspondence::others_have_begun() const {
+    const std::lock_guard hold{joining_};
+    return others_begun_;
+}
+
+bool correspondence::has_begun(node_number n) const {
+    const peer& p = *peers_[n];
+    return p.open.load(std::memory_order_acquire) && p.begun;
+}
+
+std::uint64_t correspondence::process_of(node_number n) const {
+    if (n == how_.self) return process_;
+    const peer& p = *peers_[n];
+    return p.open.load(std::memory_order_acquire) ? p.process : 0;
+}
+
+std::string correspondence::own_hello(std::uint64_t beside) {
     const std::string body = encode(hello{how_.cluster, static_cast<std::uint16_t>(peers_.size())});
     header h;
     h.length = static_cast<std::uint32_t>(body.size());
     h.kind = kind::hello;
     h.from = how_.self;
-    h.call = all_have_joined() ? has_begun : 0;
+    h.call = (has_begun() ? wire::has_begun : 0) | beside;
+    h.clock = handler_.clock();
+    h.oldest = process_;
     return encode(h) + body;
 }
 
@@ -218,12 +253,12 @@ bool correspondence::fits(const header& got, const hello& said, node_number call
         complain("a second node has the number " + std::to_string(got.from) + ": give each its own");
         return false;
     }
-    // Its clock, and what it knows of objects, are those of a cluster in which this number has been another node.
-    if (known && got.call == has_begun) {
-        complain("the cluster of node " + std::to_string(got.from) + " has begun, and has had a node " +
-                 std::to_string(how_.self) +
-                 ": a node that was ended cannot come back, so end all of them and start them anew; or, if that "
-                 "node runs, give this one a number of its own");
+    if (known && (got.call & has_another) != 0) {
+        note(
+            name_of(called) + " is still connected with another process that says it is node " +
+            std::to_string(how_.self) +
+            ": it notices that a former one is gone after node_options::patience at the latest; if that one runs, give "
+            "this one a number of its own");
         return false;
     }
     return true;

@@ -23,6 +23,10 @@ class correspondence : public transport {
 public:
     bool send(node_number to, header h, std::string_view body) final;
     void describe(cluster::node_facts& to) const final;
+    [[nodiscard]] bool others_have_begun() const final;
+    [[nodiscard]] bool has_begun(node_number n) const final;
+    void begin() final { begun_.store(true, std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t process_of(node_number n) const final;
 
 protected:
     /// One other node; each transport adds its connection.
@@ -33,6 +37,8 @@ protected:
         peer& operator=(const peer&) = delete;
 
         const node_number number;
+        std::uint64_t process = 0;      // that it says it is; set as the connection
+        bool begun = false;             // when it came; the same
         std::atomic<bool> open{false};  // release: a thread that finds it true finds the connection made
 
         // Of the reading thread; others look at the two last.
@@ -46,7 +52,38 @@ protected:
         bool spoken = false;  // since the last beat
         bool doomed = false;  // it does not read what it asks for
     };
-    using peers = std::vector<std::unique_ptr<peer>>;
+    /// One for each node, and those that were before: a thread may be about to send to one of these.
+    class peers {
+    public:
+        explicit peers(std::size_t nodes) : now_(nodes) {}
+        [[nodiscard]] std::size_t size() const noexcept { return now_.size(); }
+        [[nodiscard]] peer* operator[](std::size_t n) const noexcept { return now_[n].load(std::memory_order_acquire); }
+        /// In the place of what was there. The reading thread, or before there is one.
+        void put(std::unique_ptr<peer> p) {
+            all_.push_back(std::move(p));
+            peer* const fresh = all_.back().get();
+            now_[fresh->number].store(fresh, std::memory_order_release);
+        }
+        void clear() noexcept { all_.clear(); }
+        [[nodiscard]] const std::vector<std::unique_ptr<peer>>& all() const noexcept { return all_; }
+
+        struct iterator {
+            const peers* in;
+            std::size_t at;
+            [[nodiscard]] peer* operator*() const noexcept { return (*in)[at]; }
+            iterator& operator++() noexcept {
+                ++at;
+                return *this;
+            }
+            [[nodiscard]] bool operator==(const iterator& other) const noexcept { return at == other.at; }
+        };
+        [[nodiscard]] iterator begin() const noexcept { return {this, 0}; }
+        [[nodiscard]] iterator end() const noexcept { return {this, now_.size()}; }
+
+    private:
+        std::vector<std::atomic<peer*>> now_;
+        std::vector<std::unique_ptr<peer>> all_;
+    };
 
     correspondence(const transport_options& how, std::vector<address> addresses, handler& to);
 
@@ -72,7 +109,7 @@ protected:
     /// Throws refusal: nobody can reach this node at its own address.
     [[noreturn]] void refuse_to_listen(int error, const std::string& in_words) const;
     /// The hello that this node says, to whoever it is.
-    [[nodiscard]] std::string own_hello();
+    [[nodiscard]] std::string own_hello(std::uint64_t beside = 0);
     /// Whether a hello of our version is one of this cluster, and of whom it should be of: of `called`, or where that
     /// is no node's number of one that `may_call`. What is wrong is complained of.
     [[nodiscard]] bool fits(const header& got, const hello& said, node_number called, bool may_call);
@@ -81,8 +118,8 @@ protected:
     void complain(std::string what);
     /// What a stranger did, which must not keep the nodes from joining: said if they do not.
     void note(std::string what);
-    void come(peer& p);
-    [[nodiscard]] bool all_have_joined();
+    void come(peer& p, const header& hello);
+    [[nodiscard]] bool has_begun() const noexcept { return begun_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool is_node(node_number n) const noexcept { return n < peers_.size(); }
     /// In messages.
     [[nodiscard]] std::string name_of(node_number n) const;
@@ -101,14 +138,18 @@ protected:
 
 private:
     bool cut(peer& p);
+    [[nodiscard]] bool all_have_come() const;
 
     std::atomic<std::uint64_t> frames_{0}, bytes_{0};
     observe::counter received_frames_;
 
-    std::mutex joining_;  // of what is below
+    const std::uint64_t process_;
+    std::atomic<bool> begun_{false};
+    mutable std::mutex joining_;  // of what is below
     std::string trouble_;
-    std::string noted_;  // of the last stranger
-    std::size_t joined_ = 0;
+    std::string noted_;         // of the last stranger
+    std::vector<bool> joined_;  // by number: has come
+    bool others_begun_ = false;
     std::condition_variable changed_;
 };
 

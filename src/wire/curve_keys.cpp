@@ -46,7 +46,7 @@ curve_key bytes_of(const key& of, reader part, const std::string& name) {
 
 }  // namespace
 
-curve_keys curve_keys::read(const curve_files& files, node_number self, std::size_t nodes) {
+curve_keys curve_keys::read(const curve_files& files, std::optional<node_number> self, std::size_t nodes) {
     if (files.key.empty() || files.nodes.empty()) {
         throw refusal{
             "ZeroMQ is encrypted by two files, the private key of this node and the public keys of all: give what is "
@@ -72,10 +72,13 @@ curve_keys curve_keys::read(const curve_files& files, node_number self, std::siz
                       " public keys, and there are " + std::to_string(nodes) +
                       " nodes: put the public keys of all nodes into it, in their order"};
     }
-    if (self >= nodes || all.nodes[self] != bytes_of(own, ::EVP_PKEY_get_raw_public_key, files.key)) {
-        throw refusal{"keys of ZeroMQ: " + files.key + " is not the key of node " + std::to_string(self) + " in " +
-                      files.nodes + ": give this node its own, or bring the list up to date on all nodes"};
+    const auto whose = all.owner_of(bytes_of(own, ::EVP_PKEY_get_raw_public_key, files.key));
+    if (!whose || (self && whose != self)) {
+        throw refusal{"keys of ZeroMQ: " + files.key + " is not the key of " +
+                      (self ? "node " + std::to_string(*self) : std::string{"any node"}) + " in " + files.nodes +
+                      ": give this one its own, or bring the list up to date on all nodes"};
     }
+    all.own = *whose;
     return all;
 }
 

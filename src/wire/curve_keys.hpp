@@ -23,10 +23,12 @@ using curve_key = std::array<std::uint8_t, 32>;
 
 struct curve_keys {
     curve_key secret{};
+    node_number own = 0;           ///< whose that is
     std::vector<curve_key> nodes;  ///< public ones
 
-    /// Throws refusal, also where the key is not that of node `self`, or not every node has one of its own.
-    [[nodiscard]] static curve_keys read(const curve_files& files, node_number self, std::size_t nodes);
+    /// Throws refusal, also where the key is not that of node `self`, or of any where that is left out, or not every
+    /// node has one of its own.
+    [[nodiscard]] static curve_keys read(const curve_files& files, std::optional<node_number> self, std::size_t nodes);
     /// Whose public key that is.
     [[nodiscard]] std::optional<node_number> owner_of(const curve_key& shown) const noexcept;
 };

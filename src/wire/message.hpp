@@ -18,7 +18,7 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 10;
+inline constexpr std::uint8_t protocol_version = 11;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
@@ -46,7 +46,16 @@ enum class kind : std::uint8_t {
     timeline_told,  ///< to observers alone
     invalidate,     ///< of copies, to who has them; answered by invalidated, as nobody waits for it
     invalidated,    ///< also without a question
+    gather,         ///< of a process that takes the place of one that has gone; answered by surveys, now or never
+    survey,
+    opened,  ///< it knows what it has to know; answered by admitted
+    admitted,
 };
+
+/// Whether it is about a process that comes back: these go between nodes that are lost to each other.
+[[nodiscard]] constexpr bool is_about_return(kind k) noexcept {
+    return k == kind::gather || k == kind::survey || k == kind::opened || k == kind::admitted;
+}
 
 /// Whether it answers a block's question, whose number its header repeats. (`ran` answers a server's.)
 [[nodiscard]] constexpr bool is_answer(kind k) noexcept {
@@ -56,8 +65,10 @@ enum class kind : std::uint8_t {
 /// In the place of a node's number: who says so is none, and may ask for the status, and for
 /// what the node records of what goes on, and for nothing else.
 inline constexpr node_number observer_number = 0xffff;
-/// The `call` of a hello, where all nodes have joined its sender: each number has been a node there.
+/// Bits of the `call` of a hello. All nodes have joined its sender: each number has been a node there.
 inline constexpr std::uint64_t has_begun = 1;
+/// To one that calls: another process with that number is not lost yet, so it is to call again.
+inline constexpr std::uint64_t has_another = 2;
 /// That a node answers at a time.
 inline constexpr std::uint32_t most_observers = 8;
 /// Between an answer and a look at the next question of the same observer, so that none can keep the thread busy that
@@ -74,7 +85,7 @@ struct header {
     node_number from = 0;
     std::uint64_t call = 0;    ///< the number that the answer repeats; 0: nobody waits for one
     std::uint64_t clock = 0;   ///< the sender's
-    std::uint64_t oldest = 0;  ///< no reader of the sender will ask for an older time
+    std::uint64_t oldest = 0;  ///< no reader of the sender will ask for an older time; of a hello: which process it is
     template <class V>
     void fields(V& v) {
         v(length), v(kind), v(version), v(from), v(call), v(clock), v(oldest);
@@ -280,6 +291,60 @@ struct place {
     template <class V>
     void fields(V& v) {
         v(id), v(owner), v(version);
+    }
+};
+
+/// Which processes the sender is connected to, by number; 0: none. Each node says in its hello which one it is.
+struct gather {
+    std::uint64_t round = 0;
+    std::vector<std::uint64_t> processes;
+    template <class V>
+    void fields(V& v) {
+        v(round), v(processes);
+    }
+};
+
+/// Of a list that may take several messages.
+struct part_of_list {
+    std::uint32_t part = 0;   ///< from 0 on
+    std::uint32_t parts = 1;  ///< of all
+    std::vector<place> places;
+    template <class V>
+    void fields(V& v) {
+        v(part), v(parts), v(places);
+    }
+};
+
+/// What the sender knows of objects that have their home elsewhere.
+struct survey {
+    std::uint64_t round = 0;   ///< of the gather
+    std::uint64_t number = 0;  ///< of the sender's surveys: another one may say something else
+    std::uint64_t era = 0;     ///< how many processes have come back with that number, as far as it knows
+    part_of_list list;
+    template <class V>
+    void fields(V& v) {
+        v(round), v(number), v(era), v(list);
+    }
+};
+
+/// The sender serves from now on. What former processes with its number owned ended with them, at that version.
+struct opened {
+    std::uint64_t era = 0;
+    std::uint64_t version = 0;
+    part_of_list list;  ///< of others' surveys, what has its home at the receiver
+    template <class V>
+    void fields(V& v) {
+        v(era), v(version), v(list);
+    }
+};
+
+/// The receiver may ask the sender from now on, and is asked.
+struct admitted {
+    std::uint64_t era = 0;  ///< of the receiver
+    bool serves = false;    ///< false: it is about to come back itself
+    template <class V>
+    void fields(V& v) {
+        v(era), v(serves);
     }
 };
 

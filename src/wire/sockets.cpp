@@ -12,6 +12,16 @@ namespace {
 
 constexpr std::size_t read_size = std::size_t{64} * 1024;
 
+/// Whether it is the file of a process that was killed: nobody listens there.
+bool is_left_over(const address& a) {
+    if (a.path.empty()) return false;
+    asio::io_context io;
+    stream::socket s{io};
+    asio::error_code failed;
+    s.connect(a.endpoint, failed);
+    return failed == asio::error::connection_refused;
+}
+
 }  // namespace
 
 sockets::sockets(const transport_options& how, std::vector<address> addresses, handler& to)
@@ -21,19 +31,23 @@ sockets::sockets(const transport_options& how, std::vector<address> addresses, h
     if (how_.tls.wanted())
         tls_ = std::make_unique<tls>(how_.tls, std::vector{certificate_name(how_.self, how_.cluster_name)});
     for (std::size_t i = 0; i < addresses_.size(); ++i)
-        peers_.push_back(std::make_unique<linked_peer>(static_cast<node_number>(i)));
+        peers_.put(std::make_unique<linked_peer>(static_cast<node_number>(i)));
     const address& own = addresses_[how_.self];
     asio::error_code failed;
     acceptor_.open(own.endpoint.protocol(), failed);
     if (!failed && own.path.empty()) acceptor_.set_option(asio::socket_base::reuse_address{true}, failed);
     if (!failed) acceptor_.bind(own.endpoint, failed);
+    if (failed == asio::error::address_in_use && is_left_over(own)) {
+        ::unlink(own.path.c_str());
+        acceptor_.bind(own.endpoint, failed);
+    }
     if (!failed) acceptor_.listen(asio::socket_base::max_listen_connections, failed);
     if (failed) refuse_to_listen(failed.value(), failed.message());
 }
 
 sockets::~sockets() {
     // What was sent is written first: the decision of the last commit may be among it.
-    for (const auto& one : peers_) {
+    for (peer* const one : peers_) {
         const linked_peer& p = linked(*one);
         const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds{1};
         while (p.open.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < limit) {
@@ -78,7 +92,8 @@ bool sockets::hear(linked_peer& p, std::string_view came) {
 // ---- sending
 
 void sockets::give_up(node_number to) noexcept {
-    const linked_peer& p = linked(*peers_[to]);
+    linked_peer& p = linked(*peers_[to]);
+    const std::lock_guard hold{p.guard};  // nobody closes the socket meanwhile
     if (!p.open.load(std::memory_order_acquire)) return;
     ::shutdown(p.socket().native_handle(), SHUT_RDWR);  // the thread that reads finds its end, and tells the handler
 }
@@ -101,19 +116,23 @@ void sockets::flush(peer& one) {
             p.in_flight_from = 0;
             std::swap(p.in_flight, p.output);
             if (tls_session* const tls = p.link->tls.get()) {
+                p.writing = true;
                 hold.unlock();
                 const bool sealed = tls->seal(p.in_flight);
                 hold.lock();
+                p.writing = false;
                 if (!sealed) return break_off();
             }
         }
         if (p.in_flight.empty() || !p.open.load(std::memory_order_relaxed)) break;
+        p.writing = true;
         hold.unlock();
         system_calls_.fetch_add(1, std::memory_order_relaxed);
         const ssize_t sent = ::send(p.socket().native_handle(), p.in_flight.data() + p.in_flight_from,
                                     p.in_flight.size() - p.in_flight_from, MSG_DONTWAIT | MSG_NOSIGNAL);
         const bool full = sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
         hold.lock();
+        p.writing = false;
         if (sent > 0) {
             p.in_flight_from += static_cast<std::size_t>(sent);
             continue;
@@ -144,6 +163,7 @@ void sockets::beat() {
     pulse_.async_wait([this](asio::error_code failed) {
         if (failed) return;
         beat_all();
+        close_former();
         beat();
     });
 }
@@ -152,6 +172,19 @@ void sockets::hang_up(peer& p) noexcept {
     // Not closed: another thread may be about to send to it, and its number would go to somebody else.
     asio::error_code ignored;
     linked(p).socket().shutdown(stream::socket::shutdown_both, ignored);
+    if (p.number < how_.self) try_later(p.number);  // it may come back
+}
+
+/// Connections of former processes, once no thread can use them any more: who finds the peer open under its guard does,
+/// and none does from then on.
+void sockets::close_former() {
+    for (const auto& one : peers_.all()) {
+        linked_peer& p = linked(*one);
+        if (!p.link || p.open.load(std::memory_order_relaxed)) continue;
+        const std::lock_guard hold{p.guard};
+        asio::error_code ignored;
+        if (!p.writing && p.socket().is_open()) p.socket().close(ignored);
+    }
 }
 
 }  // namespace tutti::wire

@@ -14,6 +14,7 @@
 
 #include "wire/connection.hpp"
 #include "wire/correspondence.hpp"
+#include "wire/sockets_observers.hpp"
 #include "wire/waiting_room.hpp"
 
 namespace tutti::wire {
@@ -39,7 +40,11 @@ private:
     void greet(const std::shared_ptr<connection>& c, node_number expected);
     void refuse(const connection& c, node_number expected, const std::string& why);
     void admit(const std::shared_ptr<connection>& c);
-    void adopt(const std::shared_ptr<connection>& c, node_number from);
+    void hear_hello(const std::shared_ptr<connection>& c, node_number expected, const std::string& in);
+    void adopt(const std::shared_ptr<connection>& c, const header& hello);
+    /// Whether a caller with that number is to call again.
+    [[nodiscard]] bool has_another(node_number n) const noexcept;
+    void close_former();
     void read_next(linked_peer& p);
     bool hear(linked_peer& p, std::string_view came);
     void flush(peer& p) override;
@@ -48,7 +53,8 @@ private:
     void beat();
 
     std::unique_ptr<const tls> tls_;  // null: in the clear
-    asio::io_context io_{1};          // before observers_ goes, where what they have arranged waits
+    sockets_observers visits_{observers_, how_.silence};
+    asio::io_context io_{1};  // before visits_ go, where what they have arranged waits
     asio::basic_socket_acceptor<stream> acceptor_{io_};
     asio::steady_timer pulse_{io_};
     waiting_room greeting_;

@@ -9,6 +9,8 @@ namespace tutti::wire {
 namespace {
 
 constexpr std::chrono::milliseconds before_next_try{20};
+/// For a node that has gone.
+constexpr std::chrono::milliseconds before_next_look{200};
 
 constexpr const char* encrypts =
     "speaks TLS, and this node does not: give every node a certificate, its key and the authority (node_options::tls; "
@@ -66,7 +68,7 @@ void sockets::try_connect(node_number to) {
 }
 
 void sockets::try_later(node_number to) {
-    auto later = std::make_shared<asio::steady_timer>(io_, before_next_try);
+    auto later = std::make_shared<asio::steady_timer>(io_, has_begun() ? before_next_look : before_next_try);
     later->async_wait([this, later, to](asio::error_code) { try_connect(to); });
 }
 
@@ -86,77 +88,110 @@ void sockets::shake_hands(const std::shared_ptr<connection>& c, node_number expe
 void sockets::refuse(const connection& c, node_number expected, const std::string& why) {
     const bool known = is_node(expected);
     const std::string who = known ? name_of(expected) : whereabouts_of(c.socket);
-    if (known && !why.empty()) return complain(who + " " + why);
+    if (known && !why.empty()) {
+        complain(who + " " + why);
+        if (has_begun()) try_later(expected);
+        return;
+    }
     if (!why.empty()) note(who + " " + why);
     else if (c.late) note(who + " said nothing for " + std::to_string(how_.greet_within.count()) + " ms");
     else if (known) note(who + " ended the connection before it said who it is: it is no node, perhaps, or has ended");
     if (known) try_later(expected);
 }
 
-/// Exchanges hellos.
+/// Exchanges hellos. Who calls says its own first: so the other one knows what to say of it.
 void sockets::greet(const std::shared_ptr<connection>& c, node_number expected) {
-    const auto out = std::make_shared<std::string>(own_hello());
-    const auto in = std::make_shared<std::string>(out->size(), '\0');
-    asio::async_write(*c, asio::buffer(*out), [out, c](asio::error_code, std::size_t) {});
-    asio::async_read(*c, asio::buffer(*in), [this, c, in, expected](asio::error_code failed, std::size_t n) {
+    const auto say = [c](std::string hello) {
+        const auto out = std::make_shared<std::string>(std::move(hello));
+        asio::async_write(*c, asio::buffer(*out), [out, c](asio::error_code, std::size_t) {});
+    };
+    const bool known = is_node(expected);
+    std::string own = own_hello();
+    const auto in = std::make_shared<std::string>(own.size(), '\0');
+    if (known) say(std::move(own));
+    asio::async_read(*c, asio::buffer(*in), [this, c, in, expected, say](asio::error_code failed, std::size_t n) {
         if (failed) {
             if (c->tls) return refuse(*c, expected, c->tls->trouble());
             const bool alert = looks_like_alert(std::string_view{*in}.substr(0, n));
             return refuse(*c, expected, alert ? encrypts : "");
         }
-        header got;
-        hello said;
-        const std::string_view all{*in};
-        const bool sound = decode(all.substr(0, header::size), got) && decode(all.substr(header::size), said) &&
-                           got.kind == kind::hello;
-        const bool known = is_node(expected);
-        if (!sound && !c->tls && looks_like_handshake(all)) return refuse(*c, expected, encrypts);
-        // Of a caller under TLS, whose certificate may be that of another.
-        const auto is_who_it_says = [&] {
-            return known || !c->tls || c->tls->is(certificate_name(got.from, how_.cluster_name));
-        };
-        if (sound && got.version != protocol_version && (known || calls_us(got.from)) && is_who_it_says()) {
-            return complain_of_version(got);
+        if (!is_node(expected)) {
+            header got;
+            const bool sound = decode(std::string_view{*in}.substr(0, header::size), got);
+            say(own_hello(sound && has_another(got.from) ? wire::has_another : 0));
         }
-        if (!sound || got.version != protocol_version) {
-            if (known) complain("what listens on " + addresses_[expected].text + " is no node");
-            return;
-        }
-        if (!known && got.from == observer_number) {
-            // A stranger's mistake is no trouble of the cluster: it learns from our hello what is wrong.
-            if (said.cluster == how_.cluster && said.nodes == peers_.size()) admit(c);
-            return;
-        }
-        if (!is_who_it_says()) {
-            return refuse(*c, expected,
-                          "says that it is node " + std::to_string(got.from) +
-                              ", and shows a certificate that is made for " + c->tls->names());
-        }
-        if (!fits(got, said, expected, calls_us(got.from))) return;
-        // Whatever was to be sent goes first: from now on the writers are others.
-        if (!c->tls) return adopt(c, got.from);
-        c->flush([this, c, from = got.from](asio::error_code) { adopt(c, from); });
+        hear_hello(c, expected, *in);
     });
+}
+
+void sockets::hear_hello(const std::shared_ptr<connection>& c, node_number expected, const std::string& in) {
+    header got;
+    hello said;
+    const std::string_view all{in};
+    const bool sound =
+        decode(all.substr(0, header::size), got) && decode(all.substr(header::size), said) && got.kind == kind::hello;
+    const bool known = is_node(expected);
+    if (!sound && !c->tls && looks_like_handshake(all)) return refuse(*c, expected, encrypts);
+    // Of a caller under TLS, whose certificate may be that of another.
+    const auto is_who_it_says = [&] {
+        return known || !c->tls || c->tls->is(certificate_name(got.from, how_.cluster_name));
+    };
+    const bool may_call = known || calls_us(got.from);
+    if (sound && got.version != protocol_version && may_call && is_who_it_says()) complain_of_version(got);
+    if (!sound || got.version != protocol_version) {
+        if (known && !(sound && got.version != protocol_version))
+            complain("what listens on " + addresses_[expected].text + " is no node");
+        if (known && has_begun()) try_later(expected);
+        return;
+    }
+    if (!known && got.from == observer_number) {
+        // A stranger's mistake is no trouble of the cluster: it learns from our hello what is wrong.
+        if (said.cluster == how_.cluster && said.nodes == peers_.size()) admit(c);
+        return;
+    }
+    if (!is_who_it_says()) {
+        return refuse(*c, expected,
+                      "says that it is node " + std::to_string(got.from) +
+                          ", and shows a certificate that is made for " + c->tls->names());
+    }
+    if (!known && has_another(got.from)) return;
+    // Both have taken the other one for gone: it has been stopped, or cut off, and goes on.
+    if (has_begun() && (got.call & wire::has_begun) != 0) {
+        if (known) try_later(expected);
+        return;
+    }
+    if (!fits(got, said, expected, calls_us(got.from))) {
+        if (known && (has_begun() || (got.call & wire::has_another) != 0)) try_later(expected);
+        return;
+    }
+    // Whatever was to be sent goes first: from now on the writers are others.
+    if (!c->tls) return adopt(c, got);
+    c->flush([this, c, got](asio::error_code) { adopt(c, got); });
+}
+
+bool sockets::has_another(node_number n) const noexcept {
+    return has_begun() && is_node(n) && n != how_.self && peers_[n]->open.load(std::memory_order_relaxed);
 }
 
 /// An observer, who need not be a node: whoever has a certificate of the authority may look.
 void sockets::admit(const std::shared_ptr<connection>& c) {
     greeting_.leave(c);
-    observers_.admit(c);
+    visits_.admit(c);
 }
 
-void sockets::adopt(const std::shared_ptr<connection>& c, node_number from) {
-    linked_peer& p = linked(*peers_[from]);
-    if (p.link) {
-        complain("two nodes have the number " + std::to_string(from) + ": give each its own");
+void sockets::adopt(const std::shared_ptr<connection>& c, const header& hello) {
+    if (const peer& before = *peers_[hello.from]; before.open.load(std::memory_order_relaxed)) {
+        complain("two nodes have the number " + std::to_string(hello.from) + ": give each its own");
         return;
     }
+    if (linked(*peers_[hello.from]).link) peers_.put(std::make_unique<linked_peer>(hello.from));
+    linked_peer& p = linked(*peers_[hello.from]);
     greeting_.leave(c);
     p.link = c;
     std::swap(p.input, c->plain);
     asio::error_code ignored;
     c->socket.non_blocking(true, ignored);
-    come(p);
+    come(p, hello);
     // What came in one record with the hello.
     if (!with_memory([&] { return serve(p); })) return end(p);
     read_next(p);

@@ -14,6 +14,7 @@ struct sockets::linked_peer final : peer {
     std::string in_flight;
     std::size_t in_flight_from = 0;
     bool sending = false;
+    bool writing = false;  // uses the socket without `guard`
 
     [[nodiscard]] stream::socket& socket() const noexcept { return link->socket; }
 };

@@ -46,8 +46,11 @@ public:
     struct handler : observed {
         /// A frame has come. False: its bytes make no sense, and the connection ends.
         virtual bool receive(const header& h, std::string_view body) = 0;
-        /// A connection has ended, once for each node. Not during the destructor.
+        /// A connection has ended, once for each process of a node. Not during the destructor.
         virtual void lose(node_number node) noexcept = 0;
+        /// A node is there whose cluster has begun, and this one is about to come back to it: what its clock says.
+        virtual void meet(std::uint64_t clock) noexcept = 0;
+        [[nodiscard]] virtual std::uint64_t clock() const noexcept = 0;
         /// Nothing was sent to that node for a beat: sends it something.
         virtual void beat(node_number node) = 0;
     };
@@ -65,6 +68,14 @@ public:
     /// node comes in that order.
     /// Throws std::bad_alloc; either the whole frame goes out then, or nothing of it.
     virtual bool send(node_number to, header h, std::string_view body) = 0;
+    /// Whether any other node had begun without this process when it came, so that it has to be let in; and whether
+    /// that one had, and is connected.
+    [[nodiscard]] virtual bool others_have_begun() const = 0;
+    [[nodiscard]] virtual bool has_begun(node_number n) const = 0;
+    /// It has been let in.
+    virtual void begin() = 0;
+    /// Which process of that node this one is connected with; 0: none.
+    [[nodiscard]] virtual std::uint64_t process_of(node_number n) const = 0;
     /// Ends the connection: that node counts as gone, here at once and there when it looks.
     virtual void give_up(node_number to) noexcept = 0;
     /// Traffic, peers and observers, of the facts of this node.

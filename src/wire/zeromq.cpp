@@ -40,7 +40,7 @@ zeromq::zeromq(const transport_options& how, std::vector<address> addresses, han
                      ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL},
       bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
     for (std::size_t i = 0; i < addresses_.size(); ++i)
-        peers_.push_back(std::make_unique<called_peer>(static_cast<node_number>(i)));
+        peers_.put(std::make_unique<called_peer>(static_cast<node_number>(i)));
     set_limits(router_);
     router_.set(ZMQ_ROUTER_MANDATORY, 1);
     router_.set(ZMQ_HANDSHAKE_IVL, static_cast<int>(how_.greet_within.count()));
@@ -62,7 +62,7 @@ zeromq::~zeromq() {
     // What was sent goes to libzmq first, and by its linger time to the kernel: the decision of the last commit may be
     // among it.
     const auto limit = clock::now() + farewell;
-    for (const auto& p : peers_) {
+    for (peer* const p : peers_) {
         while (p->open.load(std::memory_order_acquire) && clock::now() < limit) {
             {
                 const std::lock_guard hold{p->guard};
@@ -74,7 +74,7 @@ zeromq::~zeromq() {
     closing_.store(true, std::memory_order_relaxed);
     ring();
     if (thread_.joinable()) thread_.join();
-    for (const auto& one : peers_) {
+    for (peer* const one : peers_) {
         called_peer& p = called(*one);
         if (!p.out) continue;
         p.of_out.stop(p.out);
@@ -99,7 +99,8 @@ void zeromq::run() {
         answer_questions_of_keys();
         const bool none_left = receive_some();
         if (none_left) end_those_who_left();
-        for (const auto& p : peers_) attend(called(*p));
+        for (peer* const p : peers_) attend(called(*p));
+        answer_observers();
         const auto now = clock::now();
         if (now >= due) {
             beat_all();
@@ -117,8 +118,9 @@ void zeromq::rest(clock::time_point until) {
     add(router_.descriptor());
     add(of_router_.descriptor());
     add(questions_.descriptor());
-    for (const auto& one : peers_) {
+    for (peer* const one : peers_) {
         called_peer& p = called(*one);
+        if (is_to_be_called(p)) until = std::min(until, p.due);
         if (p.of_out) {
             add(p.of_out.descriptor());
             add(p.out.descriptor());
@@ -127,6 +129,7 @@ void zeromq::rest(clock::time_point until) {
             if (p.out) add(p.out.descriptor());
         }
     }
+    for (const auto& [number, v] : visitors_) until = std::min(until, v.due);
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
     static_cast<void>(::poll(awaited_.data(), awaited_.size(), static_cast<int>(std::max<std::int64_t>(left, 0))));
     std::uint64_t rung = 0;
@@ -175,7 +178,7 @@ void zeromq::receive(caller_number from, zmq_message& what, bool whole) {
     }
     caller& c = at->second;
     if (!std::exchange(c.heard, true) && whole) return greet(from, c, what);
-    if (c.of == nullptr) return;  // thrown away
+    if (c.of == nullptr) return hear_observer(from, whole ? what.bytes() : std::string_view{});
     called_peer& p = *c.of;
     // A node that is not open here may be so there, and have begun to say things, which are kept.
     const bool sound = whole && with_memory([&] {
@@ -190,8 +193,7 @@ void zeromq::receive(caller_number from, zmq_message& what, bool whole) {
     if (sound) return;
     c.of = nullptr;
     if (p.open.load(std::memory_order_relaxed)) return end(p);
-    p.calls.reset();
-    p.input.clear();
+    forget_caller(p);
 }
 
 void zeromq::hear_of_callers() {
@@ -221,13 +223,10 @@ void zeromq::end_those_who_left() {
         if (at == callers_.end()) continue;
         called_peer* const p = at->second.of;
         callers_.erase(at);
+        visitors_.erase(number);
         if (p == nullptr) continue;
-        if (p->open.load(std::memory_order_relaxed)) {
-            end(*p);
-        } else {  // it has not joined yet, and calls again
-            p->calls.reset();
-            p->input.clear();
-        }
+        if (p->open.load(std::memory_order_relaxed)) end(*p);
+        else forget_caller(*p);  // it has not joined yet, and calls again
     }
 }
 
@@ -280,7 +279,7 @@ void zeromq::answer_questions_of_keys() {
 
 /// What others have asked for, and what is left to do.
 void zeromq::attend(called_peer& p) {
-    if (p.of_out) return advance(p);
+    if (!p.open.load(std::memory_order_relaxed)) return advance(next_of(p));
     if (p.to_end.exchange(false, std::memory_order_relaxed)) end(p);
     if (!p.stuck.load(std::memory_order_relaxed)) return;
     const std::lock_guard hold{p.guard};
@@ -323,9 +322,8 @@ void zeromq::end_soon(peer& p) {
 
 void zeromq::hang_up(peer& one) noexcept {
     called_peer& p = called(one);
-    if (p.calls) {
-        if (const auto at = callers_.find(*p.calls); at != callers_.end()) at->second.of = nullptr;
-    }
+    forget_caller(p);
+    p.is_former = true;
     const std::lock_guard hold{p.guard};
     p.out.close();
     pump(p);

@@ -7,13 +7,19 @@
 // thread of ours, and is told when its queue is full. PAIR would need a port for each node, and PUSH says nothing of
 // who sent.
 //
+// *A DEALER makes one connection in its life*, and libzmq does not connect it again: so what is said by one goes to one
+// process, or nowhere. Each call is another DEALER, and each process of a node another peer. What a former process has
+// said is known by its connection: by the number that the ROUTER gives each, and no other one gets.
+//
 // *A stream*: one message of ZeroMQ is a piece of the bytes that go to a node, `most_of_message` at most. libzmq cuts
 // off who sends a larger one, and cut_frames() who sends no frame.
 //
-// *Who is there*: a pair of nodes has two connections, each opened by who speaks. That the one it hears ends is how a
-// node learns that the other is gone (libzmq's monitor); it ends its own then, which tells the other. libzmq's
-// heartbeats are not used: ours (`beat`) go through the other's reading thread, too. What comes over a connection that
-// is no node's, or has made no sense, is thrown away: libzmq has no call to close one of a ROUTER's.
+// *Who is there*: a pair of nodes has two connections, each opened by who speaks. They are connected once each has
+// called the other and been answered, by the same process. One whose cluster has begun calls only those that have
+// called. That the one it hears ends is how a node learns that the other is gone (libzmq's monitor); it ends its own
+// then, which tells the other. libzmq's heartbeats are not used: ours (`beat`) go through the other's reading thread,
+// too. What comes over a connection that is neither a node's nor an observer's, or has made no sense, is thrown away:
+// libzmq has no call to close one of a ROUTER's.
 //
 // *A full queue* keeps the rest with us, up to `most_unsent`, beyond which the node is cut off. Nothing is dropped
 // while a connection lasts. What libzmq has taken is lost with the process: who was killed may have sent less than it
@@ -45,6 +51,15 @@ public:
 
 private:
     struct called_peer;
+    /// An observer. One message of its is one question.
+    struct visitor {
+        visitor(observers& at, std::chrono::steady_clock::time_point until) : here{at}, due{until} {}
+
+        observers::visit here;
+        std::string question;                       // that is not answered yet
+        std::chrono::steady_clock::time_point due;  // of its answer, or of its next question
+        std::chrono::steady_clock::time_point listens_at{};
+    };
     /// A connection to our ROUTER, by the number that libzmq gives it.
     using caller_number = std::uint32_t;
     struct caller {
@@ -65,11 +80,23 @@ private:
     void attend(called_peer& p);
 
     // ---- joining
+    [[nodiscard]] called_peer& next_of(called_peer& p);
+    [[nodiscard]] bool is_to_be_called(const called_peer& p) const noexcept;
     void call(called_peer& p);
+    void hang_up_call(called_peer& p);
     void advance(called_peer& p);
-    void hear_answer(called_peer& p, std::string_view bytes);
+    [[nodiscard]] bool hear_of_call(called_peer& p);
+    [[nodiscard]] bool hear_answer(called_peer& p, std::string_view bytes);
+    [[nodiscard]] bool is_another(const called_peer& p, const header& hello) const noexcept;
+    void forget_caller(called_peer& p) noexcept;
     void greet(caller_number from, caller& c, const zmq_message& what);
     void open_if_both(called_peer& p);
+
+    // ---- observers
+    void admit_observer(caller_number from);
+    void hear_observer(caller_number from, std::string_view question);
+    void answer_observers();
+    [[nodiscard]] bool say_in_pieces(caller_number to, std::string_view bytes) noexcept;
 
     // ---- sending
     void flush(peer& p) override;
@@ -77,7 +104,7 @@ private:
     void end_soon(peer& p) override;
     void hang_up(peer& p) noexcept override;
     void ring() noexcept;
-    void say_to_caller(caller_number to, std::string_view bytes) noexcept;
+    bool say_to_caller(caller_number to, std::string_view bytes) noexcept;
 
     const std::optional<curve_keys> keys_;  // none: in the clear
     const zmq_context context_;
@@ -90,6 +117,7 @@ private:
     std::unordered_map<caller_number, caller> callers_;
     std::unordered_set<int> connections_;  // descriptors of those that last
     std::vector<caller_number> left_;
+    std::unordered_map<caller_number, visitor> visitors_;
     std::vector<called_peer*> fresh_;  // whose input has grown
     std::vector<pollfd> awaited_;
     std::thread thread_;

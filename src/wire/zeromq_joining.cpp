@@ -10,7 +10,9 @@
 namespace tutti::wire {
 namespace {
 
-constexpr int before_next_try = 20;  // ms
+constexpr std::chrono::milliseconds before_next_try{20};
+/// Where the cluster has begun.
+constexpr std::chrono::milliseconds before_next_look{200};
 
 /// Whether that is a hello, of whatever version.
 bool is_hello(std::string_view bytes, header& h, hello& said) {
@@ -21,39 +23,76 @@ bool is_hello(std::string_view bytes, header& h, hello& said) {
 }  // namespace
 
 void zeromq::join() {
-    for (const auto& p : peers_) {
-        if (p->number != how_.self) call(called(*p));
-    }
     thread_ = std::thread{[this] { run(); }};
     await_all();
 }
 
+/// The peer of the process that comes: another one, if that was of one that is lost, to which a thread may be about to
+/// send something.
+zeromq::called_peer& zeromq::next_of(called_peer& p) {
+    if (!p.is_former) return p;
+    auto next = std::make_unique<called_peer>(p.number);
+    next->lost_at.store(p.lost_at.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    peers_.put(std::move(next));
+    return called(*peers_[p.number]);
+}
+
+/// Or has been, and is not connected yet.
+bool zeromq::is_to_be_called(const called_peer& p) const noexcept {
+    return p.number != how_.self && !p.open.load(std::memory_order_relaxed) && (p.out || p.calls || !has_begun());
+}
+
 void zeromq::call(called_peer& p) {
+    p.due = std::chrono::steady_clock::now() + how_.greet_within;
     p.out = zmq_socket{context_, ZMQ_DEALER};
-    set_limits(p.out);
-    p.out.set(ZMQ_IMMEDIATE, 1);  // what is sent goes over a connection that is there, or not at all
-    p.out.set(ZMQ_RECONNECT_IVL, before_next_try);
+    limit_to_one_call(p.out);
     p.out.set(ZMQ_HANDSHAKE_IVL, static_cast<int>(how_.greet_within.count()));
-    if (keys_) {
-        p.out.set(ZMQ_CURVE_SERVERKEY, text_of(keys_->nodes[p.number]));
-        p.out.set(ZMQ_CURVE_PUBLICKEY, text_of(keys_->nodes[how_.self]));
-        p.out.set(ZMQ_CURVE_SECRETKEY, text_of(keys_->secret));
-    }
-    p.of_out = zmq_monitor{context_, p.out,
-                           ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
-                               ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
-                               ZMQ_EVENT_DISCONNECTED};
+    if (keys_) encrypt(p.out, *keys_, p.number);
+    p.of_out = zmq_monitor{context_, p.out, outcomes_of_call};
     const std::string endpoint = endpoint_of(addresses_[p.number]);
     if (!p.out.connect(endpoint))
         throw refusal{name_of(p.number) + " cannot be called: " + ::zmq_strerror(::zmq_errno())};
 }
 
-/// What has become of the call, and of the hello.
+/// Nothing has come of it.
+void zeromq::hang_up_call(called_peer& p) {
+    p.of_out.stop(p.out);
+    p.out.close();
+    p.answered_by.reset();
+    p.due = std::chrono::steady_clock::now() + (has_begun() ? before_next_look : before_next_try);
+}
+
+/// Calls, or looks what has become of the call and of the hello.
 void zeromq::advance(called_peer& p) {
+    if (!is_to_be_called(p)) return;
+    const bool due = std::chrono::steady_clock::now() >= p.due;
+    if (!p.out) {
+        if (!due) return;
+        try {
+            call(p);
+        } catch (const refusal& r) {
+            complain(r.what());
+            hang_up_call(p);
+        }
+        return;
+    }
+    if (!hear_of_call(p)) return hang_up_call(p);
+    open_if_both(p);
+    if (!due || !p.of_out) return;
+    note(name_of(p.number) + (p.answered_by ? " answered, and did not call, for " : " said nothing for ") +
+         std::to_string(how_.greet_within.count()) + " ms");
+    forget_caller(p);
+    hang_up_call(p);
+}
+
+/// False: it is over.
+bool zeromq::hear_of_call(called_peer& p) {
+    bool lasts = true;
     while (const auto e = p.of_out.next()) {
+        if (e->what != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) lasts = false;
         switch (e->what) {
             case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
-                // A connection that has gone since takes nothing, and the next one comes by here.
+                // A connection that has gone since takes nothing.
                 if (p.out.has_room()) static_cast<void>(p.out.send(own_hello()));
                 break;
             case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
@@ -76,19 +115,28 @@ void zeromq::advance(called_peer& p) {
                      (keys_ ? ": it has another key, perhaps, than the one that " + how_.curve.nodes + " has of it"
                             : std::string{}));
                 break;
-            default: p.answered = false;
+            default: break;
         }
     }
-    for (zmq_message answer; p.out.receive(answer);) hear_answer(p, answer.bytes());
-    open_if_both(p);
+    for (zmq_message answer; p.out.receive(answer);) lasts = hear_answer(p, answer.bytes()) && lasts;
+    return lasts;
 }
 
-void zeromq::hear_answer(called_peer& p, std::string_view bytes) {
+/// False: it is to be called again.
+bool zeromq::hear_answer(called_peer& p, std::string_view bytes) {
     header got;
     hello said;
-    if (!is_hello(bytes, got, said)) return complain("what listens on " + addresses_[p.number].text + " is no node");
-    if (got.version != protocol_version) return complain_of_version(got);
-    if (fits(got, said, p.number, false)) p.answered = true;
+    if (!is_hello(bytes, got, said)) {
+        complain("what listens on " + addresses_[p.number].text + " is no node");
+        return false;
+    }
+    if (got.version != protocol_version) {
+        complain_of_version(got);
+        return false;
+    }
+    if (!fits(got, said, p.number, false)) return false;
+    p.answered_by = got.oldest;
+    return true;
 }
 
 /// The first that one says who calls. Where nothing is made of it, nor is of anything that follows.
@@ -96,44 +144,70 @@ void zeromq::greet(caller_number from, caller& c, const zmq_message& what) {
     header got;
     hello said;
     if (!is_hello(what.bytes(), got, said)) return;
-    // Also where it is turned away: it learns from our hello what is wrong.
-    say_to_caller(from, own_hello());
     const bool may_call = is_node(got.from) && got.from != how_.self;
+    const bool comes_twice = may_call && is_another(called(*peers_[got.from]), got);
+    const bool has_come = may_call && peers_[got.from]->open.load(std::memory_order_relaxed);
+    // Also where it is turned away: it learns from our hello what is wrong.
+    static_cast<void>(say_to_caller(from, own_hello(comes_twice || has_come ? wire::has_another : 0)));
     const std::string_view shown = what.property("User-Id");
     const bool is_who_it_says = !keys_ || shown == std::to_string(got.from);
     if (got.version != protocol_version) {
         if (may_call && is_who_it_says) complain_of_version(got);
         return;
     }
-    if (got.from == observer_number) return;
+    if (got.from == observer_number) {
+        // A stranger's mistake is no trouble of the cluster, as over sockets.
+        if (said.cluster == how_.cluster && said.nodes == peers_.size()) admit_observer(from);
+        return;
+    }
     if (!is_who_it_says) {
         return note("a connection from " + std::string{what.property("Peer-Address")} + " says that it is node " +
                     std::to_string(got.from) + ", and shows the key of node " + std::string{shown});
     }
     if (!fits(got, said, observer_number, may_call)) return;
-    called_peer& p = called(*peers_[got.from]);
-    if (p.calls) {
-        if (!all_have_joined())
-            complain("two nodes have the number " + std::to_string(got.from) + ": give each its own");
-        return;
-    }
+    called_peer& p = next_of(called(*peers_[got.from]));
+    if (comes_twice && !has_begun())
+        complain("two nodes have the number " + std::to_string(got.from) + ": give each its own");
+    if (comes_twice || has_come) return;
+    forget_caller(p);
     p.calls = from;
+    p.hello = got;
     c.of = &p;
+    if (!p.out) p.due = {};
     open_if_both(p);
 }
 
+/// Whether another process with the number of that caller has called, and has not left.
+bool zeromq::is_another(const called_peer& p, const header& hello) const noexcept {
+    return p.calls && p.hello.oldest != hello.oldest && std::ranges::find(left_, *p.calls) == left_.end();
+}
+
+/// What comes over its connection is thrown away from now on.
+void zeromq::forget_caller(called_peer& p) noexcept {
+    if (!p.calls) return;
+    if (const auto at = callers_.find(*p.calls); at != callers_.end()) at->second.of = nullptr;
+    p.calls.reset();
+    p.input.clear();
+}
+
 void zeromq::open_if_both(called_peer& p) {
-    if (!p.answered || !p.calls || p.open.load(std::memory_order_relaxed)) return;
+    if (!p.calls || p.answered_by != p.hello.oldest) return;
+    if (has_begun() && (p.hello.call & wire::has_begun) != 0) {
+        // Both have taken the other one for gone: it has been stopped, or cut off, and goes on.
+        forget_caller(p);
+        return hang_up_call(p);
+    }
     p.of_out.stop(p.out);
-    come(p);
+    come(p, p.hello);
     // What it has said since it has been open there.
     if (!with_memory([&] { return serve(p); })) end(p);
 }
 
-void zeromq::say_to_caller(caller_number to, std::string_view bytes) noexcept {
+/// False: it has gone, or does not read.
+bool zeromq::say_to_caller(caller_number to, std::string_view bytes) noexcept {
     std::array<char, size_of_caller> name{};
     std::memcpy(name.data() + 1, &to, sizeof to);
-    if (router_.send({name.data(), name.size()}, true)) static_cast<void>(router_.send(bytes));
+    return router_.send({name.data(), name.size()}, true) && router_.send(bytes);
 }
 
 }  // namespace tutti::wire

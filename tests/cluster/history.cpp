@@ -75,6 +75,9 @@ std::string history::judge() const {
         if (!attempts_[i].committed || attempts_[i].version == 0) continue;
         for (const object_id& id : attempts_[i].writes) writers[{id, attempts_[i].version}] = i + 1;
     }
+    // Of a return, the value of an object that it ended, if it had one.
+    std::map<place, writer_tag> ended;
+    std::vector<std::pair<writer_tag, writer_tag>> extra;
     const auto writer_of = [&](const seen& s, writer_tag& tag) {
         tag = s.tag;
         if (s.exists) {
@@ -83,6 +86,14 @@ std::string history::judge() const {
         }
         tag = 0;
         if (s.version == 0) return true;
+        if (!returns_.empty()) {
+            // A return is seen by those whose object has had a value before it, and no other after the one before it.
+            for (const auto& [version, by] : returns_) {
+                const auto at = ended.find({s.id, by});
+                if (version <= s.version && at != ended.end()) tag = by;
+            }
+            return true;
+        }
         const auto later = writers.upper_bound({s.id, s.version});
         if (later == writers.begin() || std::prev(later)->first.first != s.id) return true;  // never written
         tag = std::prev(later)->second;
@@ -91,20 +102,53 @@ std::string history::judge() const {
 
     // The order of the writes of each object: every writer has read what it replaces.
     std::map<place, writer_tag> next;
-    for (std::size_t i = 0; i < attempts_.size(); ++i) {
-        const attempt& a = attempts_[i];
-        for (const seen& s : a.reads) {
-            writer_tag tag = 0;
-            if (!writer_of(s, tag))
-                return name(i + 1, a) +
-                       " read what nobody has committed: G1a (aborted read) or G1b (intermediate read)";
-            if (!a.committed || std::ranges::find(a.writes, s.id) == a.writes.end()) continue;
-            const auto [at, fresh] = next.try_emplace({s.id, tag}, i + 1);
-            if (!fresh) {
-                return "lost update: " + name(i + 1, a) + " and " + name(at->second, attempts_[at->second - 1]) +
-                       " replace the same value";
+    const auto last_after = [&](const object_id& id, writer_tag tag) {
+        for (auto at = next.find({id, tag}); at != next.end(); at = next.find({id, tag})) tag = at->second;
+        return tag;
+    };
+    // Who has read what a return has left comes after that: so returns are found one after the other.
+    std::vector<std::pair<std::uint64_t, writer_tag>> rounds{returns_.begin(), returns_.end()};
+    rounds.emplace_back(~std::uint64_t{0}, 0);
+    std::uint64_t since = 0;
+    for (const auto& [until, by] : rounds) {
+        for (std::size_t i = 0; i < attempts_.size(); ++i) {
+            const attempt& a = attempts_[i];
+            for (const seen& s : a.reads) {
+                const std::uint64_t sees = s.exists ? 0 : s.version;
+                if (sees < since || sees >= until) continue;
+                writer_tag tag = 0;
+                if (!writer_of(s, tag))
+                    return name(i + 1, a) +
+                           " read what nobody has committed: G1a (aborted read) or G1b (intermediate read)";
+                if (!a.committed || std::ranges::find(a.writes, s.id) == a.writes.end()) continue;
+                const auto [at, fresh] = next.try_emplace({s.id, tag}, i + 1);
+                if (!fresh) {
+                    return "lost update: " + name(i + 1, a) + " and " + name(at->second, attempts_[at->second - 1]) +
+                           " replace the same value";
+                }
             }
         }
+        since = until;
+        if (by == 0) continue;
+        const auto later = returns_.upper_bound(until);
+        const std::uint64_t replaced = later != returns_.end() ? later->first : ~std::uint64_t{0};
+        for (const attempt& a : attempts_) {
+            for (const seen& s : a.reads) {
+                if (s.exists || s.version < until || s.version >= replaced || ended.contains({s.id, by})) continue;
+                writer_tag from = 0;
+                for (const auto& [version, earlier] : returns_) {
+                    if (version < until && ended.contains({s.id, earlier})) from = earlier;
+                }
+                const writer_tag last = last_after(s.id, from);
+                if (last == from) continue;
+                ended[{s.id, by}] = last;
+                next[{s.id, last}] = by;
+            }
+        }
+    }
+    for (const auto& [of, last] : ended) {
+        const auto [id, by] = of;
+        extra.emplace_back(last, by);
     }
 
     std::vector<std::vector<edge_to>> after(attempts_.size());
@@ -114,6 +158,7 @@ std::string history::judge() const {
         after[from - 1].push_back({to - 1, kind});
         ++before[to - 1];
     };
+    for (const auto& [from, to] : extra) edge(from, to, dependency::write_write);
     std::map<unsigned, writer_tag> latest;
     for (std::size_t i = 0; i < attempts_.size(); ++i) {
         const attempt& a = attempts_[i];

@@ -52,6 +52,14 @@ public:
     attempt& of(writer_tag tag) { return attempts_[tag - 1]; }
     [[nodiscard]] const std::vector<attempt>& attempts() const noexcept { return attempts_; }
 
+    /// From that version on, nothing is left of what a node owned: as if one writer had erased it all.
+    void node_returns(std::uint64_t version) {
+        const writer_tag tag = begin(~0u - static_cast<unsigned>(returns_.size()));
+        of(tag).committed = true;
+        of(tag).version = version;
+        returns_[version] = tag;
+    }
+
     /// Of attempts that may have committed, those have whose writes anybody has read. REQUIRES: all is over.
     void settle_doubts();
     /// What is wrong, or nothing.
@@ -59,6 +67,7 @@ public:
 
 private:
     std::vector<attempt> attempts_;
+    std::map<std::uint64_t, writer_tag> returns_;
 };
 
 }  // namespace tutti::cluster::testing

@@ -1,4 +1,4 @@
-// A node that comes to a cluster which has begun: its clock, and what it holds of objects, are those of another one.
+// A node that comes to a cluster which has begun, in the place of one that has gone, or beside one that runs.
 #include <array>
 #include <chrono>
 #include <memory>
@@ -8,10 +8,13 @@
 
 #include <gtest/gtest.h>
 #include <tutti/cluster/ref.hpp>
+#include <tutti/cluster/status.hpp>
 #include <tutti/tutti.hpp>
 
 #include "cli/port.hpp"
+#include "cluster/directory/placement.hpp"
 #include "cluster/nodes.hpp"
+#include "cluster/protocol/claims.hpp"
 #include "support/watchdog.hpp"
 
 namespace {
@@ -19,13 +22,17 @@ namespace {
 using namespace tutti;
 using cluster::node;
 using cluster::node_options;
+using cluster::object_id;
 using cluster::ref;
 using cluster::testing::account;
 using cluster::testing::trouble_of;
 
+constexpr options irrevocably{.mode = mode::irrevocable};
+
 /// Three nodes, each of which may be ended, and made again.
 struct trio {
-    explicit trio(const char* name, bool over_zeromq = false) {
+    explicit trio(const char* name, bool over_zeromq = false, cluster::placement where = cluster::placement::home) {
+        how.placement = where;
         for (unsigned i = 0; i < 3; ++i) {
             how.addresses.push_back(over_zeromq ? "zmq:127.0.0.1:" + std::to_string(cli::free_port())
                                                 : cluster::testing::fresh_address(std::string{"joining-"} + name + "-" +
@@ -56,16 +63,89 @@ class cluster_joining_over : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(all, cluster_joining_over, ::testing::ValuesIn(over_zeromq),
                          [](const auto& p) { return p.param ? "zeromq" : "sockets"; });
 
-// Catches a node that joins those which have taken it for lost, and blames them in its first block.
-TEST_P(cluster_joining_over, of_a_node_that_comes_back_is_refused_and_says_what_to_do) {
-    support::watchdog guard{"of_a_node_that_comes_back_is_refused_and_says_what_to_do"};
-    for (unsigned number = 2; number != (GetParam() ? ~0u : 0u); --number) {  // over ZeroMQ each calls all
-        trio t{"back", GetParam()};
+// Each of them: what it had has ended with it, all else is there, and it may be used by all.
+TEST_P(cluster_joining_over, of_a_node_that_comes_back_is_let_in) {
+    support::watchdog guard{"of_a_node_that_comes_back_is_let_in"};
+    trio t{"let-in", GetParam()};
+    for (unsigned round = 0; round < 6; ++round) {
+        const unsigned number = round % 3, other = (number + 1) % 3;
+        const object_id its = t.nodes[0]->id_at(number, {1, round}), theirs = t.nodes[0]->id_at(other, {2, round});
+        atomically([&](tx& x) {
+            ref<account>{*t.nodes[other], its}.publish(x, {1});
+            ref<account>{*t.nodes[other], theirs}.publish(x, {2});
+        });
         t.nodes[number].reset();
-        const std::string said = trouble_of(t.as(number));
-        EXPECT_NE(said.find("has begun, and has had a node " + std::to_string(number)), std::string::npos) << said;
-        EXPECT_NE(said.find("start them anew"), std::string::npos) << said;
+        t.nodes[number] = std::make_unique<node>(t.as(number));
+        for (const auto& n : t.nodes) {
+            const ref<account> had{*n, its}, has{*n, theirs};
+            EXPECT_TRUE(atomically([&](tx& x) { return had.find(x) == nullptr; })) << round << " at " << n->number();
+            EXPECT_EQ(atomically([&](tx& x) { return has.write(x).balance++; }), 2 + static_cast<long>(n->number()));
+            EXPECT_FALSE(n->lost(number));
+        }
+        atomically([&](tx& x) { ref<account>{*t.nodes[number], its}.publish(x, {3}); });
+        EXPECT_EQ(atomically([&](tx& x) { return ref<account>{*t.nodes[other], its}.read(x).balance; }), 3);
     }
+}
+
+// What moves stays where it is, though its home was away.
+TEST_P(cluster_joining_over, of_a_node_that_comes_back_finds_what_has_its_home_there) {
+    support::watchdog guard{"of_a_node_that_comes_back_finds_what_has_its_home_there"};
+    trio t{"moved", GetParam(), cluster::placement::writer};
+    const object_id kept = t.nodes[0]->id_at(2, {1, 1}), gone = t.nodes[0]->id_at(0, {1, 2});
+    atomically([&](tx& x) { ref<account>{*t.nodes[1], kept}.publish(x, {1}); });
+    atomically([&](tx& x) { ref<account>{*t.nodes[2], gone}.publish(x, {2}); });
+    t.nodes[2].reset();
+    t.nodes[2] = std::make_unique<node>(t.as(2));
+    for (const auto& n : t.nodes) {
+        EXPECT_EQ(atomically([&](tx& x) { return ref<account>{*n, kept}.read(x).balance; }), 1);
+        EXPECT_TRUE(atomically([&](tx& x) { return ref<account>{*n, gone}.find(x) == nullptr; }));
+    }
+    atomically([&](tx& x) { ref<account>{*t.nodes[2], kept}.write(x).balance = 5; });
+    EXPECT_EQ(atomically([&](tx& x) { return ref<account>{*t.nodes[0], kept}.read(x).balance; }), 5);
+}
+
+// One that is not enough says which others are missing; both are let in.
+TEST_P(cluster_joining_over, of_two_that_come_back_needs_both) {
+    support::watchdog guard{"of_two_that_come_back_needs_both"};
+    trio t{"both", GetParam()};
+    const ref<account> theirs{*t.nodes[0], t.nodes[0]->id_at(0, {1, 0})};
+    atomically([&](tx& x) { theirs.publish(x, {1}); });
+    t.nodes[1].reset();
+    t.nodes[2].reset();
+    node_options alone = t.as(2);
+    alone.connect_within = std::chrono::milliseconds{100};
+    EXPECT_NE(trouble_of(alone).find("did not come within 100 ms: 1 ("), std::string::npos);
+    std::thread comes{[&] { t.nodes[1] = std::make_unique<node>(t.as(1)); }};
+    t.nodes[2] = std::make_unique<node>(t.as(2));
+    comes.join();
+    for (const auto& n : t.nodes)
+        EXPECT_EQ(atomically([&](tx& x) { return ref<account>{*n, t.nodes[0]->id_at(0, {1, 0})}.read(x).balance; }), 1);
+}
+
+// The block that has the token goes on without its home, which all take for lost until the block has ended.
+TEST(cluster_joining, of_the_home_of_the_token_waits_for_the_block_that_has_it) {
+    support::watchdog guard{"of_the_home_of_the_token_waits_for_the_block_that_has_it"};
+    trio t{"token"};
+    const unsigned home = cluster::home_of(cluster::irrevocable_token, 3), me = (home + 1) % 3;
+    const ref<account> mine{*t.nodes[me], t.nodes[me]->id_at(me, {1, 0})};
+    atomically([&](tx& x) { mine.publish(x, {1}); });
+    const auto home_at = [&](unsigned by) {
+        const auto all = cluster::ask_nodes({.addresses = t.how.addresses});
+        return all[by].facts ? all[by].facts->peers[home].state : cluster::peer_state::lost;
+    };
+    std::thread comes;
+    atomically(irrevocably, [&](tx& x) {
+        mine.write(x).balance = 2;
+        t.nodes[home].reset();
+        comes = std::thread{[&] { t.nodes[home] = std::make_unique<node>(t.as(home)); }};
+        while (home_at(me) != cluster::peer_state::awaited) std::this_thread::yield();
+        EXPECT_TRUE(t.nodes[me]->lost(home));
+    });
+    comes.join();
+    EXPECT_EQ(home_at(me), cluster::peer_state::connected);
+    for (const auto& n : t.nodes)
+        atomically(irrevocably, [&](tx& x) { ref<account>{*n, mine.id()}.write(x).balance++; });
+    EXPECT_EQ(atomically([&](tx& x) { return mine.read(x).balance; }), 5);
 }
 
 TEST_P(cluster_joining_over, of_a_second_one_at_the_same_address_says_what_to_do) {
@@ -86,18 +166,6 @@ TEST_P(cluster_joining_over, of_a_second_one_at_the_same_address_says_what_to_do
         << said;
 }
 
-// Over sockets node 0 calls no other node, so none can tell it that the cluster has begun.
-TEST(cluster_joining, of_the_first_node_names_those_that_do_not_come_and_a_reason) {
-    support::watchdog guard{"of_the_first_node_names_those_that_do_not_come_and_a_reason"};
-    trio t{"first"};
-    t.nodes[0].reset();
-    node_options mine = t.as(0);
-    mine.connect_within = std::chrono::milliseconds{100};
-    const std::string said = trouble_of(mine);
-    EXPECT_NE(said.find("did not come within 100 ms: 1 ("), std::string::npos) << said;
-    EXPECT_NE(said.find("cannot come back to a cluster that has begun"), std::string::npos) << said;
-}
-
 // Neither of a second node with a number that is there, nor of one that comes back, do the others notice anything.
 TEST(cluster_joining, leaves_those_that_run_as_they_are) {
     support::watchdog guard{"leaves_those_that_run_as_they_are"};
@@ -107,13 +175,13 @@ TEST(cluster_joining, leaves_those_that_run_as_they_are) {
     const std::string there = t.how.addresses[2].substr(5), away = there + "-away";
     // The address is the second one's then, as on another machine.
     ASSERT_EQ(::rename(there.c_str(), away.c_str()), 0);
-    const std::string said = trouble_of(t.as(2));
+    node_options second = t.as(2);
+    second.connect_within = std::chrono::milliseconds{200};
+    const std::string said = trouble_of(second);
     EXPECT_NE(said.find("give this one a number of its own"), std::string::npos) << said;
     ASSERT_EQ(::rename(away.c_str(), there.c_str()), 0);
     EXPECT_NE(trouble_of(t.as(2)).find("cannot listen"), std::string::npos);
     atomically([&](tx& x) { theirs.write(x).balance += 1; });
-    t.nodes[1].reset();
-    EXPECT_NE(trouble_of(t.as(1)), "");
     EXPECT_EQ(atomically([&](tx& x) { return theirs.read(x).balance; }), 2);
 }
 

@@ -13,6 +13,7 @@ inline constexpr unsigned ledger_threads = 5 * ledger_threads_of_node;  // of al
 /// Of each thread: which of its transactions was the last that changed this object.
 struct ledger_page {
     std::array<std::uint32_t, ledger_threads> last{};
+    bool again = false;  ///< it had ended with a node, and was made anew
 };
 
 }  // namespace tutti::cluster::testing

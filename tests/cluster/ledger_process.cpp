@@ -4,9 +4,10 @@
 //   try <thread> <number> <object> <object>
 //   did | lost | unknown <thread> <number>
 //
-// It does what its standard input says: "fill" makes the objects, "work" starts the threads, "rest" ends them. "look"
-// says of each object "has <object> <the last transaction of each thread>", or "gone <object>" where a node is gone.
-// Each is answered with "done" at the end.
+// It does what its standard input says: "fill" makes the objects, "mend" those that do not exist, "work" starts the
+// threads, "work again" those of a node that has come back, "rest" ends them. "look" says of each object "has <object>
+// <the last transaction of each thread>", "mended" in the place of "has" where it was made anew, "gone <object>"
+// where a node is gone, and "none <object>" where it does not exist. Each is answered with "done" at the end.
 //
 // Arguments: its number, its patience in milliseconds, "stay" or "move", the addresses of all nodes.
 #include <sys/prctl.h>
@@ -45,6 +46,16 @@ void fill(node& here) {
     });
 }
 
+void mend(node& here) {
+    for (unsigned i = 0; i < ledger_objects; ++i) {
+        try {
+            atomically([&](tx& t) {
+                if (page(here, i).find(t) == nullptr) page(here, i).publish(t, {.again = true});
+            });
+        } catch (const cluster::node_lost&) {}  // in doubt
+    }
+}
+
 void work(node& here, unsigned thread, const std::stop_token& over) {
     std::uint64_t dice = 88172645463325252u + thread;
     const auto below = [&dice](std::uint64_t n) {  // xorshift (Marsaglia)
@@ -65,6 +76,8 @@ void work(node& here, unsigned thread, const std::stop_token& over) {
             fate = "unknown ";
         } catch (const cluster::node_lost&) {
             fate = "lost ";
+        } catch (const cluster::no_such_object&) {
+            fate = "lost ";
         }
         say(fate + name);
     }
@@ -75,9 +88,12 @@ void look(node& here) {
         std::string text = "gone " + std::to_string(i);
         try {
             const ledger_page found = atomically([&](tx& t) { return page(here, i).read(t); });
-            text = "has " + std::to_string(i);
+            text = (found.again ? "mended " : "has ") + std::to_string(i);
             for (const std::uint32_t last : found.last) text += " " + std::to_string(last);
-        } catch (const cluster::node_lost&) {}
+        } catch (const cluster::node_lost&) {
+        } catch (const cluster::no_such_object&) {
+            text = "none " + std::to_string(i);
+        }
         say(text);
     }
 }
@@ -98,9 +114,12 @@ int main(int argc, char** argv) {
         std::vector<std::jthread> threads;
         for (std::string line; std::getline(std::cin, line);) {
             if (line == "fill") fill(here);
-            for (unsigned i = 0; line == "work" && i < ledger_threads_of_node; ++i) {
-                threads.emplace_back([&here, thread = how.self * ledger_threads_of_node +
-                                                      i](const std::stop_token& over) { work(here, thread, over); });
+            if (line == "mend") mend(here);
+            const unsigned of = line == "work again" ? 3 : how.self;
+            for (unsigned i = 0; line.starts_with("work") && i < ledger_threads_of_node; ++i) {
+                threads.emplace_back([&here, thread = of * ledger_threads_of_node + i](const std::stop_token& over) {
+                    work(here, thread, over);
+                });
             }
             if (line == "rest") threads.clear();
             if (line == "look") look(here);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # `tutti node` as its operator has it: it tells its supervisor once all nodes are connected, says which other is lost,
-# that SIGHUP changes nothing, and ends on SIGTERM.
+# and back, that SIGHUP changes nothing, and ends on SIGTERM.
 #
 #   node_command.sh <tutti>
 set -euo pipefail
@@ -39,6 +39,10 @@ kill -HUP "${pids[1]}"
 until_in said0 'SIGHUP changes nothing: a node keeps its configuration'
 kill -9 "${pids[2]}"
 until_in said0 "tutti: node 1 (unix:$folder/1) is lost"
+TUTTI_CLUSTER_SELF=1 "$tutti" node >"$folder/said2" 2>&1 &
+pids+=($!)
+until_in said2 'node 1 of 2 is connected to all'
+until_in said0 "tutti: node 1 (unix:$folder/1) is back"
 kill -TERM "${pids[1]}"
 status=0
 wait "${pids[1]}" || status=$?

@@ -9,6 +9,7 @@
 #include "cluster/directory/copies.hpp"
 #include "cluster/directory/store.hpp"
 #include "cluster/protocol/site.hpp"
+#include "cluster/protocol/transaction.hpp"
 
 namespace {
 
@@ -113,6 +114,15 @@ TEST_F(sharing_test, nobody_writes_before_all_copies_are_back) {
     EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared) << "of another node";
     give_back(1, first);
     EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::none);
+}
+
+TEST_F(sharing_test, what_a_former_process_of_a_node_had_copies_of_nobody_waits_for_once_it_is_back) {
+    static_cast<void>(looks_until_shared());
+    objects.lose(1);
+    objects.admit(1, 10);
+    EXPECT_EQ(objects.count().shared, 0u);
+    EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::none);
+    EXPECT_TRUE(all.invalidated.empty());
 }
 
 TEST_F(sharing_test, a_word_about_a_copy_that_was_given_out_before_says_nothing_of_the_next_one) {
@@ -264,6 +274,96 @@ TEST(copies_of_a_site, tell_their_owner_when_the_home_is_lost) {
     here.lose(0);
     EXPECT_EQ(here.objects.owner_of(id), 2u);
     EXPECT_EQ(here.cache.count().copies, 1u);
+}
+
+/// Whoever is asked says nothing.
+struct silent final : network {
+    void exchange(std::span<call> calls) override {
+        for (const call& c : calls) asked.push_back(c.to);
+    }
+    void begin(std::span<call>) override {}
+    void finish() override {}
+    void post(node_number, tutti::wire::kind, std::string) override {}
+    [[nodiscard]] bool hears(node_number) const noexcept override { return true; }
+    void pause(unsigned) override {}
+    std::vector<node_number> asked;
+};
+
+// Whom a node asks for an object whose home is lost, and whose pointers have been wrong, when it had a copy of it.
+TEST(copies_of_a_site, are_of_objects_that_are_asked_for_at_their_owner_when_the_home_is_lost) {
+    object_id id{1, 0};
+    while (home_of(id, 3) != 0) ++id.low;
+    const auto asks = [&id](fault broken_step) {
+        site here{1, 3, moving::to_writer};
+        here.cache.limit(std::size_t{1} << 20);
+        tutti::wire::object_view view;
+        view.version = view.valid_at = 5;
+        here.clock.raise_to(5);
+        here.cache.keep(id, 2, view, here.cache.invalidations(id));
+        for (int i = 0; i < 4; ++i) here.pointers.was(id, false);
+        here.lose(0);
+        static_cast<void>(here.cache.give_up(id));
+        silent others;
+        transaction work{here, others, 0};
+        static_cast<void>(work.begin());
+        injected_fault = broken_step;
+        static_cast<void>(work.open({&id, 1}));
+        injected_fault = fault::none;
+        return others.asked;
+    };
+    EXPECT_EQ(asks(fault::none), std::vector<node_number>{2});
+    EXPECT_EQ(asks(fault::ask_lost_home), std::vector<node_number>{0});
+}
+
+// The owner of a copy is not let in again before the commits that have read it are decided (B2).
+TEST(copies_of_a_site, tie_commits_to_their_owners) {
+    object_id of_other{1, 0}, own{2, 0};
+    while (home_of(of_other, 2) != 1) ++of_other.low;
+    while (home_of(own, 2) != 0) ++own.low;
+    enum class way { commits, commits_what_it_read_in_copies, aborts };
+    for (const way how : {way::commits, way::commits_what_it_read_in_copies, way::aborts}) {
+        site here{0, 2, moving::never};
+        here.cache.limit(std::size_t{1} << 20);
+        here.clock.raise_to(5);
+        tutti::wire::object_view view;
+        view.version = view.valid_at = 5;
+        here.cache.keep(of_other, 1, view, here.cache.invalidations(of_other));
+        silent others;
+        transaction work{here, others, 0};
+        static_cast<void>(work.begin());
+        ASSERT_EQ(work.open({&of_other, 1}), outcome::good);
+        if (how != way::commits_what_it_read_in_copies) {
+            ASSERT_EQ(work.open({&own, 1}), outcome::good);
+        }
+        ASSERT_EQ(work.prepare(false), outcome::good);
+        here.lose(1);
+        EXPECT_TRUE(here.tied.with_lost());
+        if (how == way::aborts) work.abort();
+        else work.commit();
+        EXPECT_FALSE(here.tied.with_lost());
+        static_cast<void>(work.begin());
+        EXPECT_EQ(work.open({&of_other, 1}), outcome::lost);
+    }
+}
+
+// What did not come from a node before that had gone has ended with it once it is back.
+TEST(objects_that_never_came, are_in_doubt_until_their_owner_is_back) {
+    object_id id{1, 0};
+    while (home_of(id, 3) != 2) ++id.low;
+    site here{0, 3, moving::to_writer};
+    here.lose(1);
+    here.objects.never_came(id, 1);
+    const auto where = [&] {
+        tutti::wire::object_view view;
+        here.objects.look(id, view);
+        here.objects.explain(id, view);
+        return view.where;
+    };
+    EXPECT_EQ(where(), tutti::wire::whereabouts::in_doubt);
+    here.objects.end_former(2, 5);
+    EXPECT_EQ(where(), tutti::wire::whereabouts::in_doubt) << "of another node";
+    here.objects.end_former(1, 6);
+    EXPECT_EQ(where(), tutti::wire::whereabouts::elsewhere);
 }
 
 TEST_F(copies_test, take_no_more_memory_than_they_may) {

@@ -59,6 +59,22 @@ small_program seen_by_third(const char* name, small_transaction one, small_trans
     return p;
 }
 
+/// A client on the first of so many nodes; the second one ends and comes back, with another client.
+small_program returning(const char* name, node_number nodes, small_transaction before, small_transaction after) {
+    small_program p;
+    p.name = name;
+    p.nodes = nodes;
+    p.clients = {{0, {std::move(before)}}};
+    p.ends = 1;
+    p.returns = small_client{1, {std::move(after)}};
+    return waiting(std::move(p));
+}
+
+small_program in_part(small_program p) {
+    p.orders_run = 1000;
+    return p;
+}
+
 /// A second attempt for those that lose.
 small_program again(small_program p, unsigned attempts = 2) {
     p.attempts = attempts;
@@ -93,6 +109,10 @@ const std::vector<small_program>& programs() {
         ending(seen_by_third("decider_ends", {{write_both}}, {{read_1, read_0}}), 1),
         ending(seen_by_third("asker_ends", {{write_both}}, {{read_0, read_1}}), 0),
         ending(of_two("decider_ends_where_objects_move", {{write_both}}, {{write_both}}), 1),
+        returning("one_returns", 2, {{write_0, read_1}}, {{read_1, read_0}}),
+        returning("one_returns_and_writes", 2, {{read_0, write_1}}, {{write_1, write_0}}),
+        in_part(copied(
+            returning("copies_of_one_that_returns", 3, {{read_1, write_2}, flat, true}, {{read_1, read_2}, snapshot}))),
         ending(again(seen_by_third("doubt", {{write_1}, flat, true}, {{read_1}, sleeper}), 3), 0),
     };
     return all;
@@ -141,6 +161,7 @@ TEST_P(cluster_small, is_right_in_every_order) {
     const small_program& p = program_of(GetParam());
     sum all;
     bounds most;
+    if (p.orders_run != 0) most.orders = p.orders_run;
 #if defined(TUTTI_SANITIZED)
     most.orders = 200;  // a sanitizer is asked about memory, which the first orders use as the later ones do
 #endif
@@ -207,6 +228,8 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_program{fault::commit_past_copies, "commit_past_copies", "copies_write_skew"},
                       broken_program{fault::show_before_heard, "show_before_heard", "decider_ends"},
                       broken_program{fault::hold_for_lost, "hold_for_lost", "asker_ends"},
+                      broken_program{fault::pin_without_tie, "pin_without_tie", "copies_of_one_that_returns"},
+                      broken_program{fault::let_in_beside_ties, "let_in_beside_ties", "copies_of_one_that_returns"},
                       broken_program{fault::doubt_in_silence, "doubt_in_silence", "doubt"}),
     [](const auto& p) { return std::string{p.param.step} + "_" + p.param.program; });
 

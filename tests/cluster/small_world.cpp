@@ -39,6 +39,10 @@ const char* name_of(wire::kind k) {
         case wire::kind::reserve: return "reserve";
         case wire::kind::invalidate: return "invalidate";
         case wire::kind::invalidated: return "invalidated";
+        case wire::kind::gather: return "gather";
+        case wire::kind::survey: return "survey";
+        case wire::kind::opened: return "opened";
+        case wire::kind::admitted: return "admitted";
         default: return is_answer(k) ? "answer" : "message";
     }
 }
@@ -267,14 +271,17 @@ private:
 small_world::small_world(const small_program& p)
     : mesh{p.nodes, p.how, 1, {.shortest = 1, .longest = 1, .in_order = false}}, program_{p}, objects_{objects_of(p)} {
     fill();
-    for (std::size_t i = 0; i < program_.clients.size(); ++i)
-        clients_.push_back(std::make_unique<client>(*this, program_.clients[i], static_cast<std::uint16_t>(i)));
-    for (const auto& c : clients_)
-        later(c->home(), "client " + std::to_string(c->number()) + " begins", [this, &c] { resume(*c); });
+    for (const small_client& c : program_.clients) add_client(c);
     if (program_.ends) later(*program_.ends, "node " + std::to_string(*program_.ends) + " ends", [this] { end_one(); });
 }
 
 small_world::~small_world() = default;
+
+void small_world::add_client(const small_client& c) {
+    clients_.push_back(std::make_unique<client>(*this, c, static_cast<std::uint16_t>(clients_.size())));
+    client* const fresh = clients_.back().get();
+    later(c.at, "client " + std::to_string(fresh->number()) + " begins", [this, fresh] { resume(*fresh); });
+}
 
 /// Every object has a value, at its home.
 void small_world::fill() {
@@ -312,7 +319,7 @@ void small_world::copy_all() {
 
 void small_world::later(node_number at, std::string name, std::function<void()> what) {
     agenda_.add(at, std::move(name), [this, at, what = std::move(what)] {
-        if (!has_ended(at)) what();
+        if (runs(at)) what();
         // Whatever has been sent may arrive from now on.
         while (network().step()) continue;
     });
@@ -320,11 +327,14 @@ void small_world::later(node_number at, std::string name, std::function<void()> 
 
 void small_world::arrive(node_number to, const std::string& frame) {
     wire::header h;
-    if (!wire::decode(std::string_view{frame}.substr(0, wire::header::size), h)) return go_wrong("no header");
+    if (!read_header(frame, h)) return go_wrong("no header");
     const std::string name = std::string{name_of(h.kind)} + " " + std::to_string(h.from) + " to " + std::to_string(to);
     const bool asks_for_locks = h.kind == wire::kind::prepare || h.kind == wire::kind::claim;
     for (unsigned i = program_.twice && asks_for_locks ? 2 : 1; i != 0; --i)
-        later(to, name, [this, to, frame] { take(to, frame); });
+        later(to, name, [this, to, frame] {
+            take(to, frame);
+            is_let_in(to);
+        });
 }
 
 void small_world::end_one() {
@@ -339,6 +349,17 @@ void small_world::end_one() {
     }
 }
 
+void small_world::start_one() {
+    const node_number n = *program_.ends;
+    begin_return(n);
+    ask_again(n);
+}
+
+void small_world::heard_of_return(node_number n) {
+    if (const std::uint64_t version = version_of_return(n); version != 0) history_.node_returns(version);
+    add_client(*program_.returns);
+}
+
 void small_world::resume(client& c) { interleaving::fiber::change(main_, c.stack_of()); }
 
 void small_world::heard_of_change(node_number at, const object_id& id) {
@@ -351,6 +372,7 @@ void small_world::heard_of_end(node_number at, node_number /*gone*/) {
     for (const auto& c : clients_) {
         if (c->home() == at) c->ring_all();
     }
+    if (++have_heard_ == program_.nodes - 1u && program_.returns) start_one();
 }
 
 std::size_t small_world::holders_of_name() const {
@@ -371,7 +393,7 @@ std::string small_world::verdict() {
     history_.settle_doubts();
     if (std::string wrong = history_.judge(); !wrong.empty()) return wrong;
     for (const auto& s : sites()) {
-        if (has_ended(s->self)) continue;
+        if (!serves(s->self)) continue;
         if (s->locks.held() != 0) return name_is_left;
         if (s->reserved.held() != 0) return object_is_left;
     }
@@ -388,7 +410,7 @@ std::string small_world::lost_with(const object_id& id) {
     });
     std::size_t owners = 0;
     for (const auto& s : sites()) {
-        if (has_ended(s->self)) continue;
+        if (!serves(s->self)) continue;
         wire::object_view view;
         s->objects.look(id, view);
         if (view.where == wire::whereabouts::elsewhere) continue;

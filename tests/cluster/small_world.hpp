@@ -57,6 +57,10 @@ struct small_program {
     /// A node that ends at some moment, of which each of the others hears at some later one. Blocks of such a program
     /// write on two nodes at most, so nothing may stay in doubt, but where one has variables beside.
     std::optional<node_number> ends{};
+    /// It is started again when all others have heard of that, and asks them once to let it in, of which they hear at
+    /// some later moment. Then this client begins.
+    std::optional<small_client> returns{};
+    std::uint64_t orders_run = 0;  ///< where there are too many for a test; 0: all
 };
 
 class small_world final : public run, private simulation::mesh {
@@ -78,6 +82,7 @@ private:
     void arrive(node_number to, const std::string& frame) override;
     void heard_of_change(node_number at, const object_id& id) override;
     void heard_of_end(node_number at, node_number gone) override;
+    void heard_of_return(node_number n) override;
     void go_wrong(const char* what) override {
         if (wrong_.empty()) wrong_ = what;
     }
@@ -85,6 +90,8 @@ private:
     void later(node_number at, std::string name, std::function<void()> what);
     void resume(client& c);
     void end_one();
+    void start_one();
+    void add_client(const small_client& c);
     void fill();
     void copy_all();
     [[nodiscard]] std::size_t holders_of_name() const;
@@ -102,6 +109,7 @@ private:
     std::vector<std::unique_ptr<client>> clients_;
     std::string wrong_;
     unsigned committed_ = 0, rewinds_ = 0;
+    unsigned have_heard_ = 0;  // of the end
     const client* irrevocable_ = nullptr;
 };
 

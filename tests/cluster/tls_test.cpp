@@ -110,6 +110,24 @@ TEST(cluster_tls, nodes_work_as_in_the_clear) {
     EXPECT_EQ(sum, 800);
 }
 
+TEST(cluster_tls, a_node_comes_back_as_in_the_clear) {
+    support::watchdog guard{"a_node_comes_back_as_in_the_clear"};
+    const two_addresses where;
+    std::unique_ptr<node> nodes[2];
+    std::thread second{[&] { nodes[1] = std::make_unique<node>(where.of(1)); }};
+    nodes[0] = std::make_unique<node>(where.of(0));
+    second.join();
+    for (const unsigned number : {0u, 1u}) {  // the one that calls, and the one that is called
+        const ref<long> its{*nodes[1 - number], nodes[0]->id_at(number, {1, number})};
+        const ref<long> theirs{*nodes[1 - number], nodes[0]->id_at(1 - number, {2, number})};
+        atomically([&](tx& t) { its.publish(t, 1), theirs.publish(t, 2); });
+        nodes[number].reset();
+        nodes[number] = std::make_unique<node>(where.of(number));
+        EXPECT_TRUE(atomically([&](tx& t) { return its.find(t) == nullptr; }));
+        EXPECT_EQ(atomically([&](tx& t) { return ref<long>{*nodes[number], theirs.id()}.read(t); }), 2);
+    }
+}
+
 TEST(cluster_tls, lets_nodes_listen_beyond_loopback) {
     support::watchdog guard{"lets_nodes_listen_beyond_loopback"};
     const std::string host = address_beyond_loopback();

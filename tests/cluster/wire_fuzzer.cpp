@@ -1,11 +1,12 @@
 // libFuzzer's target: whatever another node sends, and in whatever pieces, its bytes end its connection and nothing
-// else. The first byte chooses what is attacked: the site and the server that serve (even) or the transaction that asks
-// (odd), and the size of the pieces.
+// else. The first byte chooses what is attacked: the site and the server that serve (even), which have lost that node
+// if its highest bit is set, or the transaction that asks (odd), and the size of the pieces.
 #include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "cluster/protocol/admission.hpp"
 #include "cluster/protocol/call_messages.hpp"
 #include "cluster/protocol/claims.hpp"
 #include "wire/frames.hpp"
@@ -110,8 +111,19 @@ private:
     site& site_;
 };
 
-/// How many frames were served until the connection ended, and what was answered.
-std::string attack_site(std::string_view bytes, std::size_t piece) {
+/// What is said of a return goes nowhere.
+struct closed_gate final : gate {
+    void say(node_number to, wire::kind, std::string body) override {
+        demand(to == hostile && body.size() <= largest);
+        said += body;
+    }
+    [[nodiscard]] std::uint64_t process_of(node_number n) override { return n + 1u; }
+    std::string said;
+};
+
+/// How many frames were served until the connection ended, and what was answered. `comes_back`: it is another process
+/// of a node that was lost.
+std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_back) {
     site s{here, nodes, moving::to_writer};
     s.largest = largest;
     s.objects.tell(listener);
@@ -119,6 +131,12 @@ std::string attack_site(std::string_view bytes, std::size_t piece) {
     s.cache.limit(std::size_t{1} << 16);
     let_honest_node_work(s, 1);
     server calls{s};
+    closed_gate others;
+    admission door{s, others};
+    if (comes_back) {
+        s.lose(hostile);
+        door.lose(hostile);
+    }
     std::string input, answers;
     for (std::size_t at = 0; at < bytes.size(); at += piece) {
         input.append(bytes.substr(at, piece));
@@ -126,7 +144,12 @@ std::string attack_site(std::string_view bytes, std::size_t piece) {
             if (!s.hear(h)) return false;
             bool good = true;
             const std::string copy{body};  // its end is where a sanitizer looks
-            if (is_about_call(h.kind)) {
+            if (wire::is_about_return(h.kind)) {
+                good = door.hear(h, copy);
+                answers += std::exchange(others.said, {});
+            } else if (h.kind != wire::kind::beat && s.objects.is_lost(h.from) && !door.hear_other(h.from)) {
+                good = false;
+            } else if (is_about_call(h.kind)) {
                 good = calls.receive(h, copy);
                 answers += std::exchange(calls.said, {});
             } else if (const auto a = s.serve(h, copy, good)) {
@@ -239,6 +262,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         attack_transaction(bytes, static_cast<attacked>(data[0] / 2 % 4));
         return 0;
     }
-    demand(attack_site(bytes, bytes.size() + 1) == attack_site(bytes, data[0] / 2 % 32 + 1u));
+    const bool comes_back = data[0] >= 128;
+    demand(attack_site(bytes, bytes.size() + 1, comes_back) == attack_site(bytes, data[0] / 2 % 32 + 1u, comes_back));
     return 0;
 }

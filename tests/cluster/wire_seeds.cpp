@@ -20,6 +20,8 @@ public:
 
     /// For the site: frames.
     void serve(const std::string& name, const std::string& frames) { write(name, '\x12', frames); }
+    /// The same, of another process of a node that was lost.
+    void come_back(const std::string& name, const std::string& frames) { write(name, '\x92', frames); }
     /// For a transaction (or one that asserts itself, a snapshot reader, an irrevocable block): answers.
     void answer(const std::string& name, const std::string& answers) {
         write(name, '\x01', answers);
@@ -129,6 +131,16 @@ int main(int argc, char** argv) {
     }
     all.serve("recall", frame(kind::run, wants) + frame(kind::recall, recall{true}) +
                             frame(kind::recall, recall{false}, 7) + frame(kind::run, wants));
+    // Returns: what a process asks and says, of some objects, in one message or in several.
+    const part_of_list some{.places = {{here[0], 1, 5}, {here[1], 0, 3}}}, more{.part = 1, .parts = 2, .places = {}};
+    const std::string asks = frame(kind::gather, gather{1, {1, 2, 3}}) + frame(kind::gather, gather{2, {1, 2, 3}});
+    const std::string opens = frame(kind::opened, opened{.era = 1, .version = 9, .list = some}),
+                      admits = frame(kind::admitted, admitted{.era = 1, .serves = true});
+    all.come_back("return", asks + opens + opens + admits + ids);
+    all.come_back("return-in-parts", asks + frame(kind::opened, opened{.era = 2, .version = 9, .list = more}) + ids);
+    all.come_back("return-too-soon", ids + opens);
+    all.come_back("survey", frame(kind::survey, survey{1, 1, 0, some}) + admits + opens);
+    all.serve("return-of-one-that-runs", asks + admits + opens + ids);
     // Versions that would drive the clock to its end.
     all.serve("decide-newest", prepared + frame(kind::decide, decide{who, true, newest}) + ids);
     all.serve("place-newest", frame(kind::place, place{here[0], 1, newest}) + ids);

@@ -49,6 +49,17 @@ plan with_an_end(std::uint64_t seed) {
     return p;
 }
 
+plan with_a_return(std::uint64_t seed) {
+    plan p = with_an_end(seed);
+    wire::simulation dice{seed * 4871 + 11, {}, nullptr};
+    p.comes_back = true;
+    p.transactions += static_cast<unsigned>(dice.below(10));
+    p.another_ends = p.nodes > 2 && dice.chance(40);
+    p.other_ends_at = dice.chance(50) ? p.ends_at + dice.below(1500) : 1 + dice.below(40 * p.network.longest);
+    p.other_that_ends = static_cast<node_number>((p.which_ends + 1 + dice.below(p.nodes - 1u)) % p.nodes);
+    return p;
+}
+
 /// A thread of a node: a fiber that runs transactions, and the port that they ask others through.
 class world::client final : public simulation::caller {
 public:
@@ -284,7 +295,12 @@ private:
             sleep();
             return false;
         }
-        if (!good && snapshot && !is_told_) world_.wrong_ = reader_starts_over;
+        if (!good && snapshot && !is_told_) {
+            // Nobody has kept what a node had owned before it came back.
+            if (work_.why() != rollback_reason::too_old || work_.time() >= world_.latest_return())
+                world_.wrong_ = reader_starts_over;
+            ++world_.readers_too_late_;
+        }
         beaten_ = !good;
         if (!good) return false;
         if (snapshot) ++world_.snapshots_;
@@ -308,6 +324,7 @@ private:
         }
         work_.commit();
         record_.committed(work_.version(), now());
+        world_.committed_after_ += site_.before_names != 0 ? 1u : 0u;
         return true;
     }
     [[nodiscard]] std::uint64_t now() { return world_.network().now() + 1; }
@@ -364,10 +381,20 @@ private:
         std::vector<object_id> there;
         for (std::uint64_t i = 0; i < world_.plan_.objects; ++i) {
             if (look_at({{0, i}})) there.push_back({0, i});
-            else ++world_.out_of_reach_;
+            else note_out_of_reach({0, i});
         }
         world_.still_there_ += there.size();
         if (!look_at(there)) world_.wrong_ = "objects that are there cannot be read together";
+    }
+    void note_out_of_reach(const object_id& id) {
+        ++world_.out_of_reach_;
+        // Where all have come back it can only be locked by what a former process had begun.
+        const bool in_doubt = std::ranges::any_of(world_.sites(), [&id](const auto& s) {
+            wire::object_view view;
+            s->objects.look(id, view);
+            return view.where == wire::whereabouts::in_doubt;
+        });
+        if (world_.plan_.comes_back && !in_doubt) world_.wrong_ = out_of_reach_for_nothing;
     }
     /// False: a node that is needed is gone.
     bool look_at(const std::vector<object_id>& ids) {
@@ -406,17 +433,20 @@ private:
 };
 
 world::world(const plan& p) : mesh{p.nodes, p.how, p.seed, p.network}, plan_{p} {
-    for (node_number i = 0; i < p.nodes; ++i) {
-        at(i).objects.limit(p.directory);
-        at(i).objects.share_after(p.share_after);
-        if (p.share_after != 0) at(i).cache.limit(p.cache);
-    }
+    for (node_number i = 0; i < p.nodes; ++i) world::equip(at(i));
     for (unsigned i = 0; i < p.nodes * p.clients_of_node; ++i)
         add_client(static_cast<node_number>(i % p.nodes), i / p.nodes);
-    if (p.one_ends) network().after(p.ends_at, [this] { end_one(); });
+    if (p.one_ends) network().after(p.ends_at, [this] { end_one(plan_.which_ends); });
+    if (p.another_ends) network().after(p.other_ends_at, [this] { end_one(plan_.other_that_ends); });
 }
 
 world::~world() = default;
+
+void world::equip(site& fresh) {
+    fresh.objects.limit(plan_.directory);
+    fresh.objects.share_after(plan_.share_after);
+    if (plan_.share_after != 0) fresh.cache.limit(plan_.cache);
+}
 
 world::client& world::add_client(node_number at, unsigned slot) {
     clients_.push_back(std::make_unique<client>(*this, at, static_cast<std::uint16_t>(slot)));
@@ -431,17 +461,20 @@ void world::resume(client& c) {
     if (!c.done()) interleaving::fiber::change(main_, c.stack());
 }
 
-void world::end_one() {
-    const node_number n = plan_.which_ends;
+void world::end_one(node_number n) {
     constexpr std::uint64_t notice = 200;
     end(n, notice);
     for (std::size_t i = 0; i < clients_.size(); ++i) {
         if (clients_[i]->home() == n) clients_[i]->end();
     }
-    network().after(2 * notice, [this, n] {
-        if (!start_again(n)) return;
-        for (unsigned i = 0; i < plan_.clients_of_node; ++i) start(add_client(n, i));
-    });
+    if (!plan_.comes_back && !broken(fault::let_back_in)) return;
+    network().after(2 * notice, [this, n] { start_again(n, notice); });
+}
+
+void world::heard_of_return(node_number n) {
+    ++returns_;
+    if (const std::uint64_t version = version_of_return(n); version != 0) history_.node_returns(version);
+    for (unsigned i = 0; i < plan_.clients_of_node; ++i) start(add_client(n, i));
 }
 
 void world::heard_of_end(node_number at, node_number /*gone*/) {
@@ -452,7 +485,7 @@ void world::heard_of_end(node_number at, node_number /*gone*/) {
 
 void world::audit() {
     for (node_number n = 0; n < plan_.nodes; ++n) {
-        if (has_ended(n)) continue;
+        if (!serves(n)) continue;
         client& auditor = add_client(n, plan_.clients_of_node);
         auditor.be_auditor();
         start(auditor);
@@ -468,6 +501,18 @@ bool world::is_miscounted() {
     });
 }
 
+bool world::is_on_several() {
+    for (std::uint64_t i = 0; i < plan_.objects; ++i) {
+        const auto owners = std::ranges::count_if(sites(), [i](const auto& s) {
+            wire::object_view view;
+            s->objects.look({0, i}, view);
+            return view.where == wire::whereabouts::here;
+        });
+        if (owners > 1) return true;
+    }
+    return false;
+}
+
 store::figures world::stood_back() {
     store::figures all;
     for (const auto& s : sites()) {
@@ -481,6 +526,12 @@ store::figures world::stood_back() {
 std::uint64_t world::looks_in_copies() {
     std::uint64_t all = 0;
     for (const auto& s : sites()) all += s->cache.count().looks;
+    return all;
+}
+
+std::uint64_t world::looks_in_copies_after() {
+    std::uint64_t all = 0;
+    for (const auto& s : sites()) all += s->before_names != 0 ? s->cache.count().looks : 0;
     return all;
 }
 
@@ -522,11 +573,15 @@ std::string world::run() {
         if (!c->may_sleep()) return sleeps_on;
     }
     for (const auto& s : sites()) {
-        if (has_ended(s->self)) continue;
+        if (!serves(s->self)) {
+            if (plan_.comes_back) return stays_out;
+            continue;
+        }
         if (s->locks.held() != 0) return name_is_left;
         if (s->reserved.held() != 0) return object_is_left;
     }
     if (is_miscounted()) return "a node has miscounted its objects";
+    if (plan_.comes_back && is_on_several()) return on_several;
     if (plan_.one_ends) audit();
     if (std::string wrong = go_on(); !wrong.empty()) return wrong;
     history_.settle_doubts();

@@ -31,6 +31,10 @@ struct plan {
     bool one_ends = false;         ///< a node, in the middle, and is started again
     std::uint64_t ends_at = 0;     ///< in virtual time
     node_number which_ends = 0;
+    bool comes_back = false;    ///< and is let in
+    bool another_ends = false;  ///< too, then or later, and comes back
+    std::uint64_t other_ends_at = 0;
+    node_number other_that_ends = 0;
     bool erases = true;  ///< some of the writes
 };
 
@@ -43,6 +47,9 @@ inline constexpr const char* bound_starts_over = "an irrevocable block starts ov
 inline constexpr const char* two_are_irrevocable = "two blocks are irrevocable";
 inline constexpr const char* one_starves = "a transaction starves";
 inline constexpr const char* reader_starts_over = "a snapshot reader starts over";
+inline constexpr const char* out_of_reach_for_nothing = "an object is out of reach that nobody has locked";
+inline constexpr const char* on_several = "an object is on several nodes";
+inline constexpr const char* stays_out = "a node that comes back is not let in";
 inline constexpr const char* runs_and_is_lost = "a node that runs is taken for gone";
 
 /// Seeded: what the clients do, too. From `seed` follow the other members, if `of_seed` makes it.
@@ -50,6 +57,8 @@ inline constexpr const char* runs_and_is_lost = "a node that runs is taken for g
 /// The same, of two nodes and more, of which one ends. Whether an attempt that was under way there has committed is
 /// known from who has read what it wrote, which of an erased object nobody can: so there are none.
 [[nodiscard]] plan with_an_end(std::uint64_t seed);
+/// The same, and it comes back; in a part of the seeds so does another one, at any time.
+[[nodiscard]] plan with_a_return(std::uint64_t seed);
 
 class world final : private simulation::mesh {
 public:
@@ -89,17 +98,27 @@ public:
     [[nodiscard]] std::size_t out_of_reach() const noexcept { return out_of_reach_; }
     /// Looks that found a copy.
     [[nodiscard]] std::uint64_t looks_in_copies();
+    /// The same, by processes that have come back.
+    [[nodiscard]] std::uint64_t looks_in_copies_after();
+    /// Times that a node was let in again; transactions that its new clients have committed; snapshot readers that
+    /// asked for what was before a return; and objects that have ended with a node, read after that.
+    [[nodiscard]] std::size_t returns() const noexcept { return returns_; }
+    [[nodiscard]] std::size_t committed_after() const noexcept { return committed_after_; }
+    [[nodiscard]] std::size_t readers_too_late() const noexcept { return readers_too_late_; }
 
 private:
     class client;
 
     void heard_of_change(node_number at, const object_id& id) override;
     void heard_of_end(node_number at, node_number gone) override;
+    void heard_of_return(node_number n) override;
+    void equip(site& fresh) override;
     void go_wrong(const char* what) override { wrong_ = what; }
     void resume(client& c);
     client& add_client(node_number at, unsigned slot);
     void start(client& c);
-    void end_one();
+    void end_one(node_number n);
+    [[nodiscard]] bool is_on_several();
     /// Until nothing happens any more. Empty, or never_ends.
     [[nodiscard]] std::string go_on();
     /// Every node that is left looks at every object: what has been acknowledged is there.
@@ -114,7 +133,7 @@ private:
     std::string wrong_;
     std::size_t snapshots_ = 0, wakes_ = 0, rewinds_ = 0, steps_kept_ = 0, names_taken_ = 0, names_refused_ = 0,
                 bound_ = 0, bound_late_ = 0, shielded_ = 0, waits_ = 0, errors_ = 0, uncertain_ = 0, still_there_ = 0,
-                out_of_reach_ = 0;
+                out_of_reach_ = 0, returns_ = 0, committed_after_ = 0, readers_too_late_ = 0;
     unsigned most_attempts_ = 0;
     const client* irrevocable_ = nullptr;
 };

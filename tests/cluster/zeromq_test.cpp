@@ -6,7 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <deque>
 #include <fstream>
 #include <future>
@@ -19,6 +21,7 @@
 #include <zmq.h>
 #include <tutti/cluster/ref.hpp>
 #include <tutti/cluster/status.hpp>
+#include <tutti/cluster/timeline.hpp>
 #include <tutti/tutti.hpp>
 
 #include "beyond_loopback.hpp"
@@ -71,7 +74,19 @@ struct cluster_at {
         return mine;
     }
     [[nodiscard]] std::string endpoint(unsigned of) const { return "tcp://127.0.0.1:" + std::to_string(ports[of]); }
-    [[nodiscard]] std::string hello(wire::node_number from) const { return raw_peer::hello_frame(how, from); }
+    /// Of that process of the node.
+    [[nodiscard]] std::string hello(wire::node_number from, std::uint64_t process = 0) const {
+        wire::header h;
+        h.oldest = process;
+        return hello(from, h);
+    }
+    [[nodiscard]] std::string hello(wire::node_number from, wire::header h) const {
+        const std::string body = wire::encode(raw_peer::hello_of(how));
+        h.length = static_cast<std::uint32_t>(body.size());
+        h.kind = wire::kind::hello;
+        h.from = from;
+        return wire::encode(h) + body;
+    }
 
     node_options how;
     std::vector<int> ports;
@@ -141,7 +156,10 @@ public:
         set(ZMQ_CURVE_SERVERKEY, parts_of(called).second);
     }
     void call(const std::string& endpoint) { EXPECT_EQ(::zmq_connect(socket_, endpoint.c_str()), 0); }
-    void listen(const std::string& endpoint) { EXPECT_EQ(::zmq_bind(socket_, endpoint.c_str()), 0); }
+    /// As soon as nobody else does.
+    void listen(const std::string& endpoint) {
+        while (::zmq_bind(socket_, endpoint.c_str()) != 0) std::this_thread::yield();
+    }
     void say(const std::string& bytes, bool more = false) {
         EXPECT_GE(::zmq_send(socket_, bytes.data(), bytes.size(), more ? ZMQ_SNDMORE : 0), 0);
     }
@@ -168,17 +186,35 @@ private:
     void* socket_;
 };
 
+wire::header header_of(const std::string& bytes) {
+    wire::header h;
+    EXPECT_TRUE(wire::decode(std::string_view{bytes}.substr(0, wire::header::size), h));
+    return h;
+}
+
+/// What it answers, as node 0, to the hello of such a process of node 1.
+wire::header greet(stranger& says, const cluster_at& where, std::uint64_t process) {
+    says.say(where.hello(1, process));
+    const std::string answer = says.hear();
+    const wire::header h = header_of(answer);
+    EXPECT_EQ(answer, where.hello(0, h)) << "a node answers a hello by its own";
+    return h;
+}
+
 /// The second of two nodes, as far as hellos go.
 struct false_node {
-    explicit false_node(const cluster_at& where) : hears{ZMQ_ROUTER}, says{ZMQ_DEALER} {
+    explicit false_node(const cluster_at& where, std::uint64_t process = 1) : hears{ZMQ_ROUTER}, says{ZMQ_DEALER} {
         hears.listen(where.endpoint(1));
         says.call(where.endpoint(0));
-        says.say(where.hello(1));
-        EXPECT_EQ(says.hear(), where.hello(0)) << "a node answers a hello by its own";
-        const std::string caller = hears.hear();
-        EXPECT_EQ(hears.hear(), where.hello(0));
+        EXPECT_EQ(greet(says, where, process).call, 0u);
+        answer(hears, where, process);
+    }
+    /// When node 0 calls.
+    static void answer(stranger& hears, const cluster_at& where, std::uint64_t process) {
+        const std::string caller = hears.hear(), said = hears.hear();
+        EXPECT_EQ(said, where.hello(0, header_of(said)));
         hears.say(caller, true);
-        hears.say(where.hello(1));
+        hears.say(where.hello(1, process));
     }
     stranger hears, says;
 };
@@ -193,7 +229,6 @@ TEST(cluster_zeromq, carries_more_than_one_piece) {
     const cluster::object_id there = a->id_at(1, {7, 7});
     atomically([&](tx& t) { ref<std::string>{*a, there}.publish(t, large); });
     EXPECT_TRUE(atomically([&](tx& t) { return ref<std::string>{*a, there}.read(t) == large; }));
-    EXPECT_SAYS(cluster::ask_nodes({.addresses = where.how.addresses}).front().trouble, "answer no observers");
 }
 
 // Catches frames that are lost, or come by half, where libzmq has no room for them.
@@ -262,6 +297,59 @@ TEST(cluster_zeromq, is_encrypted_by_keys_of_all_nodes) {
     // None ends before all have seen it: what libzmq had received from one that is gone may be lost.
     std::array<std::unique_ptr<node>, 3> all;
     for (unsigned i = 0; i < 3; ++i) all[i] = starts[i].get();
+    all[1].reset();
+    all[1] = std::make_unique<node>(with_keys(where.of(1), keys_of(1)));
+    while (all[0]->lost(1) || all[2]->lost(1)) std::this_thread::yield();
+}
+
+TEST(cluster_zeromq, answers_observers) {
+    support::watchdog guard{"answers_observers"};
+    const cluster_at where{3};
+    std::array<std::future<std::unique_ptr<node>>, 3> starts;
+    for (unsigned i = 0; i < 3; ++i) {
+        starts[i] = std::async(std::launch::async,
+                               [&, i] { return std::make_unique<node>(with_keys(where.of(i), keys_of(i))); });
+    }
+    std::array<std::unique_ptr<node>, 3> all;
+    for (unsigned i = 0; i < 3; ++i) all[i] = starts[i].get();
+    const cluster::observer_options whom{
+        .addresses = where.how.addresses, .within = 20s, .curve = keys_of(2)};  // anybody's
+    const ref<long> there{*all[0], all[0]->id_at(1, {7, 7})};
+    atomically([&](tx& t) { there.publish(t, 1); });
+    std::atomic<bool> over{false};
+    std::thread works{[&] {
+        while (!over.load()) atomically([&](tx& t) { ++there.write(t); });
+    }};
+    // Until an answer is more than one message.
+    std::size_t events = 0;
+    for (auto how_long = 100ms; events < 2500; how_long *= 2) {
+        for (const auto& one : cluster::record_nodes(whom, how_long)) {
+            EXPECT_EQ(one.trouble, "");
+            events = std::max(events, one.events.size());
+        }
+    }
+    over.store(true);
+    works.join();
+    all[2].reset();
+    const auto answers = cluster::ask_nodes(whom);
+    for (unsigned i = 0; i < 2; ++i) {
+        ASSERT_TRUE(answers[i].facts) << answers[i].trouble;
+        EXPECT_EQ(answers[i].facts->number, i);
+        EXPECT_EQ(answers[i].facts->observers, 1u);
+        EXPECT_EQ(answers[i].facts->peers[1 - i].state, cluster::peer_state::connected);
+    }
+    EXPECT_SAYS(answers[2].trouble, "cannot be reached");
+    const auto trouble = [&](cluster::observer_options who) { return cluster::ask_nodes(who).front().trouble; };
+    cluster::observer_options wrong = whom;
+    wrong.curve = keys_of(other_keys(), 0, other_keys());
+    EXPECT_SAYS(trouble(wrong), "it has another key than the list");
+    wrong.curve = {};
+    EXPECT_SAYS(trouble(wrong), "speaks by keys");
+    wrong = whom;
+    std::swap(wrong.addresses[0], wrong.addresses[1]);
+    EXPECT_NE(trouble(wrong), "");
+    wrong.curve = keys_of(other_keys(), 0, keys());
+    EXPECT_THROW(static_cast<void>(cluster::ask_nodes(wrong)), cluster::connection_error);
 }
 
 // A called node that says why ends the caller's start at once; the called one says it where nobody comes.
@@ -367,6 +455,127 @@ TEST(cluster_zeromq, takes_no_more_callers_than_it_has_room_for) {
     EXPECT_SAYS(first.get(), "something calls and does not hang up");
 }
 
+std::string frame_of(std::size_t length, wire::node_number from) {
+    return wire::encode(
+        wire::header{.length = static_cast<std::uint32_t>(length), .kind = wire::kind::beat, .from = from});
+}
+
+// Catches one that is let in beside a process that is not lost, answers and late words of the former process that are
+// taken for the next one's, and a node that does not call the next one.
+TEST(cluster_zeromq, tells_the_next_process_of_a_node_from_the_former_one) {
+    support::watchdog guard{"tells_the_next_process_of_a_node_from_the_former_one"};
+    cluster_at where{2};
+    where.how.patience = 600s;
+    std::promise<const node*> joined;
+    std::promise<void> over;
+    std::thread other{[&] {
+        false_node former{where, 1};
+        const node& here = *joined.get_future().get();
+        for (const std::uint64_t process : {1u, 2u}) {
+            stranger early{ZMQ_DEALER};
+            early.call(where.endpoint(0));
+            EXPECT_EQ(greet(early, where, process).call, wire::has_begun | wire::has_another);
+        }
+        EXPECT_FALSE(here.lost(1));
+        former.says.say(frame_of(1u << 30, 1));
+        while (!here.lost(1)) std::this_thread::yield();
+        stranger says{ZMQ_DEALER}, hears{ZMQ_ROUTER};
+        says.call(where.endpoint(0));
+        EXPECT_EQ(greet(says, where, 2).call, wire::has_begun);
+        false_node::answer(former.hears, where, 1);
+        former.hears.hang_up();
+        hears.listen(where.endpoint(1));
+        false_node::answer(hears, where, 2);
+        for (std::uint64_t round = 0; round < 3; ++round) {
+            former.says.say(frame_of(1u << 30, 1));
+            const std::string body = wire::encode(wire::gather{1, {0, 2}});
+            says.say(wire::encode(wire::header{
+                         .length = static_cast<std::uint32_t>(body.size()), .kind = wire::kind::gather, .from = 1}) +
+                     body);
+            wire::header h;
+            do {
+                EXPECT_FALSE(hears.hear().empty()) << "who says it";
+                h = header_of(hears.hear());
+            } while (h.kind == wire::kind::beat);
+            EXPECT_EQ(h.kind, wire::kind::survey);
+        }
+        over.set_value();
+    }};
+    {
+        const node here{where.of(0)};
+        joined.set_value(&here);
+        over.get_future().wait();
+    }
+    other.join();
+}
+
+std::string status_frame(std::uint64_t call) {
+    return wire::encode(wire::header{.kind = wire::kind::status, .from = wire::observer_number, .call = call});
+}
+
+/// As one who is none of the nodes, at node 0.
+void observe(stranger& s, const cluster_at& where) {
+    s.call(where.endpoint(0));
+    s.say(where.hello(wire::observer_number));
+    const std::string answer = s.hear();
+    EXPECT_EQ(answer, where.hello(0, header_of(answer)));
+}
+
+wire::status_told told_in(const std::string& bytes) {
+    wire::status_told told;
+    EXPECT_EQ(header_of(bytes).kind, wire::kind::status_told);
+    EXPECT_TRUE(wire::decode(std::string_view{bytes}.substr(wire::header::size), told));
+    return told;
+}
+
+// Catches an observer that keeps others out for ever, or has the node do as much as it likes.
+TEST(cluster_zeromq, listens_to_observers_for_what_they_may_ask) {
+    support::watchdog guard{"listens_to_observers_for_what_they_may_ask"};
+    cluster_at where{2};
+    where.how.patience = 600s;
+    auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
+    const auto a = std::make_unique<node>(where.of(0));
+    const auto b = second.get();
+    std::deque<stranger> many;
+    for (unsigned i = 0; i < wire::most_observers; ++i) observe(many.emplace_back(ZMQ_DEALER), where);
+    {
+        stranger late{ZMQ_DEALER};
+        observe(late, where);
+        EXPECT_FALSE(told_in(late.hear()).admitted);
+    }
+    // Each of them is heard no more: what makes no sense, too much, in parts, a second question before the answer.
+    many[0].say(where.hello(1));
+    many[1].say(status_frame(1) + "x");
+    many[2].say(status_frame(1), true);
+    many[2].say(status_frame(1));
+    for (std::uint64_t i = 0; i < 64; ++i) many[3].say(status_frame(i));
+    many[4].hang_up();
+    const auto facts = [&] {
+        many[7].say(status_frame(9));
+        return told_in(many[7].hear()).facts;
+    };
+    cluster::node_facts f = facts();
+    while (f.observers != 3) f = facts();
+    EXPECT_EQ(f.observers_refused, 1u);
+    EXPECT_EQ(f.observers_cut_off, 4u);
+}
+
+TEST(cluster_zeromq, listens_no_longer_to_observers_that_ask_nothing) {
+    support::watchdog guard{"listens_no_longer_to_observers_that_ask_nothing"};
+    cluster_at where{2};
+    where.how.patience = 80ms;
+    auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
+    const auto a = std::make_unique<node>(where.of(0));
+    const auto b = second.get();
+    std::deque<stranger> many;
+    for (unsigned i = 0; i < wire::most_observers; ++i) observe(many.emplace_back(ZMQ_DEALER), where);
+    const auto is_alone = [&] {
+        const auto answer = cluster::ask_nodes({.addresses = where.how.addresses, .within = 20s}).front();
+        return answer.facts && answer.facts->observers == 1;
+    };
+    while (!is_alone()) std::this_thread::yield();
+}
+
 /// Ends the part of a node in its own way.
 struct ending {
     const char* name;
@@ -397,11 +606,6 @@ TEST_P(cluster_zeromq_peer, is_lost) {
     }
     over.set_value();
     other.join();
-}
-
-std::string frame_of(std::size_t length, wire::node_number from) {
-    return wire::encode(
-        wire::header{.length = static_cast<std::uint32_t>(length), .kind = wire::kind::beat, .from = from});
 }
 
 INSTANTIATE_TEST_SUITE_P(

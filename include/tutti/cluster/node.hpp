@@ -95,7 +95,8 @@ class TUTTI_EXPORT node {
 public:
     /// One process.
     node();
-    /// Listens, and returns when the nodes of `options` are all connected. Throws connection_error.
+    /// Listens, and returns when the nodes of `options` are all connected, and have let this one in where it takes the
+    /// place of one that has gone: without what that had owned. Throws connection_error.
     explicit node(node_options options);
     /// Connects to an engine that holds the objects; other programs that name it with the same prefix share them. The
     /// node is the only one of its cluster (number 0), and a `node_lost` of it is the engine. Throws connection_error.
@@ -121,8 +122,9 @@ public:
     [[nodiscard]] node_facts facts() const;
     /// Where metrics are to be had; 0: nowhere.
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;
-    /// Whether the connection to that node has ended. A program that waits for something another node does asks this
-    /// now and then: blocks that do not need the node never learn that it is gone.
+    /// Whether the connection to that node has ended, and no other process was let in in its place. A program that
+    /// waits for something another node does asks this now and then: blocks that do not need the node never learn that
+    /// it is gone.
     [[nodiscard]] bool lost(unsigned number) const noexcept;
 
     /// Of the engine that holds the objects. Throws usage_error where nodes hold them.

@@ -78,7 +78,7 @@ enum class peer_state : std::uint8_t {
     itself,
     awaited,  ///< it has not come yet
     connected,
-    lost,  ///< for good
+    lost,  ///< until another process is let in in its place
 };
 [[nodiscard]] constexpr std::string_view name_of(peer_state s) noexcept {
     constexpr std::array<std::string_view, 4> names{"itself", "awaited", "connected", "lost"};
@@ -130,8 +130,10 @@ struct observer_options {
     std::chrono::milliseconds within{1000};
     /// Where the nodes have such files: a certificate that the same authority has signed, a node's or any other.
     tls_options tls{};
+    /// The same over ZeroMQ: the private key of a node, and the public keys of all.
+    curve_options curve{};
 
-    /// Name, addresses and files of `tls` as the nodes are given them: by TUTTI_CLUSTER_NODES and other variables, or
+    /// Name, addresses and files as the nodes are given them: by TUTTI_CLUSTER_NODES and other variables, or
     /// the file that TUTTI_CLUSTER_CONFIG names. Which of them a node is, an observer need not know. Throws
     /// configuration_error.
     [[nodiscard]] TUTTI_EXPORT static observer_options from_environment();

@@ -138,6 +138,7 @@ std::optional<wire::invalidation> copies::invalidate(const wire::invalidation& a
 }
 
 void copies::lose(node_number owner) noexcept {
+    if (broken(fault::keep_copies_of_lost)) return;
     for (shard& s : shards_) {
         const base::lock_guard hold{s.guard};
         ++s.invalidations;

@@ -76,7 +76,7 @@ bool store::reserve_locked(shard& s, const object_id& id, object& o, const wire:
     }
     fresh = fresh && mine != nullptr;
     if (o.writer.exists()) {
-        if (is_lost(o.writer.node)) view.where = wire::whereabouts::in_doubt;
+        if (is_gone(o.writer)) view.where = wire::whereabouts::in_doubt;
         view.owner = o.writer.node;
         return fresh;
     }

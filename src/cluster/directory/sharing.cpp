@@ -1,5 +1,6 @@
 // S12: the owner's side of copies that other nodes have.
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "cluster/directory/store.hpp"
@@ -58,6 +59,25 @@ bool store::find_sharers(shard& s, const object_id& id) const {
     return false;
 }
 
+void store::forget_sharer(node_number node) {
+    for (shard& s : shards_) {
+        const base::lock_guard hold{s.guard};
+        for (auto at = s.shared.begin(); at != s.shared.end();) {
+            const auto next = std::next(at);
+            std::erase_if(at->second.all, [node](const sharer& one) { return one.node == node; });
+            if (at->second.all.empty()) end_sharing(s, at);
+            at = next;
+        }
+    }
+}
+
+void store::end_sharing(shard& s, shared_objects::iterator at) {
+    std::optional<change> around;  // S11: it is free again
+    const object_id id = at->first;
+    if (const auto found = s.objects.find(id); found != s.objects.end()) around.emplace(s, id, found->second);
+    s.shared.erase(at);
+}
+
 void store::invalidate(const object_id& id) {
     shard& s = shard_of(id);
     std::vector<sharer> told;
@@ -92,9 +112,7 @@ void store::take_copy_back(const wire::invalidation& word, node_number from) {
     const bool paid = those.looks >= 2 * those.given + 2;
     c.enough =
         static_cast<std::int16_t>(paid ? std::max(c.enough / 2, 1) : std::min(2 * c.enough, most_looks_to_share));
-    std::optional<change> around;  // it is free again
-    if (const auto found = s.objects.find(word.id); found != s.objects.end()) around.emplace(s, word.id, found->second);
-    s.shared.erase(at);
+    end_sharing(s, at);
 }
 
 }  // namespace tutti::cluster

@@ -91,6 +91,9 @@ void store::look_locked(shard& s, const object_id& id, wire::object_view& view, 
         view.where = view.owner == self_ ? wire::whereabouts::here : wire::whereabouts::elsewhere;
         view.exists = false;
         view.version = view.owner == self_ ? version_of_absent(s) : 0;
+        // S13: it may have been a former process's. What was forgotten here no reader asks for (S9).
+        const bool knows_not = (view.version > at || is_of_former(at)) && !broken(fault::absent_at_all_times);
+        if (at != wire::newest && knows_not) view.where = wire::whereabouts::too_old;
         view.valid_at = clock_.now();
         view.bytes.clear();
         return;
@@ -102,7 +105,8 @@ void store::look_locked(shard& s, const object_id& id, wire::object_view& view, 
     }
     const glance at_it{o};
     if (at != wire::newest && (!o.here || o.version > at)) {
-        look_back(o, view, at);
+        if (o.version > at && is_of_former(at)) view.where = wire::whereabouts::too_old;
+        else look_back(o, view, at);
         return;
     }
     view.owner = o.owner;
@@ -113,7 +117,7 @@ void store::look_locked(shard& s, const object_id& id, wire::object_view& view, 
     }
     const bool before_it = at != wire::newest && (at <= o.locked_at || broken(fault::read_through_locks));
     if (is_held(o) && !before_it) {
-        view.where = is_lost(o.writer.node) ? wire::whereabouts::in_doubt : wire::whereabouts::busy;
+        view.where = is_gone(o.writer) ? wire::whereabouts::in_doubt : wire::whereabouts::busy;
         view.owner = o.writer.node;
         return;
     }
@@ -167,7 +171,7 @@ wire::obstacle store::lock_to_read(const object_id& id, std::uint64_t version, c
 void store::forget_lost_readers(object& o) noexcept {
     if (broken(fault::keep_lost_readers)) return;
     if (!is_held(o)) o.writer = {};
-    std::erase_if(o.readers, [this](const transaction_name& r) { return is_lost(r.node); });
+    std::erase_if(o.readers, [this](const transaction_name& r) { return is_gone(r); });
 }
 
 wire::obstacle store::before_writer(shard& s, const object_id& id, object& o, std::uint64_t version,
@@ -218,7 +222,7 @@ bool store::is_still(const shard& s, const object_id& id, std::uint64_t version)
     const auto at = s.objects.find(id);
     if (at == s.objects.end()) return version == version_of_absent(s) && home_of(id, nodes_) == self_;
     const object& o = at->second;
-    return o.here && o.version == version && !(o.writer.exists() && is_lost(o.writer.node));
+    return o.here && o.version == version && !(o.writer.exists() && is_gone(o.writer));
 }
 
 bool store::watch(const object_id& id, std::uint64_t version, node_number who) {
@@ -392,6 +396,7 @@ void store::point(const object_id& id, node_number owner, std::uint64_t version,
         o.owner = owner;
         o.version = version;
         o.home_knows = o.home_knows || home_knows;
+        if (ends_here(id, o)) end_locked(s, id, o, ended_version(o));
     }
     tidy(s, id, o);
 }

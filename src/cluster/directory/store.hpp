@@ -42,6 +42,10 @@
 //       sharers. A writer has them told; from then on nobody else becomes one until the object is written, or much
 //       looked at. A grant is what the clock says, and later than any that a word of or to a sharer has been about: so
 //       no word that comes late is about it. (copies.hpp is the other side.)
+//   S13 Of a node that has come back, pointers of a version up to that of its return lead to what has ended. At its
+//       home such an object is here, does not exist, and has the version of the return; elsewhere the pointer leads to
+//       the new process, which knows nothing of the object, and so home. Of times before its return
+//       the new process says nothing but what it knows to have been elsewhere then.
 //
 // Thread safety: every member. Nothing is done with a shard's lock held that waits, but for the lock of a shard of a
 // higher number, which a commit at once takes after it; everything else takes one at a time.
@@ -183,19 +187,46 @@ public:
 
     /// A node is gone: what its transactions have locked stays so, and is in doubt. Until then `is_lost` is false.
     void lose(node_number node) noexcept {
-        lost_[node % lost_.size()].store(true, std::memory_order_release);
+        await(node);
         readers_.lose(node);
     }
     /// It is locked for a node that is gone. The blocks that sleep over it are told to look.
     void doubt(const object_id& id);
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
-        return lost_[node % lost_.size()].load(std::memory_order_acquire);
+        return lost_[node % lost_.size()].load(std::memory_order_seq_cst);
     }
     /// That node was asked to let the object move here, and is gone: whether it is to be here nobody knows, and it is
     /// not.
     void never_came(const object_id& id, node_number from);
     /// Of what a look has found elsewhere: whoever was sent here for an object that never came is told who had it.
     void explain(const object_id& id, wire::object_view& view);
+
+    // ---- S13: nodes that come back (returning.cpp)
+
+    /// Nothing is asked of that node until `admit`. seq_cst: partner of ties, which counts first and looks then.
+    void await(node_number node) noexcept { lost_[node % lost_.size()].store(true, std::memory_order_seq_cst); }
+    /// Whose transactions from `first` on are of a process that runs: those before are of one that is gone.
+    void admit(node_number node, std::uint64_t first) {
+        forget_sharer(node);
+        first_of_[node % first_of_.size()].store(first, std::memory_order_relaxed);
+        lost_[node % lost_.size()].store(false, std::memory_order_seq_cst);
+    }
+    /// Whether the process that ran it is gone.
+    [[nodiscard]] bool is_gone(const transaction_name& who) const noexcept {
+        if (is_lost(who.node)) return true;
+        return who.sequence < first_of_[who.node % first_of_.size()].load(std::memory_order_relaxed) &&
+               !broken(fault::forget_who_has_gone);
+    }
+    /// It has ended, as far as is known of it up to `seen`: it does not exist, in that version. REQUIRES: this is its
+    /// home.
+    void end_here(const object_id& id, std::uint64_t seen, std::uint64_t version);
+    /// All that it knows of objects that are elsewhere, or have their home there: who owns them, from which version on.
+    [[nodiscard]] std::vector<wire::place> survey();
+    /// What has its home here and is `elsewhere` is there; all else does not exist, in that version. REQUIRES: this is
+    /// a new node, and nobody has asked it for anything.
+    void begin_anew(std::uint64_t version, std::span<const wire::place> elsewhere);
+    /// What a former process of that node owned up to that version has ended with it. Its home says so: this one.
+    void end_former(node_number node, std::uint64_t version);
     /// The owner, as far as this node knows: the home, where it knows no other.
     [[nodiscard]] node_number owner_of(const object_id& id);
     /// How many there are. Each number is of one moment for each shard.
@@ -264,6 +295,7 @@ private:
         std::int16_t looks = 0;   ///< of other nodes, since one of them was written
         std::int16_t enough = 0;  ///< for copies; 0: nothing is known yet
     };
+    using shared_objects = std::unordered_map<object_id, sharers, object_id_hash>;
     static constexpr std::size_t look_counts = 64;
     struct alignas(64) shard {
         base::lock guard;
@@ -271,7 +303,7 @@ private:
         std::uint64_t drops = 0;  ///< entries that it has dropped: what a commit at once has found may be one of them
         std::unordered_map<object_id, watchers, object_id_hash> watched;      ///< S7
         std::unordered_map<object_id, reservation, object_id_hash> reserved;  ///< S8
-        std::unordered_map<object_id, sharers, object_id_hash> shared;        ///< S12
+        shared_objects shared;                                                ///< S12
         std::unordered_map<object_id, node_number, object_id_hash> never_came;
         std::array<look_count, look_counts> looks{};
         std::uint64_t no_grant_until = 0;  ///< S12: the clock has said more
@@ -357,6 +389,10 @@ private:
         return !s.shared.empty() && !broken(fault::write_beside_copies) && find_sharers(s, id);
     }
     [[nodiscard]] bool find_sharers(shard& s, const object_id& id) const;
+    /// S12. REQUIRES: that node is lost.
+    void forget_sharer(node_number node);
+    /// S12. Nobody has a copy of it any more.
+    static void end_sharing(shard& s, shared_objects::iterator at);
     [[nodiscard]] look_count& looks_at(shard& s, const object_id& id) const noexcept {
         look_count& c = s.looks[(object_id_hash{}(id) >> 30) % look_counts];
         if (c.enough == 0) c.enough = share_after_;
@@ -409,8 +445,26 @@ private:
     [[nodiscard]] bool drop(shard& s, const object_id& id, object& o);
     void forget_lost_readers(object& o) noexcept;
     [[nodiscard]] bool is_held(const object& o) const noexcept {
-        return o.writer.exists() && !(broken(fault::free_what_is_in_doubt) && is_lost(o.writer.node));
+        return o.writer.exists() && !(broken(fault::free_what_is_in_doubt) && is_gone(o.writer));
     }
+    /// S13. Of a time: whether a former process of this node has kept what was there then. Who is sent on from here
+    /// may be sent back, for ever.
+    [[nodiscard]] bool is_of_former(std::uint64_t time) const noexcept {
+        return time < returned_at_ && !broken(fault::send_on_to_the_past);
+    }
+    /// S13. Of a pointer: whether it leads to what has ended.
+    [[nodiscard]] bool is_of_former(const object& o) const noexcept {
+        const std::uint64_t ended = ended_[o.owner % ended_.size()].load(std::memory_order_acquire);
+        return ended != 0 && o.version <= ended && !broken(fault::believe_former_pointers);
+    }
+    /// The same, where this is the home, which has to say so.
+    [[nodiscard]] bool ends_here(const object_id& id, const object& o) const noexcept {
+        return !o.here && is_of_former(o) && home_of(id, nodes_) == self_;
+    }
+    [[nodiscard]] std::uint64_t ended_version(const object& o) const noexcept {
+        return ended_[o.owner % ended_.size()].load(std::memory_order_relaxed);
+    }
+    void end_locked(shard& s, const object_id& id, object& o, std::uint64_t version);
     [[nodiscard]] bool is_still(const shard& s, const object_id& id, std::uint64_t version) const;
     [[nodiscard]] bool reserve_locked(shard& s, const object_id& id, object& o, const wire::reserve& how, bool more,
                                       wire::object_view& view);
@@ -447,6 +501,9 @@ private:
     std::array<shard, shards> shards_;
     std::array<std::atomic<bool>, most_nodes> lost_{};
     std::atomic<bool> some_never_came_{false};
+    std::uint64_t returned_at_ = 0;                                  ///< S13: this node
+    std::array<std::atomic<std::uint64_t>, most_nodes> first_of_{};  ///< transactions of the process that runs
+    std::array<std::atomic<std::uint64_t>, most_nodes> ended_{};     ///< S13: what was there up to that version
 };
 
 inline bool store::look_again(place& found, const object_id& id, wire::object_view& view) const {

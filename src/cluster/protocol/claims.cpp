@@ -17,10 +17,25 @@ bool claims::has(const wire::claim_item& wanted) const noexcept {
         held_, [&wanted](const wire::claim_item& h) { return h.name == wanted.name && (wanted.shared || !h.shared); });
 }
 
-void claims::note(node_number at, bool keeps_locks) {
+bool claims::note(node_number at, bool keeps_locks) {
     const auto known = std::ranges::find(places_, at, &place::at);
-    if (known == places_.end()) places_.push_back({at, keeps_locks});
-    else known->keeps_locks = known->keeps_locks || keeps_locks;
+    if (known != places_.end()) {
+        known->keeps_locks = known->keeps_locks || keeps_locks;
+        return true;
+    }
+    if (at != site_.self && !site_.tied.begin(at)) {
+        lost_ = at;
+        return false;
+    }
+    places_.push_back({at, keeps_locks});
+    return true;
+}
+
+void claims::untie() noexcept {
+    for (const place& p : places_) {
+        if (p.at != site_.self) site_.tied.end(p.at);
+    }
+    places_.clear();
 }
 
 bool claims::is_there(node_number home) noexcept {
@@ -43,8 +58,8 @@ outcome claims::ask(std::vector<wire::claim_item>& wants, const transaction_name
         if (known == at.end()) {
             at.push_back(home);
             parts.push_back({name_, family, age_, {}});
-            note(home,
-                 w.name != irrevocable_token);  // before it is asked: an answer that is lost may have granted something
+            // Before it is asked: an answer that is lost may have granted something.
+            if (!note(home, w.name != irrevocable_token)) return outcome::lost;
         }
         parts[i].names.push_back(w);
     }
@@ -111,7 +126,7 @@ void claims::release_places() {
             network_.post(p.at, wire::kind::release, wire::encode(wire::release{name_}));
         }
     }
-    places_.clear();
+    untie();
     held_.clear();
     ++name_.sequence;
 }

@@ -22,7 +22,8 @@ inline constexpr object_id irrevocable_token{0x7475747469206972, 0x7265766f63616
 class claims {
 public:
     claims(site& here, network& net, std::uint16_t slot) noexcept
-        : site_{here}, network_{net}, name_{here.self, slot, 1} {}
+        : site_{here}, network_{net}, name_{here.self, slot, here.before_names + 1} {}
+    ~claims() { untie(); }
 
     /// Another execution begins: it has no age yet.
     void begin_execution() noexcept { age_ = 0; }
@@ -38,7 +39,8 @@ public:
     /// The irrevocable token. conflict: another has it; what was held before is held still, and it may be asked again.
     [[nodiscard]] outcome take_token(const transaction_name& family);
     /// That node is about to reserve objects for the hold, or may.
-    void note_owner(node_number owner) { note(owner, false); }
+    /// False: it is lost (`lost_node`).
+    [[nodiscard]] bool note_owner(node_number owner) { return note(owner, false); }
     /// All of it, at all homes and owners.
     void release() {
         if (!empty()) release_places();
@@ -58,7 +60,8 @@ private:
     /// One question to each home; leaves those that are not granted.
     outcome ask(std::vector<wire::claim_item>& wants, const transaction_name& family, bool& older);
     [[nodiscard]] bool is_there(node_number home) noexcept;
-    void note(node_number at, bool keeps_locks);
+    [[nodiscard]] bool note(node_number at, bool keeps_locks);
+    void untie() noexcept;
     void release_places();
     outcome lose_node(node_number node) noexcept {
         lost_ = node;

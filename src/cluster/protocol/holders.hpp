@@ -60,6 +60,8 @@ public:
             if (thread >> 16 == node) free_all(by, thread, free);
         }
     }
+    /// Another process has that number; its holds follow those of former ones.
+    void admit(node_number node) noexcept { lost_[node % most_nodes] = false; }
     [[nodiscard]] std::size_t held() const noexcept {
         std::size_t all = 0;
         for (const auto& [thread, by] : by_thread_) all += by.names.size();

@@ -64,6 +64,11 @@ void named_locks::lose(node_number node) noexcept {
     holders_.lose(node, freeing());
 }
 
+void named_locks::admit(node_number node) noexcept {
+    const std::lock_guard hold{guard_};
+    holders_.admit(node);
+}
+
 std::size_t named_locks::held() const {
     const std::lock_guard hold{guard_};
     return names_.size();

@@ -28,6 +28,7 @@ public:
     [[nodiscard]] wire::claimed claim(const wire::claim& what);
     void release(const transaction_name& who);
     void lose(node_number node) noexcept;
+    void admit(node_number node) noexcept;
     /// Names that somebody holds.
     [[nodiscard]] std::size_t held() const;
 

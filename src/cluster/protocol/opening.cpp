@@ -186,7 +186,7 @@ outcome transaction::look_here(const wanted& w, std::vector<wanted>& again, std:
     wire::object_view& view = next_entry();  // where it is going to stay, if it is here
     wanted seen = w;
     if (claims* const hold = this->hold(); hold != nullptr) {
-        hold->note_owner(site_.self);
+        static_cast<void>(hold->note_owner(site_.self));
         site_.reserved.reserve(w.id, reservation(), view);
     } else {
         site_.objects.look(w.id, view, looks_at(), seen.found);
@@ -294,7 +294,10 @@ transaction::wanted transaction::next_of(wanted w, const wire::object_view& view
 outcome transaction::ask_to_reserve(std::span<const wanted> objects, wire::reserve what, claims& hold,
                                     std::vector<wire::object_view>& views) {
     // Before they are asked: an answer that is lost may have reserved something.
-    for (const wanted& w : objects) hold.note_owner(w.at);
+    views.clear();
+    for (const wanted& w : objects) {
+        if (!hold.note_owner(w.at)) return lose_node(w.at);
+    }
     const auto reserve = [&what](std::vector<object_id>&& ids) {
         what.ids = std::move(ids);
         return wire::encode(what);

@@ -22,6 +22,11 @@ void reservations::lose(node_number node) noexcept {
     holders_.lose(node, freeing());
 }
 
+void reservations::admit(node_number node) noexcept {
+    const std::lock_guard hold{guard_};
+    holders_.admit(node);
+}
+
 std::size_t reservations::held() const {
     const std::lock_guard hold{guard_};
     return holders_.held();

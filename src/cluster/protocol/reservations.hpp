@@ -26,6 +26,7 @@ public:
     void reserve(const object_id& id, const wire::reserve& what, wire::object_view& view);
     void release(const transaction_name& who);
     void lose(node_number node) noexcept;
+    void admit(node_number node) noexcept;
     /// Objects that are reserved.
     [[nodiscard]] std::size_t held() const;
 

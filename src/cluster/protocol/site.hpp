@@ -9,6 +9,7 @@
 #include "cluster/directory/luck.hpp"
 #include "cluster/protocol/named_locks.hpp"
 #include "cluster/protocol/reservations.hpp"
+#include "cluster/protocol/ties.hpp"
 #include "cluster/protocol/voter.hpp"
 
 namespace tutti::cluster {
@@ -26,6 +27,7 @@ public:
           readers{number, of, clock},
           objects{number, of, clock, readers},
           cache{clock},
+          tied{objects},
           votes{objects, clock},
           reserved{objects} {}
 
@@ -44,6 +46,14 @@ public:
     /// How many objects one question may be about: an answer has room for a word on each.
     [[nodiscard]] std::size_t most_asked() const noexcept;
 
+    /// A node that was gone is another process now, whose transactions have names from `first` on.
+    void admit(node_number node, std::uint64_t first) {
+        votes.admit(node);
+        locks.admit(node);
+        reserved.admit(node);
+        objects.admit(node, first);
+    }
+
     /// A node is gone.
     void lose(node_number node) noexcept {
         objects.lose(node);
@@ -58,10 +68,12 @@ public:
     const node_number nodes;
     const moving how;
     std::size_t largest = std::size_t{16} << 20;  ///< message, in bytes. Set before the first comes
+    std::uint64_t before_names = 0;  ///< transactions and holds of this process have higher numbers. Set as `largest`
     logical_clock clock;
     snapshots readers;
     store objects;
     copies cache;
+    ties tied;
     pointer_luck pointers;
     voter votes;
     reservations reserved;

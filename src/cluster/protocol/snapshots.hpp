@@ -66,6 +66,13 @@ public:
     }
     /// A node that is gone asks for nothing.
     void lose(node_number node) noexcept { hear(node, none); }
+    /// It may come back, with readers of what this clock says now, and later. REQUIRES: it hears this clock before they
+    /// begin.
+    void expect(node_number node) noexcept {
+        std::uint64_t lost = none;
+        if (node < nodes_ && !broken(fault::forget_who_returns))
+            promised_[node].compare_exchange_strong(lost, clock_.now(), std::memory_order_relaxed);
+    }
 
     /// No reader anywhere asks for an older time.
     [[nodiscard]] std::uint64_t oldest() const noexcept {

@@ -15,6 +15,7 @@ void transaction::leave_snapshot() noexcept {
 
 bool transaction::begin(bool snapshot, bool alone) {
     ++name_.sequence;
+    untie();
     forget_ahead();
     end_snapshot();
     unpin();
@@ -151,7 +152,7 @@ void transaction::give_up_copy(const entry& e) {
 }
 
 void transaction::unpin() noexcept {
-    for (const object_id& id : pinned_) site_.cache.unpin(id);
+    for (const pinned& p : pinned_) site_.cache.unpin(p.id);
     pinned_.clear();
 }
 
@@ -165,7 +166,7 @@ void transaction::gather() {
     pinned_.reserve(used_);
     for (const auto& e : entries()) {
         if (e->in_copy && !e->written && network_.hears(e->owner) && site_.cache.pin(e->id, e->version)) {
-            pinned_.push_back(e->id);
+            pinned_.push_back({e->id, e->owner});
             continue;
         }
         if (e->written && e->owner != site_.self) give_up_copy(*e);
@@ -252,6 +253,11 @@ outcome transaction::take_locks(bool decisive) {
     parts_.clear();
     prepared_ = true;  // also where memory for what follows runs out: abort() gives back what is pinned by then
     gather();
+    if (!tie()) {
+        prepared_ = false;
+        unpin();
+        return outcome::lost;
+    }
     if (broken(fault::draw_version_early)) version_ = site_.clock.tick();
     // Its own part first: it costs nothing, and the last node may decide only when all other locks are held.
     std::ranges::partition(parts_, [this](const part& p) { return p.at == site_.self; });
@@ -264,6 +270,7 @@ outcome transaction::take_locks(bool decisive) {
         if (const wire::answered own = site_.votes.prepare(wire::prepare{p.what}); !own.yes) {
             prepared_ = false;
             unpin();
+            untie();
             return refused(site_.self, own.why);
         }
     }
@@ -310,6 +317,30 @@ outcome transaction::take_locks(bool decisive) {
     return all;
 }
 
+bool transaction::tie() {
+    tied_.reserve(parts_.size() + pinned_.size());  // a tie that is not noted would never end
+    const auto tie_to = [this](node_number owner) {
+        if (owner == site_.self || std::ranges::find(tied_, owner) != tied_.end()) return true;
+        if (!site_.tied.begin(owner)) {
+            lose_node(owner);
+            untie();
+            return false;
+        }
+        if (tied_.empty()) turn_ = site_.tied.begin_commit();
+        tied_.push_back(owner);
+        return true;
+    };
+    return std::ranges::all_of(parts_, tie_to, &part::at) &&
+           (broken(fault::pin_without_tie) || std::ranges::all_of(pinned_, tie_to, &pinned::owner));
+}
+
+void transaction::untie() noexcept {
+    if (tied_.empty()) return;
+    site_.tied.end_commit(turn_);
+    for (const node_number n : tied_) site_.tied.end(n);
+    tied_.clear();
+}
+
 /// The objects that were elsewhere, and are here from now on.
 void transaction::receive_what_moves() {
     for (const auto& e : entries()) {
@@ -330,7 +361,7 @@ void transaction::tell_homes() {
 void transaction::commit() {
     prepared_ = false;
     unpin();
-    if (parts_.empty()) return;  // it is done already
+    if (parts_.empty()) return untie();  // it is done already, or has read copies alone
     receive_what_moves();
     for (const part& p : parts_) {
         const wire::decide what{name_, true, version_};
@@ -338,6 +369,7 @@ void transaction::commit() {
         else if (p.what.decides != wire::decider::receiver) network_.post(p.at, wire::kind::decide, wire::encode(what));
     }
     tell_homes();
+    untie();
 }
 
 void transaction::abort() {
@@ -349,6 +381,7 @@ void transaction::abort() {
         if (p.at == site_.self) site_.votes.decide(what);
         else network_.post(p.at, wire::kind::decide, wire::encode(what));
     }
+    untie();
 }
 
 }  // namespace tutti::cluster

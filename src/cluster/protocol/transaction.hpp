@@ -77,11 +77,12 @@ class claims;
 class transaction {
 public:
     transaction(site& here, network& net, std::uint16_t slot, other_reads* beside = nullptr) noexcept
-        : site_{here}, network_{net}, beside_{beside}, name_{here.self, slot, 0} {}
+        : site_{here}, network_{net}, beside_{beside}, name_{here.self, slot, here.before_names} {}
     ~transaction() {
         forget_ahead();
         end_snapshot();
         unpin();
+        untie();
     }
 
     /// Begins an attempt at what the clock says now. False: what else was read does not stand. `alone`: there is none.
@@ -299,9 +300,10 @@ private:
         why_ = rollback_reason::lost;
         return outcome::lost;
     }
-    /// A node that says so of this one, or of none that there is, is as good as gone itself.
+    /// It may be a former process of this node that has it locked. A node that says so of none that there is, is as
+    /// good as gone itself.
     outcome lose_to_doubt(const wire::object_view& view, node_number asked) noexcept {
-        return lose_node(view.owner != site_.self && view.owner < site_.nodes ? view.owner : asked);
+        return lose_node(view.owner < site_.nodes ? view.owner : asked);
     }
     [[nodiscard]] std::uint64_t looks_at() const noexcept {
         return snapshot_ && used_ != 0 && !broken(fault::newest_for_oldest) ? time_ : wire::newest;
@@ -333,6 +335,9 @@ private:
     wire::action action_for(const entry& e) const noexcept;
     /// Its part of a prepare, for each node that owns something.
     void gather();
+    /// With the nodes that take part. False: `lost_node()` is one of them that is lost.
+    [[nodiscard]] bool tie();
+    void untie() noexcept;
     void receive_what_moves();
     void tell_homes();
 
@@ -366,7 +371,13 @@ private:
         wire::prepare what;
     };
     std::vector<part> parts_;
-    std::vector<object_id> pinned_;  ///< C4
+    struct pinned {
+        object_id id;
+        node_number owner;
+    };
+    std::vector<pinned> pinned_;  ///< C4
+    std::vector<node_number> tied_;
+    std::uint64_t turn_ = 0;  // of the commit that is tied
     std::vector<call> calls_;
     // Kept for their memory.
     std::vector<wanted> again_, remote_;

@@ -42,7 +42,7 @@ outcome transaction::reserve_open(claims& hold, bool firm, bool alone) {
                 continue;
             }
             wire::object_view view;
-            hold.note_owner(site_.self);
+            static_cast<void>(hold.note_owner(site_.self));
             site_.reserved.reserve(w.id, what, view);
             if (const outcome o = compare(w, view, again); o != outcome::good) return o;
         }

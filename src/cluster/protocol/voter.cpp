@@ -58,7 +58,7 @@ wire::answered voter::prepare(wire::prepare&& what) {
     wire::obstacle why = wire::obstacle::stale;
     // A node that asks for more in one thread than that, and decides nothing, gets no more locks; nor does one that
     // lose() has swept already.
-    if (history_of(what.who).open < remembered && !store_.is_lost(what.who.node)) why = lock_all(what);
+    if (history_of(what.who).open < remembered && !store_.is_gone(what.who)) why = lock_all(what);
     if (why != wire::obstacle::none) {
         const wire::answered no{.yes = false, .version = 0, .why = why};
         remember(what.who, no);
@@ -110,6 +110,11 @@ bool voter::carry_out_for_lost(pending& p) noexcept try {
     return false;
 } catch (const std::bad_alloc&) {
     return false;  // what is left of it is in doubt, as if the other node had decided it
+}
+
+void voter::admit(node_number node) {
+    const std::lock_guard hold{guard_};
+    std::erase_if(histories_, [node](const auto& h) { return h.first >> 16 == node; });
 }
 
 void voter::lose(node_number node) noexcept {

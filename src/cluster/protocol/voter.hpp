@@ -33,6 +33,8 @@ public:
     /// A node is gone: what was decided here for it is carried out, and blocks that sleep over what is in doubt from
     /// now on are told. REQUIRES: the store has lost it.
     void lose(node_number node) noexcept;
+    /// Another process has that number: no message of a former one comes any more.
+    void admit(node_number node);
 
 private:
     static constexpr std::size_t remembered = 64;

@@ -1,6 +1,7 @@
 #include "cluster/simulation/mesh.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "wire/bytes.hpp"
@@ -38,14 +39,31 @@ private:
     const node_number at_;
 };
 
+/// Speaks of returns.
+class mesh::doorman final : public gate {
+public:
+    doorman(mesh& in, node_number at) noexcept : mesh_{in}, at_{at} {}
+
+    void say(node_number to, wire::kind kind, std::string body) override { mesh_.send(at_, to, kind, 0, body, true); }
+    std::uint64_t process_of(node_number n) override { return mesh_.links_[at_][n]; }
+
+private:
+    mesh& mesh_;
+    const node_number at_;
+};
+
 mesh::mesh(node_number nodes, moving how, std::uint64_t seed, const wire::conditions& network)
     : how_{how},
       lives_(nodes, life::runs),
+      processes_(nodes, 1),
+      links_(nodes, std::vector<process>(nodes, 1)),
       network_{seed, network, [this](node_number to, const std::string& frame) { arrive(to, frame); }} {
     for (node_number i = 0; i < nodes; ++i) {
         sites_.push_back(std::make_unique<site>(i, nodes, how));
         tellers_.push_back(std::make_unique<teller>(*this, i));
         sites_[i]->objects.tell(*tellers_[i]);
+        doormen_.push_back(std::make_unique<doorman>(*this, i));
+        admissions_.push_back(std::make_unique<admission>(*sites_[i], *doormen_[i]));
     }
 }
 
@@ -53,6 +71,8 @@ mesh::~mesh() = default;
 
 void mesh::send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
                 bool sure) {
+    const bool has_lost = from != to && at(from).objects.is_lost(to);
+    if (has_lost && !wire::is_about_return(kind) && !broken(fault::let_back_in)) return;
     const wire::header h{static_cast<std::uint32_t>(body.size()),
                          kind,
                          wire::protocol_version,
@@ -60,50 +80,114 @@ void mesh::send(node_number from, node_number to, wire::kind kind, std::uint64_t
                          call,
                          at(from).clock.now(),
                          at(from).readers.promise()};
-    network_.send(from, to, wire::encode(h) + body, sure);
+    const ends of{processes_[from], from == to ? processes_[to] : links_[from][to]};
+    std::string frame{reinterpret_cast<const char*>(&of), sizeof of};
+    network_.send(from, to, std::move(frame) + wire::encode(h) + body, sure);
 }
 
 void mesh::end(node_number n, std::uint64_t notice) {
     end_unseen(n);
     for (node_number other = 0; other < lives_.size(); ++other) {
-        if (other != n) network_.after(1 + network_.below(notice), [this, other, n] { lose(other, n); });
+        if (other == n) continue;
+        network_.after(1 + network_.below(notice), [this, other, n, ended = processes_[n]] {
+            if (links_[other][n] == ended) lose(other, n);
+        });
     }
 }
 
-bool mesh::start_again(node_number n) {
-    if (!broken(fault::let_back_in)) return false;
-    lives_[n] = life::again;
+void mesh::start_again(node_number n, std::uint64_t notice) {
+    begin_return(n);
+    if (!serves(n)) be_let_in(n, processes_[n], notice);
+}
+
+void mesh::begin_return(node_number n) {
     const auto nodes = static_cast<node_number>(sites_.size());
     former_.push_back(std::exchange(sites_[n], std::make_unique<site>(n, nodes, how_)));
     sites_[n]->objects.tell(*tellers_[n]);
+    equip(*sites_[n]);
+    former_admissions_.push_back(std::exchange(admissions_[n], std::make_unique<admission>(*sites_[n], *doormen_[n])));
+    const process fresh = ++processes_[n];
+    for (node_number other = 0; other < nodes; ++other) {
+        links_[n][other] = lives_[other] == life::ended && other != n ? 0 : processes_[other];
+        if (broken(fault::let_back_in)) links_[other][n] = fresh;
+    }
+    lives_[n] = life::comes;
+    if (broken(fault::let_back_in)) {
+        lives_[n] = life::again;
+        return heard_of_return(n);
+    }
+    std::vector<bool> serving;
+    for (node_number other = 0; other < nodes; ++other) serving.push_back(serves(other));
+    admissions_[n]->begin(serving);
+}
+
+bool mesh::is_let_in(node_number n) {
+    if (lives_[n] != life::comes || !admissions_[n]->over()) return false;
+    lives_[n] = life::again;
+    heard_of_return(n);
     return true;
+}
+
+void mesh::be_let_in(node_number n, process which, std::uint64_t notice) {
+    if (processes_[n] != which || lives_[n] != life::comes) return;
+    admission& a = *admissions_[n];
+    if (a.gone()) {
+        end(n, notice);
+        return network_.after(2 * notice, [this, n, notice] { start_again(n, notice); });
+    }
+    if (is_let_in(n)) return;
+    // Where one has not been started, there is nobody to connect with.
+    if (std::ranges::find(lives_, life::ended) == lives_.end()) a.repeat();
+    network_.after(50, [this, n, which, notice] { be_let_in(n, which, notice); });
 }
 
 void mesh::lose(node_number at, node_number gone) {
     if (lives_[at] == life::ended) return;
+    links_[at][gone] = 0;
     this->at(at).lose(gone);
+    admissions_[at]->lose(gone);
     for (caller* const c : callers_) {
         if (c->home() == at) c->give_up_on(gone);
     }
     heard_of_end(at, gone);
 }
 
-bool mesh::hears(node_number to, node_number from) {
+bool mesh::hears(node_number to, const wire::header& h, ends of) {
     if (lives_[to] == life::ended) return false;
-    return to == from || lives_[from] == life::again || !at(to).objects.is_lost(from);
+    if (to == h.from || broken(fault::believe_late_messages) || broken(fault::let_back_in)) return true;
+    process& known = links_[to][h.from];
+    // Who calls is connected with as soon as its former process is lost.
+    const bool calls = wire::is_about_return(h.kind) && lives_[h.from] != life::ended && of.from == processes_[h.from];
+    if (known == 0 && calls) known = of.from;
+    return of.to == processes_[to] && of.from == known;
 }
 
 bool mesh::knows_gone(node_number at, node_number other) {
-    return lives_[other] != life::again && this->at(at).objects.is_lost(other);
+    return this->at(at).objects.is_lost(other) && !broken(fault::let_back_in);
+}
+
+bool mesh::read_header(const std::string& frame, wire::header& h) {
+    return frame.size() >= sizeof(ends) + wire::header::size &&
+           wire::decode(std::string_view{frame}.substr(sizeof(ends), wire::header::size), h);
 }
 
 void mesh::take(node_number to, const std::string& frame) {
     wire::header h;
-    const std::string_view all{frame};
-    if (!wire::decode(all.substr(0, wire::header::size), h)) return go_wrong("a header cannot be read");
-    if (!hears(to, h.from)) return;
-    const std::string_view body = all.substr(wire::header::size);
+    ends of{};
+    std::memcpy(&of, frame.data(), sizeof of);
+    if (!read_header(frame, h)) return go_wrong("a header cannot be read");
+    if (!hears(to, h, of)) return;
+    const std::string_view body = body_of(frame);
     if (!at(to).hear(h)) go_wrong("a clock has jumped");
+    if (wire::is_about_return(h.kind)) {
+        if (!admissions_[to]->hear(h, body)) go_wrong("a message of a return cannot be read");
+        return;
+    }
+    const bool is_lost = to != h.from && at(to).objects.is_lost(h.from) && !broken(fault::let_back_in);
+    if (is_lost && !admissions_[to]->hear_other(h.from)) {
+        if (!broken(fault::believe_late_messages)) go_wrong("one that is lost asks for something");
+        return;
+    }
     if (is_answer(h.kind)) return callers_[(h.call >> bits_of_call) - 1]->answer(h.call, body);
     if (h.kind == wire::kind::changed) {
         wire::changed told;

@@ -1,0 +1,81 @@
+// S13: what a directory makes of a node that comes back.
+#include <algorithm>
+
+#include "cluster/directory/store.hpp"
+
+namespace tutti::cluster {
+
+std::vector<wire::place> store::survey() {
+    std::vector<wire::place> all;
+    for (shard& s : shards_) {
+        const base::lock_guard hold{s.guard};
+        for (auto& [id, o] : s.objects) {
+            const node_number home = home_of(id, nodes_);
+            if (home == self_ && o.here) continue;
+            const glance at_it{o};
+            const node_number owner = o.here ? self_ : o.owner;
+            // What has ended is nobody's, so it is the home's.
+            all.push_back({id, !o.here && is_of_former(o) ? home : owner, o.version});
+        }
+    }
+    return all;
+}
+
+void store::begin_anew(std::uint64_t version, std::span<const wire::place> elsewhere) {
+    clock_.raise_to(version);
+    returned_at_ = version;
+    for (shard& s : shards_) {
+        const base::lock_guard hold{s.guard};
+        s.version_of_absent = version;
+    }
+    for (const wire::place& p : elsewhere) {
+        shard& s = shard_of(p.id);
+        const base::lock_guard hold{s.guard};
+        object& o = entry(s, p.id);
+        o.here = false;
+        o.owner = p.owner;
+        o.version = p.version;
+        if (is_of_former(o)) end_locked(s, p.id, o, ended_version(o));
+        tidy(s, p.id, o);
+    }
+}
+
+void store::end_here(const object_id& id, std::uint64_t seen, std::uint64_t version) {
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    const auto at = s.objects.find(id);
+    if (at == s.objects.end() || at->second.here || at->second.version > seen) return;
+    end_locked(s, id, at->second, version);
+    tidy(s, id, at->second);
+}
+
+void store::end_locked(shard& s, const object_id& id, object& o, std::uint64_t version) {
+    const change around{s, id, o};
+    o.here = true;
+    o.owner = self_;
+    o.came_from = nobody;  // nobody has kept what it was
+    o.exists = false;
+    o.version = version;
+}
+
+void store::end_former(node_number node, std::uint64_t version) {
+    clock_.raise_to(version);
+    ended_[node % ended_.size()].store(version, std::memory_order_release);  // partner: is_of_former
+    for (shard& s : shards_) {
+        const base::lock_guard hold{s.guard};
+        // What was to come from there has ended there.
+        std::erase_if(s.never_came, [node](const auto& n) { return n.second == node; });
+        std::vector<object_id> over;
+        for (const auto& [id, o] : s.objects) {
+            if (o.owner == node && ends_here(id, o)) over.push_back(id);
+        }
+        for (const object_id& id : over) {
+            const auto at = s.objects.find(id);  // a tidy may have dropped others
+            if (at == s.objects.end()) continue;
+            end_locked(s, id, at->second, version);
+            tidy(s, id, at->second);
+        }
+    }
+}
+
+}  // namespace tutti::cluster

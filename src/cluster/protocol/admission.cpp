@@ -1,0 +1,276 @@
+#include "cluster/protocol/admission.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "wire/bytes.hpp"
+
+namespace tutti::cluster {
+namespace {
+
+constexpr std::size_t bytes_of_place = 26, bytes_around = 64;
+
+}  // namespace
+
+template <class Message>
+void admission::say(node_number to, wire::kind kind, Message what, const std::vector<wire::place>& all) {
+    const std::size_t room = site_.largest > bytes_around ? (site_.largest - bytes_around) / bytes_of_place : 0;
+    const std::size_t most = std::clamp<std::size_t>(room, 1, wire::most_elements);
+    what.list.parts = static_cast<std::uint32_t>(std::max<std::size_t>((all.size() + most - 1) / most, 1));
+    for (std::uint32_t i = 0; i < what.list.parts; ++i) {
+        const std::size_t first = i * most, last = std::min(first + most, all.size());
+        what.list.part = i;
+        what.list.places.assign(all.begin() + static_cast<std::ptrdiff_t>(first),
+                                all.begin() + static_cast<std::ptrdiff_t>(last));
+        gate_.say(to, kind, wire::encode(what));
+    }
+}
+
+bool admission::add(incoming& to, std::uint64_t of, wire::part_of_list&& list) {
+    if (to.of != of || to.parts != list.parts) to = {of, list.parts, std::vector<bool>(list.parts), {}};
+    if (to.came[list.part]) return false;  // it has come twice
+    to.came[list.part] = true;
+    to.places.insert(to.places.end(), list.places.begin(), list.places.end());
+    return std::ranges::find(to.came, false) == to.came.end();
+}
+
+void admission::begin(const std::vector<bool>& serving) {
+    const std::lock_guard hold{guard_};
+    joining_ = true;
+    of_homes_.resize(site_.nodes);
+    for (node_number n = 0; n < site_.nodes; ++n) {
+        if (n == site_.self) continue;
+        site_.objects.await(n);
+        others_[n].has_served = serving[n];
+    }
+}
+
+void admission::repeat() {
+    const std::lock_guard hold{guard_};
+    wire::gather ask;
+    if (!opened_) {
+        ask.round = round_;
+        for (node_number n = 0; n < site_.nodes; ++n) ask.processes.push_back(gate_.process_of(n));
+        if (broken(fault::answer_before_surveys)) {
+            era_ = 1;
+            return open();
+        }
+    }
+    for (node_number n = 0; n < site_.nodes; ++n) {
+        const other& o = others_[n];
+        if (n == site_.self || o.is_gone) continue;
+        if (!opened_) {
+            if (!o.has_said) gate_.say(n, wire::kind::gather, wire::encode(ask));
+        } else if (!o.has_admitted) {
+            say(n, wire::kind::opened, wire::opened{era_, version_, {}}, of_homes_[n]);
+        }
+    }
+}
+
+bool admission::over() {
+    const std::lock_guard hold{guard_};
+    if (!opened_) return false;
+    for (node_number n = 0; n < site_.nodes; ++n) {
+        if (n != site_.self && !others_[n].is_gone && site_.objects.is_lost(n)) return false;
+    }
+    joining_ = false;
+    return true;
+}
+
+std::optional<node_number> admission::gone() {
+    const std::lock_guard hold{guard_};
+    return gone_;
+}
+
+std::uint64_t admission::version() {
+    const std::lock_guard hold{guard_};
+    return version_;
+}
+
+std::vector<node_number> admission::awaited() {
+    const std::lock_guard hold{guard_};
+    std::vector<node_number> all;
+    for (node_number n = 0; n < site_.nodes; ++n) {
+        if (n != site_.self && !others_[n].is_gone && site_.objects.is_lost(n)) all.push_back(n);
+    }
+    return all;
+}
+
+void admission::lose(node_number node) {
+    const std::lock_guard hold{guard_};
+    other& o = others_[node];
+    if (joins() && o.has_served && !o.has_said && !gone_) gone_ = node;
+    o.is_gone = joining_;
+    o.has_admitted = o.serves = false;
+    if (joins() && o.has_said && o.has_served) return;  // what it has said stays true
+    o.has_said = false;
+    o.asked_again = 0;
+    o.list = {};
+}
+
+bool admission::hear(const wire::header& h, std::string_view body) {
+    const auto told = [&]<class Message>(Message&& m, auto&& then) {
+        return wire::decode(body, m) && h.from < site_.nodes && h.from != site_.self && then(std::move(m));
+    };
+    const auto sound = [&](const wire::part_of_list& list) {
+        return list.part < list.parts && list.parts <= wire::most_elements &&
+               std::ranges::all_of(
+                   list.places,
+                   [&](const wire::place& p) { return p.owner < site_.nodes && p.version <= site_.clock.now(); });
+    };
+    const std::lock_guard hold{guard_};
+    switch (h.kind) {
+        case wire::kind::gather: return told(wire::gather{}, [&](wire::gather&& m) { return hear_gather(h.from, m); });
+        case wire::kind::survey:
+            return told(wire::survey{},
+                        [&](wire::survey&& m) { return sound(m.list) && hear_survey(h.from, std::move(m)); });
+        case wire::kind::opened:
+            return told(wire::opened{}, [&](wire::opened&& m) {
+                return sound(m.list) && m.version <= site_.clock.now() && hear_opened(h.from, std::move(m));
+            });
+        default: return told(wire::admitted{}, [&](wire::admitted&& m) { return hear_admitted(h.from, m); });
+    }
+}
+
+/// No answer: not yet; it will ask again.
+bool admission::hear_gather(node_number from, const wire::gather& asked) {
+    if (asked.processes.size() != site_.nodes) return false;
+    if (!site_.objects.is_lost(from)) return true;  // of an earlier round
+    others_[from].is_gone = false;
+    for (node_number n = 0; n < site_.nodes; ++n) {
+        const std::uint64_t mine = n == from || n == site_.self ? 0 : gate_.process_of(n);
+        if (mine != 0 && mine != asked.processes[n]) return true;  // B2
+    }
+    if (site_.tied.with_lost()) return true;  // B2
+    if (other& o = others_[from]; asked.round > 1) {
+        if (o.asked_again != asked.round) {
+            const auto turn = site_.tied.turn_over();
+            if (!turn) return true;
+            o.asked_again = asked.round;
+            o.turn = *turn;
+        }
+        if (!site_.tied.have_ended(o.turn)) return true;  // B5
+    }
+    site_.readers.expect(from);
+    say(from, wire::kind::survey, wire::survey{asked.round, ++surveys_, others_[from].era, {}}, site_.objects.survey());
+    return true;
+}
+
+bool admission::hear_survey(node_number from, wire::survey&& told) {
+    other& o = others_[from];
+    if (told.round > round_ || told.era > most_eras) return false;
+    if (!joins() || o.has_said || told.round != round_ || !add(o.list, told.number, std::move(told.list))) return true;
+    o.has_said = true;
+    era_ = std::max(era_, told.era + 1);
+    for (node_number n = 0; n < site_.nodes; ++n) {
+        if (n != site_.self && !others_[n].has_said) return true;
+    }
+    settle();
+    return true;
+}
+
+/// Each has said what it knows. Who says that it has an object has it, or has given it away since, and keeps the
+/// pointer. Where all have pointers alone, a commit of the node that the latest of them names has taken it, and had
+/// begun by then. So in the next round (B5) it is there, or has left a later pointer; or that node had forgotten it
+/// before the former process was lost, to which it had told what it knew (S9).
+void admission::settle() {
+    struct claim {
+        wire::place at;
+        bool is_there;
+    };
+    std::unordered_map<object_id, claim, object_id_hash> told;
+    for (node_number n = 0; n < site_.nodes; ++n) {
+        for (const wire::place& p : std::exchange(others_[n].list, {}).places) {
+            const bool is_there = p.owner == n;
+            claim& known = told.try_emplace(p.id, claim{p, is_there}).first->second;
+            if (std::pair{known.is_there, known.at.version} < std::pair{is_there, p.version}) known = {p, is_there};
+        }
+    }
+    for (auto& [id, known] : known_) {
+        if (!known.settled && !told.contains(id)) known.settled = known.ended = true;
+    }
+    for (const auto& [id, now] : told) {
+        const auto [at, fresh] = known_.try_emplace(id, whereabouts{now.at});
+        whereabouts& known = at->second;
+        if (known.settled) continue;
+        const bool has_moved = fresh || known.latest.version < now.at.version;
+        known.ended = !now.is_there && (now.at.owner == site_.self || !has_moved);
+        known.settled = now.is_there || known.ended || others_[now.at.owner].is_gone;
+        known.latest = now.at;
+    }
+    const bool all = std::ranges::all_of(known_, [](const auto& k) { return k.second.settled; });
+    if (all || broken(fault::believe_old_pointers)) return open();
+    ++round_;
+    for (other& o : others_) o.has_said = o.is_gone;
+}
+
+/// B1. It knows all that it has to.
+void admission::open() {
+    std::vector<wire::place> elsewhere;
+    for (const auto& [id, k] : std::exchange(known_, {})) {
+        const node_number home = home_of(id, site_.nodes);
+        // Of what has ended the home is told that it is its own.
+        if (home != site_.self) of_homes_[home].push_back({id, k.ended ? home : k.latest.owner, k.latest.version});
+        else if (!k.ended) elsewhere.push_back(k.latest);
+    }
+    // B3: every survey has said its sender's clock.
+    version_ = broken(fault::return_at_old_version) ? 1 : site_.clock.tick();
+    site_.before_names = broken(fault::names_again) ? 0 : era_ << bits_of_name;  // B4
+    site_.objects.begin_anew(version_, elsewhere);
+    opened_ = true;
+    for (node_number n = 0; n < site_.nodes; ++n) {
+        if (n != site_.self && !others_[n].is_gone)
+            say(n, wire::kind::opened, wire::opened{era_, version_, {}}, of_homes_[n]);
+    }
+}
+
+bool admission::hear_opened(node_number from, wire::opened&& told) {
+    other& o = others_[from];
+    if (told.era <= o.era) {
+        // It has been let in, and asks again.
+        if (o.serves) gate_.say(from, wire::kind::admitted, wire::encode(wire::admitted{told.era, !joins()}));
+        return true;
+    }
+    if (told.era > most_eras + 1) return false;
+    if (!add(o.list, told.era, std::move(told.list))) return true;
+    for (const wire::place& p : std::exchange(o.list, {}).places) {
+        if (home_of(p.id, site_.nodes) != site_.self) continue;
+        if (p.owner == site_.self) site_.objects.end_here(p.id, p.version, told.version);
+        else site_.objects.point(p.id, p.owner, p.version, true);
+    }
+    site_.objects.end_former(from, told.version);
+    o.era = told.era;
+    o.serves = true;
+    o.is_gone = false;
+    admit_if_both(from);
+    gate_.say(from, wire::kind::admitted, wire::encode(wire::admitted{told.era, !joins()}));
+    return true;
+}
+
+bool admission::hear_admitted(node_number from, const wire::admitted& told) {
+    if (!opened_ || told.era != era_) return true;  // a former process's
+    other& o = others_[from];
+    o.has_admitted = true;
+    o.serves = o.serves || told.serves;
+    admit_if_both(from);
+    return true;
+}
+
+bool admission::hear_other(node_number from) {
+    const std::lock_guard hold{guard_};
+    other& o = others_[from];
+    // It asks those alone that serve and that it has admitted, and not before these have admitted it.
+    if (!joining_ || !opened_ || o.is_gone) return false;
+    o.has_admitted = o.serves = true;
+    admit_if_both(from);
+    return true;
+}
+
+/// B1.
+void admission::admit_if_both(node_number n) {
+    const other& o = others_[n];
+    if (!o.serves || (joining_ && !o.has_admitted) || !site_.objects.is_lost(n)) return;
+    site_.admit(n, o.era << bits_of_name);
+}
+
+}  // namespace tutti::cluster

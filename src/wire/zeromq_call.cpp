@@ -1,0 +1,151 @@
+#include "wire/zeromq_call.hpp"
+
+#include <utility>
+
+#include "wire/refusal.hpp"
+#if defined(TUTTI_CLUSTER_ZEROMQ)
+#include "wire/zeromq_peer.hpp"
+#endif
+
+namespace tutti::wire {
+
+#if defined(TUTTI_CLUSTER_ZEROMQ)
+namespace {
+
+class call final : public zeromq_call {
+public:
+    call(asio::io_context& io, const address& to, const curve_keys* keys, node_number whom, told then);
+    ~call() override { call::end(); }
+
+    void say(const std::string& bytes) override;
+    void read(std::string& into, std::function<void()> then) override;
+    void end() noexcept override;
+
+private:
+    void await(asio::posix::stream_descriptor& one);
+    void look();
+    void look_soon();
+    void hear(const zmq_monitor::event& e);
+    void serve();
+    void fail(const std::string& why);
+
+    const zmq_context context_;
+    zmq_socket socket_;
+    zmq_monitor of_socket_;
+    asio::posix::stream_descriptor heard_, befallen_;  // libzmq's, and so released, not closed
+    const bool encrypted_;
+    const told then_;
+    std::string came_;
+    std::string* into_ = nullptr;
+    std::function<void()> filled_;
+    bool connected_ = false;
+    bool over_ = false;
+};
+
+call::call(asio::io_context& io, const address& to, const curve_keys* keys, node_number whom, told then)
+    : socket_{context_, ZMQ_DEALER}, heard_{io}, befallen_{io}, encrypted_{keys != nullptr}, then_{std::move(then)} {
+    limit_to_one_call(socket_);
+    if (keys != nullptr) encrypt(socket_, *keys, whom);
+    of_socket_ = zmq_monitor{context_, socket_, ZMQ_EVENT_CONNECTED | outcomes_of_call};
+    if (!socket_.connect(endpoint_of(to))) throw refusal{std::string{"cannot be called: "} + ::zmq_strerror(errno)};
+    heard_.assign(socket_.descriptor());
+    befallen_.assign(of_socket_.descriptor());
+    await(heard_);
+    await(befallen_);
+}
+
+void call::await(asio::posix::stream_descriptor& one) {
+    one.async_wait(asio::posix::stream_descriptor::wait_read, [this, &one](asio::error_code failed) {
+        if (failed || over_) return;
+        look();
+        if (!over_) await(one);
+    });
+}
+
+void call::look() {
+    while (!over_) {
+        const auto e = of_socket_.next();
+        if (!e) break;
+        hear(*e);
+    }
+    while (!over_ && into_ != nullptr) {
+        zmq_message m;
+        if (came_.size() >= into_->size()) serve();
+        else if (socket_.receive(m)) came_ += m.bytes();
+        else break;
+    }
+}
+
+void call::hear(const zmq_monitor::event& e) {
+    switch (e.what) {
+        case ZMQ_EVENT_CONNECTED: return then_(stage::accepted, {});
+        case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+            connected_ = true;
+            static_cast<void>(socket_.has_room());  // the connection is there for who says something now
+            return then_(stage::connected, {});
+        case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+            return fail("refuses the key that it was shown: its list has none like it");
+        case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+            if (e.value != ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) return fail("is no node that speaks ZeroMQ");
+            return fail(encrypted_ ? "has no keys: leave them out"
+                                   : "speaks by keys: give the private key of a node, and the list of public ones");
+        case ZMQ_EVENT_CLOSED: return fail("cannot be reached; is it running?");
+        default:
+            if (connected_) return fail("has ended the connection: it is going down");
+            fail(std::string{"has ended the connection before it said who it is: it "} +
+                 (encrypted_ ? "has another key than the list" : "speaks by keys") + ", is going down, or is no node");
+    }
+}
+
+/// REQUIRES: what it waits for has come.
+void call::serve() {
+    const std::size_t size = into_->size();
+    std::exchange(into_, nullptr)->assign(came_, 0, size);
+    came_.erase(0, size);
+    std::exchange(filled_, nullptr)();
+}
+
+void call::say(const std::string& bytes) {
+    if (over_) return;
+    static_cast<void>(socket_.send(bytes));
+    look_soon();
+}
+
+/// What has come is not told of again, once libzmq has looked.
+void call::look_soon() {
+    asio::post(heard_.get_executor(), [this] { look(); });
+}
+
+void call::read(std::string& into, std::function<void()> then) {
+    into_ = &into;
+    filled_ = std::move(then);
+    look_soon();
+}
+
+void call::fail(const std::string& why) {
+    end();
+    then_(stage::over, why);
+}
+
+void call::end() noexcept {
+    if (std::exchange(over_, true)) return;
+    if (heard_.is_open()) heard_.release();
+    if (befallen_.is_open()) befallen_.release();
+    of_socket_.stop(socket_);
+    socket_.close();
+}
+
+}  // namespace
+
+std::unique_ptr<zeromq_call> call_over_zeromq(asio::io_context& io, const address& to, const curve_keys* keys,
+                                              node_number whom, zeromq_call::told then) {
+    return std::make_unique<call>(io, to, keys, whom, std::move(then));
+}
+#else
+std::unique_ptr<zeromq_call> call_over_zeromq(asio::io_context&, const address&, const curve_keys*, node_number,
+                                              zeromq_call::told) {
+    throw refusal{"speaks ZeroMQ, and this program was built without it: build it where libzmq3-dev is installed"};
+}
+#endif
+
+}  // namespace tutti::wire
