@@ -123,7 +123,7 @@ private:
         if (logged.log != nullptr && has_run) {
             // Before it is the journal's: from there on it may be over. Its limit of time is kept by no one any more.
             has_ended_.store(true, std::memory_order_relaxed);
-            if (logged.log->holds(*this, logged.awaits) || await_followers()) return;
+            if (logged.log->holds(*this, logged.awaits, host_sleeps()) || await_followers()) return;
         }
         ended();
     }
@@ -152,6 +152,8 @@ private:
 
     /// Whether there is room for what it will answer; otherwise it is BUSY.
     [[nodiscard]] virtual bool may_begin() const noexcept { return true; }
+    /// Of the thread that it came from: see journal::holds.
+    [[nodiscard]] virtual const std::atomic<bool>* host_sleeps() const noexcept { return nullptr; }
     /// Gives it back to its owner. The last thing that it does may be to have it destroyed.
     virtual void ended() noexcept = 0;
 };

@@ -18,12 +18,19 @@ public:
     using duration = std::chrono::nanoseconds;
     /// However slow the disk is.
     static constexpr duration longest{1'000'000};
+    /// An fsync for so many calls is cheap enough to be worth no wait for one more.
+    static constexpr std::uint64_t many = 16;
+    /// And for so many, not even where others are there: those are run while it is written.
+    static constexpr std::uint64_t plenty = 64;
+
+    /// Where a group took so long.
+    [[nodiscard]] static constexpr duration patience_of(duration took) noexcept { return std::min(took / 8, longest); }
 
     /// A group of so many calls took so long, and so many have come meanwhile: the next one may have all of them. Who
     /// calls alone waits for nobody, but for the first time.
     void note(std::uint64_t calls, std::uint64_t meanwhile, duration took) noexcept {
         expected_ = calls + meanwhile;
-        patience_ = std::min(took / 8, longest);
+        patience_ = patience_of(took);
     }
     /// So many calls are worth no further wait.
     [[nodiscard]] std::uint64_t expected() const noexcept { return expected_; }

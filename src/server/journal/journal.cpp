@@ -41,6 +41,8 @@ std::size_t bytes_of(const kept_answer* a) noexcept { return a == nullptr ? 0 : 
 journal::journal(const log_settings& how, std::function<void(bool, const std::string&)> tell)
     : how_{how},
       at_risk_{static_cast<std::uint64_t>(at_risk / base::nanoseconds_per_tick())},
+      longest_wait_{
+          static_cast<std::uint64_t>(static_cast<double>(gathering::longest.count()) / base::nanoseconds_per_tick())},
       tell_{std::move(tell)},
       store_{how.file} {}
 
@@ -183,7 +185,12 @@ void journal::ring() noexcept {
     changed_.notify_all();
 }
 
-bool journal::holds(waiter& w, std::uint64_t awaits) noexcept {
+void journal::ask() noexcept {
+    asked_.store(true);  // sequentially consistent, as asleep_: the journal's thread looks at it before it sleeps
+    ring();
+}
+
+bool journal::holds(waiter& w, std::uint64_t awaits, const std::atomic<bool>* host_sleeps) noexcept {
     if (how_.sync == log_sync::never) return false;
     w.wrote_ = awaits != 0;
     if (awaits == 0) awaits = next_.load();
@@ -194,8 +201,38 @@ bool journal::holds(waiter& w, std::uint64_t awaits) noexcept {
     }
     w.awaits_ = awaits;
     push(held_, w, &waiter::next_);
-    if (asleep_.load() != sleep::for_a_group || awaits >= enough_.load()) ring();
+    if (asleep_.load() == sleep::for_a_group) {
+        if (awaits >= enough_.load()) ask();
+        return true;
+    }
+    // Either this sees that the host sleeps, or the host, which says so first, sees the call (no_more_come): both are
+    // sequentially consistent. Under `everysec` hosts are not asked.
+    const bool hosted = how_.sync == log_sync::always && host_sleeps != nullptr && !host_sleeps->load();
+    if (!hosted) ask();
     return true;
+}
+
+std::chrono::nanoseconds journal::patience() const noexcept {
+    if (next_.load() - durable_.load() >= gathering::many) return {};
+    return gathering::patience_of(std::chrono::nanoseconds{usually_.load(std::memory_order_relaxed)});
+}
+
+void journal::no_more_come() noexcept {
+    if (how_.sync != log_sync::always || held_.load() == nullptr || writing_.load()) return;
+    all_there_.store(true);
+    ask();
+}
+
+void journal::more_come() noexcept {
+    const bool plenty = next_.load() - durable_.load() >= gathering::plenty;
+    if (plenty || base::ticks() > latest_at_.load(std::memory_order_relaxed)) no_more_come();
+}
+
+std::chrono::nanoseconds journal::quiet_for() const noexcept {
+    constexpr std::int64_t most = 250'000;  // what else clients may want waits meanwhile
+    if (how_.sync != log_sync::always) return {};
+    if (!asked_.load(std::memory_order_relaxed) && !writing_.load(std::memory_order_relaxed)) return {};
+    return std::chrono::nanoseconds{std::min(2 * usually_.load(std::memory_order_relaxed), most)};
 }
 
 std::string journal::trouble() const {
@@ -243,9 +280,13 @@ void journal::rest() {
         changed_.wait_for(lock, for_a_gap, called);
     } else {
         asleep_.store(sleep::for_anything);
-        // Under `always` only a call that waits is worth a group; a record alone belongs to a call that has not ended.
-        const bool asked = held_.load() != nullptr || (how_.sync != log_sync::always && has_work());
-        if (!asked) changed_.wait(lock, called);
+        // Under `always` only calls that wait are worth a group; a record alone belongs to a call that has not ended.
+        // Those that came while the latest group was written do not ask for one, since its clients are about to call
+        // again: unless they do not.
+        const bool asked = how_.sync == log_sync::always ? asked_.load() : has_work();
+        const bool waits = how_.sync == log_sync::always && held_.load() != nullptr;
+        if (!asked && waits) changed_.wait_for(lock, gathering::longest, called);
+        else if (!asked) changed_.wait(lock, called);
         asleep_.store(sleep::none);
         if (how_.sync == log_sync::always) {
             gather(lock);
@@ -260,15 +301,21 @@ void journal::rest() {
     rung_ = false;
 }
 
+/// What asks from here on asks for the next group.
+void journal::begin_cycle() noexcept {
+    writing_.store(true);
+    all_there_.store(false);
+    asked_.store(false);
+}
+
 /// Under `always`, where a call waits. Others that come ring once they are as many as are expected.
 void journal::gather(std::unique_lock<std::mutex>& lock) {
-    const std::uint64_t enough = tail_.taken() + groups_to_come_.expected();
+    const std::uint64_t enough = enough_.load();
     const auto called = [this] { return rung_ || ending_ || to_keep_.has_value(); };
-    if (next_.load() >= enough) return;
+    if (next_.load() >= enough || all_there_.load()) return;
     rung_ = false;
-    enough_.store(enough);
     asleep_.store(sleep::for_a_group);
-    if (next_.load() < enough) changed_.wait_for(lock, groups_to_come_.patience(), called);
+    if (next_.load() < enough && !all_there_.load()) changed_.wait_for(lock, groups_to_come_.patience(), called);
     asleep_.store(sleep::none);
 }
 
@@ -286,6 +333,7 @@ void journal::work() {
             last = ending_;
         }
         do {
+            begin_cycle();
             collected_at_ = base::ticks();
             // Calls before records: what a call awaits has been drawn before it came here.
             waiter* held = held_.exchange(nullptr);
@@ -297,6 +345,9 @@ void journal::work() {
             const bool written = write(last || how_.sync != log_sync::never);
             if (collected && written) leave_trouble();
             write_snapshot();
+            writing_.store(false);
+            enough_.store(tail_.taken() + groups_to_come_.expected());
+            latest_at_.store(base::ticks() + longest_wait_, std::memory_order_relaxed);
             pass_on();
         } while (last && has_work() && !in_trouble_.load());
     }
@@ -360,6 +411,7 @@ bool journal::write(bool sync) noexcept {
             const auto took = static_cast<double>(base::ticks() - began) * base::nanoseconds_per_tick();
             groups_to_come_.note(ready_calls_, next_.load() - tail_.taken(),
                                  gathering::duration{static_cast<std::int64_t>(took)});
+            usually_.store(static_cast<std::int64_t>(took), std::memory_order_relaxed);
             note_written(ready_, ready_calls_);
             ready_.records.clear();
             ready_.answers.clear();

@@ -24,6 +24,13 @@
 // The waiting is not done by workers or I/O threads: a call that has to wait is left with the journal (holds), whose
 // thread passes it on.
 //
+// When a group begins, under `always`: what a client's call waits for, those of others may share, so its I/O thread, or
+// the worker in its place, is its host, and says when it has read, run and answered all that there was. Not while a
+// group is written: the clients of that one ask again as soon as they are answered. So an fsync is for all that came
+// during the one before, and nobody is interrupted for a group while answers go out. A call without a host, or whose
+// host sleeps, begins a group itself, which waits a little for others (gathering.hpp). No call waits for others for
+// longer than gathering::longest, but for the end of the group before.
+//
 // Full disk: the group stays in memory and is tried again, and what has committed waits for that; meanwhile `trouble`
 // refuses calls before they run, and what has only read is told that it may have seen what will be lost. A failed fsync
 // is final: nothing is written any more, and what waits is told that nobody knows.
@@ -147,8 +154,25 @@ public:
     [[nodiscard]] bool takes(std::size_t bytes, const kept_answer* answer) const noexcept;
 
     /// Whether the answer of a call that has ended has to wait; then `w` is passed on later. `awaits`: the position
-    /// after its own if it has one, or 0.
-    [[nodiscard]] bool holds(waiter& w, std::uint64_t awaits) noexcept;
+    /// after its own if it has one, or 0. `host_sleeps`: of a thread that calls no_more_come before it sleeps, and is
+    /// about to as soon as the flag is set; until then the call is no reason to begin a group. Null: there is none.
+    [[nodiscard]] bool holds(waiter& w, std::uint64_t awaits, const std::atomic<bool>* host_sleeps = nullptr) noexcept;
+
+    // ---- by a host; under `always`
+    /// Whether calls wait for a group to begin, and none is written just now: when that is over, its clients ask again.
+    [[nodiscard]] bool gathers() const noexcept {
+        return how_.sync == log_sync::always && held_.load() != nullptr && !writing_.load();
+    }
+    /// Whether as many as are expected are there: then it need not look for more.
+    [[nodiscard]] bool all_there() const noexcept { return next_.load() >= enough_.load(); }
+    /// How long it looks for more once it has nothing left to do; zero: as long as there are some.
+    [[nodiscard]] std::chrono::nanoseconds patience() const noexcept;
+    /// It has nothing left to do, and its flag says that it sleeps: what gathers is a group.
+    void no_more_come() noexcept;
+    /// It has more to do, after which others may wait: so is this once it has waited for long, or there is plenty.
+    void more_come() noexcept;
+    /// So long nobody misses it, unless it is called, as it mostly is: a group is written, and no answer goes out.
+    [[nodiscard]] std::chrono::nanoseconds quiet_for() const noexcept;
 
     /// Why no call may begin that could write something; empty: it may.
     [[nodiscard]] std::string trouble() const;
@@ -174,6 +198,8 @@ private:
     void wake_if_idle() noexcept;
     void work();
     void rest();
+    void begin_cycle() noexcept;
+    void ask() noexcept;
     void gather(std::unique_lock<std::mutex>& lock);
     /// What the journal's thread waits for.
     enum class sleep : std::uint8_t {
@@ -203,7 +229,8 @@ private:
     void leave_trouble() noexcept;
 
     const log_settings how_;
-    const std::uint64_t at_risk_;  // by the base clock: what is that old might be lost (J4)
+    const std::uint64_t at_risk_;       // by the base clock: what is that old might be lost (J4)
+    const std::uint64_t longest_wait_;  // by the same: of calls, until a group begins
     const std::function<void(bool, const std::string&)> tell_;
     std::mutex file_mutex_;
     store store_;
@@ -223,6 +250,12 @@ private:
     std::atomic<bool> hurried_{false};
     std::atomic<sleep> asleep_{sleep::none};
     std::atomic<std::uint64_t> enough_{0};  // who waits for this position ends a sleep for a group
+    // Under `always`.
+    std::atomic<bool> asked_{false};           // for a group, since the latest one began
+    std::atomic<bool> all_there_{false};       // by a host, which knows of no more
+    std::atomic<bool> writing_{false};         // a group
+    std::atomic<std::int64_t> usually_{0};     // nanoseconds that the latest group took
+    std::atomic<std::uint64_t> latest_at_{0};  // by the base clock: what waits then is a group
     std::atomic<std::uint64_t> calls_{0}, bytes_{0}, groups_{0}, snapshots_{0}, bytes_to_replay_{0};
 
     // Of the journal's thread.

@@ -1,6 +1,7 @@
 #include "server/net/io_thread.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -42,11 +43,19 @@ bool add_to(const handle& epoll, int what, std::uint32_t events, const void* tag
     return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, what, &e) == 0 || errno == EEXIST;
 }
 
+/// Until `when`, from now.
 timespec time_to(instant when) noexcept {
     using std::chrono::nanoseconds;
     constexpr std::int64_t second = 1'000'000'000;
     const nanoseconds left = std::max(when - std::chrono::steady_clock::now(), nanoseconds::zero());
     return {left.count() / second, left.count() % second};
+}
+
+/// So long, unless the worker has something to do before. Null: no worker.
+timespec time_for(std::chrono::nanoseconds span, const attention* worker) noexcept {
+    if (span.count() == 0) return {};
+    const instant end = std::chrono::steady_clock::now() + span;
+    return time_to(worker == nullptr ? end : std::min(end, worker->until));
 }
 
 void say_full(handle socket) noexcept {
@@ -180,8 +189,8 @@ void io_thread::wait(const attention* worker) {
     std::array<epoll_event, most_events> events;
     std::array<connection*, most_events> readable;
     std::size_t to_read = 0;
-    taken_ = 0;
     const int count = sleep(events, worker);
+    taken_ = 0;
     now_ = std::chrono::steady_clock::now();
     if (drain_asked_.load() && !draining_) stop_for_drain();
     if (kill_asked_.load() && kill_asked_.exchange(false)) close_killed();
@@ -210,19 +219,52 @@ void io_thread::choose_events(int had) noexcept {
         events_of_worker_ = std::min(2 * events_of_worker_, most_events);
 }
 
+/// Whether something was said that is looked at before a sleep.
+bool io_thread::is_told(const attention* worker) const noexcept {
+    return (worker != nullptr && worker->is_wanted()) || given_back_.load() != nullptr ||
+           (!draining_ && drain_asked_.load()) || kill_asked_.load();
+}
+
+/// By its bell, not by its clients. REQUIRES: it says that it sleeps.
+bool io_thread::is_called_within(std::chrono::nanoseconds time, const attention& worker) noexcept {
+    if (time.count() == 0) return false;
+    pollfd bell{.fd = bell_.get(), .events = POLLIN, .revents = 0};
+    const timespec left = time_for(time, &worker);
+    if (::ppoll(&bell, 1, &left, nullptr) <= 0) return false;
+    asleep_.store(false);
+    eventfd_t rung = 0;
+    static_cast<void>(::eventfd_read(bell_.get(), &rung));
+    return true;
+}
+
 /// Returns how many events there are.
 int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexcept {
     int timeout = 0;
+    const int most = worker == nullptr ? most_events : events_of_worker_;
+    journal::journal* const log = shared_.log;
     asleep_.store(true);
     rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // see ask_for_sign
-    const bool wanted = worker != nullptr && worker->is_wanted();
-    if (!wanted && given_back_.load() == nullptr && (draining_ || !drain_asked_.load()) && !kill_asked_.load()) {
+    if (!is_told(worker)) {
+        // Calls that have ended wait for a group, which begins when the clients send nothing else.
+        if (log != nullptr && log->gathers()) {
+            const timespec left = time_for(log->patience(), worker);
+            const int count = log->all_there() ? 0 : ::epoll_pwait2(epoll_.get(), into.data(), most, &left, nullptr);
+            if (count > 0) {
+                asleep_.store(false);
+                log->more_come();
+                return count;
+            }
+            log->no_more_come();
+        }
+        // While the disk is written no answer goes out. What clients send meanwhile is read together, instead of
+        // waking a worker for each of them; unless there was much in the latest round, and so is in this one.
+        const bool trickles = taken_ < journal::gathering::many;
+        if (log != nullptr && worker != nullptr && trickles && is_called_within(log->quiet_for(), *worker)) return 0;
         const bool looks = !connections_.empty() || under_way_count_ != 0 || !accepting_;
         const auto left = std::chrono::ceil<milliseconds>(next_look_ - now_).count();
         timeout = looks ? static_cast<int>(std::max<long>(left, 0)) : -1;
         if (shared_.runs.spares()) timeout = timeout < 0 ? 1 : std::min(timeout, 1);
     }
-    const int most = worker == nullptr ? most_events : events_of_worker_;
     int count = 0;
     if (timeout == 0 || worker == nullptr || worker->until == instant::max()) {
         count = ::epoll_wait(epoll_.get(), into.data(), most, timeout);

@@ -82,6 +82,7 @@ public:
     void give_back(request& done) noexcept override;
     [[nodiscard]] byte_budget& budget() noexcept override { return shared_.bytes; }
     [[nodiscard]] journal::journal* log() noexcept override { return shared_.log; }
+    [[nodiscard]] const std::atomic<bool>* sleeps() const noexcept override { return &asleep_; }
     void begin_drain() noexcept;
     void look_for_killed() noexcept override;
     /// Has it go round; returns what `has_gone_round` is asked with.
@@ -104,6 +105,8 @@ private:
     void wait(const attention* worker = nullptr);
     void choose_events(int had) noexcept;
     [[nodiscard]] int sleep(std::span<epoll_event> into, const attention* worker) noexcept;
+    [[nodiscard]] bool is_told(const attention* worker) const noexcept;
+    [[nodiscard]] bool is_called_within(std::chrono::nanoseconds time, const attention& worker) noexcept;
     void end_round();
     [[nodiscard]] bool may_offer() const noexcept;
     void offer() noexcept;
@@ -161,7 +164,7 @@ private:
     std::vector<connection*> touched_;
     std::vector<job*> to_submit_;
     int events_of_worker_ = 64;      // in a round
-    std::size_t taken_ = 0;          // requests, in this round
+    std::size_t taken_ = 0;          // requests, in this round, and in the latest one until this has begun to read
     std::uint64_t latest_read_ = 0;  // of any connection
     std::vector<std::unique_ptr<request>> spare_;
     request* under_way_ = nullptr;  // R2

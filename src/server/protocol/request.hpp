@@ -40,6 +40,8 @@ public:
     [[nodiscard]] virtual byte_budget& budget() noexcept = 0;
     /// Where calls are logged; null: nowhere.
     [[nodiscard]] virtual journal::journal* log() noexcept { return nullptr; }
+    /// As a host of calls (journal::holds); null: it is none.
+    [[nodiscard]] virtual const std::atomic<bool>* sleeps() const noexcept { return nullptr; }
 
 protected:
     ~giver() = default;
@@ -108,6 +110,7 @@ public:
 
 private:
     [[nodiscard]] bool may_begin() const noexcept override { return !share_.of().used_up(); }
+    [[nodiscard]] const std::atomic<bool>* host_sleeps() const noexcept override { return home_.sleeps(); }
     void ended() noexcept override {
         share_.set(text_.size() + answer.size());
         home_.give_back(*this);

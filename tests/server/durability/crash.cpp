@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <deque>
 #include <filesystem>
+#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
@@ -181,8 +182,7 @@ private:
         server.end(SIGKILL);
     }
 
-    void call_until_it_ends(std::size_t who, told& t) {
-        server::client c{socket_};
+    void call_until_it_ends(server::client& c, std::size_t who, told& t) {
         for (std::uint64_t number = t.first + 1;; ++number) {
             t.sent = number;
             const auto asked = steady_clock::now();
@@ -207,7 +207,11 @@ private:
         await(server);
         compare();
         std::vector<std::thread> callers;
-        for (std::size_t i = 0; i < clients; ++i) callers.emplace_back([this, i] { call_until_it_ends(i, told_[i]); });
+        for (std::size_t i = 0; i < clients; ++i) {
+            // Connected here: it may be killed before a thread has begun.
+            callers.emplace_back(
+                [this, i, c = std::make_unique<server::client>(socket_)] { call_until_it_ends(*c, i, told_[i]); });
+        }
         const std::uint64_t longest = given_.sync == "always" ? 40'000 : random_() % 4 == 0 ? 1'500'000 : 100'000;
         std::this_thread::sleep_for(std::chrono::microseconds{random_() % longest});
         ended_well_ = random_() % 8 == 0;

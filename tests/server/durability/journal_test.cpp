@@ -76,6 +76,103 @@ TEST_F(journal_test, who_calls_alone_after_many_is_not_kept_waiting_for_them) {
     EXPECT_EQ(log.durable(), many.size() + 2);
 }
 
+// Catches a group for the first of several calls whose host has more of them, and a host that says in vain that it has
+// none left.
+TEST_F(journal_test, calls_of_a_busy_host_are_one_group_when_it_has_no_more) {
+    journal::journal log{how(), [](bool, const std::string&) {}};
+    log.begin();
+    const std::atomic<bool> sleeps{false};
+    // A journal's thread that is still on its way to rest takes them for calls that came during a group.
+    constexpr int most_attempts = 100;
+    for (int attempt = 1;; ++attempt) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+        const std::uint64_t groups = log.look().groups, first = log.drawn();
+        std::array<waiting, 8> all;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            hand_over(log, "one of several");
+            if (!log.holds(all[i], first + i + 1, &sleeps)) all[i].is_over = true;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+        const bool gather = log.gathers() && log.look().groups == groups;
+        log.no_more_come();
+        for (waiting& w : all) w.is_over.wait(false);
+        EXPECT_FALSE(log.gathers());
+        if (gather) {
+            EXPECT_EQ(log.look().groups, groups + 1);
+            break;
+        }
+        ASSERT_LT(attempt, most_attempts);
+    }
+}
+
+// Catches a call that waits for a host that sleeps, and one that waits for as long as its host has others.
+TEST_F(journal_test, no_call_waits_for_a_host_that_sleeps_or_always_has_more) {
+    journal::journal log{how(), [](bool, const std::string&) {}};
+    log.begin();
+    std::atomic<bool> sleeps{true};
+    waiting asleep, busy;
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds{5});  // a journal's thread that does not rest yet looks itself
+    hand_over(log, "asleep");
+    if (log.holds(asleep, 2, &sleeps)) asleep.is_over.wait(false);
+    sleeps = false;
+    hand_over(log, "busy");
+    if (!log.holds(busy, 3, &sleeps)) busy.is_over = true;
+    while (!busy.is_over) log.more_come();
+    EXPECT_EQ(log.durable(), 3u);
+}
+
+// Catches a host that runs all of some long pipelines before the first of their calls are written.
+TEST_F(journal_test, plenty_of_calls_are_a_group_although_their_host_has_more) {
+    journal::journal log{how(), [](bool, const std::string&) {}};
+    log.begin();
+    const std::atomic<bool> sleeps{false};
+    // What has waited for long is a group, too: that most of these have not needs no more than a machine that works.
+    for (int attempt = 0; attempt < 20; ++attempt) {
+        waiting last;
+        for (std::uint64_t i = 0; i < journal::gathering::plenty; ++i) hand_over(log, "of plenty");
+        if (!log.holds(last, log.drawn(), &sleeps)) continue;
+        log.more_come();
+        last.is_over.wait(false);
+    }
+}
+
+// The host says that it has no more while the clients of the group that is being written are about to ask again, so
+// that begins no group. Catches calls that nobody thinks of any more when they do not, a quiet disk that writes, and a
+// host that goes without those who were there before, or waits for one more than many.
+TEST_F(journal_test, calls_that_came_while_a_group_was_written_are_the_next_and_expected_again) {
+    journal::journal log{how(), [](bool, const std::string&) {}};
+    log.begin();
+    EXPECT_EQ(log.quiet_for().count(), 0);
+    const std::atomic<bool> sleeps{false};
+    waiting before, first, second, third;
+    hand_over(log, "before");
+    if (log.holds(before, 2)) before.is_over.wait(false);  // so that the journal knows how long a group takes
+    faulty_disk::holds_sync = true;
+    hand_over(log, "first");
+    ASSERT_TRUE(log.holds(first, 3));
+    faulty_disk::held.wait(0);
+    hand_over(log, "second");
+    ASSERT_TRUE(log.holds(second, 4, &sleeps));
+    hand_over(log, "third");
+    ASSERT_TRUE(log.holds(third, 5, &sleeps));
+    log.no_more_come();
+    EXPECT_FALSE(log.gathers());
+    EXPECT_GT(log.quiet_for().count(), 0);
+    EXPECT_LE(log.quiet_for(), std::chrono::microseconds{250});
+    faulty_disk::repair();
+    for (waiting* w : {&first, &second, &third}) w->is_over.wait(false);
+    EXPECT_EQ(log.durable(), 5u);
+    EXPECT_EQ(log.look().groups, 3u);
+    hand_over(log, "one of two");
+    EXPECT_FALSE(log.all_there());
+    EXPECT_GT(log.patience().count(), 0);
+    hand_over(log, "the other");
+    EXPECT_TRUE(log.all_there());
+    for (std::uint64_t i = 2; i < journal::gathering::many; ++i) hand_over(log, "of many");
+    EXPECT_EQ(log.patience().count(), 0);
+}
+
 // Catches a journal that forgets the cut at which a group has ended when it cannot write it: what comes meanwhile would
 // go into the same group, and a follower that has copied the snapshot would miss it, or have it twice.
 TEST_F(journal_test, no_group_lies_on_both_sides_of_a_cut_also_where_it_was_written_in_vain) {
