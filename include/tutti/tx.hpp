@@ -156,6 +156,7 @@ protected:
     const detail::operations* operations_ = nullptr;
     detail::frame* frame_ = nullptr;              // innermost open block; null when no transaction runs
     detail::word own_writer_ = ~detail::word{0};  // the number in versions of its own; not 0. Set once
+    void* at_hand_ = nullptr;  // what a companion lets the body open without a call, if anything; the companion's alone
 };
 
 }  // namespace tutti

@@ -30,8 +30,7 @@ bool is_modest(const core::descriptor& d) noexcept {
 bool join_attempt(core::descriptor& d, core::companion& companion) {
     if (!d.logging) [[unlikely]]
         core::need_reads_to_vote_on(d);
-    d.deferred_log.reserve_one();
-    join_logged_attempt(d, companion);
+    core::put_off(d, core::deferred::kind::companion, static_cast<participant*>(&companion), nullptr);
     return is_modest(d);
 }
 

@@ -10,16 +10,15 @@ namespace tutti::api {
 /// A block runs on d, and may be touched; else leaves by usage_error, or by the signal that is pending.
 TUTTI_EXPORT void require_sound(core::descriptor& d);
 
-/// Joins the attempt that runs, whichever block of it is open. REQUIRES: its reads are logged; the log of what is put
-/// off has room for one more.
-TUTTI_ALWAYS_INLINE void join_logged_attempt(core::descriptor& d, core::companion& companion) noexcept {
-    d.deferred_log.push_reserved({core::deferred::kind::companion, static_cast<participant*>(&companion), nullptr});
-    d.slow_commit |= core::slow_commit_handlers;
+/// Joins the attempt that runs, and is asked to commit alone. REQUIRES: its reads are logged; d.slow_commit == 0; the
+/// log of what is put off has room for one more.
+TUTTI_ALWAYS_INLINE void join_alone(core::descriptor& d, core::companion& companion) noexcept {
+    core::put_off_to_one(d, companion);
 }
 
-/// The same of any attempt, which it may restart first, so that its reads are logged. Throws std::bad_alloc.
-/// Returns whether the block is modest: it goes before nobody, waits and pauses, unless objects make it lose; and no
-/// other block runs around it.
+/// Joins the attempt that runs, whichever block of it is open, and which it may restart first, so that its reads are
+/// logged. Throws std::bad_alloc. Returns whether the block is modest: it goes before nobody, waits and pauses, unless
+/// objects make it lose; and no other block runs around it.
 TUTTI_EXPORT bool join_attempt(core::descriptor& d, core::companion& companion);
 
 /// The companion is about to show something that it has not shown yet: whichever block is open now makes that step.

@@ -39,6 +39,7 @@ public:
     ~engine_enlistment() override;
 
     detail::slot& open(const object_id& id, detail::hint& found) override;
+    detail::light_attempt* open_lightly() noexcept override { return nullptr; }
     void open(std::span<const object_id> ids) override;
     void acquire(std::span<const named_lock> locks) override;
 

@@ -20,11 +20,19 @@
 // the engine; all that begins it is its time, and all that ends it is a commit in place, if it has written. It is told
 // of, and an attempt like any other from then on, as soon as it does anything else.
 //
-//   L1  A light attempt is the first of its block, and begins after a block whose end has left nothing behind: no
-//       defeat, lock, bell, step, or undo action that runs. It can log its reads, and its block is modest
-//       (api::join_attempt): so it behaves as every attempt does whose transaction has just begun (work_.is_plain).
+//   L1  A light attempt is the first of its block, which nothing is around, and begins after a block whose end has left
+//       nothing behind: no defeat, lock, bell, step, or undo action that runs. It has read no variable and put off
+//       nothing, can log its reads, and its block is modest (api::join_attempt): so it behaves as every attempt does
+//       whose transaction has just begun (work_.is_plain).
 //   L2  Every function that does more than to open what is at hand, to commit, or to begin the next light attempt,
 //       tells of it first: so none of them meets one.
+//   L3  descriptor_.at_hand_ leads to light_ from the begin of an attempt to its end, which is also that of light_, if
+//       it is light for so long; else that ends when it is told of. So the block opens objects by itself
+//       (tutti/cluster/light.hpp) in a light attempt alone, and asks for one once.
+//   L4  Such an object has no version beyond light_.time(), which is T2; and the clock said that before the look, which
+//       is T1 by W3 (shown.hpp). Each is open once: a look finds it in the showcase that it was found in before, whose
+//       bit is up, so it is searched for among those that are open; if it has another one by now, that shows a version
+//       beyond the time.
 //
 // docs/cluster-protocol.md, "With the engine", proves that local variables and objects have one order.
 //
@@ -36,6 +44,7 @@
 #include "cluster/opened.hpp"
 #include "cluster/protocol/claims.hpp"
 #include "cluster/protocol/transaction.hpp"
+#include "tutti/cluster/light.hpp"
 
 namespace tutti::cluster {
 
@@ -43,12 +52,12 @@ class peer_body;
 
 class enlistment final : public opened, private other_reads {
 public:
-    enlistment(site& here, line& to, core::descriptor& of, peer_body& body)
-        : opened{of}, site_{here}, line_{to}, body_{body}, work_{here, to, to.slot, this}, claims_{here, to, to.slot} {}
+    enlistment(site& here, line& to, core::descriptor& of, peer_body& body);
     ~enlistment() override;
 
     detail::slot& open(const object_id& id, detail::hint& found) override;
     detail::slot& open_to_write(const object_id& id, detail::hint& found) override;
+    detail::light_attempt* open_lightly() noexcept override;
     void open(std::span<const object_id> ids) override;
     void ask_ahead(std::span<const object_id> ids) override;
     void acquire(std::span<const named_lock> locks) override;
@@ -72,23 +81,22 @@ private:
         if (!joined()) touch_first();
         if (bound && !work_.is_bound()) touch_bound();
     }
-    /// L1. False: nothing has happened.
-    [[nodiscard]] bool begin_lightly() noexcept;
     /// L2. Also of one that is over but for its undo actions, of which one runs a block.
     void tell() noexcept {
-        if (weight_ == weight::light) tell_now();
+        if (light_.runs()) tell_now();
     }
     void tell_now() noexcept;
     /// L1, at the end of an attempt that commits.
     void note_what_is_left() noexcept;
-    /// Commits a light attempt that may have written. False: nothing has happened.
+    /// Commits one that has written. False: nothing has happened.
     [[nodiscard]] bool write_in_place() noexcept;
-    /// A light attempt has committed.
+    /// It has committed.
     void pass() noexcept {
-        weight_ = weight::none;
+        descriptor_.at_hand_ = nullptr;
+        light_.end();
         tally_.passed();
     }
-    /// Whether the block may open what is at hand, and has nothing to do but that. May have begun a light attempt.
+    /// Whether the block, whose attempt is no light one, may open what is at hand, and has nothing to do but that.
     template <bool Writes>
     [[nodiscard]] bool may_open_at_hand() noexcept;
     /// REQUIRES: may_open_at_hand
@@ -139,12 +147,8 @@ private:
     peer_body& body_;
     transaction work_;
     claims claims_;
-    enum class weight : std::uint8_t {
-        full,   // of the attempt that runs; or of the last one, after which none begins lightly
-        none,   // no attempt runs, and the next one may be light
-        light,  // of the attempt that runs
-    };
-    weight weight_ = weight::full;
+    bool may_be_light_ = false;  // the next attempt: none runs, and the last one has left nothing behind
+    detail::light_attempt light_;
     const core::policy* modest_ = nullptr;  // the process's, if blocks under it are modest
     unsigned blocks_of_undo_ = 0;           // that run while the locks of a block that is rolled back are held
     std::vector<object_id> again_;          // what is opened with the next object

@@ -157,6 +157,10 @@ namespace {
 
 // Of a context that the thread has not asked for last, or of a transaction that is over.
 
+[[gnu::noinline]] light_attempt* look_and_open_lightly(core::descriptor& d, node_body& n) {
+    return d.healthy() ? n.here(d).open_lightly() : nullptr;
+}
+
 [[gnu::noinline]] slot& look_and_open_to_read(core::descriptor& d, const object_id& id, hint& found, node_body& n) {
     api::require_sound(d);
     return n.here(d).open(id, found);
@@ -170,6 +174,13 @@ namespace {
 }  // namespace
 
 // Written so that they end in a call, whichever it is.
+
+light_attempt* open_lightly(tx& t, node_body& n) {
+    core::descriptor& d = core::descriptor::of(t);
+    if (!n.was_here(d)) [[unlikely]]
+        return look_and_open_lightly(d, n);
+    return n.here_again().open_lightly();
+}
 
 slot& open_to_read(tx& t, const object_id& id, hint& found, node_body& n) {
     core::descriptor& d = core::descriptor::of(t);

@@ -25,6 +25,8 @@ public:
     /// The same; what the slot says from now on is undone when the innermost block is rolled back. With the outermost
     /// block everything goes.
     virtual detail::slot& open_to_write(const object_id& id, detail::hint& found);
+    /// Begins a light attempt, if that is possible. Null: nothing has happened.
+    [[nodiscard]] virtual detail::light_attempt* open_lightly() noexcept = 0;
     virtual void open(std::span<const object_id> ids) = 0;
     /// Asks for them and may return before they come: the call of `open` for one of them waits.
     virtual void ask_ahead(std::span<const object_id> ids) { open(ids); }
@@ -61,18 +63,15 @@ protected:
     /// Joins the attempt that runs, and returns what api::join_attempt does. May leave by a restart. REQUIRES: it has
     /// not.
     bool join();
-    /// The same of the first attempt of a block, which logs its reads, after a block that has left no step. Tells the
-    /// tally nothing. REQUIRES: the log of what is put off
-    /// has room for one more.
-    TUTTI_ALWAYS_INLINE void join_in_silence() noexcept {
-        api::join_logged_attempt(descriptor_, *this);
+    /// The same of a block that has left no step. Tells the tally nothing. REQUIRES: what api::join_alone does.
+    TUTTI_ALWAYS_INLINE void join_alone() noexcept {
+        api::join_alone(descriptor_, *this);
         attempt_ = descriptor_.own_sequence;
-        may_write_ = false;
     }
     [[nodiscard]] bool has_steps() const noexcept { return !steps_.empty(); }
     /// Whether the attempt has asked to write an object.
     [[nodiscard]] bool may_write() const noexcept { return may_write_; }
-    void note_write() noexcept { may_write_ = true; }
+    void note_write(bool may = true) noexcept { may_write_ = may; }
     [[nodiscard]] bool joined() const noexcept { return attempt_ == descriptor_.own_sequence; }
 
     core::descriptor& descriptor_;

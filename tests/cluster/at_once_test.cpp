@@ -4,6 +4,7 @@
 #include <atomic>
 #include <barrier>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -162,6 +163,93 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_at_once_fault,
                                  default: return "show_what_is_locked";
                              }
                          });
+
+// ---- W1 to W4: a look of the header, between whose loads others change what it looks at
+
+/// What happens before a load of the look, by the load's number.
+struct between {
+    static inline std::function<void(unsigned)> happens;
+    static inline unsigned loads = 0;
+    static void before_load() { happens(loads++); }
+    [[nodiscard]] static constexpr bool trusts_what_it_got() noexcept { return false; }
+};
+
+struct look_at_change {
+    const char* what;
+    void (*change)(shown& s);  // of what is closed; leaves it as it likes
+};
+
+constexpr object_id looked_for{1, 2};
+constexpr std::uint64_t time_of_look = 10, its_tag = 7;
+using pair = std::array<long, 2>;
+
+void show_pair(shown& s, std::uint64_t version, long number) {
+    pair p{number, number};
+    s.show(version, {&p, sizeof p, its_tag});
+}
+
+const look_at_change changes[]{
+    {"written", [](shown& s) { show_pair(s, time_of_look + 1, 2); }},
+    // As no commit does it, so that the version does not give it away.
+    {"written_in_silence", [](shown& s) { show_pair(s, 3, 2); }},
+    {"erased", [](shown& s) { s.show(false, time_of_look + 1, "", false); }},
+    {"of_another_type",
+     [](shown& s) {
+         pair p{2, 2};
+         s.show(3, {&p, sizeof p, its_tag + 1});
+     }},
+    {"of_another_size",
+     [](shown& s) {
+         long number = 2;
+         s.show(3, {&number, sizeof number, its_tag});
+     }},
+    {"another_object",
+     [](shown& s) {
+         static_cast<void>(s.take_up({1, 3}));
+         show_pair(s, 3, 2);
+     }},
+    {"only_locked", [](shown& s) { s.reopen(); }},
+    {"locked", [](shown&) {}},
+};
+
+class cluster_look : public ::testing::TestWithParam<look_at_change> {};
+
+// Catches a look that does not compare the word, or compares it with nothing; one that takes what is closed; and one
+// that does not look whose it is, of what type, how long, whether it exists, or how new.
+TEST_P(cluster_look, sees_one_state_or_none_whatever_happens_between_its_loads) {
+    constexpr unsigned last = 12;  // more than it makes
+    for (unsigned begins = 0; begins <= last; ++begins) {
+        for (unsigned ends = begins; ends <= last; ++ends) {
+            shown s;
+            static_cast<void>(s.take_up(looked_for));
+            show_pair(s, 3, 1);
+            between::loads = 0;
+            between::happens = [&](unsigned load) {
+                if (load == begins) s.close();
+                if (load == ends) GetParam().change(s);
+            };
+            pair got{};
+            std::uint64_t word = 0, version = 0;
+            const detail::showcase& looked_at = s;
+            const bool sees = looked_at.see<sizeof got, between>(looked_for, time_of_look, {&got, sizeof got, its_tag},
+                                                                 word, version);
+            ASSERT_LT(between::loads, last);
+            const std::string what{GetParam().what};
+            const bool is_over_before = ends == 0, begins_after = begins >= between::loads;
+            const bool leaves_it = what == "only_locked" && ends < between::loads;
+            const bool may_see = begins_after || leaves_it || (is_over_before && what == "written_in_silence");
+            EXPECT_TRUE(may_see || !sees) << begins << " to " << ends;
+            EXPECT_TRUE(sees || !(begins_after || (leaves_it && is_over_before))) << begins << " to " << ends;
+            if (!sees) continue;
+            EXPECT_EQ(got, (is_over_before && !leaves_it ? pair{2, 2} : pair{1, 1}));
+            EXPECT_EQ(version, 3u);
+            EXPECT_TRUE(s.is_still(word));
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(all, cluster_look, ::testing::ValuesIn(changes),
+                         [](const auto& p) { return std::string{p.param.what}; });
 
 // ---- S11: commits in place
 

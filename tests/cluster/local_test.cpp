@@ -1,6 +1,7 @@
 // Blocks that find all their objects in their own process: their copies, and what they cost.
 #include <array>
 #include <atomic>
+#include <barrier>
 #include <cstdint>
 #include <functional>
 #include <numeric>
@@ -8,6 +9,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <tutti/cluster/ref.hpp>
@@ -175,6 +177,16 @@ void run_undo(company& c, tutti::tx& t) {
     throw std::runtime_error{"undone"};
 }
 
+void run_undo_over_two_nodes(company& c, tutti::tx& t) {
+    t.on_abort([&c] {
+        node there;
+        const ref<account> another{there, "another"};
+        tutti::atomically([&](tutti::tx& u) { another.publish(u, {0}); });
+        static_cast<void>(c.sum());
+    });
+    throw std::runtime_error{"undone"};
+}
+
 const turn_of_events turns[]{
     {"nothing", [](company&, tutti::tx&) {}},
     {"reads_another", [](company& c, tutti::tx& t) { EXPECT_EQ(c.other.read(t).balance, 0); }},
@@ -211,6 +223,7 @@ const turn_of_events turns[]{
     {"cancels", [](company&, tutti::tx& t) { tutti::cancel(t); }, 0, 1, 0},
     {"throws", [](company&, tutti::tx&) { throw std::runtime_error{"undone"}; }, 0, 1, 0},
     {"runs_a_block_when_it_is_undone", run_undo, 1, 1, 0},
+    {"runs_blocks_over_two_nodes_when_it_is_undone", run_undo_over_two_nodes, 1, 1, 0},
 };
 
 class cluster_local_turn : public ::testing::TestWithParam<turn_of_events> {};
@@ -359,6 +372,178 @@ TEST(cluster_local, a_block_that_writes_nothing_is_not_overtaken_by_commits_over
         EXPECT_EQ(sum, 2 * turn);
         EXPECT_EQ(runs, 1);
         static_cast<void>(c.sum());
+    }
+}
+
+/// Whether the version of `one` has changed since a block read it, which the block finds out when it commits.
+bool changes_one(company& c, const std::function<void()>& beside) {
+    unsigned attempts = 0;
+    tutti::atomically([&](tutti::tx& t) {
+        ++attempts;
+        static_cast<void>(c.one.read(t));
+        c.missing.find(t) == nullptr ? c.missing.publish(t, {0}) : void(c.missing.write(t).balance += 1);
+        if (attempts == 1) std::jthread{beside};
+    });
+    return attempts != 1;
+}
+
+// Catches a place that is taken for written because the attempt before has written there: in a light attempt, in one
+// that has become another, and in one that was none.
+TEST(cluster_local, what_is_only_read_is_not_written_though_its_place_was) {
+    company c;
+    const auto warm = [&] {  // the thread knows where they are, and has places that were written by both kinds
+        for (const bool light : {false, true, false, true}) {
+            static_cast<void>(c.sum());
+            tutti::atomically([&](tutti::tx& t) {
+                if (!light) static_cast<void>(c.variable.get(t) + c.other.read(t).balance);
+                c.one.write(t).balance += 1;
+            });
+        }
+    };
+    EXPECT_TRUE(changes_one(c, [&] { warm(); }));
+    using body = void (*)(company&, tutti::tx&);
+    const body bodies[]{
+        [](company& d, tutti::tx& t) {
+            static_cast<void>(d.one.read(t));
+            d.other.write(t).balance += 1;
+        },
+        [](company& d, tutti::tx& t) {
+            static_cast<void>(d.one.read(t));
+            d.other.write(t).balance += 1;
+            static_cast<void>(d.variable.get(t));
+        },
+        [](company& d, tutti::tx& t) {
+            static_cast<void>(d.variable.get(t));
+            d.other.write(t).balance += 1;
+            static_cast<void>(d.one.read(t));
+        },
+    };
+    for (const body b : bodies) {
+        std::barrier<> together{2};
+        std::thread beside{[&] {
+            warm();
+            together.arrive_and_wait();
+            together.arrive_and_wait();
+            tutti::atomically([&](tutti::tx& t) { b(c, t); });
+            together.arrive_and_wait();
+        }};
+        together.arrive_and_wait();
+        const bool changed = changes_one(c, [&] {
+            together.arrive_and_wait();
+            together.arrive_and_wait();
+        });
+        beside.join();
+        EXPECT_FALSE(changed);
+    }
+}
+
+// Catches a nested block whose objects are its own by its own account alone.
+TEST(cluster_local, what_a_nested_block_has_opened_first_is_undone_with_it) {
+    company c;
+    for (int turn = 0; turn < 2; ++turn) {
+        tutti::atomically([&](tutti::tx& t) {
+            static_cast<void>(tutti::try_atomically([&](tutti::tx& inner) {
+                c.one.write(inner).balance = 7;
+                tutti::cancel(inner);
+            }));
+            c.other.write(t).balance += 1;
+        });
+        EXPECT_EQ(c.sum(), turn + 1);
+    }
+}
+
+// Catches a block that goes on over what is at hand though it has to start over.
+TEST(cluster_local, nothing_is_at_hand_where_a_restart_was_swallowed) {
+    company c;
+    bool went_on = false;
+    tutti::atomically([&](tutti::tx& t) {
+        static_cast<void>(c.one.read(t));
+        if (t.attempt() != 1) return;
+        try {
+            tutti::restart(t);
+        } catch (...) {}
+        static_cast<void>(c.other.read(t));
+        went_on = true;
+    });
+    EXPECT_FALSE(went_on);
+}
+
+// Catches a value of a later moment than the attempt's.
+TEST(cluster_local, what_is_at_hand_is_of_one_moment) {
+    company c;
+    for (long turn = 0; turn < 3; ++turn) {
+        tutti::atomically([&](tutti::tx& t) {
+            const long seen = c.one.read(t).balance;
+            if (t.attempt() == 1) add_to_all(c);
+            EXPECT_EQ(c.other.read(t).balance, seen);
+        });
+        for (int again = 0; again < 2; ++again) static_cast<void>(c.sum());
+    }
+}
+
+// More objects than an attempt has bits for, each read, written and read again. Catches one that is opened twice, one
+// that is taken for another, and one that is lost when there are more than there are places.
+TEST(cluster_local, as_many_objects_as_there_are_are_each_open_once) {
+    node here;
+    std::vector<ref<account>> all;
+    for (std::uint64_t i = 0; i < 40; ++i) {
+        all.emplace_back(here, tutti::cluster::object_id{0, i});
+        tutti::atomically([&](tutti::tx& t) { all.back().publish(t, {0}); });
+    }
+    for (std::size_t turn = 0; turn < 60; ++turn) {
+        const std::size_t count = turn % 20 + 1;
+        tutti::atomically([&](tutti::tx& t) {
+            for (std::size_t i = 0; i < count; ++i) {
+                const ref<account>& r = all[(i * 7 + turn) % all.size()];
+                const long before = r.read(t).balance;
+                if (i % 2 == 0) r.write(t).balance = before + 1;
+                else r.write(t).balance = before - 1;
+                EXPECT_EQ(&r.read(t), &r.write(t));
+                EXPECT_EQ(r.read(t).balance, before + (i % 2 == 0 ? 1 : -1));
+            }
+        });
+    }
+    long sum = 0;
+    for (const auto& r : all) sum += tutti::atomically([&](tutti::tx& t) { return r.read(t).balance; });
+    EXPECT_EQ(sum, 30);
+}
+
+// Catches a value where another type's was, and an attempt that is over where the places are of other types.
+TEST(cluster_local, places_serve_one_type_after_the_other) {
+    node here;
+    const ref<account> one{here, "one"};
+    const ref<filled<12>> other{here, "other"};
+    tutti::atomically([&](tutti::tx& t) {
+        one.publish(t, {1});
+        other.publish(t, filled<12>::with('a'));
+    });
+    for (int turn = 0; turn < 6; ++turn) {
+        tutti::atomically([&](tutti::tx& t) {
+            if (turn % 2 == 0) {
+                EXPECT_EQ(one.read(t).balance, 1);
+                EXPECT_EQ(other.read(t), filled<12>::with('a'));
+            } else {
+                EXPECT_EQ(other.read(t), filled<12>::with('a'));
+                EXPECT_EQ(one.read(t).balance, 1);
+            }
+        });
+    }
+}
+
+// Catches a block that goes on by itself over the objects of a node that its attempt is not about.
+TEST(cluster_local, objects_of_two_nodes_are_those_of_their_node) {
+    node here, there;
+    const ref<account> one{here, "one"}, other{there, "one"};
+    tutti::atomically([&](tutti::tx& t) { one.publish(t, {1}); });
+    tutti::atomically([&](tutti::tx& t) { other.publish(t, {10}); });
+    for (long turn = 0; turn < 6; ++turn) {
+        tutti::atomically([&](tutti::tx& t) { EXPECT_EQ(one.read(t).balance, 1 + turn); });
+        tutti::atomically([&](tutti::tx& t) { EXPECT_EQ(other.read(t).balance, 10 - turn); });
+        tutti::atomically([&](tutti::tx& t) {
+            one.write(t).balance += 1;
+            other.write(t).balance -= 1;
+            EXPECT_EQ(one.read(t).balance + other.read(t).balance, 11);
+        });
     }
 }
 

@@ -69,6 +69,7 @@ struct node_statistics {
 namespace detail {
 
 class node_body;
+class light_attempt;
 
 /// What the open block knows of one object.
 struct slot {
@@ -79,6 +80,8 @@ struct slot {
     std::unique_ptr<value_holder> value;  // if it is decoded; else of what the slot was before, to be used again
 };
 
+/// Null: t's attempt cannot be light, or is no longer.
+TUTTI_EXPORT light_attempt* open_lightly(tx& t, node_body& n);
 // What is passed on comes in the places in which it is passed on.
 TUTTI_EXPORT slot& open_to_read(tx& t, const object_id& id, hint& found, node_body& n);
 /// The same; what the slot says from now on is undone with the innermost block.

@@ -18,6 +18,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tutti/cluster/light.hpp"
 #include "tutti/cluster/node.hpp"
 
 namespace tutti::cluster {
@@ -43,10 +44,7 @@ public:
     ref(const node& of, const Text& text) noexcept : node_{&of.body()}, name_{std::string_view{text}} {}
 
     /// The object, or null if there is none. Valid until the block ends, or writes the object.
-    [[nodiscard]] const T* find(tx& t) const {
-        detail::slot& s = detail::open_to_read(t, id(), found_, *node_);
-        return s.exists ? &value_of(s) : nullptr;
-    }
+    [[nodiscard]] const T* find(tx& t) const { return open<false>(t); }
     /// The object. Throws no_such_object.
     const T& read(tx& t) const {
         const T* const found = find(t);
@@ -56,10 +54,9 @@ public:
     /// The object, to be changed in place until the innermost block ends; a block inside it that changes it, too, must
     /// call write itself. Throws no_such_object.
     T& write(tx& t) const {
-        detail::slot& s = detail::open_to_write(t, id(), found_, *node_);
-        if (!s.exists) detail::refuse_missing(name_);
-        s.written = true;
-        return value_of(s);
+        T* const value = open<true>(t);
+        if (value == nullptr) detail::refuse_missing(name_);
+        return *value;
     }
     /// Makes it exist. Throws no_such_object if it does already.
     void publish(tx& t, const T& value) const {
@@ -84,6 +81,41 @@ public:
     [[nodiscard]] detail::node_body& of() const noexcept { return *node_; }
 
 private:
+    /// The object, opened; null if there is none.
+    template <bool Writes>
+    TUTTI_ALWAYS_INLINE T* open(tx& t) const {
+        if constexpr (detail::may_be_at_hand<T>) {
+            auto* const light = detail::light_attempt::of(t);
+            if (light == nullptr) return open_first<Writes>(t);
+            T* it = nullptr;
+            if (light->template open<T, Writes>(t, *node_, id(), found_, it)) [[likely]]
+                return it;
+        }
+        return open_slowly<Writes>(t);
+    }
+    /// The same of the first object that the attempt opens.
+    template <bool Writes>
+    TUTTI_NOINLINE T* open_first(tx& t) const {
+        if (auto* const at = found_.get(); at != nullptr) {
+            auto* const light = detail::open_lightly(t, *node_);
+            T* it = nullptr;
+            if (light != nullptr && light->template open_first<T, Writes>(id(), *at, it)) return it;
+        }
+        return open_slowly<Writes>(t);
+    }
+    template <bool Writes>
+    TUTTI_NOINLINE T* open_slowly(tx& t) const {
+        if constexpr (detail::may_be_at_hand<T>) {
+            auto* const light = detail::light_attempt::of(t);
+            T* it = nullptr;
+            if (light != nullptr && light->template find_or_open<T, Writes>(t, *node_, id(), found_, it)) return it;
+        }
+        detail::slot& s =
+            Writes ? detail::open_to_write(t, id(), found_, *node_) : detail::open_to_read(t, id(), found_, *node_);
+        if (!s.exists) return nullptr;
+        if constexpr (Writes) s.written = true;
+        return &value_of(s);
+    }
     T& value_of(detail::slot& s) const {
         if (!s.decoded || !detail::holds<T>(*s.value)) [[unlikely]]
             return decode(s);
@@ -106,8 +138,8 @@ private:
     }
 
     detail::node_body* node_;
-    detail::name name_;
     mutable detail::hint found_;
+    detail::name name_;  // last, so that what opens it lies together
 };
 
 /// Opens several objects in one round trip; the reads and writes that follow find them here. All are of one node.

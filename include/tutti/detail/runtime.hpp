@@ -69,6 +69,13 @@ struct access {
     static void add(tx& t, handler_point point, std::unique_ptr<handler> h) { t.add(point, std::move(h)); }
     TUTTI_ALWAYS_INLINE static const operations& ops(const tx& t) { return *t.operations_; }
 
+    /// What a companion lets the body of t's attempt open without a call, or null; the companion knows what that is.
+    TUTTI_ALWAYS_INLINE static void* at_hand(const tx& t) { return t.at_hand_; }
+    /// Whether that block is the innermost one of an attempt that logs its reads, is healthy, and not irrevocable.
+    TUTTI_ALWAYS_INLINE static bool is_undisturbed(const tx& t, const frame* innermost) {
+        return t.frame_ == innermost && t.logged_bound_.load(std::memory_order_relaxed) != 0;
+    }
+
     /// Reads a variable. The first comparison serves unlogged read-only transactions, the second all others; whatever
     /// is special (locked, marked, newer than the snapshot, not in a transaction, another algorithm or mode, doomed)
     /// fails both, because its bound is zero or its orec is larger than any bound.

@@ -1,21 +1,23 @@
 // What this node's own transactions may see of an object, and write, without the lock of its shard, while nobody else
-// has it locked for writing and it is small. A sequence lock (Boehm, "Can seqlocks get along with programming language
-// memory models?", MSPC 2012), whose word is the object's lock, too. It is *closed* while the object changes, is locked
-// for writing, or is not here; it is *guarded* while more than its bytes would have to be looked at to write it.
+// has it locked for writing and it is small; how it lies there, and how they look at it, is tutti/cluster/local.hpp. A
+// sequence lock (Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012), whose word is
+// the object's lock, too. It is *closed* while the object changes, is locked for writing, or is not here; it is
+// *guarded* while more than its bytes would have to be looked at to write it.
 //
 //   W1  A writer closes the word, and then stores what changes; the release fence behind close() keeps them in that
-//       order. Partner: the acquire fence in see(). A look that has got anything new finds another word when it
-//       compares.
-//   W2  A writer stores the open word with release. Partners: the acquire load of it in see(), and close(), which find
-//       all that was stored before.
-//   W3  A commit closes it before it draws its version, by a step of the clock. A look reads the clock between its two
-//       looks at the word. Steps of the clock are read-modify-writes in one order, and seq_cst; a look that
-//       finds the version or more has synchronized with the step that drew it, here, or by the messages that have
-//       brought it, so it finds the closed word when it compares. So what a look has got was current, and locked by
-//       nobody for writing, at a moment when the clock said `valid_at`; the commit that replaces it has a higher
-//       version.
+//       order. Partners: the acquire loads in showcase::look, between its two of the word. A look that has got
+//       anything new finds another word when it compares.
+//   W2  A writer stores the open word with release. Partners: the acquire load of it in showcase::look, and close(),
+//       which find all that was stored before.
+//   W3  A commit closes it before it draws its version, by a step of the clock. A look has read the clock before it
+//       compares the word: between its two loads of it, or when its attempt began. Steps of the clock are
+//       read-modify-writes in one order, and seq_cst; a look that finds the version or more has synchronized with the
+//       step that drew it, here, or by the messages that have brought it, so it finds the closed word when it compares.
+//       So what a look has got was current, and locked by nobody for writing, at a moment when the clock said what the
+//       look has found it to say, or more; the commit that replaces it has a higher version than that.
 //   W4  Its memory stays what it is for as long as the store: an entry that is dropped gives it to another one. Its
-//       name changes while the word is closed; see() compares it between its two looks at the word.
+//       name changes while the word is closed, behind the fence of W1; a look compares it between its two loads of the
+//       word.
 //   W5  A word never comes again once its object has changed, been locked for writing, or become guarded or free: so a
 //       word that is still what it was at a look says that the object is, too, and a commit that closes it in one step
 //       from there may write it. Steps that close, and looks of a commit that has closed words at others, are seq_cst:
@@ -40,13 +42,10 @@
 
 namespace tutti::cluster {
 
-class alignas(64) shown {
+class shown : public detail::showcase {
 public:
-    /// Bytes of an object that is small.
-    static constexpr std::size_t most = 88;  // it fills two lines
-
     /// The word of one that is closed, and was never open.
-    static constexpr std::uint64_t nothing = 1;
+    static constexpr std::uint64_t nothing = closed;
     /// Whether a commit that has seen that word may write the object in place.
     [[nodiscard]] static bool is_free(std::uint64_t word) noexcept {
         return (word & (broken(fault::in_place_beside_others) ? closed : closed | guarded)) == 0;
@@ -101,58 +100,46 @@ public:
     /// What it shows, for the thread that has closed it.
     [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::size_t size() const noexcept { return shape_.load(std::memory_order_relaxed) >> 1; }
-    TUTTI_NOINLINE void copy_to(std::string& bytes) const {
-        const std::size_t bytes_there = size();
-        if (bytes.size() != bytes_there) bytes.resize(bytes_there);
-        load_parts(0, bytes.data(), bytes_there);
-    }
+    void copy_to(std::string& bytes) const { copy(size(), bytes); }
 
     /// The object, as a look with the lock has it, but for `where` and the owner, and the word that it had. False: not
     /// shown, or another one's by now; what the view says is nothing then. O(bytes). Throws std::bad_alloc.
     [[nodiscard]] bool see(const object_id& id, const logical_clock& clock, wire::object_view& view,
                            std::uint64_t& word) const {
-        return see_by(id, clock, view, word, [&](std::uint64_t shape) {
+        return look<faulty>(id, word, [&] {
+            view.valid_at = clock.now();  // W3
+            view.version = get<faulty>(version_);
+            const std::uint64_t shape = get<faulty>(shape_);
             view.exists = shape % 2 != 0;
-            copy_to(view.bytes);
+            copy(shape >> 1, view.bytes);
             return true;
         });
     }
     /// The same, its value where that image is, and no bytes in the view. False also if it has another image.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool see(const object_id& id, const logical_clock& clock, const detail::image& to,
                                                wire::object_view& view, std::uint64_t& word) const noexcept {
-        return see_by(id, clock, view, word, [&](std::uint64_t shape) __attribute__((always_inline)) {
+        return look<faulty>(id, word, [&]() __attribute__((always_inline)) {
+            view.valid_at = clock.now();  // W3
+            view.version = get<faulty>(version_);
             // A value has a size. What exists has the word of its type at the least, so what has that shape exists.
-            if (to.size == 0 || shape != shape_of(true, to.size + sizeof to.tag) ||
-                parts_[0].load(std::memory_order_relaxed) != to.tag) [[unlikely]]
+            if (to.size == 0 || get<faulty>(shape_) != shape_of(true, to.size + sizeof to.tag) ||
+                get<faulty>(parts_[0]) != to.tag) [[unlikely]]
                 return false;
             view.exists = true;
-            load_parts(1, static_cast<char*>(to.at), to.size);
+            load_parts<faulty>(1, static_cast<char*>(to.at), to.size);
             return true;
         });
     }
 
 private:
-    static constexpr std::uint64_t closed = 1, guarded = 2, step = 4;
-    static constexpr std::size_t part_size = sizeof(std::uint64_t);
+    struct faulty {
+        static void before_load() noexcept { invite_others(fault::look_through_changes); }
+        [[nodiscard]] static bool trusts_what_it_got() noexcept { return broken(fault::look_through_changes); }
+    };
 
-    /// `take` gets the shape, and copies the bytes, or says that they are not wanted.
-    template <class Take>
-    [[nodiscard]] TUTTI_ALWAYS_INLINE bool see_by(const object_id& id, const logical_clock& clock,
-                                                  wire::object_view& view, std::uint64_t& word, Take&& take) const {
-        const std::uint64_t before = word_.load(std::memory_order_acquire);  // W2
-        if ((before & closed) != 0 || low_.load(std::memory_order_relaxed) != id.low ||
-            high_.load(std::memory_order_relaxed) != id.high) [[unlikely]]
-            return false;
-        view.valid_at = clock.now();  // W3
-        view.version = version();
-        word = before;
-        if (!take(shape_.load(std::memory_order_relaxed))) [[unlikely]]
-            return false;
-        std::atomic_thread_fence(std::memory_order_acquire);  // W1
-        return word_.load(std::memory_order_relaxed) == before || broken(fault::look_through_changes);
-    }
-    [[nodiscard]] static constexpr std::uint64_t shape_of(bool exists, std::size_t size) noexcept {
-        return size << 1 | (exists ? 1 : 0);
+    TUTTI_NOINLINE void copy(std::size_t size, std::string& to) const {
+        if (to.size() != size) to.resize(size);
+        load_parts<faulty>(0, to.data(), size);
     }
     void open(bool guard) noexcept {
         const std::uint64_t next_word = (word_.load(std::memory_order_relaxed) / step + 1) * step;
@@ -169,37 +156,6 @@ private:
             parts_[first + i].store(part, std::memory_order_relaxed);
         });
     }
-    TUTTI_ALWAYS_INLINE void load_parts(std::size_t first, char* to, std::size_t bytes) const noexcept {
-        for_parts(bytes, [&](std::size_t i, std::size_t at, std::size_t size) {
-            const std::uint64_t part = parts_[first + i].load(std::memory_order_relaxed);
-            copy_some(to + at, reinterpret_cast<const char*>(&part), size);
-            invite_others(fault::look_through_changes);
-        });
-    }
-    /// Calls f(its number, where it begins, its size) for each part of so many bytes.
-    template <class F>
-    TUTTI_ALWAYS_INLINE static void for_parts(std::size_t bytes, F&& f) {
-        const std::size_t wholes = bytes / part_size, rest = bytes % part_size;
-        for (std::size_t i = 0; i != wholes; ++i) f(i, i * part_size, part_size);
-        if (rest != 0) f(wholes, wholes * part_size, rest);
-    }
-    /// Without a call, which would make its caller keep registers. REQUIRES: no more than a part.
-    TUTTI_ALWAYS_INLINE static void copy_some(char* to, const char* from, std::size_t bytes) noexcept {
-        if (bytes == part_size) {
-            std::memcpy(to, from, part_size);
-            return;
-        }
-        static_assert(part_size == 8);
-        if ((bytes & 4) != 0) std::memcpy(to, from, 4);
-        if ((bytes & 2) != 0) std::memcpy(to + (bytes & 4), from + (bytes & 4), 2);
-        if ((bytes & 1) != 0) to[bytes - 1] = from[bytes - 1];
-    }
-
-    std::atomic<std::uint64_t> word_{nothing};
-    std::atomic<std::uint64_t> high_{0}, low_{0};  ///< whose it is
-    std::atomic<std::uint64_t> version_{0};
-    std::atomic<std::uint64_t> shape_{0};  ///< its size, and whether it exists
-    std::array<std::atomic<std::uint64_t>, most / part_size> parts_{};
 };
 
 }  // namespace tutti::cluster

@@ -51,6 +51,27 @@ entry& transaction::add(const object_id& id, const store::place& found) {
     return e;
 }
 
+void transaction::take_over(const detail::light_attempt& from) noexcept {
+    ++name_.sequence;
+    time_ = from.time();
+    prepared_ = decided_ = false;
+    used_ = 0;
+    for (const detail::light_object& o : from.opened()) {
+        entry& e = *pool_[used_++];
+        e.where = wire::whereabouts::here;
+        e.owner = site_.self;
+        e.exists = true;
+        e.version = o.version;
+        e.valid_at = time_;
+        e.id = o.id;
+        e.at = {static_cast<shown*>(o.seen), o.word};
+        e.in_copy = e.written = false;
+        o.into->exists = o.into->decoded = true;
+        o.into->written = o.written;
+        e.user = o.into;
+    }
+}
+
 /// If it is at hand where this thread has opened one of its hash before.
 bool transaction::open_where_known(const object_id& id) {
     if (used_ == pool_.size()) add_to_pool();

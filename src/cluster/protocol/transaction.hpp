@@ -33,6 +33,7 @@
 #include "cluster/protocol/network.hpp"
 #include "cluster/protocol/precedence.hpp"
 #include "cluster/protocol/site.hpp"
+#include "tutti/cluster/light.hpp"
 #include "tutti/cluster/status.hpp"
 #include "wire/bytes.hpp"
 
@@ -87,15 +88,13 @@ public:
 
     /// Begins an attempt at what the clock says now. False: what else was read does not stand. `alone`: there is none.
     [[nodiscard]] bool begin(bool snapshot = false, bool alone = false);
-    /// The same as begin(), alone, after an attempt that has left nothing to clear away. False: begin.
-    [[nodiscard]] TUTTI_ALWAYS_INLINE bool begin_plainly() noexcept {
-        if (!is_plain_) return false;
-        ++name_.sequence;
-        time_ = site_.clock.now();
-        used_ = 0;
-        prepared_ = decided_ = false;
-        return true;
-    }
+    /// Goes on with a light attempt, as if it had begun at its time, alone, and opened what that has opened. REQUIRES:
+    /// is_plain; the entries' slots are those of the places of that attempt.
+    void take_over(const detail::light_attempt& from) noexcept;
+    /// Whether a begin has nothing to clear away, and what is opened may be at hand.
+    [[nodiscard]] bool is_plain() const noexcept { return is_plain_; }
+    /// What the caller keeps for entry number i, whatever object that is of; null also if there is none.
+    [[nodiscard]] void* kept_of(std::size_t i) const noexcept { return i < pool_.size() ? pool_[i]->kept : nullptr; }
     /// Until the next begin, which makes it forget them. A snapshot reader is in nobody's way, and has none.
     void behave(const manners& how) noexcept;
     [[nodiscard]] bool is_shielded() const noexcept { return manners_.shield != nullptr; }
@@ -349,7 +348,7 @@ private:
     bool snapshot_ = false;
     bool opens_at_hand_ = false;
     std::size_t at_hand_ = 0;  ///< entries, from the first on, that may be of objects that were at hand
-    bool is_plain_ = false;    ///< a begin has nothing to clear away, and what is opened may be at hand
+    bool is_plain_ = false;
     claims* bound_to_ = nullptr;
     manners manners_;
     unsigned waits_ = 0;

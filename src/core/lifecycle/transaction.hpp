@@ -151,7 +151,8 @@ private:
 
     /// There is a slow-commit flag: of the two that leave a commit quick but for one step, or of those that do not.
     TUTTI_NOINLINE static bool commit_with_more(descriptor& d) {
-        if (has_only_one_voter(d)) return commit_by_companion(d) || commit_by_one_vote(d);
+        if (is_put_off_to_one(d) && commit_by_companion(d)) return true;
+        if (has_only_one_voter(d)) return commit_by_one_vote(d);
         return d.slow_commit == slow_commit_possessions ? commit_with_possessions(d) : commit_slowly(d);
     }
 
@@ -169,7 +170,7 @@ private:
     /// nothing has happened.
     TUTTI_ALWAYS_INLINE static bool commit_by_companion(descriptor& d) {
         const guard g{d};
-        if (!d.writes.empty() || d.has_read() || !only_voter_commits_alone(d)) return false;
+        if (!d.writes.empty() || d.has_read() || !the_one_commits_alone(d)) return false;
         TUTTI_ASSUME(d.slot == 0, "slow_commit_strict would be set");
         d.deferred_log.clear();
         d.slow_commit = 0;

@@ -65,6 +65,7 @@ inline void own(descriptor& d, possession& p) noexcept {
 /// Throws std::bad_alloc, and then nothing has changed.
 inline void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy) {
     d.deferred_log.push({what, object, destroy});
+    d.slow_commit &= ~slow_commit_alone;
     d.slow_commit |= is_memory(what) ? slow_commit_memory : slow_commit_handlers;
 }
 
@@ -76,13 +77,22 @@ void run_before_commit(descriptor& d);
 }
 /// Whether nothing is put off but to one that votes, and nothing else keeps the commit from its short way.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool has_only_one_voter(const descriptor& d) noexcept {
-    return d.slow_commit == slow_commit_handlers && d.deferred_log.size() == 1 && votes(d.deferred_log.begin()->what);
+    return (d.slow_commit & ~slow_commit_alone) == slow_commit_handlers && d.deferred_log.size() == 1 &&
+           votes(d.deferred_log.begin()->what);
 }
-/// Whether that is a companion, and has committed alone. REQUIRES: has_only_one_voter; d has touched no variable.
-[[nodiscard]] TUTTI_ALWAYS_INLINE bool only_voter_commits_alone(descriptor& d) noexcept {
-    const deferred& only = *d.deferred_log.begin();
-    return only.what == deferred::kind::companion &&
-           static_cast<companion*>(static_cast<participant*>(only.object))->commit_alone();
+/// Has d, of which nothing is put off, put off but to that companion, which is asked to commit alone. REQUIRES: the log
+/// has room for one more.
+TUTTI_ALWAYS_INLINE void put_off_to_one(descriptor& d, companion& only) noexcept {
+    d.deferred_log.push_reserved({deferred::kind::companion, static_cast<participant*>(&only), nullptr});
+    d.slow_commit = slow_commit_handlers | slow_commit_alone;
+}
+/// Whether that has been done, and nothing since.
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool is_put_off_to_one(const descriptor& d) noexcept {
+    return d.slow_commit == (slow_commit_handlers | slow_commit_alone);
+}
+/// Whether it has committed alone. REQUIRES: is_put_off_to_one; d has touched no variable.
+[[nodiscard]] TUTTI_ALWAYS_INLINE bool the_one_commits_alone(descriptor& d) noexcept {
+    return static_cast<companion*>(static_cast<participant*>(d.deferred_log.begin()->object))->commit_alone();
 }
 [[nodiscard]] std::size_t count_participants(const descriptor& d) noexcept;
 [[nodiscard]] bool has(const descriptor& d, deferred::kind what) noexcept;

@@ -67,6 +67,7 @@ enum slow_commit_flag : std::uint32_t {
     slow_commit_language = 256,      // a block of the language has been open inside one of the library
     slow_commit_serial = 1024,       // the serial token to give back, and no slot
     slow_commit_possessions = 2048,  // see core/rollback/deferred.hpp
+    slow_commit_alone = 4096,        // with slow_commit_handlers: they are one companion that may commit alone
     slow_commit_large =
         512  // a log is large; stays up from one transaction to the next until none is: core/lifecycle/room.hpp
 };
@@ -249,6 +250,7 @@ public:
     static descriptor& of(tx& t) noexcept { return static_cast<descriptor&>(t); }
     static descriptor& of(memory::activity& a) noexcept { return static_cast<descriptor&>(a); }
 
+    using tx::at_hand_;
     using tx::captured_begin_;
     using tx::captured_size_;
     using tx::frame_;

@@ -1,0 +1,81 @@
+// Light attempts: how one begins, commits, and becomes an attempt like any other.
+#include <array>
+
+#include "cluster/enlistment.hpp"
+#include "cluster/peer_body.hpp"
+#include "core/ports/policy.hpp"
+#include "tutti/cluster/serializer.hpp"
+
+namespace tutti::cluster {
+
+// Sound, and not irrevocable (I2 of core::descriptor), and of an algorithm that logs what it reads by its orecs; who
+// kills it closes the bounds. A flag is up where it is no first attempt, or has put something off. A first attempt has
+// lost to nobody, so it has no rank that would make it immodest (api::join_attempt). What begins alone is a block of
+// the language, so this one would be nested in it.
+detail::light_attempt* enlistment::open_lightly() noexcept {
+    core::descriptor& d = descriptor_;
+    if (!may_be_light_ || light_.runs() || (d.slow_commit | d.slow_path) != 0 ||
+        d.logged_bound_.load(std::memory_order_relaxed) == 0 || d.read_next_ != d.read_begin ||
+        d.frame_->parent != nullptr || d.frame_->read_only || d.outer != nullptr ||
+        d.run.how->policy != tutti::policy::standard ||
+        core::chosen_policy.load(std::memory_order_relaxed) != modest_ || line_.is_recorded() ||
+        !d.deferred_log.has_room()) [[unlikely]]
+        return nullptr;
+    join_alone();
+    light_.begin(*d.frame_, site_.clock.now());
+    d.at_hand_ = &light_;
+    return &light_;
+}
+
+void enlistment::tell_now() noexcept {
+    may_be_light_ = false;
+    is_modest_ = true;
+    light_.end();
+    note_write(light_.writes());
+    work_.take_over(light_);
+    tally_.began(false);  // in the room that the attempt before has left, which was told of
+    line_.works_for(work_.name().sequence);
+    line_.attempt_begins();
+}
+
+void enlistment::note_what_is_left() noexcept {
+    if (!claims_.empty() || enrolled_ || !again_.empty() || has_steps() || tally_.running() != 0) return;
+    claims_.begin_execution();
+    work_in_vain_ = 0;
+    looked_at_ = 0;
+    spoilt_ = was_shielded_ = false;
+    // A slot that has been made for an entry stays with it.
+    for (std::size_t i = light_.places(); i != detail::light_attempt::most; ++i) {
+        void* const kept = work_.kept_of(i);
+        if (kept == nullptr) break;
+        light_.add_place(*static_cast<detail::slot*>(kept));
+    }
+    light_.know_places();
+    may_be_light_ = work_.is_plain();
+}
+
+bool enlistment::commit_alone() noexcept {
+    if (!light_.runs()) return false;
+    if (light_.writes()) return write_in_place();
+    pass();
+    return true;
+}
+
+bool enlistment::write_in_place() noexcept {
+    static_assert(detail::light_attempt::most <= store::most_at_once);
+    std::array<store::spot, detail::light_attempt::most> spots;
+    std::size_t count = 0;
+    for (const detail::light_object& o : light_.opened()) {
+        store::spot& s = spots[count++];
+        s.at = static_cast<shown*>(o.seen);
+        s.word = o.word;
+        if (o.written) s.written = o.into->value->copied();
+        else s.written.at = nullptr;
+    }
+    std::uint64_t version = 0;
+    if (!site_.objects.commit_in_place({spots.data(), count}, version)) return false;
+    pass();
+    return true;
+}
+
+}  // namespace tutti::cluster
