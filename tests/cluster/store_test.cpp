@@ -399,6 +399,21 @@ TEST_F(forgetting_test, a_pointer_is_dropped_and_the_home_is_told_where_it_leads
     EXPECT_EQ(here.count().entries, 1u);
 }
 
+// A look had its answer, and waited for another one, while a node went: a survey may have been given without it.
+TEST_F(forgetting_test, what_was_asked_before_a_loss_leaves_no_pointer) {
+    leave();
+    snapshots readers_here{1, 3, clock};
+    store here{1, 3, clock, readers_here};
+    object_id moved{4, 0};
+    while (home_of(moved, 3) != 0) ++moved.low;
+    const std::uint64_t before = here.losses();
+    here.lose(0);
+    here.point_as_answered(moved, 2, 4, false, before);
+    EXPECT_EQ(here.owner_of(moved), 0);
+    here.point_as_answered(moved, 2, 4, false, here.losses());
+    EXPECT_EQ(here.owner_of(moved), 2);
+}
+
 // Catches pointers without a bound where there are other entries, and a bound that knows of none.
 TEST_F(forgetting_test, as_many_pointers_stay_as_there_are_other_entries) {
     leave();

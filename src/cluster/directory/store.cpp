@@ -390,11 +390,25 @@ void store::point(const object_id& id, node_number owner, std::uint64_t version,
     if (owner == self_) return;  // what is here says so itself
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
+    point_locked(s, id, {id, owner, version}, home_knows);
+}
+
+void store::point_as_answered(const object_id& id, node_number owner, std::uint64_t version, bool home_knows,
+                              std::uint64_t losses) {
+    if (owner == self_) return;
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    // A survey locks the shard after the loss was counted. So it has this pointer, or the loss is seen here: a pointer
+    // that a survey left out may be a former process's last word, of which its home would not hear that it has ended.
+    if (losses_.load(std::memory_order_relaxed) == losses) point_locked(s, id, {id, owner, version}, home_knows);
+}
+
+void store::point_locked(shard& s, const object_id& id, const wire::place& to, bool home_knows) {
     object& o = entry(s, id);
     // Here and moved on already: the decision that lets it go is on its way, and leaves a pointer that leads there.
-    if (!o.here && version >= o.version) {
-        o.owner = owner;
-        o.version = version;
+    if (!o.here && to.version >= o.version) {
+        o.owner = to.owner;
+        o.version = to.version;
         o.home_knows = o.home_knows || home_knows;
         if (ends_here(id, o)) end_locked(s, id, o, ended_version(o));
     }

@@ -44,8 +44,9 @@
 //       no word that comes late is about it. (copies.hpp is the other side.)
 //   S13 Of a node that has come back, pointers of a version up to that of its return lead to what has ended. At its
 //       home such an object is here, does not exist, and has the version of the return; elsewhere the pointer leads to
-//       the new process, which knows nothing of the object, and so home. Of times before its return
-//       the new process says nothing but what it knows to have been elsewhere then.
+//       the new process, which knows nothing of the object, and so home. Of times before its return the new process
+//       says nothing but what it knows to have been elsewhere then. A survey has all pointers that stay: what was asked
+//       before a node was lost leaves none.
 //
 // Thread safety: every member. Nothing is done with a shard's lock held that waits, but for the lock of a shard of a
 // higher number, which a commit at once takes after it; everything else takes one at a time.
@@ -182,6 +183,9 @@ public:
     void install(const object_id& id, bool exists, const std::string& bytes, std::uint64_t version, node_number from);
     /// A node says which one owns it. Ignored where something newer is known. `home_knows`: it was the home.
     void point(const object_id& id, node_number owner, std::uint64_t version, bool home_knows = false);
+    /// The same of an answer to what was asked when losses() said that. S13: ignored if a node was lost since.
+    void point_as_answered(const object_id& id, node_number owner, std::uint64_t version, bool home_knows,
+                           std::uint64_t losses);
     /// S9. A node forgets an object that was erased there: it is here now. REQUIRES: this is its home.
     void take_back(const object_id& id, std::uint64_t version, node_number from);
 
@@ -204,7 +208,12 @@ public:
     // ---- S13: nodes that come back (returning.cpp)
 
     /// Nothing is asked of that node until `admit`. seq_cst: partner of ties, which counts first and looks then.
-    void await(node_number node) noexcept { lost_[node % lost_.size()].store(true, std::memory_order_seq_cst); }
+    void await(node_number node) noexcept {
+        lost_[node % lost_.size()].store(true, std::memory_order_seq_cst);
+        losses_.fetch_add(1, std::memory_order_relaxed);  // partner: point_as_answered
+    }
+    /// Of other nodes, so far.
+    [[nodiscard]] std::uint64_t losses() const noexcept { return losses_.load(std::memory_order_acquire); }
     /// Whose transactions from `first` on are of a process that runs: those before are of one that is gone.
     void admit(node_number node, std::uint64_t first) {
         forget_sharer(node);
@@ -465,6 +474,7 @@ private:
         return ended_[o.owner % ended_.size()].load(std::memory_order_relaxed);
     }
     void end_locked(shard& s, const object_id& id, object& o, std::uint64_t version);
+    void point_locked(shard& s, const object_id& id, const wire::place& to, bool home_knows);
     [[nodiscard]] bool is_still(const shard& s, const object_id& id, std::uint64_t version) const;
     [[nodiscard]] bool reserve_locked(shard& s, const object_id& id, object& o, const wire::reserve& how, bool more,
                                       wire::object_view& view);
@@ -500,6 +510,7 @@ private:
     std::int16_t share_after_ = 0;
     std::array<shard, shards> shards_;
     std::array<std::atomic<bool>, most_nodes> lost_{};
+    std::atomic<std::uint64_t> losses_{0};
     std::atomic<bool> some_never_came_{false};
     std::uint64_t returned_at_ = 0;                                  ///< S13: this node
     std::array<std::atomic<std::uint64_t>, most_nodes> first_of_{};  ///< transactions of the process that runs

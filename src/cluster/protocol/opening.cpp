@@ -112,7 +112,7 @@ outcome transaction::ask_ahead(std::span<const object_id> ids) {
     }
     if (ahead_.objects.empty()) return outcome::good;
     note_whether_at_hand();
-    note_invalidations(ahead_.objects);
+    note_before_asking(ahead_.objects);
     std::ranges::sort(ahead_.objects, {}, &wanted::at);
     make_questions(ahead_.objects, wire::kind::fetch, fetching(looks_at(), site_.cache), ahead_.calls, ahead_.asked);
     try {
@@ -191,7 +191,7 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
         else if (const outcome o = look_here(w, again, remote); o != outcome::good) return o;
     }
     claims* const hold = this->hold();
-    note_invalidations(remote);
+    note_before_asking(remote);
     std::ranges::sort(remote, {}, &wanted::at);
     const outcome asked = hold != nullptr
                               ? ask_to_reserve(remote, reservation(), *hold, views)
@@ -228,10 +228,13 @@ bool transaction::look_in_copy(const object_id& id, wire::object_view& view) {
     return true;
 }
 
-/// C3.
-void transaction::note_invalidations(std::span<wanted> objects) {
-    if (!site_.cache.are_kept()) return;
-    for (wanted& w : objects) w.invalidations = site_.cache.invalidations(w.id);
+void transaction::note_before_asking(std::span<wanted> objects) {
+    const std::uint64_t losses = site_.objects.losses();
+    const bool keeps = site_.cache.are_kept();
+    for (wanted& w : objects) {
+        w.losses = losses;
+        if (keeps) w.invalidations = site_.cache.invalidations(w.id);
+    }
 }
 
 transaction::wanted transaction::first_of(wanted w, const wire::object_view& view) const {
@@ -302,7 +305,7 @@ transaction::wanted transaction::next_of(wanted w, const wire::object_view& view
     if (!knows_less) {
         w.since = view.version;
         w.owner = view.owner;
-        if (view.owner != site_.self) site_.objects.point(w.id, view.owner, view.version, w.at == home);
+        site_.objects.point_as_answered(w.id, view.owner, view.version, w.at == home, w.losses);
     }
     if (guessed) site_.pointers.was(w.id, w.at == home && view.owner == guess);
     // Where pointers are mostly right the next one is, too; else the home knows the way (luck.hpp).

@@ -201,6 +201,7 @@ private:
         store::place found{};     ///< by the latest look here
         bool in_copy = false;     ///< so was that
         std::uint64_t invalidations = 0;  ///< before its owner was asked (C3)
+        std::uint64_t losses = 0;         ///< before another node was asked (S13)
     };
 
     /// Those of them that are not open, each once, to be looked for here first. O(ids).
@@ -236,7 +237,7 @@ private:
     /// Looks for it on this node. What has to be looked for again goes to `again`; what is elsewhere to `remote`, with
     /// the node that this transaction asks next.
     [[nodiscard]] bool look_in_copy(const object_id& id, wire::object_view& view);
-    void note_invalidations(std::span<wanted> objects);
+    void note_before_asking(std::span<wanted> objects);
     outcome look_here(const wanted& w, std::vector<wanted>& again, std::vector<wanted>& remote);
     /// What the nodes say of objects, in their order, by one question to each node; `body_of` encodes it. Ends with the
     /// first node that does not answer. REQUIRES: ordered by node.
