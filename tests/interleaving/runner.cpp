@@ -157,7 +157,7 @@ limits affordable(std::uint64_t exhaustive, std::uint64_t random) {
     const char* const seed = environment("TUTTI_INTERLEAVE_SEED");
     double factor = scale != nullptr ? std::atof(scale) : 1;
 #if defined(TUTTI_SANITIZED)
-    factor /= 60; // asked here is what an execution touches, and most touch the same
+    factor /= 60;  // asked here is what an execution touches, and most touch the same
 #elif defined(TUTTI_CHECK)
     factor /= 4;
 #endif
