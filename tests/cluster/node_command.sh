@@ -42,7 +42,7 @@ until_in said0 "tutti: node 1 (unix:$folder/1) is lost"
 TUTTI_CLUSTER_SELF=1 "$tutti" node >"$folder/said2" 2>&1 &
 pids+=($!)
 until_in said2 'node 1 of 2 is connected to all'
-until_in said0 "tutti: node 1 (unix:$folder/1) is back"
+until_in said0 "node 1 (unix:$folder/1) is back"
 kill -TERM "${pids[1]}"
 status=0
 wait "${pids[1]}" || status=$?
