@@ -72,8 +72,8 @@ void store::forget_sharer(node_number node) {
 }
 
 void store::end_sharing(shard& s, shared_objects::iterator at) {
-    std::optional<change> around;  // S11: it is free again
     const object_id id = at->first;
+    std::optional<change> around;  // S11: it is free again; shows it at its end, by that id
     if (const auto found = s.objects.find(id); found != s.objects.end()) around.emplace(s, id, found->second);
     s.shared.erase(at);
 }
