@@ -5,9 +5,10 @@ forwarding.py TUTTI PROCEDURES EXECUTOR
 A call that is about an object runs on the server whose node owns it, whichever server was asked; its block then asks no
 other node. A client that goes, or a server that ends, ends a call that sleeps elsewhere. A server that is killed leaves
 UNKNOWN for what it had been asked to run, and no call has run twice. The same where a server is stopped for longer than
-the nodes' patience, whether it was asked or asks, and goes on after that.
+the nodes' patience, whether it was asked or asks, and goes on after that; and where it is started again.
 """
 
+import os
 import signal
 import socket
 import sys
@@ -303,6 +304,24 @@ def check_moving(arguments):
                 demand(found == i % 3, f"account {i} was written on server {i % 3}, and its call ran on {found}")
 
 
+def check_return(arguments):
+    """A server that is killed and started again is sent calls again, about objects that begin anew."""
+    with cluster(arguments) as servers:
+        there = places(servers)
+        its = there.index(2)
+        servers[2].end(signal.SIGKILL)
+        until("its loss is noticed", lambda: refused(lambda: servers[0].call("put", its, 1)).startswith("LOST "))
+        os.remove(servers[2].path("port"))
+        servers[2] = Server(*servers[2].arguments)
+        servers[2].wait_for_port()
+        said = refused(lambda: servers[0].call("put", its, 1))
+        demand("there is no object" in said, f"its objects have not ended with it: {said}")
+        received = info(servers[2], "calls_received")
+        servers[0].call("open", its, START)
+        demand([int(s.call("put", its, 1)) for s in servers] == [START + 1, START + 2, START + 3], "puts got lost")
+        demand(info(servers[2], "calls_received") == received + 2, "calls about its objects run elsewhere")
+
+
 def check_refusals(arguments):
     """A server that does not take part runs its own calls, and declines others', which then run where they were asked."""
     with cluster(arguments, options=((), (), ("--no-forward",))) as servers:
@@ -326,5 +345,6 @@ if __name__ == "__main__":
         check_caller_stopped(sys.argv[1:4])
         check_moving(sys.argv[1:4])
         check_refusals(sys.argv[1:4])
+        check_return(sys.argv[1:4])
     except Violated as e:
         sys.exit(f"forwarding.py: {e}")

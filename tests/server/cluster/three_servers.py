@@ -46,6 +46,7 @@ def until(what, condition):
 
 class Server:
     def __init__(self, tutti, procedures, executor, folder, number, configuration="", options=()):
+        self.arguments = tutti, procedures, executor, folder, number, configuration, options
         self.folder, self.number, self.port, self.configuration = folder, number, None, configuration
         with open(self.path("toml"), "w") as out:
             out.write(self.configured(", ".join(f"'unix:{folder}/node-{n}'" for n in range(3))))
