@@ -92,6 +92,12 @@ struct cluster_at {
     std::vector<int> ports;
 };
 
+std::pair<std::unique_ptr<node>, std::unique_ptr<node>> two_nodes(const cluster_at& where) {
+    auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
+    auto first = std::make_unique<node>(where.of(0));
+    return {std::move(first), second.get()};
+}
+
 node_options with_keys(node_options how, const cluster::curve_options& curve) {
     how.curve = curve;
     return how;
@@ -222,9 +228,7 @@ struct false_node {
 TEST(cluster_zeromq, carries_more_than_one_piece) {
     support::watchdog guard{"carries_more_than_one_piece"};
     const cluster_at where{2};
-    auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
-    const auto a = std::make_unique<node>(where.of(0));
-    const auto b = second.get();
+    const auto [a, b] = two_nodes(where);
     const std::string large(1'000'000, 'x');
     const cluster::object_id there = a->id_at(1, {7, 7});
     atomically([&](tx& t) { ref<std::string>{*a, there}.publish(t, large); });
@@ -533,9 +537,7 @@ TEST(cluster_zeromq, listens_to_observers_for_what_they_may_ask) {
     support::watchdog guard{"listens_to_observers_for_what_they_may_ask"};
     cluster_at where{2};
     where.how.patience = 600s;
-    auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
-    const auto a = std::make_unique<node>(where.of(0));
-    const auto b = second.get();
+    const auto [a, b] = two_nodes(where);
     std::deque<stranger> many;
     for (unsigned i = 0; i < wire::most_observers; ++i) observe(many.emplace_back(ZMQ_DEALER), where);
     {
@@ -564,9 +566,7 @@ TEST(cluster_zeromq, listens_no_longer_to_observers_that_ask_nothing) {
     support::watchdog guard{"listens_no_longer_to_observers_that_ask_nothing"};
     cluster_at where{2};
     where.how.patience = 80ms;
-    auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
-    const auto a = std::make_unique<node>(where.of(0));
-    const auto b = second.get();
+    const auto [a, b] = two_nodes(where);
     std::deque<stranger> many;
     for (unsigned i = 0; i < wire::most_observers; ++i) observe(many.emplace_back(ZMQ_DEALER), where);
     const auto is_alone = [&] {
