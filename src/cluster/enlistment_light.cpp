@@ -8,10 +8,10 @@
 
 namespace tutti::cluster {
 
-// Sound, and not irrevocable (I2 of core::descriptor), and of an algorithm that logs what it reads by its orecs; who
-// kills it closes the bounds. A flag is up where it is no first attempt, or has put something off. A first attempt has
-// lost to nobody, so it has no rank that would make it immodest (api::join_attempt). What begins alone is a block of
-// the language, so this one would be nested in it.
+// Sound, and not irrevocable (I2 of core::descriptor), and of an algorithm that logs what it reads by its orecs;
+// whatever kills it closes the bounds. A flag is up where it is no first attempt, or has put something off. A first
+// attempt has lost to nobody, so it has no rank that would make it immodest (api::join_attempt). What begins alone is a
+// block of the language, so this one would be nested in it.
 detail::light_attempt* enlistment::open_lightly() noexcept {
     core::descriptor& d = descriptor_;
     if (!may_be_light_ || light_.runs() || (d.slow_commit | d.slow_path) != 0 ||

@@ -15,8 +15,8 @@ namespace tutti::cluster {
 template <bool Writes>
 TUTTI_ALWAYS_INLINE bool enlistment::may_open_at_hand() noexcept {
     const core::descriptor& d = descriptor_;
-    // Sound, and not irrevocable (I2 there): who kills it closes the bounds. What a nested block opens is a step; and
-    // what is to be opened again comes in the same trip.
+    // Sound, and not irrevocable (I2 there): whatever kills it closes the bounds. What a nested block opens is a step;
+    // and what is to be opened again comes in the same trip.
     return d.slow_path == 0 && d.logged_bound_.load(std::memory_order_relaxed) != 0 && d.frame_->parent == nullptr &&
            !(Writes && d.frame_->read_only) && !light_.runs() && joined() && again_.empty();
 }

@@ -56,16 +56,16 @@ enum class fault : std::uint8_t {
     let_back_in,                   ///< a node that has ended and is started again is taken for what it was
     answer_before_surveys,         ///< a node that comes back does not wait for what others know of its objects
     return_at_old_version,         ///< what it says does not exist has the version that it has always had
-    believe_former_pointers,       ///< a home sends who asks for what has ended with a node to the one that came back
+    believe_former_pointers,       ///< a home sends readers of what has ended with a node to the one that came back
     believe_old_pointers,          ///< it takes the latest pointer of the others for where the object is
-    survey_beside_commits,         ///< who is asked again does not wait for what its commits are about to bring
+    survey_beside_commits,         ///< a node that is asked again does not wait for its commits
     believe_late_messages,         ///< what a former process has sent is taken for the new one's
     names_again,                   ///< the new process gives its transactions the names of the former one's
     forget_who_has_gone,           ///< what those have locked is taken for locked by the new one's
     let_in_beside_ties,            ///< it is let in while commits and holds count on the former one
     absent_at_all_times,           ///< what does not exist since its return is shown so to readers of older times
     forget_who_returns,            ///< old values go that its readers may ask for
-    send_on_to_the_past,           ///< who asks the new process for a time before its return is sent on, and back
+    send_on_to_the_past,           ///< a reader of a time before the return is sent on by the new process, and back
     pin_without_tie,               ///< it is let in while commits count on copies of what the former one owned
     keep_copies_of_lost,           ///< a node goes on reading copies of what a node that is lost owned
     free_what_is_in_doubt,         ///< a write lock of a node that is gone is void, whatever that has decided

@@ -1,4 +1,4 @@
-// S8: what is reserved for a thread, and whom that keeps out.
+// S8: what is reserved for a thread, and which other threads that keeps out.
 #include "cluster/directory/store.hpp"
 
 namespace tutti::cluster {

@@ -53,7 +53,7 @@ void store::end_locked(shard& s, const object_id& id, object& o, std::uint64_t v
     const change around{s, id, o};
     o.here = true;
     o.owner = self_;
-    o.came_from = nobody;  // nobody has kept what it was
+    o.came_from = nobody;  // no node has kept what it was
     o.exists = false;
     o.version = version;
 }

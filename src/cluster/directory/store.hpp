@@ -232,7 +232,7 @@ public:
     /// All that it knows of objects that are elsewhere, or have their home there: who owns them, from which version on.
     [[nodiscard]] std::vector<wire::place> survey();
     /// What has its home here and is `elsewhere` is there; all else does not exist, in that version. REQUIRES: this is
-    /// a new node, and nobody has asked it for anything.
+    /// a new node, and no other has asked it for anything.
     void begin_anew(std::uint64_t version, std::span<const wire::place> elsewhere);
     /// What a former process of that node owned up to that version has ended with it. Its home says so: this one.
     void end_former(node_number node, std::uint64_t version);
@@ -400,7 +400,7 @@ private:
     [[nodiscard]] bool find_sharers(shard& s, const object_id& id) const;
     /// S12. REQUIRES: that node is lost.
     void forget_sharer(node_number node);
-    /// S12. Nobody has a copy of it any more.
+    /// S12. No node has a copy of it any more.
     static void end_sharing(shard& s, shared_objects::iterator at);
     [[nodiscard]] look_count& looks_at(shard& s, const object_id& id) const noexcept {
         look_count& c = s.looks[(object_id_hash{}(id) >> 30) % look_counts];
@@ -456,8 +456,8 @@ private:
     [[nodiscard]] bool is_held(const object& o) const noexcept {
         return o.writer.exists() && !(broken(fault::free_what_is_in_doubt) && is_gone(o.writer));
     }
-    /// S13. Of a time: whether a former process of this node has kept what was there then. Who is sent on from here
-    /// may be sent back, for ever.
+    /// S13. Of a time: whether a former process of this node has kept what was there then. A reader that is
+    /// sent on from here may be sent back, for ever.
     [[nodiscard]] bool is_of_former(std::uint64_t time) const noexcept {
         return time < returned_at_ && !broken(fault::send_on_to_the_past);
     }

@@ -169,8 +169,8 @@ bool admission::hear_survey(node_number from, wire::survey&& told) {
     return true;
 }
 
-/// Each has said what it knows. Who says that it has an object has it, or has given it away since, and keeps the
-/// pointer. Where all have pointers alone, a commit of the node that the latest of them names has taken it, and had
+/// Each has said what it knows. A node that says that it has an object has it, or has given it away since, and keeps
+/// the pointer. Where all have pointers alone, a commit of the node that the latest of them names has taken it, and had
 /// begun by then. So in the next round (B5) it is there, or has left a later pointer; or that node had forgotten it
 /// before the former process was lost, to which it had told what it knew (S9).
 void admission::settle() {

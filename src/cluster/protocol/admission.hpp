@@ -9,12 +9,12 @@
 //
 // Invariants:
 //   B1  Until it has all surveys, nobody asks it for anything; and it asks nobody before that one has admitted it.
-//   B2  Who gives a survey has lost the former process, and has no ties to it any more; nor is it connected with a
-//       former process of any other node that comes back.
+//   B2  A node that gives a survey has lost the former process, and has no ties to it any more; nor is it connected
+//       with a former process of any other node that comes back.
 //   B3  The version of its return is higher than whatever the clock of any other node said at its survey.
 //   B4  Names of its transactions and holds are higher than those of every former process.
-//   B5  Who gives a survey of a second round, or a later one, has brought to their ends the commits that it had begun
-//       before that round.
+//   B5  A node that gives a survey of a second round, or a later one, has brought to their ends the commits that it had
+//       begun before that round.
 //
 // Thread safety: every member.
 #pragma once
