@@ -134,6 +134,14 @@ void add_options(CLI::App& serve, serve_words& words) {
                                            "Raise a call by one priority with each preemption, up to that"));
     of_preemption.push_back(
         serve.add_flag("--migrate", how.preemption.migrate, "Let preempted calls go on on any worker"));
+    of_preemption.push_back(
+        serve
+            .add_option_function<unsigned>(
+                "--realtime-from", [&how](const unsigned& given) { how.preemption.realtime_from = given; },
+                "Workers have a real-time priority while they run calls of this priority or more; with --io-realtime "
+                "of 2 or more; without: none")
+            ->check(CLI::Range(0, server::highest_priority))
+            ->type_name("PRIORITY"));
     counted("--io-threads", how.io_threads, "Threads that own sockets");
     serve
         .add_option("--io-realtime", how.io_realtime,

@@ -31,6 +31,7 @@ while True:
         pass
     time.sleep(0.005)
 """
+WITHOUT_END = "while True: pass"
 
 
 def sweep():
@@ -105,8 +106,8 @@ class Runs:
 
 
 def compare(runs, title, baseline, settings, seconds, rounds, connections):
-    """Baseline and preemptive beside each other at each load. Returns the baseline's capacity."""
-    servers = [runs.start(baseline, *settings), runs.start(PREEMPTIVE, *settings)]
+    """Baseline, preemptive and others beside each other at each load. Returns the baseline's capacity."""
+    servers = [runs.start(one, *settings) for one in (baseline, PREEMPTIVE, *runs.arguments.also)]
     capacity = runs.capacity(servers, seconds, connections)
     print(f"\n{title}\ncapacity of the baseline: {capacity:.0f} calls a second")
     for load in runs.arguments.loads:
@@ -162,6 +163,14 @@ def measure(runs):
     print(f"\nTPC-C's consistency conditions hold on every server; figures 7, 8 and 9 are in {a.charts}")
 
 
+def further(text):
+    """A configuration from the command line."""
+    name, found, options = text.partition("=")
+    if not found or name in ("baseline", "preemptive"):
+        raise argparse.ArgumentTypeError("give NAME=OPTIONS, with a name of its own")
+    return name, [*COMMON, *options.split()]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=pathlib.Path, required=True, help="folder of tutti and tutti-tpcc-load")
@@ -178,13 +187,17 @@ def main():
     parser.add_argument("--demand", type=int, default=100, help="percent of the paper's lengths (default: 100)")
     parser.add_argument("--serve", action="append", default=[], help="option of every server: --serve=--io-realtime=2")
     parser.add_argument("--realtime-generators", action="store_true", help="no other program makes their clocks late")
+    parser.add_argument("--also", action="append", default=[], type=further, metavar="NAME=OPTIONS",
+                        help="a further preemptive server: --also 'io=--io-realtime 2'")
     parser.add_argument("--beside", action="store_true", help="with a program that takes half a processor")
+    parser.add_argument("--crowd", type=int, default=0, metavar="N", help="with N programs that compute without end")
     parser.add_argument("--set", action="append", default=[], help="setting of the procedures, name=value")
     arguments = parser.parse_args()
     if any(s.startswith("demand=") for s in arguments.set):
         parser.error("--set demand: one of the comparisons goes without; say --demand")
     runs = Runs(arguments)
-    other = subprocess.Popen([sys.executable, "-c", HALF_A_PROCESSOR]) if arguments.beside else None
+    others = [HALF_A_PROCESSOR] * arguments.beside + [WITHOUT_END] * arguments.crowd
+    others = [subprocess.Popen([sys.executable, "-c", program]) for program in others]
     try:
         measure(runs)
     except RuntimeError as failure:
@@ -192,7 +205,7 @@ def main():
         return 1
     finally:
         runs.kill()
-        if other is not None:
+        for other in others:
             other.kill()
             other.wait()
     return 0

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/futex.hpp"
 
 namespace tutti::base {
@@ -56,5 +58,18 @@ std::optional<int> lower_priority() noexcept {
 void restore_priority(int thread, int nice) noexcept { setpriority(PRIO_PROCESS, static_cast<id_t>(thread), nice); }
 
 #endif
+
+int policy() noexcept { return sched_getscheduler(0) & ~SCHED_RESET_ON_FORK; }
+
+int take_realtime_priority(int thread, int priority) noexcept {
+    const sched_param how{.sched_priority = priority};
+    return sched_setscheduler(thread, SCHED_RR | SCHED_RESET_ON_FORK, &how) == 0 ? 0 : errno;
+}
+
+void give_realtime_priority_up(int thread, int policy) noexcept {
+    const sched_param how{.sched_priority = 0};
+    // A process without CAP_SYS_NICE may not take the flag back.
+    sched_setscheduler(thread, policy | SCHED_RESET_ON_FORK, &how);
+}
 
 }  // namespace tutti::base

@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include "tutti/detail/config.hpp"
+
 namespace tutti::base {
 
 /// Lets other threads run that are ready.
@@ -16,5 +18,14 @@ void yield() noexcept;
 [[nodiscard]] std::optional<int> lower_priority() noexcept;
 /// Undoes that. Any thread may call it.
 void restore_priority(int thread, int nice) noexcept;
+
+/// The scheduling policy of the calling thread (SCHED_OTHER, SCHED_RR and others of sched(7)).
+[[nodiscard]] int policy() noexcept;
+/// From now on the thread, 0: the caller, goes before all threads without a real-time priority, and those of a lower
+/// one, and shares its processor in turn with its equals (SCHED_RR). Threads that it starts have none. Any thread may
+/// call it. Returns errno's value: the process needs CAP_SYS_NICE or a limit (RLIMIT_RTPRIO).
+[[nodiscard]] TUTTI_EXPORT int take_realtime_priority(int thread, int priority) noexcept;
+/// Undoes that: `policy` is the one that the thread had. Any thread may call it.
+void give_realtime_priority_up(int thread, int policy) noexcept;
 
 }  // namespace tutti::base

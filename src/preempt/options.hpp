@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "preempt/level_lists.hpp"
@@ -53,6 +54,9 @@ struct options {
     unsigned highest_level = 5;  // levels go from 0 to it, at most 63
     promotion promote = {};
     bool migrate = false;  // started contexts may go on on any worker, each with thread-local variables of its own
+    // A worker has a real-time priority, the lowest, while it runs, or has been called for, something of that level or
+    // more: other programs on its processor wait for it. The process has to be allowed to.
+    std::optional<unsigned> realtime_from = {};
     std::string_view ticks = "automatic";
     tick_timing timing = {};
     observer watch = {};

@@ -7,10 +7,12 @@
 
 namespace tutti::preempt {
 
-void roster::take(unsigned worker, const context* c) noexcept {
-    posts_[worker].runs = c;
-    posts_[worker].level = c == nullptr ? -1 : static_cast<int>(c->effective_level());
-    posts_[worker].brief = c != nullptr && c->what.brief;
+void roster::take(unsigned worker, const context* c, calls& whom) noexcept {
+    post& p = posts_[worker];
+    p.runs = c;
+    p.level = c == nullptr ? -1 : static_cast<int>(c->effective_level());
+    p.brief = c != nullptr && c->what.brief;
+    weigh(p, whom);
 }
 
 void roster::answer(unsigned worker, calls& whom) noexcept {
@@ -23,11 +25,22 @@ void roster::answer(unsigned worker, calls& whom) noexcept {
     whom.ticks &= ~bit;
 }
 
-void roster::change_level(unsigned worker, unsigned level) noexcept { posts_[worker].level = static_cast<int>(level); }
+void roster::change_level(unsigned worker, unsigned level, calls& whom) noexcept {
+    posts_[worker].level = static_cast<int>(level);
+    weigh(posts_[worker], whom);
+}
+
+void roster::weigh(post& which, calls& whom) const noexcept {
+    const bool first = which.bound_for() >= first_from_;
+    if (first == which.first.load(std::memory_order_relaxed)) return;
+    which.first.store(first, std::memory_order_relaxed);
+    whom.turns |= bit_of(which);
+}
 
 void roster::call(post& which, int level, calls& whom) noexcept {
-    (which.level < 0 ? whom.bells : whom.ticks) |= std::uint64_t{1} << (&which - posts_.data());
+    (which.level < 0 ? whom.bells : whom.ticks) |= bit_of(which);
     which.promised = level;
+    weigh(which, whom);
 }
 
 bool roster::call_any(unsigned level, calls& whom, unsigned first, haste how) noexcept {

@@ -3,9 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
+
+#include "preempt/level_lists.hpp"
 
 namespace tutti::preempt {
 
@@ -16,6 +20,7 @@ struct calls {
     std::uint64_t bells = 0;   // the idle
     std::uint64_t ticks = 0;   // the busy
     std::uint64_t nudges = 0;  // the idle, if they are awake
+    std::uint64_t turns = 0;   // those that go first, and did not, or do no more
 };
 
 /// Of what comes: whether it interrupts what is brief.
@@ -23,14 +28,18 @@ enum class haste : std::uint8_t { urgent, patient };
 
 class roster {
 public:
-    explicit roster(unsigned workers) : posts_(workers) {}
+    /// Workers go first with that level or more.
+    roster(unsigned workers, std::optional<unsigned> first_from)
+        : posts_(workers), first_from_{static_cast<int>(first_from.value_or(most_levels))} {}
 
     /// The worker takes that context, or goes idle with null.
-    void take(unsigned worker, const context* c) noexcept;
+    void take(unsigned worker, const context* c, calls& whom) noexcept;
+    /// It has looked, and goes on with what it runs.
+    void stay(unsigned worker, calls& whom) noexcept { weigh(posts_[worker], whom); }
     /// It takes something now, which answers what it was called for, also by itself.
     void answer(unsigned worker, calls& whom) noexcept;
     /// What it runs is lent a level, or gives it back. REQUIRES: it runs something.
-    void change_level(unsigned worker, unsigned level) noexcept;
+    void change_level(unsigned worker, unsigned level, calls& whom) noexcept;
 
     [[nodiscard]] bool runs(unsigned worker, const context& c) const noexcept { return posts_[worker].runs == &c; }
     /// Of what it runs; -1: it is idle.
@@ -61,6 +70,10 @@ public:
             }
         }
     }
+    /// Whether its thread is to go before those of other programs. Without the lock, too.
+    [[nodiscard]] bool goes_first(unsigned worker) const noexcept {
+        return posts_[worker].first.load(std::memory_order_relaxed);
+    }
     /// Whether any that was spared has taken nothing since.
     [[nodiscard]] bool spares() const noexcept { return spared_ != 0; }
     /// The least of what busy workers run or have been called for; above all levels if none is busy.
@@ -80,6 +93,7 @@ private:
         int spared = -1;                // of what it has been left to find
         bool brief = false;             // what it runs
         bool late = false;              // look_at_the_spared has seen `spared`
+        std::atomic<bool> first{false};
         [[nodiscard]] int bound_for() const noexcept { return std::max(level, promised); }
         [[nodiscard]] int busy_with() const noexcept { return std::max(bound_for(), spared); }
     };
@@ -88,8 +102,14 @@ private:
     [[nodiscard]] post* soon_free() noexcept;
     void spare(post& which, int level) noexcept;
     void spare_no_more(post& which) noexcept;
+    /// After a change of what it is bound for.
+    void weigh(post& which, calls& whom) const noexcept;
+    [[nodiscard]] std::uint64_t bit_of(const post& which) const noexcept {
+        return std::uint64_t{1} << (&which - posts_.data());
+    }
 
     std::vector<post> posts_;
+    const int first_from_;
     unsigned spared_ = 0;  // how many
 };
 

@@ -43,7 +43,7 @@ scheduler::scheduler(const options& how)
       source_{choose_tick_source(how.ticks)},
       application_{source_.allow},
       ready_{how.workers, how.highest_level, how.promote, how.migrate},
-      roster_{how.workers} {
+      roster_{how.workers, how.realtime_from} {
     contexts_.reserve(how_.contexts);
     parked_.reserve(how_.contexts);
     for (unsigned i = 0; i < how_.contexts; ++i) add_context();
@@ -350,6 +350,8 @@ context* scheduler::next_above(worker& of, context& running) noexcept {
             ready_.count_preemption(running);
             ++counts_.preemptions;
             if (running.level != level) ++counts_.promotions;
+        } else {
+            roster_.stay(of.number(), whom);
         }
     }
     deliver(whom);
@@ -398,7 +400,7 @@ void scheduler::wake_the_late(worker& of, calls& whom) noexcept {
 context* scheduler::take(worker& of, calls& whom) noexcept {
     context* c = ready_.take(of.number());
     if (c != nullptr && !c->begun) c = &warmer(*c);
-    roster_.take(of.number(), c);
+    roster_.take(of.number(), c, whom);
     if (c == nullptr) return nullptr;
     c->home = &of;
     c->turn = ++turns_;
@@ -408,6 +410,16 @@ context* scheduler::take(worker& of, calls& whom) noexcept {
 }
 
 void scheduler::deliver(const calls& whom) noexcept {
+    for (std::uint64_t left = whom.turns; left != 0; left &= left - 1) {
+        const auto number = static_cast<unsigned>(std::countr_zero(left));
+        // Two threads that deliver may do so in another order than the lock was theirs. The one whose system call is
+        // the later looks after it: the kernel orders the calls, and so the other's store, which came before its own.
+        for (bool first = roster_.goes_first(number);;) {
+            workers_[number]->go_first(first);
+            if (first == roster_.goes_first(number)) break;
+            first = !first;
+        }
+    }
     for (std::uint64_t left = whom.bells | whom.nudges | whom.ticks; left != 0; left &= left - 1) {
         const std::uint64_t bit = left & -left;
         worker& w = *workers_[static_cast<std::size_t>(std::countr_zero(bit))];

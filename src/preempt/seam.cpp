@@ -267,7 +267,7 @@ void scheduler::lend(context& to, const context& from, calls& whom) noexcept {
         ++counts_.loans;
         switch (o->state) {
             case condition::running:
-                if (roster_.runs(o->home->number(), *o)) roster_.change_level(o->home->number(), level);
+                if (roster_.runs(o->home->number(), *o)) roster_.change_level(o->home->number(), level, whom);
                 return;
             case condition::active: ready_.reorder(*o, o->home->number()); return call_for(*o, whom);
             case condition::parked: o = o->awaited == nullptr ? nullptr : context_of(*o->awaited); break;
@@ -284,7 +284,7 @@ void scheduler::take_back_loan(context& c, calls& whom) noexcept {
     if (c.home == nullptr || !roster_.runs(c.home->number(), c)) return;
     // No worker was called for what became ready while it ran at the higher level.
     const unsigned number = c.home->number();
-    roster_.change_level(number, c.level);
+    roster_.change_level(number, c.level, whom);
     if (const int next = ready_.next_level(number); next > roster_.level(number)) roster_.call(number, next, whom);
 }
 

@@ -2,15 +2,19 @@
 
 #include <cxxabi.h>
 #include <pthread.h>
+#include <sched.h>
 #include <ucontext.h>
 
 #include <cerrno>
 #include <csignal>
 #include <exception>
 #include <optional>
+#include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "base/futex.hpp"
+#include "base/scheduling.hpp"
 #include "core/conflict/kill.hpp"
 #include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
@@ -37,6 +41,9 @@ const sigset_t faults_and_ticks = [] {
 
 /// Turns of looking for work before a worker sleeps: 1.3 us where one takes 5 ns.
 constexpr int idle_turns = 4 * base::spin_turns;
+
+/// What goes before workers, as threads that bring them work, has a higher one.
+constexpr int realtime_priority = 1;
 
 /// Calls f for the descriptor that a context is in and those around it (open nesting).
 template <class F>
@@ -85,6 +92,7 @@ void worker::run(std::promise<void> starts) noexcept {
     std::optional<signal_stack> for_faults;
     try {
         for_faults.emplace();
+        if (of_.how().realtime_from) try_to_go_first();
         source().start(target_);
     } catch (...) {
         starts.set_exception(std::current_exception());
@@ -142,6 +150,22 @@ void worker::ring() noexcept {
     if (asleep_.load(std::memory_order_seq_cst)) base::futex_wake_all(bell_);
     else if (elsewhere_.load(std::memory_order_seq_cst) && current() != this)
         of_.how().idle.recall(of_.how().idle.self);
+}
+
+void worker::go_first(bool first) noexcept {
+    // The process was allowed to at the start. If it no longer is, work is as late as without.
+    if (first) (void)base::take_realtime_priority(target_.thread, realtime_priority);
+    else base::give_realtime_priority_up(target_.thread, usual_policy_);
+}
+
+void worker::try_to_go_first() {
+    usual_policy_ = base::policy();
+    if (usual_policy_ == SCHED_RR || usual_policy_ == SCHED_FIFO)
+        throw std::invalid_argument{
+            "tutti: realtime_from: workers have a real-time priority already, that of the program"};
+    if (const int error = base::take_realtime_priority(0, realtime_priority); error != 0)
+        throw std::system_error{error, std::generic_category(), "tutti: realtime_from: a worker's real-time priority"};
+    base::give_realtime_priority_up(0, usual_policy_);
 }
 
 void worker::enter(context& c) noexcept {

@@ -30,7 +30,8 @@ public:
     worker(const worker&) = delete;
     worker& operator=(const worker&) = delete;
 
-    /// Returns when it can be ticked. Throws std::system_error or std::bad_alloc where it cannot.
+    /// Returns when it can be ticked. Throws std::system_error, std::invalid_argument or std::bad_alloc where it
+    /// cannot.
     void start();
     /// Of one that has been started, or was to be. It has been rung, with nothing left to do.
     void join() noexcept {
@@ -61,6 +62,9 @@ public:
     /// Ticks a busy one. From any other thread.
     void tick() noexcept { source().request(target_); }
 
+    /// Whether its thread has a real-time priority from now on. From any thread.
+    void go_first(bool first) noexcept;
+
     /// Has its thread look at what it runs at once: in the handler of ticks. From any thread.
     void interrupt_thread() noexcept { send_tick(target_); }
 
@@ -84,6 +88,8 @@ public:
 private:
     [[nodiscard]] const tick_source& source() const noexcept;
     void run(std::promise<void> starts) noexcept;
+    /// Throws std::invalid_argument or std::system_error where it cannot. Its thread goes as it went.
+    void try_to_go_first();
     context* choose() noexcept;
     void set_timer() noexcept;
     [[nodiscard]] bool is_wanted() const noexcept;
@@ -122,6 +128,7 @@ private:
     fiber loop_;
     std::uintptr_t own_block_ = 0;  // of thread-local variables, if contexts migrate
     tick_target target_;
+    int usual_policy_ = 0;  // of its thread, for the kernel
 
     // --- of its own thread
     context* running_ = nullptr;

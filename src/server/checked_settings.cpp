@@ -11,6 +11,9 @@ settings checked(settings how) {
     };
     need(how.io_threads >= 1, "a server needs at least one io_thread");
     need(how.io_realtime >= 0 && how.io_realtime <= 99, "io_realtime is a priority from 1 to 99, or 0");
+    need(!how.preemption.realtime_from || how.io_realtime >= 2,
+         "preemption.realtime_from needs io_realtime of 2 or more: workers would keep I/O threads from their "
+         "processors");
     need(how.brief_call.count() >= 0, "brief_call is a time, or zero");
     need(how.queue >= 1, "the queue has room for at least one call");
     need(how.max_clients >= 1, "max_clients is at least 1");

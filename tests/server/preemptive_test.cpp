@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "server/counted_calls.hpp"
+#include "support/realtime_threads.hpp"
 
 namespace tutti::server {
 namespace {
@@ -35,6 +36,22 @@ TEST_F(preemption, an_urgent_call_is_answered_while_every_worker_is_busy) {
         EXPECT_EQ(urgent({"CALL", "release"}), "OK");
         EXPECT_EQ(busy.receive(), "OK");
         EXPECT_EQ(busy.receive(), "2000") << "what it read is of one moment, or it has run again";
+    }
+}
+
+// Catches a setting that reaches no worker, or is not compared with the priority that the call has.
+TEST_F(preemption, gives_workers_a_real_time_priority_for_what_is_urgent) {
+    if (!support::may_have_realtime_threads())
+        GTEST_SKIP() << "this process may have no real-time priority: it takes CAP_SYS_NICE or a limit (ulimit -r)";
+    const std::vector<std::string> usual{"tutti-io_thread 7"}, urgent{"tutti-io_thread 7", "tutti-worker 1"};
+    for (const int priority : {3, 4}) {
+        bank_server bank{{.io_realtime = 7, .workers = 1, .preemption = {.realtime_from = 4}}};
+        client busy{bank.port()}, other{bank.port()};
+        busy.send({"CALL", "hold", "PRIORITY", std::to_string(priority)});
+        while (number_of(other({"INFO"}), "running") != 1) std::this_thread::yield();
+        EXPECT_EQ(support::realtime_threads(), priority == 3 ? usual : urgent);
+        EXPECT_EQ(other({"CALL", "release", "PRIORITY", "5"}), "OK");
+        EXPECT_EQ(busy.receive(), "OK");
     }
 }
 

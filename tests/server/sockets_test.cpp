@@ -6,8 +6,6 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sched.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -25,7 +23,7 @@
 #include "server/calls/thread_pool.hpp"
 #include "server/client.hpp"
 #include "server/net/io_thread.hpp"
-#include "server/net/realtime.hpp"
+#include "support/realtime_threads.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::server {
@@ -94,29 +92,17 @@ TEST(tcp, whoever_gives_no_sign_of_life_is_given_up) {
 
 // Catches a priority that is asked for and not taken, and workers that get it, too, and then go before I/O threads.
 TEST(realtime_priority, is_that_of_io_threads_alone) {
-    try {
-        require_realtime_priority(1);
-    } catch (const std::runtime_error&) {
+    if (!support::may_have_realtime_threads())
         GTEST_SKIP() << "this process may have no real-time priority: it takes CAP_SYS_NICE or a limit (ulimit -r)";
-    }
     service s{{.port = 0, .io_realtime = 7}};
     s.start();
     client{s.port()}({"PING"});  // it is up
-    std::vector<std::string> with_it;
-    for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
-        const int id = std::stoi(task.path().filename());
-        sched_param how{};
-        if (::sched_getscheduler(id) != SCHED_RR || ::sched_getparam(id, &how) != 0) continue;
-        EXPECT_EQ(how.sched_priority, 7);
-        std::getline(std::ifstream{task.path() / "comm"}, with_it.emplace_back());
-    }
-    EXPECT_EQ(with_it, std::vector<std::string>{"tutti-io_thread"});
+    EXPECT_EQ(support::realtime_threads(), std::vector<std::string>{"tutti-io_thread 7"});
 }
 
 TEST(realtime_priority, that_it_may_not_have_ends_the_start) {
     const auto refused = [] {
-        const rlimit none{};
-        if (::setrlimit(RLIMIT_RTPRIO, &none) != 0 || (::geteuid() == 0 && ::seteuid(65'534) != 0)) std::_Exit(2);
+        if (!support::take_realtime_rights_away()) std::_Exit(2);
         try {
             service s{{.port = 0, .io_realtime = 1}};
             s.start();

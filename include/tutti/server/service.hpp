@@ -58,6 +58,9 @@ struct preemption_settings {
     std::optional<unsigned> most_preemptions{};
     bool lazy_promotion = false;  ///< each preemption raises a call's priority by one, up to that
     bool migrate = false;         ///< a preempted call may go on on another worker
+    /// While a worker runs a call of that priority or more it has a real-time priority, the lowest: other programs on
+    /// its processor wait for the call. None: workers have none. Needs `io_realtime` of 2 or more, and its rights.
+    std::optional<unsigned> realtime_from{};
 };
 
 /// How much an operator should care for a line.

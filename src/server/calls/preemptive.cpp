@@ -52,6 +52,7 @@ preempt::options options_of(unsigned workers, std::size_t capacity, const preemp
                  .lazy = how.lazy_promotion,
                  .highest = static_cast<unsigned>(procedures.most_urgent())};
     o.migrate = how.migrate;
+    o.realtime_from = how.realtime_from;
     o.ticks = how.ticks;
     o.watch = {&shown, note};
     if (idle != nullptr) o.idle = {idle, spend, recall};

@@ -16,7 +16,7 @@
 #include <system_error>
 #include <utility>
 
-#include "server/net/realtime.hpp"
+#include "base/scheduling.hpp"
 
 namespace tutti::server {
 namespace {
@@ -156,9 +156,11 @@ bool io_thread::finished() const noexcept {
 
 void io_thread::work() {
     ::pthread_setname_np(::pthread_self(), "tutti-io_thread");  // as tools show it
-    if (const int error = take_realtime_priority(shared_.how.io_realtime); error != 0)
-        shared_.how.notice(severity::warning,
-                           std::string{"an I/O thread goes without its real-time priority: "} + std::strerror(error));
+    if (const int priority = shared_.how.io_realtime; priority != 0) {
+        if (const int error = base::take_realtime_priority(0, priority); error != 0)
+            shared_.how.notice(severity::warning, std::string{"an I/O thread goes without its real-time priority: "} +
+                                                      std::strerror(error));
+    }
     // Signals are for the program's own threads. SIGPIPE, which OpenSSL's writes raise, is left pending.
     sigset_t all;
     ::sigfillset(&all);

@@ -1,24 +1,18 @@
 #include "server/net/realtime.hpp"
 
-#include <pthread.h>
-
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
-namespace tutti::server {
+#include "base/scheduling.hpp"
 
-int take_realtime_priority(int priority) noexcept {
-    if (priority == 0) return 0;
-    const sched_param how{.sched_priority = priority};
-    return ::pthread_setschedparam(::pthread_self(), SCHED_RR, &how);
-}
+namespace tutti::server {
 
 void require_realtime_priority(int priority) {
     if (priority == 0) return;
     int error = 0;
-    std::thread{[&] { error = take_realtime_priority(priority); }}.join();
+    std::thread{[&] { error = base::take_realtime_priority(0, priority); }}.join();
     if (error == 0) return;
     throw std::runtime_error{"I/O threads cannot have the real-time priority " + std::to_string(priority) + ": " +
                              std::strerror(error) +

@@ -1,0 +1,223 @@
+// Workers go before other programs while they run what is urgent, and at no other time.
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "preempt/procedures/owners.hpp"
+#include "preempt/procedures/visitors.hpp"
+#include "preempt/progress.hpp"
+#include "support/realtime_threads.hpp"
+#include "support/watchdog.hpp"
+
+namespace {
+
+std::function<void()> before_it_is_taken;  // a real-time priority, by the thread of the test
+std::atomic<int> given_up{0};
+
+}  // namespace
+
+/// In the place of the C library's.
+extern "C" int sched_setscheduler(pid_t thread, int policy, const sched_param* how) noexcept {
+    const bool taken = (policy & ~SCHED_RESET_ON_FORK) == SCHED_RR;
+    if (taken && before_it_is_taken) std::exchange(before_it_is_taken, nullptr)();
+    const long result = ::syscall(SYS_sched_setscheduler, thread, policy, how);
+    if (!taken) ++given_up;
+    return static_cast<int>(result);
+}
+
+namespace tutti::preempt {
+namespace {
+
+using namespace procedures;
+using names = std::vector<std::string>;
+
+const std::string one = "tutti-worker 1";
+
+class realtime_from : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (!support::may_have_realtime_threads())
+            GTEST_SKIP() << "this process may have no real-time priority: it takes CAP_SYS_NICE or a limit (ulimit -r)";
+        // The one who looks goes before those that are looked at: they may have all processors.
+        ASSERT_EQ(base::take_realtime_priority(0, 2), 0);
+    }
+    void TearDown() override { base::give_realtime_priority_up(0, SCHED_OTHER); }
+};
+
+/// It sleeps, as it would keep others from its processor.
+template <class Condition>
+void wait_for(Condition&& holds) {
+    while (!holds()) std::this_thread::sleep_for(std::chrono::microseconds{100});
+}
+void wait_for_threads(const names& expected) {
+    wait_for([&] { return support::realtime_threads() == expected; });
+}
+
+// Catches a worker that gets its priority only when it looks at what has come, one that keeps it for what is less
+// urgent, and one that gets it for that.
+TEST_F(realtime_from, is_from_the_arrival_of_what_is_urgent_to_its_end) {
+    const support::watchdog dog{"scheduler"};
+    std::mutex guarded;
+    visitor low{.guarded = &guarded};
+    spinner urgent, between;
+    scheduler s{{.workers = 1, .realtime_from = 3}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({lock_undisturbed, &low, 1}));
+    wait_for([&] { return low.inside.load(); });
+    EXPECT_EQ(support::realtime_threads(), names{});
+    ASSERT_TRUE(s.submit({spin, &between, 2}));
+    EXPECT_EQ(support::realtime_threads(), names{}) << "2 is not urgent";
+    ASSERT_TRUE(s.submit({spin, &urgent, 3}));
+    EXPECT_EQ(support::realtime_threads(), names{one}) << "the urgent call cannot begin yet, and waits for a processor";
+    low.go = true;
+    wait_for([&] { return urgent.started.load(); });
+    EXPECT_EQ(support::realtime_threads(), names{one});
+    urgent.stop = true;
+    wait_for([&] { return between.started.load(); });
+    EXPECT_EQ(support::realtime_threads(), names{});
+    between.stop = true;
+    s.drain();
+}
+
+TEST_F(realtime_from, ends_with_nothing_to_run) {
+    const support::watchdog dog{"scheduler"};
+    spinner urgent;
+    scheduler s{{.workers = 2, .realtime_from = 3}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({spin, &urgent, 3}));
+    EXPECT_EQ(support::realtime_threads(), names{one}) << "of two workers one has been called";
+    urgent.stop = true;
+    wait_for_threads({});
+}
+
+// Another worker has taken what it was called for. Catches one that keeps its priority then, for what it goes on with.
+TEST_F(realtime_from, ends_where_another_worker_was_faster) {
+    const support::watchdog dog{"scheduler"};
+    struct visitor_then_spinner {
+        visitor first;
+        spinner then;
+    };
+    std::mutex guarded;
+    visitor_then_spinner low{.first = {.guarded = &guarded}, .then = {}};
+    spinner other, urgent;
+    scheduler s{{.workers = 2, .realtime_from = 3}};
+    add_procedures(s);
+    const auto visit_then_spin = [](void* of) noexcept {
+        auto& both = *static_cast<visitor_then_spinner*>(of);
+        lock_undisturbed(&both.first);
+        spin(&both.then);
+    };
+    ASSERT_TRUE(s.submit({visit_then_spin, &low, 1}));
+    wait_for([&] { return low.first.inside.load(); });
+    ASSERT_TRUE(s.submit({spin, &other, 2}));
+    wait_for([&] { return other.started.load(); });
+    ASSERT_TRUE(s.submit({spin, &urgent, 3}));
+    EXPECT_EQ(support::realtime_threads(), names{one}) << "the one that runs the least has been called";
+    other.stop = true;
+    wait_for([&] { return urgent.started.load(); });
+    EXPECT_EQ(support::realtime_threads(), (names{one, one}));
+    low.first.go = true;
+    wait_for([&] { return low.then.started.load(); });
+    EXPECT_EQ(support::realtime_threads(), names{one});
+    urgent.stop = low.then.stop = true;
+    s.drain();
+}
+
+// What is urgent waits for a transaction of the lowest level. Catches a worker that runs this one, at the level that it
+// is lent, without the priority, and one that keeps the priority when it has been given back.
+TEST_F(realtime_from, is_lent_along_with_a_level) {
+    const support::watchdog dog{"scheduler"};
+    struct owner_then_spinner {
+        owner first;
+        spinner then;
+    };
+    var<int> x{0};
+    owner_then_spinner low{.first = {.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false}, .then = {}};
+    owner waiter{.of = &x, .adds = 10};
+    spinner first, busy;
+    scheduler s{{.workers = 2, .realtime_from = 3}};
+    add_procedures(s);
+    const auto own_then_spin = [](void* of) noexcept {
+        auto& both = *static_cast<owner_then_spinner*>(of);
+        own(&both.first);
+        spin(&both.then);
+    };
+    ASSERT_TRUE(s.submit({spin, &first, 4}));
+    wait_for([&] { return first.started.load(); });
+    ASSERT_TRUE(s.submit({own_then_spin, &low, 1}));
+    wait_for([&] { return low.first.attempts.load() != 0; });
+    first.stop = true;
+    wait_for_threads({});
+    ASSERT_TRUE(s.submit({own, &waiter, 3}));
+    wait_for([&] { return s.statistics().loans != 0; });
+    wait_for_threads({one});  // the owner's: the waiter's is idle
+    ASSERT_TRUE(s.submit({spin, &busy, 5}));
+    wait_for([&] { return busy.started.load(); });
+    EXPECT_EQ(support::realtime_threads(), (names{one, one}));
+    low.first.go = true;
+    wait_for([&] { return low.then.started.load(); });
+    EXPECT_EQ(support::realtime_threads(), names{one}) << "the one that runs what is more urgent than the waiter";
+    busy.stop = low.then.stop = true;
+    s.drain();
+}
+
+// Who has handed it in gives the worker its priority so late that the worker has given it up meanwhile. Catches one who
+// does not look whether that still holds.
+TEST_F(realtime_from, is_over_although_who_gives_it_is_late) {
+    const support::watchdog dog{"scheduler"};
+    spinner low;
+    std::atomic<int> clock{0};
+    marker urgent{&clock};
+    scheduler s{{.workers = 1, .realtime_from = 3}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({spin, &low, 1}));
+    wait_for([&] { return low.started.load(); });
+    before_it_is_taken = [&] {
+        low.stop = true;  // the worker finds what is urgent by itself
+        wait_for([&] { return given_up.load() != 0; });
+        EXPECT_EQ(urgent.at, 1);
+    };
+    given_up = 0;
+    ASSERT_TRUE(s.submit({mark, &urgent, 3}));
+    EXPECT_EQ(before_it_is_taken, nullptr);
+    EXPECT_EQ(support::realtime_threads(), names{});
+    s.drain();
+}
+
+TEST(realtime_priority, that_a_worker_may_not_have_is_an_error) {
+    const auto refused = [] {
+        if (!support::take_realtime_rights_away()) std::_Exit(2);
+        try {
+            const scheduler s{{.workers = 1, .realtime_from = 3}};
+        } catch (const std::system_error&) {
+            std::_Exit(0);
+        }
+        std::_Exit(1);
+    };
+    EXPECT_EXIT(refused(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(realtime_from, lowers_no_program_that_has_a_real_time_priority) {
+    const auto refused = [] {
+        const sched_param how{.sched_priority = 5};
+        if (::sched_setscheduler(0, SCHED_RR, &how) != 0) std::_Exit(2);  // which threads inherit
+        try {
+            const scheduler s{{.workers = 1, .realtime_from = 3}};
+        } catch (const std::invalid_argument&) {
+            std::_Exit(0);
+        }
+        std::_Exit(1);
+    };
+    EXPECT_EXIT(refused(), ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace tutti::preempt
