@@ -75,8 +75,9 @@ void add_options(CLI::App& serve, serve_words& words) {
         .add_option("--cluster", options.cluster,
                     "Be the node of a cluster that this file describes, so that procedures may use its objects")
         ->type_name("FILE");
-    serve.add_flag("!--no-forward", how.forward,
-                   "Run every call here, also one that is about an object of another server, and none of others'");
+    serve.add_flag_function(
+        "--no-forward", [&how](std::int64_t times) { how.forward = times <= 0; },
+        "Run every call here, also one that is about an object of another server, and none of others'");
     serve.add_option("--host", how.host, "Address to listen on")->capture_default_str();
     CLI::Option* const tcp = serve.add_option("--port", port, "TCP port; 0: one that the system chooses")
                                  ->default_str(std::to_string(usual_port) + " without inherited sockets");
