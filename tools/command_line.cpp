@@ -39,7 +39,7 @@ struct asking {
 
     explicit asking(CLI::App& command) {
         command.add_option("--host", options.to.host, "Where the server listens")->capture_default_str();
-        command.add_option("--port", options.to.port, "Its port")->capture_default_str();
+        command.add_option("--port", options.to.port, "Its port")->check(cli::a_port())->capture_default_str();
         command.add_option("--unix", options.to.unix_socket, "Its unix socket instead")->type_name("PATH");
         command
             .add_option("--password-file", password_file,
