@@ -23,10 +23,8 @@ constexpr timeval patience{.tv_sec = 30, .tv_usec = 0};
 
 /// Why a connection in the clear has ended. A server that speaks TLS ends it, or waits, before it has said anything.
 std::string reason(bool heard, int error) {
-    const bool silent = error == EAGAIN || error == EWOULDBLOCK;
-    std::string why = silent       ? "it says nothing for long"
-                      : error == 0 ? "it has closed the connection"
-                                   : std::strerror(error);
+    std::string why = error == 0 ? "it has closed the connection" : std::strerror(error);
+    if (error == EAGAIN || error == EWOULDBLOCK) why = "it says nothing for long";
     if (!heard) why += " (does it want TLS?)";
     return why;
 }
