@@ -2,6 +2,7 @@
 #include "tutti/cluster/configuration.hpp"
 
 #include <toml++/toml.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -40,6 +41,8 @@ std::string quoted(std::string_view text) {
     return out + (text.size() > most ? "...'" : "'");
 }
 
+constexpr std::size_t most_of_a_name = 40;  // is compared with what there is
+
 /// Insertions, deletions and substitutions that make one of the other (Levenshtein).
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
@@ -56,7 +59,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 /// What to write in the place of a key that there is not.
 std::string instead_of(std::string_view table, std::string_view key) {
-    constexpr std::size_t most = 40;
     std::string all;
     const configuration_entry* nearest = nullptr;
     std::size_t least = 3;
@@ -66,7 +68,7 @@ std::string instead_of(std::string_view table, std::string_view key) {
                                    : "it stands in the table [" + std::string{e.table} + "]";
         if (e.table != table) continue;
         all += (all.empty() ? "" : ", ") + std::string{e.key};
-        const std::size_t d = key.size() > most ? least : distance(key, e.key);
+        const std::size_t d = key.size() > most_of_a_name ? least : distance(key, e.key);
         if (d < least) least = d, nearest = &e;
     }
     if (nearest != nullptr) return "write " + std::string{nearest->key} + " = " + std::string{nearest->means};
@@ -187,15 +189,30 @@ configured_value value_of(const configuration_entry& e, std::string_view text, c
     }
 }
 
-const char* variable(std::string_view name) { return std::getenv((std::string{prefix} + std::string{name}).c_str()); }
+constexpr std::string_view file_variable = "CONFIG";
+
+[[noreturn]] void refuse_variable(std::string_view name, const std::string& at) {
+    std::string_view nearest = file_variable;
+    for (const configuration_entry& e : configuration_entries()) {
+        if (distance(name, e.variable) < distance(name, nearest)) nearest = e.variable;
+    }
+    refuse(at, "it is no variable that is known; unset it, or write " + std::string{prefix} + std::string{nearest});
+}
 
 /// An empty variable says nothing, as one that is not there.
 void read_environment(said& into) {
-    for (const configuration_entry& e : configuration_entries()) {
-        const char* const text = variable(e.variable);
-        if (text == nullptr || *text == '\0') continue;
-        const std::string at = std::string{prefix} + std::string{e.variable};
-        put(into, e, value_of(e, text, at), at);
+    for (const char* const* v = environ; *v != nullptr; ++v) {
+        const std::string_view both{*v};
+        const std::size_t end = std::min(both.find('='), both.size());
+        const std::string at{both.substr(0, end)};
+        const std::string_view text = both.substr(std::min(end + 1, both.size()));
+        if (!at.starts_with(prefix) || text.empty()) continue;
+        const std::string_view name = std::string_view{at}.substr(prefix.size());
+        if (name == file_variable) continue;
+        const auto all = configuration_entries();
+        const auto e = std::ranges::find(all, name, &configuration_entry::variable);
+        if (e == all.end()) refuse_variable(name.substr(0, most_of_a_name), at);
+        put(into, *e, value_of(*e, text, at), at);
     }
 }
 
@@ -209,7 +226,7 @@ said read(const std::string& file) {
 }
 
 std::string file_of_environment() {
-    const char* const file = variable("CONFIG");
+    const char* const file = std::getenv((std::string{prefix} + std::string{file_variable}).c_str());
     return file == nullptr ? std::string{} : std::string{file};
 }
 

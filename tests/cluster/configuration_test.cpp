@@ -193,6 +193,12 @@ TEST(cluster_configuration, names_the_variable_that_is_wrong) {
         EXPECT_EQ(said(), "tutti: TUTTI_CLUSTER_ENGINE_BATCH: give true or false, not 'yes'");
     }
     {
+        const variable v{"TUTTI_CLUSTER_PATIENSE", "5"};
+        EXPECT_EQ(said(),
+                  "tutti: TUTTI_CLUSTER_PATIENSE: it is no variable that is known; unset it, or write "
+                  "TUTTI_CLUSTER_PATIENCE");
+    }
+    {
         const variable v{"TUTTI_CLUSTER_CONFIG", "/nonexistent"};
         EXPECT_NE(said().find("/nonexistent: it cannot be read"), std::string::npos);
     }

@@ -237,7 +237,7 @@ TEST_F(broken_tpcc, a_payment_that_its_customer_elsewhere_does_not_see_is_caught
 
 /// Several processes, as users start them.
 TEST_F(tpcc_over_objects, the_program_runs_it_in_several_processes) {
-    const char* const program = std::getenv("TUTTI_CLUSTER_PROGRAM");
+    const char* const program = std::getenv("TUTTI_TEST_CLUSTER_PROGRAM");
     if (program == nullptr || !server_) GTEST_SKIP() << "needs the program, and a server that it can reach";
     const std::string log = ::testing::TempDir() + "tutti-tpcc-" + chosen() + std::to_string(::getpid());
     process run{
