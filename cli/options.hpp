@@ -59,6 +59,8 @@ CLI::Validator within(Number low, Number high, std::string_view what) {
     return CLI::Validator{check, "", "within"};
 }
 
+inline CLI::Validator a_port() { return within<unsigned>(0, 65535, "a port"); }
+
 inline CLI::Validator one_of(const std::vector<std::string>& names) {
     const auto check = [=](const std::string& given) {
         if (std::ranges::find(names, given) != names.end()) return std::string{};

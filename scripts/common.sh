@@ -131,7 +131,7 @@ packages_test=(gdb valgrind "${packages_apps[@]}"
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 # The last is what names functions in the reports of sanitizers.
 packages_clang=(clang-19 libclang-rt-19-dev llvm-19)
-packages_check=(clang-format-19 shellcheck codespell mandoc)
+packages_check=(clang-format-19 shellcheck codespell mandoc python3)
 
 has_header() { [[ -e /usr/include/$1 || -e /usr/local/include/$1 ]]; }
 

@@ -48,10 +48,14 @@ check_man_pages() {
     return "$bad"
 }
 
+check_links() {
+    python3 scripts/links.py
+}
+
 # Runs all of them, so that one run shows everything there is to mend.
 static_checks() {
     local check bad=0
-    for check in check_format check_width check_scripts check_spelling check_man_pages; do
+    for check in check_format check_width check_scripts check_spelling check_man_pages check_links; do
         say "-- ${check//_/ }"
         "$check" || bad=1
     done

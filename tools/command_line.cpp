@@ -39,7 +39,7 @@ struct asking {
 
     explicit asking(CLI::App& command) {
         command.add_option("--host", options.to.host, "Where the server listens")->capture_default_str();
-        command.add_option("--port", options.to.port, "Its port")->capture_default_str();
+        command.add_option("--port", options.to.port, "Its port")->check(cli::a_port())->capture_default_str();
         command.add_option("--unix", options.to.unix_socket, "Its unix socket instead")->type_name("PATH");
         command
             .add_option("--password-file", password_file,
@@ -120,6 +120,7 @@ subcommand add_run(CLI::App& to, std::vector<std::string> program) {
     CLI::App* const run = to.add_subcommand("run", "Run a program that uses atomic blocks on Tutti");
     const auto options = std::make_shared<run_options>();
     options->program = std::move(program);
+    run->footer("tutti run [--report[=FILE]] [--] program [argument ...]");
     // A flag, so that it takes no word of the program's for its value.
     run->add_flag("--report{1}", options->report,
                   "Say at the end what each atomic block did; with =FILE write that to FILE for tutti report");
@@ -169,7 +170,7 @@ command parse_command_line(int argc, const char* const* argv) {
         add_serve(app),  add_top(app),   add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
         add_report(app), add_stat(app),  add_promote(app),  add_cluster(app),
         add_node(app),   add_member(app)};
-    configured from{.words{argv, argv + ours}, .objects{}, .users{}};
+    configured from{.words{argv, argv + ours}, .file{}, .objects{}, .users{}};
     if (ours > 1 && from.words[1] == "serve") {
         from = with_configuration(std::move(from.words), [&](const std::string& name) {
             const CLI::Option* const known = all[0].parser->get_option_no_throw(name);
@@ -178,9 +179,9 @@ command parse_command_line(int argc, const char* const* argv) {
     }
     std::vector<const char*> given;
     for (const std::string& w : from.words) given.push_back(w.c_str());
-    if (const auto help = cli::parse(app, static_cast<int>(given.size()), given.data(),
-                                     "tutti --help lists the commands, and each has --help"))
-        return *help;
+    std::string where = "tutti --help lists the commands, and each has --help";
+    if (!from.file.empty()) where += "; " + from.file + " gives options, too";
+    if (const auto help = cli::parse(app, static_cast<int>(given.size()), given.data(), where)) return *help;
     command wanted = std::ranges::find_if(all, [](const subcommand& s) { return s.parser->parsed(); })->wanted();
     if (auto* const serve = std::get_if<serve_options>(&wanted)) {
         if (serve->shared_objects.empty()) serve->shared_objects = from.objects;

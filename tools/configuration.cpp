@@ -151,6 +151,7 @@ configured with_configuration(std::vector<std::string> words,
         }
     }
     all.words.insert(all.words.end(), behind_command, words.end());
+    all.file = *file;
     return all;
 }
 

@@ -11,6 +11,7 @@ namespace tutti::tools {
 
 struct configured {
     std::vector<std::string> words;
+    std::string file;                  ///< empty: none was named
     std::vector<std::string> objects;  ///< which those of the command line take the place of
     std::vector<server::user> users;
 };

@@ -21,9 +21,12 @@ constexpr timeval patience{.tv_sec = 30, .tv_usec = 0};
     throw std::runtime_error{fmt::format("the server went away: {}", why)};
 }
 
-std::string reason() {
-    if (errno == EAGAIN || errno == EWOULDBLOCK) return "it says nothing for long (does it want TLS?)";
-    return std::strerror(errno);
+/// Why a connection in the clear has ended. A server that speaks TLS ends it, or waits, before it has said anything.
+std::string reason(bool heard, int error) {
+    std::string why = error == 0 ? "it has closed the connection" : std::strerror(error);
+    if (error == EAGAIN || error == EWOULDBLOCK) why = "it says nothing for long";
+    if (!heard) why += " (does it want TLS?)";
+    return why;
 }
 
 }  // namespace
@@ -56,7 +59,7 @@ void connection::send(std::string_view bytes) {
         } else {
             const ssize_t some = ::send(context_->fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
             if (some < 0 && errno == EINTR) continue;
-            if (some < 0) went_away(reason());
+            if (some < 0) went_away(reason(heard_, errno));
             sent = static_cast<std::size_t>(some);
         }
         bytes.remove_prefix(sent);
@@ -73,9 +76,12 @@ std::size_t connection::receive(char* buffer, std::size_t size) {
     }
     for (;;) {
         const ssize_t got = ::recv(context_->fd, buffer, size, 0);
-        if (got > 0) return static_cast<std::size_t>(got);
-        if (got == 0) went_away("it has closed the connection");
-        if (errno != EINTR) went_away(reason());
+        if (got > 0) {
+            heard_ = true;
+            return static_cast<std::size_t>(got);
+        }
+        if (got == 0) went_away(reason(heard_, 0));
+        if (errno != EINTR) went_away(reason(heard_, errno));
     }
 }
 

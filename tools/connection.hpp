@@ -32,6 +32,7 @@ private:
 
     std::unique_ptr<redisContext, void (*)(redisContext*)> context_;
     std::unique_ptr<ssl_st, void (*)(ssl_st*)> secure_;
+    bool heard_ = false;  ///< something has come in the clear
 };
 
 }  // namespace tutti::tools

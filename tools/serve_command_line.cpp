@@ -75,10 +75,12 @@ void add_options(CLI::App& serve, serve_words& words) {
         .add_option("--cluster", options.cluster,
                     "Be the node of a cluster that this file describes, so that procedures may use its objects")
         ->type_name("FILE");
-    serve.add_flag("!--no-forward", how.forward,
-                   "Run every call here, also one that is about an object of another server, and none of others'");
+    serve.add_flag_function(
+        "--no-forward", [&how](std::int64_t times) { how.forward = times <= 0; },
+        "Run every call here, also one that is about an object of another server, and none of others'");
     serve.add_option("--host", how.host, "Address to listen on")->capture_default_str();
     CLI::Option* const tcp = serve.add_option("--port", port, "TCP port; 0: one that the system chooses")
+                                 ->check(cli::a_port())
                                  ->default_str(std::to_string(usual_port) + " without inherited sockets");
     serve.add_flag("--no-tcp", no_tcp, "Listen on a unix socket only")->excludes(tcp);
     CLI::Option* const key = serve.add_option("--tls-key", how.tls.key, "Its private key, PEM")->type_name("FILE");
@@ -101,6 +103,7 @@ void add_options(CLI::App& serve, serve_words& words) {
         .add_option_function<std::uint16_t>(
             "--metrics-port", [&how](const std::uint16_t& given) { how.metrics_port = given; },
             "HTTP port where Prometheus may ask; 0: one that the system chooses")
+        ->check(cli::a_port())
         ->type_name("PORT");
     serve.add_option("--metrics-host", how.metrics_host, "Address for Prometheus")->capture_default_str();
     serve.add_option("--workers", how.workers, "Threads that run procedures; 0: the processors that I/O threads leave")
