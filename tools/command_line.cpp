@@ -171,7 +171,12 @@ command parse_command_line(int argc, const char* const* argv) {
         add_report(app), add_stat(app),  add_promote(app),  add_cluster(app),
         add_node(app),   add_member(app)};
     configured from{.words{argv, argv + ours}, .file{}, .objects{}, .users{}};
-    if (ours > 1 && from.words[1] == "serve") from = with_configuration(std::move(from.words));
+    if (ours > 1 && from.words[1] == "serve") {
+        from = with_configuration(std::move(from.words), [&](const std::string& name) {
+            const CLI::Option* const known = all[0].parser->get_option_no_throw(name);
+            return known != nullptr && known->get_expected_min() != 0;
+        });
+    }
     std::vector<const char*> given;
     for (const std::string& w : from.words) given.push_back(w.c_str());
     std::string where = "tutti --help lists the commands, and each has --help";

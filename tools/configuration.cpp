@@ -85,7 +85,8 @@ server::user user_of(const std::string& file, const std::string& name, const tom
     return u;
 }
 
-void add(configured& into, std::vector<std::string>& to, const std::string& file, const toml::table& from) {
+void add(configured& into, std::vector<std::string>& to, const std::string& file, const toml::table& from,
+         const std::function<bool(const std::string&)>& takes_value) {
     for (const auto& [key, value] : from) {
         const std::string name{key.str()};
         if (name == "object") {
@@ -106,7 +107,12 @@ void add(configured& into, std::vector<std::string>& to, const std::string& file
                 to.push_back("--set");
                 to.push_back(fmt::format("{}={}", setting.str(), word_of(file, setting.str(), v)));
             }
+        } else if ("--" + name == option) {
+            throw cli::command_line_error{at(file, value) + "one file has all, and takes options from no other"};
         } else if (const auto flag = value.as_boolean()) {
+            // Without a value it would take the next option for one.
+            if (takes_value("--" + name))
+                throw cli::command_line_error{at(file, value) + name + " is text or a number"};
             if (flag->get()) to.push_back("--" + name);
         } else {
             to.push_back(fmt::format("--{}={}", name, word_of(file, name, value)));
@@ -116,7 +122,8 @@ void add(configured& into, std::vector<std::string>& to, const std::string& file
 
 }  // namespace
 
-configured with_configuration(std::vector<std::string> words) {
+configured with_configuration(std::vector<std::string> words,
+                              const std::function<bool(const std::string&)>& takes_value) {
     configured all;
     const std::optional<std::string> file = take_file(words);
     if (!file) {
@@ -131,7 +138,7 @@ configured with_configuration(std::vector<std::string> words) {
             fmt::format("--config: {}:{}: {}", *file, e.source().begin.line, e.description())};
     }
     std::vector<std::string> from_file;
-    add(all, from_file, *file, read);
+    add(all, from_file, *file, read, takes_value);
     // The command line has the last word.
     const auto behind_command = words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words));
     all.words.assign(words.begin(), behind_command);

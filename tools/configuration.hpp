@@ -1,6 +1,7 @@
 // The configuration file of `tutti serve`: TOML, whose keys are the options without their dashes.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,10 @@ struct configured {
 };
 
 /// The command line with what the file that --config names adds to it, as if it had been written there: an option that
-/// the command line gives itself is not taken from the file. Without --config the words as they are.
+/// the command line gives itself is not taken from the file. Without --config the words as they are. `takes_value`:
+/// whether there is such an option, and it is no flag.
 /// @throws cli::command_line_error  when the file cannot be read, is not TOML, or has a value that is none of an option
-[[nodiscard]] configured with_configuration(std::vector<std::string> words);
+[[nodiscard]] configured with_configuration(std::vector<std::string> words,
+                                            const std::function<bool(const std::string&)>& takes_value);
 
 }  // namespace tutti::tools

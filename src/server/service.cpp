@@ -284,9 +284,10 @@ void service::body::start() {
 }
 
 /// A handshake of TLS is a long computation, and so may be to find out where in a cluster a call belongs: I/O threads
-/// keep that to themselves.
+/// keep that to themselves. Where what is urgent goes before other programs, it would wait for them as long as a worker
+/// has an I/O thread's part, which has no real-time priority then.
 void service::body::open_deputies() {
-    if (tls_ || elsewhere_) return;
+    if (tls_ || elsewhere_ || how.preemption.realtime_from) return;
     std::vector<io_thread*> threads;
     for (const auto& r : io_threads_) threads.push_back(r.get());
     deputies_.open(std::move(threads));

@@ -401,6 +401,25 @@ TEST(calls, several_with_an_id_run_once) {
     EXPECT_EQ(ask({"DISCARD"}), "OK");
 }
 
+// Catches a key that is bounded for one call alone: it would be held, and counted nowhere.
+TEST(calls, a_key_has_128_bytes_at_most_for_several_calls_as_for_one) {
+    bank_server bank;
+    client ask{bank.port()};
+    const std::string longest(128, 'k'), refused = "-ARGUMENT ID is followed by a key of 1 to 128 bytes";
+    const auto several = [&](const std::string& key) {
+        EXPECT_EQ(ask({"MULTI"}), "OK");
+        EXPECT_EQ(ask({"CALL", "count"}), "QUEUED");
+        return ask({"EXEC", "ID", key});
+    };
+    EXPECT_EQ(several(longest), "(1)");
+    for (const std::string& key : {longest + "k", std::string{}}) {
+        EXPECT_EQ(ask({"CALL", "ID", key, "count"}), refused);
+        EXPECT_EQ(several(key), refused);
+        EXPECT_EQ(ask({"DISCARD"}), "OK");
+    }
+    EXPECT_EQ(ask({"CALL", "counted"}), "1");
+}
+
 TEST(calls, commands_are_described) {
     bank_server bank;
     client ask{bank.port()};

@@ -73,6 +73,7 @@ TEST(parser, what_is_no_request_is_an_error) {
           "*1\r\n$00000000000000000000000000000000001\r\n", "*1\r\n$9223372036854775807\r\n"}) {
         EXPECT_TRUE(feed_whole(bytes).error) << bytes;
     }
+    EXPECT_EQ(feed_whole("*1\r\n$-1\r\n").error, "a word's length is negative");
 }
 
 TEST(parser, limits_hold_before_the_bytes_have_come) {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "server/bank.hpp"
+#include "support/realtime_threads.hpp"
 
 namespace tutti::server {
 namespace {
@@ -86,6 +87,16 @@ TEST(stand_in, answers_calls_and_is_counted) {
 
 TEST(stand_in, is_none_where_no_call_counts_as_brief) {
     unlike_itself server{{.workers = 1, .brief_call = 0us}};
+    client one{server.port()};
+    for (int i = 0; i < 500; ++i) ASSERT_EQ(one({"CALL", "act", "0"}), "OK");
+    EXPECT_EQ(number_of(one({"INFO"}), "stand_ins"), 0U);
+}
+
+// A worker that reads for the I/O thread has no real-time priority: what is urgent would wait for other programs.
+TEST(stand_in, is_none_where_what_is_urgent_goes_before_other_programs) {
+    if (!support::may_have_realtime_threads())
+        GTEST_SKIP() << "this process may have no real-time priority: it takes CAP_SYS_NICE or a limit (ulimit -r)";
+    unlike_itself server{{.io_realtime = 2, .workers = 1, .preemption = {.realtime_from = 4}}};
     client one{server.port()};
     for (int i = 0; i < 500; ++i) ASSERT_EQ(one({"CALL", "act", "0"}), "OK");
     EXPECT_EQ(number_of(one({"INFO"}), "stand_ins"), 0U);

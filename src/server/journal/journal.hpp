@@ -187,6 +187,15 @@ public:
         return bytes_to_replay_.load(std::memory_order_relaxed);
     }
 
+    /// A follower has asked for a part of the snapshot, and asks for the next one soon.
+    void note_copying() noexcept {
+        copied_until_.store((clock::now() + followers_patience).time_since_epoch().count(), std::memory_order_relaxed);
+    }
+    /// Whether one has, and may: it would have to begin again with another snapshot.
+    [[nodiscard]] bool is_copied() const noexcept {
+        return clock::now().time_since_epoch().count() < copied_until_.load(std::memory_order_relaxed);
+    }
+
     /// Whether calls were logged that no snapshot holds.
     [[nodiscard]] bool has_news() const noexcept { return next_.load() > not_in_snapshot_.load(); }
 
@@ -194,6 +203,7 @@ public:
 
 private:
     using clock = std::chrono::steady_clock;
+    static constexpr std::chrono::seconds followers_patience{5};  // as long as one waits for a part
     [[nodiscard]] std::size_t pending() const noexcept;
     void wake_if_idle() noexcept;
     void work();
@@ -257,6 +267,7 @@ private:
     std::atomic<std::int64_t> usually_{0};     // nanoseconds that the latest group took
     std::atomic<std::uint64_t> latest_at_{0};  // by the base clock: what waits then is a group
     std::atomic<std::uint64_t> calls_{0}, bytes_{0}, groups_{0}, snapshots_{0}, bytes_to_replay_{0};
+    std::atomic<clock::rep> copied_until_{0};
 
     // Of the journal's thread.
     group ready_;  // what is collected and is to be written

@@ -16,8 +16,7 @@ void set_once(std::optional<T>& option, std::string_view name, T value) {
 
 bool take_id(words& from, call_line& into) {
     if (from.empty() || !same_word(from[0], word_id)) return false;
-    if (from.size() == 1 || from[1].empty() || from[1].size() > 128)
-        throw bad_argument{"ID is followed by a key of 1 to 128 bytes"};
+    require_key(from.size() == 1 ? std::string_view{} : from[1]);
     set_once(into.id, word_id, from[1]);
     from = from.subspan(2);
     return true;
@@ -47,6 +46,10 @@ void check(const call_line& l) {
 }
 
 }  // namespace
+
+void require_key(std::string_view given) {
+    if (given.empty() || given.size() > 128) throw bad_argument{"ID is followed by a key of 1 to 128 bytes"};
+}
 
 call_line read_call(words given, const catalog& procedures, const entry* likely) {
     call_line l;

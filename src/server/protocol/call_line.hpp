@@ -29,6 +29,9 @@ struct unknown_procedure {
     std::string_view name;
 };
 
+/// @throws bad_argument  for what may not follow ID
+void require_key(std::string_view given);
+
 /// `given` is what follows CALL; `likely` is the procedure that it most likely names, or null.
 /// @throws bad_argument  for an option without a number, given twice, or that the procedure forbids; where there is no
 ///                       name

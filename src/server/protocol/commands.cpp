@@ -119,7 +119,7 @@ void commands::describe(words given, reply& to) {
         std::size_t least, most;
     };
     // Those that are not in the list, because they are answered by what they run, or by what was queued.
-    static constexpr std::array others{arity{"CALL", 2, 0}, arity{"MULTI", 1, 1}, arity{"EXEC", 1, 1},
+    static constexpr std::array others{arity{"CALL", 2, 0}, arity{"MULTI", 1, 1}, arity{"EXEC", 1, 3},
                                        arity{"DISCARD", 1, 1}};
     const std::size_t all = std::size(list) + others.size();
     const auto one = [&to](std::string_view name, std::size_t least, std::size_t most) {
@@ -340,8 +340,9 @@ void commands::prepare(invocation what, words arguments, request& r) {
 // EXEC hands all over as one call; what has been refused before keeps all from running.
 bool commands::execute(session& who, words given, request& r) const {
     reply to{r.answer, who.spoken};
-    const bool has_id = given.size() == 3 && same_word(given[1], word_id) && !given[2].empty();
+    const bool has_id = given.size() == 3 && same_word(given[1], word_id);
     if (given.size() > 1 && !has_id) throw bad_argument{"EXEC is followed by nothing, or by ID and a key"};
+    if (has_id) require_key(given[2]);
     if (!who.queued) {
         to.error("ERR", "EXEC without MULTI");
         return false;

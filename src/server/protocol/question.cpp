@@ -39,6 +39,7 @@ void take_pull(words given, question& q) {
 
 void answer_copy(journal::journal& log, std::string& answer) {
     std::string text;
+    log.note_copying();
     log.with_file([&](journal::store& file) { text = encode(file.describe_copy()); });
     reply{answer}.text(text);
 }
@@ -46,6 +47,7 @@ void answer_copy(journal::journal& log, std::string& answer) {
 void answer_part(journal::journal& log, std::uint64_t position, std::uint64_t part, std::string& answer) {
     std::string text;
     bool is_same = false;
+    log.note_copying();
     log.with_file([&](journal::store& file) {
         is_same = file.snapshot_position() == position;
         if (is_same) text = journal::seal(file.part(part));

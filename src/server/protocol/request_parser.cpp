@@ -94,8 +94,9 @@ request_parser::outcome request_parser::parse_array(std::string_view input, cons
     while (pieces_.size() < awaited_) {
         if (word_size_ < 0) {
             if (const outcome o = parse_number(input, '$', word_size_); o != outcome::complete) return o;
+            if (word_size_ < 0) return fail("a word's length is negative");
             // at_ is at most a few dozen bytes for each word beyond what was checked before.
-            if (word_size_ < 0 || static_cast<std::uint64_t>(word_size_) > limits.bytes ||
+            if (static_cast<std::uint64_t>(word_size_) > limits.bytes ||
                 at_ + static_cast<std::size_t>(word_size_) > limits.bytes)
                 return fail("a request is longer than " + std::to_string(limits.bytes) + " bytes");
         }

@@ -44,6 +44,10 @@ bool passes(const refused_by_leader& e) {
 std::string what_to_do(const refused_by_leader& e) {
     if (e.code() == "COPY")
         return std::string{e.what()} + ". Start this server again: it then copies the leader's snapshot";
+    if (e.code() == "ANOTHER") {
+        return std::string{e.what()} + ", " + std::to_string(copies) +
+               " times. Start this server when less is written, or the leader with a greater --snapshot-after";
+    }
     if (e.code() == "STALE")
         return std::string{e.what()} + ". If this one has been promoted, start it without --follow";
     return e.what();

@@ -147,6 +147,34 @@ TEST_F(replication, copies_while_calls_are_logged) {
     EXPECT_TRUE(was_told("snapshot was copied"));
 }
 
+// Catches a leader that takes its next snapshot while one is copied, so that a large one never gets across where much
+// is written, and one that takes none as long as somebody copies.
+TEST_F(replication, a_snapshot_that_is_copied_stays_for_a_while) {
+    settings how = with_log("a");
+    how.log.sync = log_sync::never;
+    how.log.snapshot_after = 10'000;
+    bank leader{how};
+    client follower{leader.serves.port()};
+    const std::string version = std::to_string(journal::stream_version);
+    int written = 0;
+    const auto write_more = [&](std::size_t bytes) {
+        const auto logged = [&] { return number_of(leader.serves.info(), "log_bytes"); };
+        for (const std::size_t before = logged(); logged() < before + bytes; ++written) write(leader, 1, written + 1);
+    };
+    write_more(how.log.snapshot_after + 1);
+    until([&] { return number_of(leader.serves.info(), "log_snapshots") != 0; });
+    const journal::copied copy = journal::decode_copy(follower({"FOLLOW", "COPY", version}));
+    const auto part = [&] { return follower({"FOLLOW", "PART", version, std::to_string(copy.position), "1"}); };
+    ASSERT_GT(copy.parts, 0U);
+    write_more(how.log.snapshot_after + 1);
+    for (int i = 0; i < 15; ++i) {  // it looks twice a second whether it takes one
+        EXPECT_NE(part().front(), '-');
+        std::this_thread::sleep_for(100ms);
+    }
+    write_more(7 * how.log.snapshot_after);
+    until([&] { return part().starts_with("-ANOTHER"); });
+}
+
 TEST_F(replication, too_long_away) {
     settings how = with_log("a");
     how.log.backlog = 0;
