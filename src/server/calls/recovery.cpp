@@ -275,15 +275,14 @@ void snapshots::work() {
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
     constexpr milliseconds between_looks{500}, longest_pause{60'000};
-    constexpr std::size_t too_much = 8;  // of what a start would go through, for the sake of a follower
+    constexpr std::uint64_t too_much = 8;  // times that, for the sake of a follower
     milliseconds pause = between_looks;  // longer after each that failed, which has dumped everything in vain
     const std::size_t after = of_.settings().snapshot_after;
     std::unique_lock lock{mutex_};
     while (!ending_) {
         changed_.wait_for(lock, pause, [this] { return ending_; });
         lock.unlock();
-        const std::size_t enough = of_.is_copied() ? too_much * after : after;
-        if (after != 0 && of_.bytes_to_replay() > enough && !of_.in_trouble())
+        if (after != 0 && of_.bytes_to_replay() / (of_.is_copied() ? too_much : 1) > after && !of_.in_trouble())
             pause = take() ? between_looks : std::min(2 * pause, longest_pause);
         lock.lock();
     }
