@@ -276,7 +276,7 @@ void snapshots::work() {
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
     constexpr milliseconds between_looks{500}, longest_pause{60'000};
     constexpr std::uint64_t too_much = 8;  // times that, for the sake of a follower
-    milliseconds pause = between_looks;  // longer after each that failed, which has dumped everything in vain
+    milliseconds pause = between_looks;    // longer after each that failed, which has dumped everything in vain
     const std::size_t after = of_.settings().snapshot_after;
     std::unique_lock lock{mutex_};
     while (!ending_) {
