@@ -147,13 +147,17 @@ private:
     static void try_counting(descriptor& d, word c) noexcept {
         begin_period(d.kept.clock);
         pause_.length.store(shortest_pause, std::memory_order_relaxed);  // deferring has paid for a whole period
-        clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst);
+        switch_to_counting(c);
+    }
+    /// Moves the time: 7. False: it has moved meanwhile, or another has switched.
+    static bool switch_to_counting(word& c) noexcept {
+        return clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst);
     }
     TUTTI_NOINLINE static void stop_deferring(descriptor& d) noexcept {
         d.kept.clock.deferred_length = 128;
         begin_period(d.kept.clock);
         word c = clock_.now.load(std::memory_order_relaxed);
-        if (!is_deferred(c) || !clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst)) return;
+        if (!is_deferred(c) || !switch_to_counting(c)) return;
         const word length = pause_.length.load(std::memory_order_relaxed);
         pause_.until.store((c >> 1) + length, std::memory_order_relaxed);
         pause_.length.store(std::min(2 * length, longest_pause), std::memory_order_relaxed);
