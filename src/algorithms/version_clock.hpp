@@ -8,8 +8,8 @@
 //   deferred   a commit uses time + 1 without storing it, so that private writers share no cache line; the time moves
 //              only when a transaction meets a version beyond it. After a number of own commits (128, and twice as many
 //              with each time that it has switched, up to 65,536) a descriptor tries counting again; and at once, if it
-//              meets many versions of others: then nobody defers for a while, which doubles each time. Every switch
-//              moves the time.
+//              meets many versions of others: then nobody defers for a while, which doubles each time. The switch
+//              back to counting moves the time.
 //
 // Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
 // draws its version; order committed writers by p. A snapshot's bound is sampled at s.
@@ -27,7 +27,8 @@
 //  6. A commit validates after its p, so all its reads are current at p. Writers serialize at p, readers at s.
 //  7. Validation may be skipped if the clock word is the one sampled and counts: no commit drew in counting mode since,
 //     and one that drew in deferred mode did so before the switch to counting, which moved the time,
-//     thus before s, holding its locks.
+//     thus before s, holding its locks. So the word never comes back to what it was, though the switch to deferred
+//     mode leaves the time alone.
 //  8. Two commits may draw the same version in deferred mode, and two of one writer may leave it in the same orec.
 //     Neither is within any bound until the time moves, and after that no draw repeats the value: the commit that drew
 //     it had its lock before the time moved (1). So an orec never returns to a version that the time had reached when
@@ -134,7 +135,7 @@ private:
         clock_view& v = d.kept.clock;
         v.counted = 0;
         if (std::exchange(v.foreign, 0) < window / 4 || (c >> 1) < pause_.until.load(std::memory_order_relaxed)) return;
-        clock_.now.compare_exchange(c, (c + 2) | 1, std::memory_order_seq_cst);
+        clock_.now.compare_exchange(c, c | 1, std::memory_order_seq_cst);
         v.deferred_length = std::min<std::uint32_t>(2 * v.deferred_length, 65536);
         begin_period(v);
         c = clock_.now.load(std::memory_order_seq_cst);
@@ -146,13 +147,17 @@ private:
     static void try_counting(descriptor& d, word c) noexcept {
         begin_period(d.kept.clock);
         pause_.length.store(shortest_pause, std::memory_order_relaxed);  // deferring has paid for a whole period
-        clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst);
+        switch_to_counting(c);
+    }
+    /// Moves the time: 7. False: it has moved meanwhile, or another has switched.
+    static bool switch_to_counting(word& c) noexcept {
+        return clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst);
     }
     TUTTI_NOINLINE static void stop_deferring(descriptor& d) noexcept {
         d.kept.clock.deferred_length = 128;
         begin_period(d.kept.clock);
         word c = clock_.now.load(std::memory_order_relaxed);
-        if (!is_deferred(c) || !clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst)) return;
+        if (!is_deferred(c) || !switch_to_counting(c)) return;
         const word length = pause_.length.load(std::memory_order_relaxed);
         pause_.until.store((c >> 1) + length, std::memory_order_relaxed);
         pause_.length.store(std::min(2 * length, longest_pause), std::memory_order_relaxed);

@@ -101,7 +101,7 @@ value actor::peek(spot s) {
     tutti::detail::interleaving_point();
     world& in = here();
     const instant begin = in.log.now();
-    const value v = in.words[static_cast<std::size_t>(s.index)].word;
+    const value v = in.word(s);
     in.log.alone(number_, begin, operation::kind::read, world::place(s), v);
     return v;
 }
@@ -111,7 +111,7 @@ void actor::poke(spot s) {
     world& in = here();
     const instant begin = in.log.now();
     const value v = in.log.fresh(number_);
-    in.words[static_cast<std::size_t>(s.index)].word = v;
+    in.word(s) = v;
     in.log.alone(number_, begin, operation::kind::write, world::place(s), v);
 }
 

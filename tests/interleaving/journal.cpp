@@ -112,6 +112,11 @@ void journal::gave_up(int thread, const char* how) {
 
 void journal::doom(int attempt) { history_.attempts[static_cast<std::size_t>(attempt)].doomed = true; }
 
+bool journal::is_doomed(int thread) const {
+    const int attempt = running(thread);
+    return attempt >= 0 && history_.attempts[static_cast<std::size_t>(attempt)].doomed;
+}
+
 void journal::alone(int thread, instant begin, operation::kind what, int place, value v) {
     const bool reads = what == operation::kind::read;
     const instant end = tell(thread, reads ? "reads alone" : "writes alone", place, v);

@@ -42,6 +42,8 @@ public:
     /// The index of the attempt that runs, or -1; for `doom`.
     [[nodiscard]] int running(int thread) const;
     void doom(int attempt);
+    /// Whether the attempt that runs was doomed.
+    [[nodiscard]] bool is_doomed(int thread) const;
 
     /// An access that is a transaction of its own and happened between `begin` and now.
     void alone(int thread, instant begin, operation::kind what, int place, value v);

@@ -21,6 +21,7 @@ struct spot {
 inline constexpr spot x{spot::kind::variable, 0}, y{spot::kind::variable, 1}, z{spot::kind::variable, 2};
 inline constexpr spot w{spot::kind::wide_variable, 0};  // lives in a node of its own behind the variable
 inline constexpr spot p{spot::kind::plain_word, 0}, q{spot::kind::plain_word, 1}, r{spot::kind::plain_word, 2};
+inline constexpr spot p2{spot::kind::plain_word, 3};  // under the record of p
 
 /// An object that blocks make and drop; 0 is none.
 using object = int;

@@ -53,6 +53,27 @@ void take_over_by_a_block(actor& me) {
     take_over(me, is_private);
 }
 
+/// Its roll-back gives the record of both words back.
+template <tutti::mode Mode>
+void read_p2_beside_p_in_vain(actor& me) {
+    me.transact({.mode = Mode}, [](block& b) {
+        b.nested([](block& n) {
+            n.write(p);
+            n.read(p2);
+            n.cancel();
+        });
+        b.read(y);
+        b.write(z);
+    });
+}
+
+void update_p2_y(actor& me) {
+    me.transact([](block& b) {
+        b.write(p2);
+        b.write(y);
+    });
+}
+
 void make(actor& me) {
     me.transact([](block& b) { b.make(); });
 }
@@ -242,6 +263,28 @@ std::vector<program> memory_programs() {
                   b.cancel();
               });
           }}},
+        {"two_words_under_a_record",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(p);
+                  b.nested([](block& n) {
+                      n.write(p2);
+                      n.cancel();
+                  });
+                  b.read(p2);
+                  b.write(p2);
+                  if (b.number_of_attempt() == 1) b.restart();
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.read(p);
+                  b.read(p2);
+              });
+          }}},
+        {"record_given_back_under_a_reader", {read_p2_beside_p_in_vain<tutti::mode::optimistic>, update_p2_y}},
+        {"record_given_back_under_an_irrevocable_reader",
+         {read_p2_beside_p_in_vain<tutti::mode::irrevocable>, update_p2_y}},
         {"publish",
          {[](actor& me) {
               me.poke(p);

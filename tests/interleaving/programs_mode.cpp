@@ -203,6 +203,19 @@ std::vector<program> mode_programs() {
               });
           },
           update_x_y}},
+        // What the first one has read is no longer current, and the mark does not say so.
+        {"marked_after_it_was_overwritten",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.read(y);
+                  b.write(z);
+              });
+          },
+          [](actor& me) {
+              update_x_y(me);
+              read_visibly(me);
+          }}},
         {"two_irrevocable_at_once", {become_irrevocable_late, irrevocable_from_the_start}},
         {"three_irrevocable_at_once", {become_irrevocable_late, irrevocable_from_the_start, become_irrevocable_late}},
         {"irrevocable_and_readers",
@@ -274,7 +287,21 @@ std::vector<program> mode_programs() {
               });
           },
           kill_and_update}},
+        // The killer closes the way past the look at the request, which the victim is about to open again.
+        {"killed_while_its_snapshot_moves",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.read(y);
+                  b.read(z);
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) { b.write(y); });
+              me.kill(0);
+          }}},
         {"killed_visible_reader", {read_visibly, kill_and_update}},
+        {"killed_while_it_becomes_irrevocable", {become_irrevocable_late, kill_and_update}},
         {"nobody_kills_the_irrevocable", {irrevocable_from_the_start, kill_and_update}},
         {"alone_beside_a_writer", {alone_with_p_q<true>, update_p_q}},
         {"alone_beside_a_reader", {alone_with_p_q<true>, read_p_q}},

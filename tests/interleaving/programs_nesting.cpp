@@ -400,6 +400,10 @@ std::vector<program> nesting_programs() {
               me.transact([](block& b) {
                   b.write(x);
                   b.write(p);
+                  b.nested([](block& n) {
+                      n.write(x);
+                      n.write(p);
+                  });
                   b.read(y);
                   b.fail();
               });

@@ -33,7 +33,7 @@ int world::place(spot s) noexcept {
 world::world(journal& j) : log{j}, words{all_words}, first_object{last_object + 1} {
     words = {};
     log.clear();
-    for (const char* name : {"x", "y", "z", "p", "q", "r", "w", "slot"}) log.add_place(name);
+    for (const char* name : {"x", "y", "z", "p", "q", "r", "p2", "w", "slot"}) log.add_place(name);
 }
 
 world::~world() {
@@ -49,10 +49,11 @@ world::item::~item() {
 
 value block::read(spot s) {
     world& in = here();
+    const bool too_late = in.log.is_doomed(actor_.number_);
     value v = 0;
     switch (s.is) {
         case spot::kind::variable: v = in.variables[static_cast<std::size_t>(s.index)].get(tx_); break;
-        case spot::kind::plain_word: v = tutti::load(tx_, &in.words[static_cast<std::size_t>(s.index)].word); break;
+        case spot::kind::plain_word: v = tutti::load(tx_, &in.word(s)); break;
         case spot::kind::wide_variable: {
             const wide& found = in.behind.get(tx_);
             v = found.one;
@@ -65,6 +66,7 @@ value block::read(spot s) {
         }
     }
     in.log.read(actor_.number_, world::place(s), v);
+    if (too_late) in.log.complain("a block that was killed has gone on reading");
     return v;
 }
 
@@ -75,7 +77,7 @@ void block::write(spot s) {
     in.log.write(actor_.number_, world::place(s), v);
     switch (s.is) {
         case spot::kind::variable: in.variables[static_cast<std::size_t>(s.index)].set(tx_, v); break;
-        case spot::kind::plain_word: tutti::store(tx_, &in.words[static_cast<std::size_t>(s.index)].word, v); break;
+        case spot::kind::plain_word: tutti::store(tx_, &in.word(s), v); break;
         case spot::kind::wide_variable: in.behind.set(tx_, wide{v}); break;
     }
 }
@@ -138,7 +140,7 @@ void block::become_alone() {
 }
 value block::read_directly(spot s) {
     tutti::detail::interleaving_point();
-    const value v = here().words[static_cast<std::size_t>(s.index)].word;
+    const value v = here().word(s);
     here().log.read(actor_.number_, world::place(s), v);
     return v;
 }
@@ -146,7 +148,7 @@ void block::write_directly(spot s) {
     tutti::detail::interleaving_point();
     const value v = here().log.fresh(actor_.number_);
     here().log.write(actor_.number_, world::place(s), v);
-    here().words[static_cast<std::size_t>(s.index)].word = v;
+    here().word(s) = v;
 }
 
 // --- Objects.

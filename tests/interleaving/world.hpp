@@ -21,13 +21,14 @@ struct wide {
 
 struct world {
     static constexpr int words_per_kind = 3;
-    static constexpr int place_of_wide = 2 * words_per_kind;
+    static constexpr int place_of_wide = 2 * words_per_kind + 1;
     static constexpr int place_of_slot = place_of_wide + 1;
     static int place(spot s) noexcept;
 
-    /// Plain words are far enough apart for orecs of their own.
+    /// Plain words are far enough apart for orecs of their own, but for the neighbour of the first.
     struct alignas(128) apart {
         value word = 0;
+        value neighbour = 0;
     };
     /// What an `object` is: it says when it is destroyed.
     struct item {
@@ -48,6 +49,9 @@ struct world {
     world(const world&) = delete;
     world& operator=(const world&) = delete;
 
+    value& word(spot plain) {
+        return plain.index < words_per_kind ? words[static_cast<std::size_t>(plain.index)].word : words[0].neighbour;
+    }
     knowledge& known(object o) { return objects[static_cast<std::size_t>(o - first_object)]; }
 
     journal& log;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/table.hpp"
@@ -122,6 +123,22 @@ TEST_P(logs, of_reads_are_left_alone_at_a_checkpoint_when_nobody_has_committed) 
             values.emplace(d_.kept.values.begin(), d_.kept.values.end());
         });
     });
+}
+
+// Of so many descriptors that versions cannot name them all. What such a one rolls back looks like another's commit.
+TEST_P(logs, of_a_nameless_descriptor_let_it_sleep_in_retry_for_what_it_wrote) {
+    const detail::word name = std::exchange(d_.own_writer_, ~detail::word{0});
+    const detail::word number = std::exchange(d_.writer, memory::anonymous);
+    unsigned attempts = 0;
+    atomically([&](tx& t) {
+        ++attempts;
+        EXPECT_EQ(vars_[0].get(t), 0);
+        vars_[0].set(t, 1);
+        retry_for(t, std::chrono::milliseconds{20});
+    });
+    d_.own_writer_ = name;
+    d_.writer = number;
+    EXPECT_LE(attempts, 2U);  // one before the sleep, one that finds its time up
 }
 
 class logs_of_values : public logs {};

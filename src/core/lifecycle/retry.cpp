@@ -80,9 +80,6 @@ private:
 }  // namespace
 
 void wait_in_retry(descriptor& d) {
-    // The writes go first: a transaction that sleeps must hold no orecs that others meet. The reads stay.
-    d.set_status(status::aborting);
-    give_back(d);
     const bool can_be_ended = ends_when_interrupted(d);  // while its block is open
     if (!has_read(d)) {
         if (!d.logging) {  // an alternative of an unlogged block
@@ -107,7 +104,9 @@ void wait_in_retry(descriptor& d) {
         execution_give_up(d, abort_cause::allocation);
         throw;
     }
-    // While the state says running, what was read cannot be reclaimed, so its orecs may be looked at.
+    // While the state says running, what was read cannot be reclaimed, so its orecs may be looked at. The writes go
+    // after that: under orecs that are d's own what it has read is as it was, but a roll-back may leave versions there
+    // that d cannot tell from those of others, and would make it run again instead of sleeping.
     const bool worth_sleeping = broken(fault::retry_without_recheck) || d.algorithm->unchanged(d);
     attempt_end(d, abort_cause::explicit_retry);
     if (!worth_sleeping) return;

@@ -152,7 +152,7 @@ void become_serial(descriptor& d) noexcept {
     d.serial = true;
     if (d.algorithm->one_at_a_time) return;
     const token_taken how = seize_serial_token(d);
-    wake_sleepers(d);               // the one that it was seized from, which may sleep for d
+    // The one that it was seized from may sleep for d, and goes on doing so: it could only stand aside.
     (void)await_stillness(d, how);  // no other seizes it from the one in the slot
 }
 
