@@ -278,10 +278,8 @@ void channel::be_let_in() {
     };
     for (;;) {
         admission_.repeat();
-        const base::deadline next = base::now() + before_next_try;
+        admission_.await(base::now() + before_next_try);
         before_next_try = std::min(2 * before_next_try, longest);
-        while (base::now() < next && !admission_.over() && !admission_.gone())
-            std::this_thread::sleep_for(std::chrono::milliseconds{1});
         if (admission_.over()) return transport_->begin();
         if (const auto gone = admission_.gone()) {
             throw wire::refusal{"node" + list({*gone}) + " went while this node was coming back: start both again"};
@@ -318,8 +316,6 @@ line& channel::open_line(core::descriptor& user) {
 }
 
 bool channel::send(node_number to, wire::kind kind, std::uint64_t number, std::string_view body) {
-    // One that comes back is asked for nothing before it is let in.
-    if (kind != wire::kind::beat && !wire::is_about_return(kind) && site_.objects.is_lost(to)) return false;
     wire::header h;
     h.kind = kind;
     h.call = number;

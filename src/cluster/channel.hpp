@@ -129,6 +129,7 @@ private:
     friend class line;
     bool receive(const wire::header& h, std::string_view body) override;
     void lose(node_number node) noexcept override;
+    [[nodiscard]] bool has_let_in(node_number node) const noexcept override { return !site_.objects.is_lost(node); }
     void beat(node_number node) override { send(node, wire::kind::beat, 0, {}); }
     void meet(std::uint64_t clock) noexcept override { site_.clock.raise_to(clock); }
     [[nodiscard]] std::uint64_t clock() const noexcept override { return site_.clock.now(); }

@@ -68,21 +68,26 @@ bool correspondence::cut(peer& p) {
 // ---- what is sent
 
 bool correspondence::send(node_number to, header h, std::string_view body) {
-    peer& p = *peers_[to];
-    if (!p.open.load(std::memory_order_acquire)) return false;
     h.length = static_cast<std::uint32_t>(body.size());
     h.from = how_.self;
-    frames_.fetch_add(1, std::memory_order_relaxed);
-    bytes_.fetch_add(header::size + body.size(), std::memory_order_relaxed);
+    const bool asks = h.kind != kind::beat && !is_about_return(h.kind);
+    std::shared_ptr<peer> share;
     {
-        const std::lock_guard hold{p.guard};
+        const std::lock_guard hold{peers_.guard(to)};
+        peer& p = *peers_.latest(to);
+        // With the lock, so that it is of this process that the handler speaks: the one before was lost, which the
+        // handler had been told, before this one was put in its place.
+        if (!p.open.load(std::memory_order_relaxed) || (asks && !handler_.has_let_in(to))) return false;
         p.output.reserve(p.output.size() + header::size + body.size());  // half a frame would be the end of all others
         writer{p.output}(h);
         p.output.append(body);
         p.spoken = true;
         if (p.output.size() > how_.most_unsent && !std::exchange(p.doomed, true)) end_soon(p);
+        share = peers_.latest(to);
     }
-    if (serving_peer != &p) flush(p);
+    frames_.fetch_add(1, std::memory_order_relaxed);
+    bytes_.fetch_add(header::size + body.size(), std::memory_order_relaxed);
+    if (serving_peer != share.get()) flush(*share);
     return true;
 }
 
@@ -130,8 +135,9 @@ void correspondence::describe(cluster::node_facts& to) const {
     to.bytes_received = received_bytes_.get();
     observers_.describe(to);
     to.peers.clear();
-    for (peer* const p : peers_) {
+    for (std::size_t n = 0; n < peers_.size(); ++n) {
         using enum cluster::peer_state;
+        const std::shared_ptr<peer> p = peers_.share(n);
         if (p->number == how_.self) {
             to.peers.push_back({itself, 0});
         } else if (p->open.load(std::memory_order_acquire)) {
@@ -170,9 +176,9 @@ void correspondence::await_all() {
     std::string what = trouble_;
     if (what.empty()) {
         what = "these nodes did not come within " + std::to_string(how_.connect_within.count()) + " ms:";
-        for (peer* const p : peers_) {
-            if (p->number != how_.self && !p->open.load(std::memory_order_acquire))
-                what += " " + std::to_string(p->number) + " (" + addresses_[p->number].text + ")";
+        for (std::size_t n = 0; n < peers_.size(); ++n) {
+            if (n != how_.self && !peers_.share(n)->open.load(std::memory_order_acquire))
+                what += " " + std::to_string(n) + " (" + addresses_[n].text + ")";
         }
         what += "; start them, with the same list of nodes";
         if (!noted_.empty()) what += ". The last that was turned away: " + noted_;
@@ -214,14 +220,14 @@ bool correspondence::others_have_begun() const {
 }
 
 bool correspondence::has_begun(node_number n) const {
-    const peer& p = *peers_[n];
-    return p.open.load(std::memory_order_acquire) && p.begun;
+    const std::shared_ptr<peer> p = peers_.share(n);
+    return p->open.load(std::memory_order_acquire) && p->begun;
 }
 
 std::uint64_t correspondence::process_of(node_number n) const {
     if (n == how_.self) return process_;
-    const peer& p = *peers_[n];
-    return p.open.load(std::memory_order_acquire) ? p.process : 0;
+    const std::shared_ptr<peer> p = peers_.share(n);
+    return p->open.load(std::memory_order_acquire) ? p->process : 0;
 }
 
 std::string correspondence::own_hello(std::uint64_t beside) {

@@ -29,9 +29,9 @@ public:
     [[nodiscard]] std::uint64_t process_of(node_number n) const final;
 
 protected:
-    /// One other node; each transport adds its connection.
-    struct peer {
-        explicit peer(node_number n) : number{n} {}
+    /// One process of another node; each transport adds its connection.
+    struct peer : std::enable_shared_from_this<peer> {
+        peer(node_number n, std::mutex& of_node) : number{n}, guard{of_node} {}
         virtual ~peer() = default;
         peer(const peer&) = delete;
         peer& operator=(const peer&) = delete;
@@ -47,25 +47,41 @@ protected:
         std::atomic<std::int64_t> lost_at{0};  // milliseconds of the steady clock; 0: it is not
 
         // What is to be sent.
-        std::mutex guard;
+        std::mutex& guard;  // of its node
         std::string output;
         bool spoken = false;  // since the last beat
         bool doomed = false;  // it does not read what it asks for
     };
-    /// One for each node, and those that were before: a thread may be about to send to one of these.
+    /// The latest of each node. A former one ends with the last share of it, which no thread can get any more: those
+    /// that were about to send to it have one, and so has what is still to run on the reading thread. That thread alone
+    /// puts another one there, so what it finds there stays until then without a share.
     class peers {
     public:
         explicit peers(std::size_t nodes) : now_(nodes) {}
         [[nodiscard]] std::size_t size() const noexcept { return now_.size(); }
-        [[nodiscard]] peer* operator[](std::size_t n) const noexcept { return now_[n].load(std::memory_order_acquire); }
-        /// In the place of what was there. The reading thread, or before there is one.
-        void put(std::unique_ptr<peer> p) {
-            all_.push_back(std::move(p));
-            peer* const fresh = all_.back().get();
-            now_[fresh->number].store(fresh, std::memory_order_release);
+        /// For other threads.
+        [[nodiscard]] std::shared_ptr<peer> share(std::size_t n) const {
+            const std::lock_guard hold{now_[n].guard};
+            return now_[n].latest;
         }
-        void clear() noexcept { all_.clear(); }
-        [[nodiscard]] const std::vector<std::unique_ptr<peer>>& all() const noexcept { return all_; }
+        /// The same. REQUIRES: the lock.
+        [[nodiscard]] const std::shared_ptr<peer>& latest(std::size_t n) const noexcept { return now_[n].latest; }
+        [[nodiscard]] std::mutex& guard(std::size_t n) const noexcept { return now_[n].guard; }
+        /// For the reading thread, or where there is none.
+        [[nodiscard]] peer* operator[](std::size_t n) const noexcept { return now_[n].latest.get(); }
+        /// In the place of what was there. The same.
+        template <class Peer>
+        Peer& put(node_number n) {
+            const auto fresh = std::make_shared<Peer>(n, now_[n].guard);
+            std::shared_ptr<peer> before = fresh;  // ends without the lock
+            const std::lock_guard hold{now_[n].guard};
+            std::swap(now_[n].latest, before);
+            return *fresh;
+        }
+        /// REQUIRES: there is no other thread.
+        void clear() noexcept {
+            for (node& n : now_) n.latest.reset();
+        }
 
         struct iterator {
             const peers* in;
@@ -81,8 +97,11 @@ protected:
         [[nodiscard]] iterator end() const noexcept { return {this, now_.size()}; }
 
     private:
-        std::vector<std::atomic<peer*>> now_;
-        std::vector<std::unique_ptr<peer>> all_;
+        struct node {
+            mutable std::mutex guard;
+            std::shared_ptr<peer> latest;
+        };
+        std::vector<node> now_;
     };
 
     correspondence(const transport_options& how, std::vector<address> addresses, handler& to);

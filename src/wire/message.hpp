@@ -319,7 +319,7 @@ struct part_of_list {
 struct survey {
     std::uint64_t round = 0;   ///< of the gather
     std::uint64_t number = 0;  ///< of the sender's surveys: another one may say something else
-    std::uint64_t era = 0;     ///< how many processes have come back with that number, as far as it knows
+    std::uint64_t era = 0;     ///< the highest of processes that have come back with that number or the sender's
     part_of_list list;
     template <class V>
     void fields(V& v) {

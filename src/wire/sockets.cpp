@@ -30,8 +30,7 @@ sockets::sockets(const transport_options& how, std::vector<address> addresses, h
       read_buffer_{std::make_unique_for_overwrite<char[]>(read_size)} {
     if (how_.tls.wanted())
         tls_ = std::make_unique<tls>(how_.tls, std::vector{certificate_name(how_.self, how_.cluster_name)});
-    for (std::size_t i = 0; i < addresses_.size(); ++i)
-        peers_.put(std::make_unique<linked_peer>(static_cast<node_number>(i)));
+    for (std::size_t i = 0; i < addresses_.size(); ++i) peers_.put<linked_peer>(static_cast<node_number>(i));
     const address& own = addresses_[how_.self];
     asio::error_code failed;
     acceptor_.open(own.endpoint.protocol(), failed);
@@ -47,13 +46,13 @@ sockets::sockets(const transport_options& how, std::vector<address> addresses, h
 
 sockets::~sockets() {
     // What was sent is written first: the decision of the last commit may be among it.
-    for (peer* const one : peers_) {
-        const linked_peer& p = linked(*one);
+    for (std::size_t n = 0; n < peers_.size(); ++n) {
+        const std::shared_ptr<peer> one = peers_.share(n);
         const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds{1};
-        while (p.open.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < limit) {
+        while (one->open.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < limit) {
             {
                 const std::lock_guard hold{one->guard};
-                if (!p.sending && p.output.empty()) break;
+                if (!linked(*one).sending && one->output.empty()) break;
             }
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
         }
@@ -67,11 +66,12 @@ sockets::~sockets() {
 
 // ---- reading
 
-void sockets::read_next(linked_peer& p) {
-    p.socket().async_wait(stream::socket::wait_read, [this, &p](asio::error_code failed) {
-        if (failed) return end(p);
+void sockets::read_next(linked_peer& of) {
+    of.link->socket.async_wait(stream::socket::wait_read, [this, it = of.shared_from_this()](asio::error_code failed) {
+        linked_peer& p = linked(*it);
+        if (failed || !p.link) return end(p);
         // Everything that is there, so that what it asks for is answered together.
-        const ssize_t got = ::recv(p.socket().native_handle(), read_buffer_.get(), read_size, MSG_DONTWAIT);
+        const ssize_t got = ::recv(p.link->socket.native_handle(), read_buffer_.get(), read_size, MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return end(p);
         const std::string_view came{read_buffer_.get(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
         if (!with_memory([&] { return hear(p, came); })) return end(p);
@@ -92,14 +92,15 @@ bool sockets::hear(linked_peer& p, std::string_view came) {
 // ---- sending
 
 void sockets::give_up(node_number to) noexcept {
-    linked_peer& p = linked(*peers_[to]);
-    const std::lock_guard hold{p.guard};  // nobody closes the socket meanwhile
-    if (!p.open.load(std::memory_order_acquire)) return;
-    ::shutdown(p.socket().native_handle(), SHUT_RDWR);  // the thread that reads finds its end, and tells the handler
+    const std::lock_guard hold{peers_.guard(to)};  // nobody closes the socket meanwhile
+    const linked_peer& p = linked(*peers_.latest(to));
+    if (!p.open.load(std::memory_order_acquire) || !p.link) return;
+    // The thread that reads finds its end, and tells the handler.
+    ::shutdown(p.link->socket.native_handle(), SHUT_RDWR);
 }
 
 void sockets::end_soon(peer& p) {
-    asio::post(io_, [this, &p] { end(p); });
+    asio::post(io_, [this, share = p.shared_from_this()] { end(*share); });
 }
 
 void sockets::flush(peer& one) {
@@ -108,31 +109,28 @@ void sockets::flush(peer& one) {
     // Nothing may follow them, so `sending` stays.
     const auto break_off = [&] { end_soon(p); };
     std::unique_lock hold{p.guard};
-    if (p.sending) return;
+    if (p.sending || !p.link) return;
     p.sending = true;
+    const std::shared_ptr<connection> link = p.link;  // its number goes to nobody else while this thread sends
     for (;;) {
         if (p.in_flight_from == p.in_flight.size()) {
             p.in_flight.clear();
             p.in_flight_from = 0;
             std::swap(p.in_flight, p.output);
-            if (tls_session* const tls = p.link->tls.get()) {
-                p.writing = true;
+            if (tls_session* const tls = link->tls.get()) {
                 hold.unlock();
                 const bool sealed = tls->seal(p.in_flight);
                 hold.lock();
-                p.writing = false;
                 if (!sealed) return break_off();
             }
         }
         if (p.in_flight.empty() || !p.open.load(std::memory_order_relaxed)) break;
-        p.writing = true;
         hold.unlock();
         system_calls_.fetch_add(1, std::memory_order_relaxed);
-        const ssize_t sent = ::send(p.socket().native_handle(), p.in_flight.data() + p.in_flight_from,
+        const ssize_t sent = ::send(link->socket.native_handle(), p.in_flight.data() + p.in_flight_from,
                                     p.in_flight.size() - p.in_flight_from, MSG_DONTWAIT | MSG_NOSIGNAL);
         const bool full = sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
         hold.lock();
-        p.writing = false;
         if (sent > 0) {
             p.in_flight_from += static_cast<std::size_t>(sent);
             continue;
@@ -140,13 +138,13 @@ void sockets::flush(peer& one) {
         if (full) {
             // `sending` stays: the wait goes on where this left off.
             hold.unlock();
-            asio::post(io_, [this, &p] {
-                p.socket().async_wait(stream::socket::wait_write, [this, &p](asio::error_code failed) {
+            asio::post(io_, [this, link, share = p.shared_from_this()] {
+                link->socket.async_wait(stream::socket::wait_write, [this, share](asio::error_code failed) {
                     {
-                        const std::lock_guard again{p.guard};
-                        p.sending = false;
+                        const std::lock_guard again{share->guard};
+                        linked(*share).sending = false;
                     }
-                    if (!failed) flush(p);
+                    if (!failed) flush(*share);
                 });
             });
             return;
@@ -163,28 +161,20 @@ void sockets::beat() {
     pulse_.async_wait([this](asio::error_code failed) {
         if (failed) return;
         beat_all();
-        close_former();
         beat();
     });
 }
 
+/// A thread that sends meanwhile has a share of the connection, which is closed when it has none any more.
 void sockets::hang_up(peer& p) noexcept {
-    // Not closed: another thread may be about to send to it, and its number would go to somebody else.
-    asio::error_code ignored;
-    linked(p).socket().shutdown(stream::socket::shutdown_both, ignored);
-    if (p.number < how_.self) try_later(p.number);  // it may come back
-}
-
-/// Connections of former processes, once no thread can use them any more: who finds the peer open under its guard does,
-/// and none does from then on.
-void sockets::close_former() {
-    for (const auto& one : peers_.all()) {
-        linked_peer& p = linked(*one);
-        if (!p.link || p.open.load(std::memory_order_relaxed)) continue;
+    std::shared_ptr<connection> ended;
+    {
         const std::lock_guard hold{p.guard};
-        asio::error_code ignored;
-        if (!p.writing && p.socket().is_open()) p.socket().close(ignored);
+        std::swap(ended, linked(p).link);
     }
+    asio::error_code ignored;
+    ended->socket.shutdown(stream::socket::shutdown_both, ignored);
+    if (p.number < how_.self) try_later(p.number);  // it may come back
 }
 
 }  // namespace tutti::wire

@@ -44,8 +44,7 @@ private:
     void adopt(const std::shared_ptr<connection>& c, const header& hello);
     /// Whether a caller with that number is to call again.
     [[nodiscard]] bool has_another(node_number n) const noexcept;
-    void close_former();
-    void read_next(linked_peer& p);
+    void read_next(linked_peer& of);
     bool hear(linked_peer& p, std::string_view came);
     void flush(peer& p) override;
     void end_soon(peer& p) override;

@@ -184,10 +184,13 @@ void sockets::adopt(const std::shared_ptr<connection>& c, const header& hello) {
         complain("two nodes have the number " + std::to_string(hello.from) + ": give each its own");
         return;
     }
-    if (linked(*peers_[hello.from]).link) peers_.put(std::make_unique<linked_peer>(hello.from));
-    linked_peer& p = linked(*peers_[hello.from]);
+    const bool has_been = peers_[hello.from]->lost_at.load(std::memory_order_relaxed) != 0;
+    linked_peer& p = has_been ? peers_.put<linked_peer>(hello.from) : linked(*peers_[hello.from]);
     greeting_.leave(c);
-    p.link = c;
+    {
+        const std::lock_guard hold{p.guard};
+        p.link = c;
+    }
     std::swap(p.input, c->plain);
     asio::error_code ignored;
     c->socket.non_blocking(true, ignored);

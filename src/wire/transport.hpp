@@ -51,6 +51,9 @@ public:
         /// A node is there whose cluster has begun, and this one is about to come back to it: what its clock says.
         virtual void meet(std::uint64_t clock) noexcept = 0;
         [[nodiscard]] virtual std::uint64_t clock() const noexcept = 0;
+        /// Whether the process of that node that has come last is let in: until then it is told of its return alone.
+        /// Asked by any thread that sends; must not send.
+        [[nodiscard]] virtual bool has_let_in(node_number node) const noexcept = 0;
         /// Nothing was sent to that node for a beat: sends it something.
         virtual void beat(node_number node) = 0;
     };
@@ -63,9 +66,9 @@ public:
     /// Connects; returns when all are connected, and from then on (before it returns, too) calls the handler. Throws
     /// refusal, which says who is missing. REQUIRES: the handler can be called, also if it sends.
     virtual void join() = 0;
-    /// False if that node is gone. Never blocks: what is not taken now is kept. From the handler, the frame waits for
-    /// the end of the read that it answers. What two sends of one thread, or two that are ordered otherwise, say to one
-    /// node comes in that order.
+    /// False if that node is gone, or not let in. Never blocks: what is not taken now is kept. From the handler, the
+    /// frame waits for the end of the read that it answers. What two sends of one thread, or two that are ordered
+    /// otherwise, say to one node comes in that order.
     /// Throws std::bad_alloc; either the whole frame goes out then, or nothing of it.
     virtual bool send(node_number to, header h, std::string_view body) = 0;
     /// Whether any other node had begun without this process when it came, so that it has to be let in; and whether

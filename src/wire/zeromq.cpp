@@ -39,8 +39,7 @@ zeromq::zeromq(const transport_options& how, std::vector<address> addresses, han
                  ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                      ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL},
       bell_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
-    for (std::size_t i = 0; i < addresses_.size(); ++i)
-        peers_.put(std::make_unique<called_peer>(static_cast<node_number>(i)));
+    for (std::size_t i = 0; i < addresses_.size(); ++i) peers_.put<called_peer>(static_cast<node_number>(i));
     set_limits(router_);
     router_.set(ZMQ_ROUTER_MANDATORY, 1);
     router_.set(ZMQ_HANDSHAKE_IVL, static_cast<int>(how_.greet_within.count()));
@@ -62,7 +61,8 @@ zeromq::~zeromq() {
     // What was sent goes to libzmq first, and by its linger time to the kernel: the decision of the last commit may be
     // among it.
     const auto limit = clock::now() + farewell;
-    for (peer* const p : peers_) {
+    for (std::size_t n = 0; n < peers_.size(); ++n) {
+        const std::shared_ptr<peer> p = peers_.share(n);
         while (p->open.load(std::memory_order_acquire) && clock::now() < limit) {
             {
                 const std::lock_guard hold{p->guard};
@@ -86,8 +86,8 @@ zeromq::~zeromq() {
 }
 
 void zeromq::give_up(node_number to) noexcept {
-    peer& p = *peers_[to];
-    if (p.open.load(std::memory_order_acquire)) end_soon(p);
+    const std::shared_ptr<peer> p = peers_.share(to);
+    if (p->open.load(std::memory_order_acquire)) end_soon(*p);
 }
 
 // ---- the reading thread
@@ -160,7 +160,7 @@ bool zeromq::receive_some() {
         if (ours && parts != 0) receive(from, what, parts == 1);
     }
     // What one read has brought is answered together.
-    for (called_peer* const p : std::exchange(fresh_, {})) {
+    for (const std::shared_ptr<peer>& p : std::exchange(fresh_, {})) {
         if (p->open.load(std::memory_order_relaxed) && !with_memory([&] { return serve(*p); })) end(*p);
     }
     return none_left;
@@ -185,7 +185,8 @@ void zeromq::receive(caller_number from, zmq_message& what, bool whole) {
                            if (!p.open.load(std::memory_order_relaxed) && p.input.size() > how_.most_unsent)
                                return false;
                            p.input.append(what.bytes());
-                           if (std::ranges::find(fresh_, &p) == fresh_.end()) fresh_.push_back(&p);
+                           if (std::ranges::find(fresh_, &p, &std::shared_ptr<peer>::get) == fresh_.end())
+                               fresh_.push_back(p.shared_from_this());
                            return true;
                        });
     p.silent.store(0, std::memory_order_relaxed);

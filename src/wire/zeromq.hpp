@@ -64,7 +64,7 @@ private:
     using caller_number = std::uint32_t;
     struct caller {
         int descriptor = -1;        ///< as the monitor calls it
-        called_peer* of = nullptr;  ///< has said a good hello
+        called_peer* of = nullptr;  ///< has said a good hello, and is not lost: its node's latest
         bool heard = false;         ///< has said something
     };
     [[nodiscard]] static called_peer& called(peer& p) noexcept;
@@ -118,7 +118,7 @@ private:
     std::unordered_set<int> connections_;  // descriptors of those that last
     std::vector<caller_number> left_;
     std::unordered_map<caller_number, visitor> visitors_;
-    std::vector<called_peer*> fresh_;  // whose input has grown
+    std::vector<std::shared_ptr<peer>> fresh_;  // whose input has grown: it may be lost, and another come, before
     std::vector<pollfd> awaited_;
     std::thread thread_;
 };

@@ -28,13 +28,13 @@ void zeromq::join() {
 }
 
 /// The peer of the process that comes: another one, if that was of one that is lost, to which a thread may be about to
-/// send something.
+/// send something. No caller leads to that (hang_up), and `p` may have ended.
 zeromq::called_peer& zeromq::next_of(called_peer& p) {
     if (!p.is_former) return p;
-    auto next = std::make_unique<called_peer>(p.number);
-    next->lost_at.store(p.lost_at.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    peers_.put(std::move(next));
-    return called(*peers_[p.number]);
+    const std::int64_t lost_at = p.lost_at.load(std::memory_order_relaxed);
+    called_peer& next = peers_.put<called_peer>(p.number);
+    next.lost_at.store(lost_at, std::memory_order_relaxed);
+    return next;
 }
 
 /// Or has been, and is not connected yet.

@@ -1,6 +1,9 @@
 // A node that comes to a cluster which has begun, in the place of one that has gone, or beside one that runs.
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,6 +18,7 @@
 #include "cluster/directory/placement.hpp"
 #include "cluster/nodes.hpp"
 #include "cluster/protocol/claims.hpp"
+#include "support/heap.hpp"
 #include "support/watchdog.hpp"
 
 namespace {
@@ -53,6 +57,12 @@ struct trio {
     node_options how;
     std::unique_ptr<node> nodes[3];
 };
+
+/// Also where it does not exist.
+void count(tx& x, const ref<account>& in) {
+    if (in.find(x) == nullptr) in.publish(x, {1});
+    else in.write(x).balance += 1;
+}
 
 #if defined(TUTTI_OVER_ZEROMQ)
 constexpr std::array over_zeromq{false, true};
@@ -102,6 +112,33 @@ TEST_P(cluster_joining_over, of_a_node_that_comes_back_finds_what_has_its_home_t
     }
     atomically([&](tx& x) { ref<account>{*t.nodes[2], kept}.write(x).balance = 5; });
     EXPECT_EQ(atomically([&](tx& x) { return ref<account>{*t.nodes[0], kept}.read(x).balance; }), 5);
+}
+
+std::ptrdiff_t open_descriptors() {
+    const std::filesystem::directory_iterator all{"/proc/self/fd"};
+    return std::distance(begin(all), end(all));
+}
+
+// Catches whatever the others keep of each process that has gone: memory, or descriptors.
+TEST_P(cluster_joining_over, of_a_node_that_comes_back_often_takes_no_room) {
+    support::watchdog guard{"of_a_node_that_comes_back_often_takes_no_room"};
+    constexpr int returns = 60;
+    trio t{"often", GetParam()};
+    const object_id its = t.nodes[0]->id_at(2, {1, 0});
+    const auto come_back = [&](int times) {
+        for (int i = 0; i < times; ++i) {
+            t.nodes[2].reset();
+            t.nodes[2] = std::make_unique<node>(t.as(2));
+            for (const auto& n : t.nodes) atomically([&](tx& x) { count(x, {*n, its}); });
+        }
+    };
+    come_back(4);
+    const std::int64_t blocks = support::live_blocks.load();
+    const std::ptrdiff_t descriptors = open_descriptors();
+    come_back(returns);
+    // What threads have in hand just now goes again; one block for each return would not.
+    while (support::live_blocks.load() >= blocks + returns) std::this_thread::yield();
+    while (open_descriptors() >= descriptors + returns) std::this_thread::yield();
 }
 
 // One that is not enough says which others are missing; both are let in.

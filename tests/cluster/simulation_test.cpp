@@ -268,7 +268,7 @@ TEST_P(cluster_return_fault, is_caught) {
 
 INSTANTIATE_TEST_SUITE_P(all, cluster_return_fault,
                          ::testing::Values(broken_step{fault::believe_former_pointers, "believe_former_pointers",
-                                                       conduct::mixed, fate::one_returns, 9300},
+                                                       conduct::mixed, fate::one_returns, 14'100},
                                            broken_step{fault::believe_old_pointers, "believe_old_pointers",
                                                        conduct::patient, fate::one_returns, 1100},
                                            broken_step{fault::forget_who_has_gone, "forget_who_has_gone",

@@ -1,12 +1,19 @@
 // The objects of one node, message by message, where the order of messages matters.
 #include <algorithm>
+#include <chrono>
+#include <latch>
 #include <span>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "cluster/directory/store.hpp"
+#include "cluster/protocol/admission.hpp"
+#include "support/watchdog.hpp"
+#include "wire/bytes.hpp"
 
 namespace {
 
@@ -528,6 +535,74 @@ TEST_F(store_test, more_watchers_than_there_is_room_for_are_told_to_look) {
     ASSERT_EQ(all.told.size(), watched.size());
     std::ranges::sort(all.told, {}, [](const auto& t) { return t.first.low; });
     for (std::size_t i = 0; i < watched.size(); ++i) ASSERT_EQ(all.told[i].first, watched[i]);
+}
+
+// ---- a process that comes back
+
+struct returning_test : ::testing::Test {
+    struct silent final : gate {
+        void say(node_number, tutti::wire::kind kind, std::string body) override {
+            if (kind != tutti::wire::kind::survey) return;
+            EXPECT_TRUE(tutti::wire::decode(body, told));
+        }
+        std::uint64_t process_of(node_number) override { return 0; }
+        tutti::wire::survey told;
+    };
+    returning_test() { door.begin({true, false}); }
+    template <class Message>
+    void hear(tutti::wire::kind kind, const Message& what) {
+        EXPECT_TRUE(door.hear({.kind = kind, .from = 0}, tutti::wire::encode(what)));
+    }
+    /// One that waits until the watchdog ends it, if nobody wakes it. It sleeps by now, most likely.
+    [[nodiscard]] std::jthread sleeper() {
+        std::latch begins{1};
+        std::jthread one{[&] {
+            begins.count_down();
+            door.await(tutti::base::now() + std::chrono::hours{1});
+        }};
+        begins.wait();
+        std::this_thread::sleep_for(std::chrono::milliseconds{5});
+        return one;
+    }
+
+    tutti::support::watchdog guard{"returning_test"};
+    silent others;
+    site here{1, 2, moving::never};
+    admission door{here, others};
+};
+
+TEST_F(returning_test, is_woken_when_all_have_let_it_in) {
+    const std::jthread one = sleeper();
+    hear(tutti::wire::kind::survey, tutti::wire::survey{1, 1, 0, {}});
+    EXPECT_FALSE(door.over());
+    hear(tutti::wire::kind::admitted, tutti::wire::admitted{.era = 1, .serves = true});
+    EXPECT_TRUE(door.over());
+}
+
+// Catches names that are used again: two nodes come back in turn, so that nobody is left who was told of the first era.
+TEST_F(returning_test, hands_on_the_eras_of_those_that_had_come_back_before) {
+    hear(tutti::wire::kind::survey, tutti::wire::survey{1, 1, 4, {}});  // by one of that era
+    hear(tutti::wire::kind::admitted, tutti::wire::admitted{.era = 5, .serves = true});
+    ASSERT_TRUE(door.over());
+    here.lose(0);
+    door.lose(0);
+    hear(tutti::wire::kind::gather, tutti::wire::gather{1, {0, 0}});
+    EXPECT_EQ(others.told.era, 5u);
+}
+
+TEST_F(returning_test, is_woken_when_one_has_gone_too_early) {
+    const std::jthread one = sleeper();
+    here.lose(0);
+    door.lose(0);
+    EXPECT_EQ(door.gone(), node_number{0});
+}
+
+TEST_F(returning_test, is_woken_when_one_goes_that_has_told_what_it_knows) {
+    hear(tutti::wire::kind::survey, tutti::wire::survey{1, 1, 0, {}});
+    const std::jthread one = sleeper();
+    here.lose(0);
+    door.lose(0);
+    EXPECT_TRUE(door.over());
 }
 
 }  // namespace

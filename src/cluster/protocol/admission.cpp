@@ -67,12 +67,28 @@ void admission::repeat() {
     }
 }
 
-bool admission::over() {
-    const std::lock_guard hold{guard_};
+/// REQUIRES: the lock. Without it a node may become lost, which ends no wait; nothing else changes.
+bool admission::is_awaited(node_number n) const noexcept {
+    return n != site_.self && !others_[n].is_gone && site_.objects.is_lost(n);
+}
+
+/// REQUIRES: the lock.
+bool admission::is_over() const noexcept {
     if (!opened_) return false;
     for (node_number n = 0; n < site_.nodes; ++n) {
-        if (n != site_.self && !others_[n].is_gone && site_.objects.is_lost(n)) return false;
+        if (is_awaited(n)) return false;
     }
+    return true;
+}
+
+void admission::await(base::deadline until) {
+    std::unique_lock hold{guard_};
+    changed_.wait_until(hold, until, [this] { return gone_ || is_over(); });
+}
+
+bool admission::over() {
+    const std::lock_guard hold{guard_};
+    if (!is_over()) return false;
     joining_ = false;
     return true;
 }
@@ -91,7 +107,7 @@ std::vector<node_number> admission::awaited() {
     const std::lock_guard hold{guard_};
     std::vector<node_number> all;
     for (node_number n = 0; n < site_.nodes; ++n) {
-        if (n != site_.self && !others_[n].is_gone && site_.objects.is_lost(n)) all.push_back(n);
+        if (is_awaited(n)) all.push_back(n);
     }
     return all;
 }
@@ -102,6 +118,7 @@ void admission::lose(node_number node) {
     if (joins() && o.has_served && !o.has_said && !gone_) gone_ = node;
     o.is_gone = joining_;
     o.has_admitted = o.serves = false;
+    changed_.notify_all();
     if (joins() && o.has_said && o.has_served) return;  // what it has said stays true
     o.has_said = false;
     o.asked_again = 0;
@@ -152,7 +169,10 @@ bool admission::hear_gather(node_number from, const wire::gather& asked) {
         if (!site_.tied.have_ended(o.turn)) return true;  // B5
     }
     site_.readers.expect(from);
-    say(from, wire::kind::survey, wire::survey{asked.round, ++surveys_, others_[from].era, {}}, site_.objects.survey());
+    // B4. This process may have come back later than the one that has gone, and be the only one that is left: its own
+    // era is above all that it was told of when it did, and nobody has told it of the other's.
+    const std::uint64_t era = std::max(others_[from].era, era_);
+    say(from, wire::kind::survey, wire::survey{asked.round, ++surveys_, era, {}}, site_.objects.survey());
     return true;
 }
 
@@ -204,7 +224,7 @@ void admission::settle() {
     for (other& o : others_) o.has_said = o.is_gone;
 }
 
-/// B1. It knows all that it has to.
+/// B1. It knows all that it has to. No wait ends by that: who has said the last word is lost until it admits.
 void admission::open() {
     std::vector<wire::place> elsewhere;
     for (const auto& [id, k] : std::exchange(known_, {})) {
@@ -271,6 +291,7 @@ void admission::admit_if_both(node_number n) {
     const other& o = others_[n];
     if (!o.serves || (joining_ && !o.has_admitted) || !site_.objects.is_lost(n)) return;
     site_.admit(n, o.era << bits_of_name);
+    changed_.notify_all();
 }
 
 }  // namespace tutti::cluster

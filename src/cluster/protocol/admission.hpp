@@ -20,6 +20,7 @@
 #pragma once
 
 #include <array>
+#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -27,6 +28,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "cluster/protocol/site.hpp"
 
 namespace tutti::cluster {
@@ -50,6 +52,8 @@ public:
     void begin(const std::vector<bool>& serving);
     /// Says again what has had no answer. REQUIRES: begin.
     void repeat();
+    /// Returns once it is over, one has gone too early, or that time has come.
+    void await(base::deadline until);
     /// Whether all others have let it in, but for those that have gone meanwhile.
     [[nodiscard]] bool over();
     /// One that went before it had said what it knows: so this process has to go, and begin again.
@@ -86,7 +90,7 @@ private:
         bool serves = false;
         std::uint64_t asked_again = 0;  ///< the latest round of its gathers, from the second on
         std::uint64_t turn = 0;         ///< of the commits here that had begun by then
-        std::uint64_t era = 0;          ///< processes that have come back with that number
+        std::uint64_t era = 0;          ///< of the latest process that has come back with that number
     };
 
     [[nodiscard]] bool hear_gather(node_number from, const wire::gather& asked);
@@ -96,6 +100,8 @@ private:
     void settle();
     void open();
     void admit_if_both(node_number n);
+    [[nodiscard]] bool is_awaited(node_number n) const noexcept;
+    [[nodiscard]] bool is_over() const noexcept;
     /// Whether it is all there now.
     [[nodiscard]] static bool add(incoming& to, std::uint64_t of, wire::part_of_list&& list);
     /// In as many messages as it takes.
@@ -106,10 +112,11 @@ private:
     site& site_;
     gate& gate_;
     std::mutex guard_;
-    bool joining_ = false;  ///< this process comes back
+    std::condition_variable changed_;  ///< what `await` looks at
+    bool joining_ = false;             ///< this process comes back
     bool opened_ = false;
     std::uint64_t round_ = 1;
-    std::uint64_t era_ = 0;
+    std::uint64_t era_ = 0;      ///< above those of all that had come back before; 0: it was there at the start
     std::uint64_t version_ = 0;  ///< of the return
     std::uint64_t surveys_ = 0;  ///< that this node has given
     std::optional<node_number> gone_;
