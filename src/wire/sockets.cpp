@@ -45,23 +45,37 @@ sockets::sockets(const transport_options& how, std::vector<address> addresses, h
 }
 
 sockets::~sockets() {
-    // What was sent is written first: the decision of the last commit may be among it.
-    for (std::size_t n = 0; n < peers_.size(); ++n) {
-        const std::shared_ptr<peer> one = peers_.share(n);
-        const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds{1};
-        while (one->open.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < limit) {
-            {
-                const std::lock_guard hold{one->guard};
-                if (!linked(*one).sending && one->output.empty()) break;
-            }
-            std::this_thread::sleep_for(std::chrono::milliseconds{1});
-        }
-    }
-    closing_.store(true, std::memory_order_relaxed);
+    say_farewell();
     io_.stop();
     if (thread_.joinable()) thread_.join();
     peers_.clear();  // their sockets are of io_
     if (const address& own = addresses_[how_.self]; !own.path.empty()) ::unlink(own.path.c_str());
+}
+
+/// What was sent is written, and read by the others, before this process closes its sockets: the decision of the last
+/// commit may be among it, and a socket that is closed with something unread drops what is still under way.
+void sockets::say_farewell() {
+    closing_.store(true, std::memory_order_relaxed);
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+    const auto wait_for = [&](auto&& holds) {
+        while (!holds() && std::chrono::steady_clock::now() < limit)
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    };
+    for (std::size_t n = 0; n < peers_.size(); ++n) {
+        const std::shared_ptr<peer> one = peers_.share(n);
+        wait_for([&] {
+            const std::lock_guard hold{one->guard};
+            return !one->open.load(std::memory_order_relaxed) || (!linked(*one).sending && one->output.empty());
+        });
+        const std::lock_guard hold{one->guard};
+        linked(*one).sending = true;  // nothing follows
+        if (linked(*one).link) ::shutdown(linked(*one).link->socket.native_handle(), SHUT_WR);
+    }
+    // Each finds the end behind what came before it, and closes its own.
+    for (std::size_t n = 0; n < peers_.size(); ++n) {
+        const std::shared_ptr<peer> one = peers_.share(n);
+        wait_for([&] { return !one->open.load(std::memory_order_acquire); });
+    }
 }
 
 // ---- reading
@@ -105,13 +119,14 @@ void sockets::end_soon(peer& p) {
 
 void sockets::flush(peer& one) {
     linked_peer& p = linked(one);
-    // Bytes could not be sealed or sent, which the reading thread need not learn: the error may be one of memory.
-    // Nothing may follow them, so `sending` stays.
-    const auto break_off = [&] { end_soon(p); };
     std::unique_lock hold{p.guard};
     if (p.sending || !p.link) return;
     p.sending = true;
     const std::shared_ptr<connection> link = p.link;  // its number goes to nobody else while this thread sends
+    // Bytes could not be sealed or sent, which the reading thread need not learn: the error may be one of memory.
+    // Nothing may follow them, so `sending` stays. That thread finds the end behind what has come: the process there may
+    // have ended, and its last decision is still to be read.
+    const auto break_off = [&] { ::shutdown(link->socket.native_handle(), SHUT_RDWR); };
     for (;;) {
         if (p.in_flight_from == p.in_flight.size()) {
             p.in_flight.clear();

@@ -46,6 +46,7 @@ private:
     [[nodiscard]] bool has_another(node_number n) const noexcept;
     void read_next(linked_peer& of);
     bool hear(linked_peer& p, std::string_view came);
+    void say_farewell();
     void flush(peer& p) override;
     void end_soon(peer& p) override;
     void hang_up(peer& p) noexcept override;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <tutti/cluster/calls.hpp>
 #include <tutti/cluster/ref.hpp>
 #include <tutti/cluster/status.hpp>
 #include <tutti/tutti.hpp>
@@ -139,6 +140,104 @@ TEST_P(cluster_joining_over, of_a_node_that_comes_back_often_takes_no_room) {
     // What threads have in hand just now goes again; one block for each return would not.
     while (support::live_blocks.load() >= blocks + returns) std::this_thread::yield();
     while (open_descriptors() >= descriptors + returns) std::this_thread::yield();
+}
+
+/// Takes calls of other nodes' servers on the thread that reads, and stays in the first one until it may go on.
+struct slow_server final : cluster::call_handler {
+    void run(unsigned, std::uint64_t, cluster::forwarded_call&& what) override {
+        began = true;
+        if (what.procedure == "first") goes_on.wait(false);
+        heard.push_back(std::move(what.procedure));
+    }
+    void recall(unsigned, std::uint64_t, bool) override {}
+    void answered(unsigned, std::uint64_t, cluster::forwarded_answer&&) override {}
+    void lose(unsigned) noexcept override {
+        heard.emplace_back("lost");
+        over = true;
+    }
+    std::atomic<bool> began{false}, goes_on{false}, over{false};
+    std::vector<std::string> heard;
+};
+
+// It may be the decision of its last commit, and who has that half done waits for it for ever. Catches a node that finds
+// out by what it sends that the other one has ended, and reads no more of what had come from there.
+TEST_P(cluster_joining_over, of_a_node_that_ends_what_it_has_said_last_is_heard) {
+    support::watchdog guard{"of_a_node_that_ends_what_it_has_said_last_is_heard"};
+    trio t{"last", GetParam()};
+    slow_server server;
+    cluster::call_carrier& here = *t.nodes[0]->calls();
+    here.hand_calls_to(&server);
+    const auto called = [](const char* name) {
+        cluster::forwarded_call what;
+        what.procedure = name;
+        return what;
+    };
+    ASSERT_TRUE(t.nodes[1]->calls()->send(0, 1, called("first")));
+    while (!server.began) std::this_thread::yield();
+    ASSERT_TRUE(t.nodes[1]->calls()->send(0, 2, called("last")));
+    t.nodes[1].reset();  // after a second, as the other does not hear of it
+    for (std::uint64_t number = 1; number < 4; ++number) static_cast<void>(here.send(1, number, called("late")));
+    server.goes_on = true;
+    server.goes_on.notify_one();
+    while (!server.over) std::this_thread::yield();
+    EXPECT_EQ(server.heard, (std::vector<std::string>{"first", "last", "lost"}));
+    here.hand_calls_to(nullptr);
+}
+
+// Catches a last decision that was not heard, and what a return leaves of the ages, ranks, reservations and holds of
+// blocks that were about to use the former process, or were its own: blocks of many policies go on at the others, and at the next process, and the sum is right.
+TEST_P(cluster_joining_over, of_a_node_that_comes_back_leaves_blocks_of_any_policy_their_way) {
+    support::watchdog guard{"of_a_node_that_comes_back_leaves_blocks_of_any_policy_their_way"};
+    static constexpr policy all[]{policy::patient,    policy::priority, policy::timestamp, policy::suicide,
+                                  policy::aggressive, policy::backoff,  policy::karma,     policy::serialize,
+                                  policy::deadline,   policy::delay,    policy::adaptive,  policy::yield};
+    trio t{"policies", GetParam()};
+    const std::array ids{t.nodes[0]->id_at(0, {1, 0}), t.nodes[0]->id_at(1, {1, 1}), t.nodes[0]->id_at(2, {1, 2})};
+    const auto sum_at = [&](node& n, tx& x) {
+        return ref<account>{n, ids[0]}.read(x).balance + ref<account>{n, ids[1]}.read(x).balance;
+    };
+    atomically([&](tx& x) {
+        for (const unsigned i : {0u, 1u}) ref<account>{*t.nodes[0], ids[i]}.publish(x, {100});
+    });
+    // Takes from one to the other, and every second time counts where the node may be away.
+    const auto transfer = [&](node& n, unsigned turn) {
+        const options how{.policy = all[turn % std::size(all)], .priority = static_cast<int>(turn % 3)};
+        atomically(how, [&](tx& x) {
+            EXPECT_EQ(sum_at(n, x), 200);
+            if (turn % 2 != 0) count(x, {n, ids[2]});
+            ref<account>{n, ids[0]}.write(x).balance -= 1;
+            ref<account>{n, ids[1]}.write(x).balance += 1;
+        });
+    };
+    std::atomic<bool> over{false};
+    std::array<std::atomic<unsigned>, 4> done{};
+    std::vector<std::jthread> workers;
+    for (unsigned w = 0; w < done.size(); ++w) {
+        workers.emplace_back([&, w] {
+            for (unsigned turn = 3 * w; !over.load(); ++turn) {
+                try {
+                    transfer(*t.nodes[w % 2], turn);
+                    done[w].fetch_add(1);
+                } catch (const cluster::outcome_unknown&) {
+                } catch (const cluster::node_lost&) {}
+            }
+        });
+    }
+    for (unsigned round = 0; round < 5; ++round) {
+        for (unsigned turn = round; turn < round + 2 * std::size(all); ++turn) transfer(*t.nodes[2], turn);
+        t.nodes[2].reset();
+        t.nodes[2] = std::make_unique<node>(t.as(2));
+        for (auto& d : done) {
+            const unsigned before = d.load();
+            while (d.load() < before + std::size(all)) std::this_thread::yield();
+        }
+    }
+    over.store(true);
+    workers.clear();
+    for (const auto& n : t.nodes) {
+        transfer(*n, 1);
+        EXPECT_EQ(atomically([&](tx& x) { return sum_at(*n, x); }), 200);
+    }
 }
 
 // One that is not enough says which others are missing; both are let in.
