@@ -124,8 +124,8 @@ void sockets::flush(peer& one) {
     p.sending = true;
     const std::shared_ptr<connection> link = p.link;  // its number goes to nobody else while this thread sends
     // Bytes could not be sealed or sent, which the reading thread need not learn: the error may be one of memory.
-    // Nothing may follow them, so `sending` stays. That thread finds the end behind what has come: the process there may
-    // have ended, and its last decision is still to be read.
+    // Nothing may follow them, so `sending` stays. That thread finds the end behind what has come: the process there
+    // may have ended, and its last decision is still to be read.
     const auto break_off = [&] { ::shutdown(link->socket.native_handle(), SHUT_RDWR); };
     for (;;) {
         if (p.in_flight_from == p.in_flight.size()) {

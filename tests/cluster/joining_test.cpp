@@ -159,8 +159,8 @@ struct slow_server final : cluster::call_handler {
     std::vector<std::string> heard;
 };
 
-// It may be the decision of its last commit, and who has that half done waits for it for ever. Catches a node that finds
-// out by what it sends that the other one has ended, and reads no more of what had come from there.
+// It may be the decision of its last commit, and who has that half done waits for it for ever. Catches a node that
+// finds out by what it sends that the other one has ended, and reads no more of what had come from there.
 TEST_P(cluster_joining_over, of_a_node_that_ends_what_it_has_said_last_is_heard) {
     support::watchdog guard{"of_a_node_that_ends_what_it_has_said_last_is_heard"};
     trio t{"last", GetParam()};
@@ -185,7 +185,8 @@ TEST_P(cluster_joining_over, of_a_node_that_ends_what_it_has_said_last_is_heard)
 }
 
 // Catches a last decision that was not heard, and what a return leaves of the ages, ranks, reservations and holds of
-// blocks that were about to use the former process, or were its own: blocks of many policies go on at the others, and at the next process, and the sum is right.
+// blocks that were about to use the former process, or were its own: blocks of many policies go on at the others, and at
+// the next process, and the sum is right.
 TEST_P(cluster_joining_over, of_a_node_that_comes_back_leaves_blocks_of_any_policy_their_way) {
     support::watchdog guard{"of_a_node_that_comes_back_leaves_blocks_of_any_policy_their_way"};
     static constexpr policy all[]{policy::patient,    policy::priority, policy::timestamp, policy::suicide,
