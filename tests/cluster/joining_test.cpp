@@ -185,8 +185,8 @@ TEST_P(cluster_joining_over, of_a_node_that_ends_what_it_has_said_last_is_heard)
 }
 
 // Catches a last decision that was not heard, and what a return leaves of the ages, ranks, reservations and holds of
-// blocks that were about to use the former process, or were its own: blocks of many policies go on at the others, and at
-// the next process, and the sum is right.
+// blocks that were about to use the former process, or were its own: blocks of many policies go on at the others, and
+// at the next process, and the sum is right.
 TEST_P(cluster_joining_over, of_a_node_that_comes_back_leaves_blocks_of_any_policy_their_way) {
     support::watchdog guard{"of_a_node_that_comes_back_leaves_blocks_of_any_policy_their_way"};
     static constexpr policy all[]{policy::patient,    policy::priority, policy::timestamp, policy::suicide,
