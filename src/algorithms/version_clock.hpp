@@ -8,8 +8,8 @@
 //   deferred   a commit uses time + 1 without storing it, so that private writers share no cache line; the time moves
 //              only when a transaction meets a version beyond it. After a number of own commits (128, and twice as many
 //              with each time that it has switched, up to 65,536) a descriptor tries counting again; and at once, if it
-//              meets many versions of others: then nobody defers for a while, which doubles each time. The switch
-//              back to counting moves the time.
+//              meets many versions of others: then no descriptor defers for a while, which doubles each time. The
+//              switch back to counting moves the time.
 //
 // Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
 // draws its version; order committed writers by p. A snapshot's bound is sampled at s.

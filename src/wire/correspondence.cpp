@@ -120,7 +120,7 @@ void correspondence::beat_all() {
 
 void correspondence::end(peer& p) {
     if (!p.open.load(std::memory_order_relaxed)) return;
-    // This process ends: nobody here is to hear of it, but for who waits for that end.
+    // This process ends: the handler hears no more of losses, and the destructor waits for `open` to go.
     if (closing_.load(std::memory_order_relaxed)) return p.open.store(false, std::memory_order_release);
     p.lost_at.store(steady_ms(), std::memory_order_relaxed);
     p.open.store(false, std::memory_order_release);  // partner: describe, which finds since when

@@ -106,7 +106,7 @@ bool sockets::hear(linked_peer& p, std::string_view came) {
 // ---- sending
 
 void sockets::give_up(node_number to) noexcept {
-    const std::lock_guard hold{peers_.guard(to)};  // nobody closes the socket meanwhile
+    const std::lock_guard hold{peers_.guard(to)};  // the reading thread cannot close the socket meanwhile
     const linked_peer& p = linked(*peers_.latest(to));
     if (!p.open.load(std::memory_order_acquire) || !p.link) return;
     // The thread that reads finds its end, and tells the handler.
@@ -122,7 +122,7 @@ void sockets::flush(peer& one) {
     std::unique_lock hold{p.guard};
     if (p.sending || !p.link) return;
     p.sending = true;
-    const std::shared_ptr<connection> link = p.link;  // its number goes to nobody else while this thread sends
+    const std::shared_ptr<connection> link = p.link;  // the socket stays open while this thread sends
     // Bytes could not be sealed or sent, which the reading thread need not learn: the error may be one of memory.
     // Nothing may follow them, so `sending` stays. That thread finds the end behind what has come: the process there
     // may have ended, and its last decision is still to be read.

@@ -159,12 +159,12 @@ struct slow_server final : cluster::call_handler {
     std::vector<std::string> heard;
 };
 
-// It may be the decision of its last commit, and who has that half done waits for it for ever. Catches a node that
-// finds out by what it sends that the other one has ended, and reads no more of what had come from there.
+// It may be the decision of its last commit, and a node that has prepared for that waits for it for ever. Catches one
+// that finds out by what it sends that the other has ended, and reads no more of what had come from there.
 TEST_P(cluster_joining_over, of_a_node_that_ends_what_it_has_said_last_is_heard) {
     support::watchdog guard{"of_a_node_that_ends_what_it_has_said_last_is_heard"};
+    slow_server server;  // outlives the nodes
     trio t{"last", GetParam()};
-    slow_server server;
     cluster::call_carrier& here = *t.nodes[0]->calls();
     here.hand_calls_to(&server);
     const auto called = [](const char* name) {

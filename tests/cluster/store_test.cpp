@@ -553,7 +553,8 @@ struct returning_test : ::testing::Test {
     void hear(tutti::wire::kind kind, const Message& what) {
         EXPECT_TRUE(door.hear({.kind = kind, .from = 0}, tutti::wire::encode(what)));
     }
-    /// One that waits until the watchdog ends it, if nobody wakes it. It sleeps by now, most likely.
+    /// A thread that waits to be let in: unless the code under test wakes it, the watchdog ends the test. It sleeps by
+    /// now, most likely.
     [[nodiscard]] std::jthread sleeper() {
         std::latch begins{1};
         std::jthread one{[&] {
@@ -579,7 +580,7 @@ TEST_F(returning_test, is_woken_when_all_have_let_it_in) {
     EXPECT_TRUE(door.over());
 }
 
-// Catches names that are used again: two nodes come back in turn, so that nobody is left who was told of the first era.
+// Catches names that are used again: two nodes come back in turn, so that none is left that was told of the first era.
 TEST_F(returning_test, hands_on_the_eras_of_those_that_had_come_back_before) {
     hear(tutti::wire::kind::survey, tutti::wire::survey{1, 1, 4, {}});  // by one of that era
     hear(tutti::wire::kind::admitted, tutti::wire::admitted{.era = 5, .serves = true});

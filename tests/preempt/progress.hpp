@@ -30,6 +30,20 @@ protected:
     }
 };
 
+/// The argument of a procedure that goes on, as a spinner, after another one.
+template <class First>
+struct then_spinner {
+    First first;
+    procedures::spinner then;
+};
+/// That procedure.
+template <class First, void (*Procedure)(void*) noexcept>
+void run_then_spin(void* of) noexcept {
+    auto& both = *static_cast<then_spinner<First>*>(of);
+    Procedure(&both.first);
+    procedures::spin(&both.then);
+}
+
 inline void wait_until(const std::atomic<bool>& flag) {
     while (!flag.load()) std::this_thread::yield();
 }

@@ -44,9 +44,8 @@ const std::string one = "tutti-worker 1";
 class realtime_from : public ::testing::Test {
 protected:
     void SetUp() override {
-        if (!support::may_have_realtime_threads())
-            GTEST_SKIP() << "this process may have no real-time priority: it takes CAP_SYS_NICE or a limit (ulimit -r)";
-        // The one who looks goes before those that are looked at: they may have all processors.
+        if (!support::may_have_realtime_threads()) GTEST_SKIP() << support::no_realtime_rights;
+        // The thread of the test goes before the workers that it looks at: they may have all processors.
         ASSERT_EQ(base::take_realtime_priority(0, 2), 0);
     }
     void TearDown() override { base::give_realtime_priority_up(0, SCHED_OTHER); }
@@ -101,21 +100,12 @@ TEST_F(realtime_from, ends_with_nothing_to_run) {
 // Another worker has taken what it was called for. Catches one that keeps its priority then, for what it goes on with.
 TEST_F(realtime_from, ends_where_another_worker_was_faster) {
     const support::watchdog dog{"scheduler"};
-    struct visitor_then_spinner {
-        visitor first;
-        spinner then;
-    };
     std::mutex guarded;
-    visitor_then_spinner low{.first = {.guarded = &guarded}, .then = {}};
+    then_spinner<visitor> low{.first = {.guarded = &guarded}, .then = {}};
     spinner other, urgent;
     scheduler s{{.workers = 2, .realtime_from = 3}};
     add_procedures(s);
-    const auto visit_then_spin = [](void* of) noexcept {
-        auto& both = *static_cast<visitor_then_spinner*>(of);
-        lock_undisturbed(&both.first);
-        spin(&both.then);
-    };
-    ASSERT_TRUE(s.submit({visit_then_spin, &low, 1}));
+    ASSERT_TRUE(s.submit({run_then_spin<visitor, lock_undisturbed>, &low, 1}));
     wait_for([&] { return low.first.inside.load(); });
     ASSERT_TRUE(s.submit({spin, &other, 2}));
     wait_for([&] { return other.started.load(); });
@@ -135,24 +125,15 @@ TEST_F(realtime_from, ends_where_another_worker_was_faster) {
 // is lent, without the priority, and one that keeps the priority when it has been given back.
 TEST_F(realtime_from, is_lent_along_with_a_level) {
     const support::watchdog dog{"scheduler"};
-    struct owner_then_spinner {
-        owner first;
-        spinner then;
-    };
     var<int> x{0};
-    owner_then_spinner low{.first = {.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false}, .then = {}};
+    then_spinner<owner> low{.first = {.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false}, .then = {}};
     owner waiter{.of = &x, .adds = 10};
     spinner first, busy;
     scheduler s{{.workers = 2, .realtime_from = 3}};
     add_procedures(s);
-    const auto own_then_spin = [](void* of) noexcept {
-        auto& both = *static_cast<owner_then_spinner*>(of);
-        own(&both.first);
-        spin(&both.then);
-    };
     ASSERT_TRUE(s.submit({spin, &first, 4}));
     wait_for([&] { return first.started.load(); });
-    ASSERT_TRUE(s.submit({own_then_spin, &low, 1}));
+    ASSERT_TRUE(s.submit({run_then_spin<owner, own>, &low, 1}));
     wait_for([&] { return low.first.attempts.load() != 0; });
     first.stop = true;
     wait_for_threads({});
@@ -169,8 +150,8 @@ TEST_F(realtime_from, is_lent_along_with_a_level) {
     s.drain();
 }
 
-// Who has handed it in gives the worker its priority so late that the worker has given it up meanwhile. Catches one who
-// does not look whether that still holds.
+// The thread that hands it in gives the worker its priority so late that the worker has given it up meanwhile. Catches
+// one that does not look afterwards whether that still holds.
 TEST_F(realtime_from, is_over_although_who_gives_it_is_late) {
     const support::watchdog dog{"scheduler"};
     spinner low;

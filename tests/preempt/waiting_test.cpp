@@ -59,17 +59,8 @@ TEST(suspended_owner, inherits_the_level_of_whoever_has_to_wait_for_it) {
     EXPECT_TRUE(low.done);
 }
 
-/// A procedure that goes on after its transaction.
-struct owner_then_spinner {
-    owner first;
-    spinner then;
-};
-
-void own_then_spin(void* of) noexcept {
-    auto& both = *static_cast<owner_then_spinner*>(of);
-    own(&both.first);
-    spin(&both.then);
-}
+using owner_then_spinner = then_spinner<owner>;
+constexpr auto own_then_spin = &run_then_spin<owner, own>;
 
 // After the transaction for which it was lent, the level goes back: the one between runs before the rest of the owner.
 TEST(suspended_owner, gives_the_loan_back_with_the_end_of_its_transaction) {

@@ -41,8 +41,7 @@ TEST_F(preemption, an_urgent_call_is_answered_while_every_worker_is_busy) {
 
 // Catches a setting that reaches no worker, or is not compared with the priority that the call has.
 TEST_F(preemption, gives_workers_a_real_time_priority_for_what_is_urgent) {
-    if (!support::may_have_realtime_threads())
-        GTEST_SKIP() << "this process may have no real-time priority: it takes CAP_SYS_NICE or a limit (ulimit -r)";
+    if (!support::may_have_realtime_threads()) GTEST_SKIP() << support::no_realtime_rights;
     const std::vector<std::string> usual{"tutti-io_thread 7"}, urgent{"tutti-io_thread 7", "tutti-worker 1"};
     for (const int priority : {3, 4}) {
         bank_server bank{{.io_realtime = 7, .workers = 1, .preemption = {.realtime_from = 4}}};

@@ -92,8 +92,7 @@ TEST(tcp, whoever_gives_no_sign_of_life_is_given_up) {
 
 // Catches a priority that is asked for and not taken, and workers that get it, too, and then go before I/O threads.
 TEST(realtime_priority, is_that_of_io_threads_alone) {
-    if (!support::may_have_realtime_threads())
-        GTEST_SKIP() << "this process may have no real-time priority: it takes CAP_SYS_NICE or a limit (ulimit -r)";
+    if (!support::may_have_realtime_threads()) GTEST_SKIP() << support::no_realtime_rights;
     service s{{.port = 0, .io_realtime = 7}};
     s.start();
     client{s.port()}({"PING"});  // it is up

@@ -94,8 +94,7 @@ TEST(stand_in, is_none_where_no_call_counts_as_brief) {
 
 // A worker that reads for the I/O thread has no real-time priority: what is urgent would wait for other programs.
 TEST(stand_in, is_none_where_what_is_urgent_goes_before_other_programs) {
-    if (!support::may_have_realtime_threads())
-        GTEST_SKIP() << "this process may have no real-time priority: it takes CAP_SYS_NICE or a limit (ulimit -r)";
+    if (!support::may_have_realtime_threads()) GTEST_SKIP() << support::no_realtime_rights;
     unlike_itself server{{.io_realtime = 2, .workers = 1, .preemption = {.realtime_from = 4}}};
     client one{server.port()};
     for (int i = 0; i < 500; ++i) ASSERT_EQ(one({"CALL", "act", "0"}), "OK");

@@ -16,7 +16,11 @@
 
 namespace tutti::support {
 
-/// Whether the process may have any: it takes CAP_SYS_NICE or a limit (ulimit -r).
+/// Why a test is skipped.
+inline constexpr const char* no_realtime_rights =
+    "this process may have no real-time priority: it takes CAP_SYS_NICE or a limit (ulimit -r)";
+
+/// Whether the process may have any.
 inline bool may_have_realtime_threads() {
     int error = 0;
     std::thread{[&] { error = base::take_realtime_priority(0, 1); }}.join();

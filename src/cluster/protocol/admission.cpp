@@ -170,7 +170,7 @@ bool admission::hear_gather(node_number from, const wire::gather& asked) {
     }
     site_.readers.expect(from);
     // B4. This process may have come back later than the one that has gone, and be the only one that is left: its own
-    // era is above all that it was told of when it did, and nobody has told it of the other's.
+    // era is above all that it was told of when it did, and no node has told it of the other's.
     const std::uint64_t era = std::max(others_[from].era, era_);
     say(from, wire::kind::survey, wire::survey{asked.round, ++surveys_, era, {}}, site_.objects.survey());
     return true;
@@ -224,7 +224,7 @@ void admission::settle() {
     for (other& o : others_) o.has_said = o.is_gone;
 }
 
-/// B1. It knows all that it has to. No wait ends by that: who has said the last word is lost until it admits.
+/// B1. It knows all that it has to. No wait ends by that: the node that has said the last word is lost until it admits.
 void admission::open() {
     std::vector<wire::place> elsewhere;
     for (const auto& [id, k] : std::exchange(known_, {})) {
