@@ -60,6 +60,13 @@ std::unique_ptr<opened> peer_body::make(core::descriptor& d) {
 }
 
 void peer_body::refuse_lost(node_number node, bool uncertain) const {
+    if (node == site_.self) {
+        throw node_lost{"tutti: the last commits of the process that ran here as node " + std::to_string(node) +
+                            " before this one hold an object of this block, and whether they took place is known to "
+                            "nobody who is left: start its owner again, and make anew what is missing. The block had "
+                            "no effect",
+                        node};
+    }
     const std::string who = "node " + std::to_string(node) + " (" +
                             (node < how_.addresses.size() ? how_.addresses[node] : std::string{"here"}) + ")";
     if (uncertain) {

@@ -1,6 +1,7 @@
 // libFuzzer's target: whatever another node sends, and in whatever pieces, its bytes end its connection and nothing
 // else. The first byte chooses what is attacked: the site and the server that serve (even), which have lost that node
-// if its highest bit is set, or the transaction that asks (odd), and the size of the pieces.
+// if its highest bit is set, and the size of the pieces; or the transaction that asks (odd), of a process that comes
+// after another one if its highest bit is set.
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -215,9 +216,10 @@ private:
 
 enum class attacked : std::uint8_t { plain, shielded, snapshot, bound };
 
-void attack_transaction(std::string_view bytes, attacked as) {
+void attack_transaction(std::string_view bytes, attacked as, bool comes_after_another) {
     const bool snapshot = as == attacked::snapshot;
     site s{here, nodes, moving::to_writer};
+    if (comes_after_another) s.before_names = std::uint64_t{1} << 32;
     s.largest = largest;
     s.objects.tell(listener);
     s.cache.limit(std::size_t{1} << 16);
@@ -246,7 +248,8 @@ void attack_transaction(std::string_view bytes, attacked as) {
         t.abort();
         t.end_snapshot();
         hold.release();
-        demand(o != outcome::lost || t.lost_node() != here);
+        demand(o != outcome::lost || t.lost_node() < nodes);
+        demand(o != outcome::lost || t.lost_node() != here || comes_after_another);
     }
     let_honest_node_work(s, 1);
 }
@@ -258,11 +261,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     using namespace tutti::cluster;
     if (size == 0) return 0;
     const std::string_view bytes{reinterpret_cast<const char*>(data) + 1, size - 1};
+    const bool comes_back = data[0] >= 128;
     if (data[0] % 2 == 1) {
-        attack_transaction(bytes, static_cast<attacked>(data[0] / 2 % 4));
+        attack_transaction(bytes, static_cast<attacked>(data[0] / 2 % 4), comes_back);
         return 0;
     }
-    const bool comes_back = data[0] >= 128;
     demand(attack_site(bytes, bytes.size() + 1, comes_back) == attack_site(bytes, data[0] / 2 % 32 + 1u, comes_back));
     return 0;
 }

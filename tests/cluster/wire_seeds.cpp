@@ -29,6 +29,8 @@ public:
         write(name + "-snapshot", '\x05', answers);
         write(name + "-bound", '\x07', answers);
     }
+    /// The same, for one of a process that comes after another.
+    void answer_successor(const std::string& name, const std::string& answers) { write(name, '\x81', answers); }
     void finish() const { std::ofstream{folder_ + "/all", std::ios::binary} << list_; }
 
 private:
@@ -157,6 +159,12 @@ int main(int argc, char** argv) {
         all.answer(std::string{name} + "-one", one + one + one + one);
         all.answer(std::string{name} + "-two", two + two + two + two);
     }
+    // The node that asks is said to have it locked: a lie, if there was none before it.
+    const object_view yours{.where = whereabouts::in_doubt, .owner = 0, .bytes = ""};
+    const std::string doubt = reply(fetched{{yours}}), doubts = reply(fetched{{yours, yours}});
+    all.answer("in-doubt-of-one-that-asks", doubt + doubt + doubt);
+    all.answer("in-doubt-of-one-that-asks-two", doubts + doubts + doubts);
+    all.answer_successor("in-doubt-of-a-former-one", doubt + doubts + doubt);
     header beat{.kind = kind::beat, .from = 1, .clock = 9};
     all.serve("beat", encode(beat) + ids);
     for (std::uint8_t w = 0; w <= static_cast<std::uint8_t>(whereabouts::too_large); ++w) {

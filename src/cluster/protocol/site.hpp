@@ -46,6 +46,9 @@ public:
     /// How many objects one question may be about: an answer has room for a word on each.
     [[nodiscard]] std::size_t most_asked() const noexcept;
 
+    /// This process runs in the place of one that has gone.
+    [[nodiscard]] bool comes_after_another() const noexcept { return before_names != 0; }
+
     /// A node that was gone is another process now, whose transactions have names from `first` on.
     void admit(node_number node, std::uint64_t first) {
         votes.admit(node);

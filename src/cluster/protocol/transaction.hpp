@@ -300,10 +300,11 @@ private:
         why_ = rollback_reason::lost;
         return outcome::lost;
     }
-    /// It may be a former process of this node that has it locked. A node that says so of none that there is, is as
-    /// good as gone itself.
+    /// It may be a former process of this node that has it locked, if there was one. A node that says so of none that
+    /// there is, is as good as gone itself.
     outcome lose_to_doubt(const wire::object_view& view, node_number asked) noexcept {
-        return lose_node(view.owner < site_.nodes ? view.owner : asked);
+        const bool there_is = view.owner < site_.nodes && (view.owner != site_.self || site_.comes_after_another());
+        return lose_node(there_is ? view.owner : asked);
     }
     [[nodiscard]] std::uint64_t looks_at() const noexcept {
         return snapshot_ && used_ != 0 && !broken(fault::newest_for_oldest) ? time_ : wire::newest;
