@@ -8,6 +8,7 @@
 
 #include "configuration.hpp"
 #include "subcommand.hpp"
+#include "tutti/server/endpoint.hpp"
 
 namespace tutti::tools {
 
@@ -38,7 +39,9 @@ struct asking {
     bool secure = false;
 
     explicit asking(CLI::App& command) {
-        command.add_option("--host", options.to.host, "Where the server listens")->capture_default_str();
+        command.add_option("--host", options.to.host, "Where the server listens")
+            ->transform([](const std::string& given) { return server::without_brackets(given); }, "", "")
+            ->capture_default_str();
         command.add_option("--port", options.to.port, "Its port")->check(cli::a_port())->capture_default_str();
         command.add_option("--unix", options.to.unix_socket, "Its unix socket instead")->type_name("PATH");
         command

@@ -36,7 +36,7 @@ struct tls_files {
 /// Where a running server is to be found.
 struct server_address {
     std::string host = "127.0.0.1";
-    int port = 7411;
+    std::uint16_t port = 7411;
     std::string unix_socket;
     std::string user;  ///< empty: none is named
     std::string password;

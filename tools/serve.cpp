@@ -13,6 +13,7 @@
 #include "operator_signals.hpp"
 #include "served_cluster.hpp"
 #include "supervisor.hpp"
+#include "tutti/server/endpoint.hpp"
 #include "tutti/statistics.hpp"
 
 namespace tutti::tools {
@@ -69,13 +70,14 @@ void serve(const serve_options& options) {
     if (options.how.metrics_port) enable_statistics(true);
     signals.serve();
     service.start();
-    if (options.how.port) say(fmt::format("serving on {}:{}", options.how.host, service.port()));
+    if (options.how.port) say("serving on " + to_string(server::endpoint{options.how.host, service.port()}));
     if (!options.how.inherited.empty())
         say(fmt::format("serving on {} inherited {}", options.how.inherited.size(),
                         options.how.inherited.size() == 1 ? "socket" : "sockets"));
     if (!options.how.unix_socket.empty()) say(fmt::format("serving on {}", options.how.unix_socket));
     if (options.how.metrics_port)
-        say(fmt::format("metrics on http://{}:{}/metrics", options.how.metrics_host, service.metrics_port()));
+        say(fmt::format("metrics on http://{}/metrics",
+                        to_string(server::endpoint{options.how.metrics_host, service.metrics_port()})));
     if (!options.port_file.empty()) write_port(options.port_file, service.port());
     starter->ready();
     starter->keep_informed([&service] { return service.responds(); });

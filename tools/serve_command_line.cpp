@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "subcommand.hpp"
+#include "tutti/server/endpoint.hpp"
 
 namespace tutti::tools {
 namespace {
@@ -263,11 +264,10 @@ serve_options options_of(serve_words words) {
     options.how.password = password_in(password_file);
     options.how.follow.password = password_in(follow_password_file);
     if (!follow.empty()) {
-        const std::size_t colon = follow.rfind(':');
-        const std::string number = colon == std::string::npos ? "" : follow.substr(colon + 1);
-        if (colon == 0 || !CLI::detail::lexical_cast(number, options.how.follow.port) || options.how.follow.port == 0)
-            throw cli::command_line_error{"--follow: give HOST:PORT, not " + follow};
-        options.how.follow.host = follow.substr(0, colon);
+        const std::optional<server::endpoint> leader = server::parse_endpoint(follow);
+        if (!leader) throw cli::command_line_error{"--follow: give HOST:PORT, not " + follow};
+        options.how.follow.host = leader->host;
+        options.how.follow.port = leader->port;
     }
     for (const std::string& s : settings) {
         const std::size_t equals = s.find('=');

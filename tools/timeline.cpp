@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "connection.hpp"
+#include "tutti/server/endpoint.hpp"
 #include "write_file.hpp"
 
 namespace tutti::tools {
@@ -26,7 +27,7 @@ std::int64_t now_ns() {
 }
 
 std::string name_of(const server_address& a) {
-    return a.unix_socket.empty() ? fmt::format("{}:{}", a.host, a.port) : a.unix_socket;
+    return a.unix_socket.empty() ? to_string(server::endpoint{a.host, a.port}) : a.unix_socket;
 }
 
 /// `host:port`, or the path of a Unix socket; for the rest as `like`.
@@ -38,14 +39,12 @@ server_address address_of(const std::string& text, const server_address& like) {
         a.tls.reset();
         return a;
     }
-    const std::size_t colon = text.rfind(':');
-    const char* const end = text.data() + text.size();
-    const char* const begin = colon == std::string::npos ? end : text.data() + colon + 1;
-    const auto [after, failed] = std::from_chars(begin, end, a.port);
-    if (failed != std::errc{} || after != end || a.port < 1 || a.port > 65'535 || colon == 0)
+    const std::optional<server::endpoint> there = server::parse_endpoint(text);
+    if (!there)
         throw cli::command_line_error{
             fmt::format("--with {}: that is no server; give host:port, or the path of a Unix socket", text)};
-    a.host = text.substr(0, colon);
+    a.host = there->host;
+    a.port = there->port;
     return a;
 }
 

@@ -84,9 +84,10 @@ void make_timer(tick_target& t) {
     how._sigev_un._tid = t.thread;  // glibc before 2.36 names it in no other way
 #endif
     if (::timer_create(CLOCK_MONOTONIC, &how, &t.timer) != 0) {
-        throw std::system_error{errno, std::generic_category(),
-                                "tutti: no timer for a worker: allow more pending signals (ulimit -i), or timer_create in a "
-                                "sandbox, or run calls on plain threads (--executor threads)"};
+        throw std::system_error{
+            errno, std::generic_category(),
+            "tutti: no timer for a worker: allow more pending signals (ulimit -i), or timer_create in "
+            "a sandbox, or run calls on plain threads (--executor threads)"};
     }
 }
 

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "tutti/server/endpoint.hpp"
+
 namespace tutti::server {
 
 settings checked(settings how) {
@@ -25,6 +27,8 @@ settings checked(settings how) {
     need(how.tls.certificate.empty() == how.tls.key.empty(), "a certificate and its key go together");
     need(how.tls.client_authority.empty() || !how.tls.certificate.empty(), "a client authority needs a certificate");
     need(how.log.file.empty() || how.log.max_pending >= how.max_request, "log.max_pending has room for a request");
+    how.host = without_brackets(how.host);
+    how.follow.host = without_brackets(how.follow.host);
     how.log.answers = how.remembered;
     how.log.answers_for = how.remember_for;
     if (!how.notice)

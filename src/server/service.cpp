@@ -29,6 +29,7 @@
 #include "server/protocol/commands.hpp"
 #include "server/replication/follower.hpp"
 #include "server/replication/herald.hpp"
+#include "tutti/server/endpoint.hpp"
 
 namespace tutti::server {
 class service::body {
@@ -42,7 +43,7 @@ public:
     [[nodiscard]] std::string promote();
     /// Of this server, for people.
     [[nodiscard]] std::string address() const {
-        return port == 0 ? std::string{} : how.host + ":" + std::to_string(port);
+        return port == 0 ? std::string{} : to_string(endpoint{how.host, port});
     }
     [[nodiscard]] snapshot look() const;
     void call(std::string_view name, std::vector<std::string> arguments, const call_options& options,
@@ -180,7 +181,7 @@ void service::body::recover_from_log() {
     if (follower_) {
         log_->others().show_link([this] { return follower_->look(); });
         log_->file().forget_former_leader(how.follow.host, how.follow.port);
-        return log_->follow(how.follow.host + ":" + std::to_string(how.follow.port));
+        return log_->follow(to_string(endpoint{how.follow.host, how.follow.port}));
     }
     log_->begin();
     take_snapshots();

@@ -15,15 +15,19 @@
 #include <filesystem>
 #include <fstream>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <vector>
 
 #include "server/calls/thread_pool.hpp"
+#include "server/checked_settings.hpp"
 #include "server/client.hpp"
 #include "server/net/io_thread.hpp"
 #include "support/realtime_threads.hpp"
+#include "tutti/server/endpoint.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::server {
@@ -35,6 +39,30 @@ handle socket_for(sockaddr_un& address, const std::string& path) {
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
     return handle{::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+}
+
+TEST(endpoint, is_read_as_it_is_written) {
+    for (const auto& [text, host, port] :
+         {std::tuple{"leader:7411", "leader", 7411}, {"10.0.0.1:1", "10.0.0.1", 1}, {"[::1]:65535", "::1", 65'535}}) {
+        const std::optional<endpoint> e = parse_endpoint(text);
+        ASSERT_TRUE(e) << text;
+        EXPECT_EQ(e->host, host);
+        EXPECT_EQ(e->port, port);
+        EXPECT_EQ(to_string(*e), text);
+    }
+    for (const char* const text : {"", ":", ":7411", "leader", "leader:", "leader:0", "leader:65536", "leader:-1",
+                                   "leader:7411 ", "[::1]", "leader:0x10"})
+        EXPECT_FALSE(parse_endpoint(text)) << text;
+}
+
+TEST(endpoint, of_a_server_may_have_brackets) {
+    settings how{.port = 0, .host = "[::1]"};
+    how.follow.host = "[fe80::1]";
+    how.log.file = "log";
+    const settings known = checked(how);
+    EXPECT_EQ(known.host, "::1");
+    EXPECT_EQ(known.follow.host, "fe80::1");
+    EXPECT_EQ(to_string(endpoint{how.host, 7411}), "[::1]:7411");
 }
 
 TEST(unix_socket, who_accepts_nobody_just_now_is_not_waited_for) {

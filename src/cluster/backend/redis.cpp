@@ -170,8 +170,10 @@ private:
         const timeval t = time_of(patience);
         auto l = std::make_unique<link>();
         l->patience = patience;
+        const bool has_brackets = at_.host.starts_with('[');  // which hiredis does not know
+        const std::string host = has_brackets ? at_.host.substr(1, at_.host.size() - 2) : at_.host;
         l->to.reset(at_.port == 0 ? redisConnectUnixWithTimeout(at_.host.c_str(), t)
-                                  : redisConnectWithTimeout(at_.host.c_str(), at_.port, t));
+                                  : redisConnectWithTimeout(host.c_str(), at_.port, t));
         if (!l->to || l->to->err != 0 || redisSetTimeout(l->to.get(), t) != REDIS_OK) return nullptr;
         return l;
     }

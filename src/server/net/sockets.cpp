@@ -16,6 +16,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "tutti/server/endpoint.hpp"
+
 namespace tutti::server {
 namespace {
 
@@ -54,7 +56,7 @@ bool is_abandoned(const sockaddr_un& address) {
 }  // namespace
 
 handle listen_tcp(const std::string& host, std::uint16_t port) {
-    const std::string name = host + ":" + std::to_string(port);
+    const std::string name = to_string(endpoint{host, port});
     addrinfo wanted{};
     wanted.ai_family = AF_UNSPEC;
     wanted.ai_socktype = SOCK_STREAM;
@@ -134,13 +136,14 @@ std::string address_of_peer(int socket) {
     socklen_t size = sizeof address;
     if (::getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "gone";
     if (address.ss_family == AF_UNIX) return "unix";
-    char host[NI_MAXHOST], port[NI_MAXSERV];
-    if (::getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host, sizeof host, port, sizeof port,
-                      NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    char host[NI_MAXHOST];
+    if (::getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host, sizeof host, nullptr, 0,
+                      NI_NUMERICHOST) != 0) {
         return "unknown";
     }
-    const std::string name = host;
-    return (address.ss_family == AF_INET6 ? "[" + name + "]" : name) + ":" + port;
+    const in_port_t port = address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
+                                                         : reinterpret_cast<const sockaddr_in&>(address).sin_port;
+    return to_string(endpoint{host, ntohs(port)});
 }
 
 handle accept_from(const handle& listener, const vigilance& over) noexcept {

@@ -4,6 +4,7 @@
 #include "server/journal/stream.hpp"
 #include "server/protocol/numbers.hpp"
 #include "server/protocol/request.hpp"
+#include "tutti/server/endpoint.hpp"
 
 namespace tutti::server {
 namespace {
@@ -149,16 +150,14 @@ void tell_role(const replicas& of, reply& to) {
     }
     const journal::replication_figures f = of.log->others().look();
     const auto split = [](const std::string& address) {
-        const std::size_t colon = address.rfind(':');
-        return colon == std::string::npos ? std::pair{address, std::string{"0"}}
-                                          : std::pair{address.substr(0, colon), address.substr(colon + 1)};
+        return parse_endpoint(address).value_or(endpoint{.host = address, .port = 0});
     };
     if (!f.leads) {
         const auto [host, port] = split(f.leader);
         to.list(5);
         to.text("slave");
         to.text(host);
-        to.integer(number<std::int64_t>("port", port));
+        to.integer(port);
         to.text(f.link && f.link->up ? "connected" : "connect");
         to.integer(static_cast<std::int64_t>(f.position));
         return;
@@ -171,7 +170,7 @@ void tell_role(const replicas& of, reply& to) {
         const auto [host, port] = split(one.address);
         to.list(3);
         to.text(host);
-        to.text(port);
+        to.text(std::to_string(port));
         to.text(std::to_string(one.position));
     }
 }

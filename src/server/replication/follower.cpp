@@ -9,6 +9,7 @@
 #include "base/without_sigpipe.hpp"
 #include "server/calls/recovery.hpp"
 #include "server/replication/herald.hpp"
+#include "tutti/server/endpoint.hpp"
 
 namespace tutti::server {
 namespace {
@@ -58,7 +59,7 @@ std::string what_to_do(const refused_by_leader& e) {
 follower::follower(const settings& how, journal::journal& log, const catalog& procedures,
                    std::function<void(const journal::kept_answer&)> keep)
     : how_{how}, log_{log}, procedures_{procedures}, keep_{std::move(keep)}, id_{log.file().follower_id()} {
-    figures_.leader = how.follow.host + ":" + std::to_string(how.follow.port);
+    figures_.leader = to_string(endpoint{how.follow.host, how.follow.port});
 }
 
 follower::~follower() { static_cast<void>(stop()); }

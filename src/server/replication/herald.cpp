@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "server/journal/stream.hpp"
+#include "tutti/server/endpoint.hpp"
 
 namespace tutti::server {
 namespace {
@@ -15,7 +16,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds first_pause{1'000}, longest_pause{30'000};
 
-std::string address_of(const journal::former_leader& l) { return l.host + ":" + std::to_string(l.port); }
+std::string address_of(const journal::former_leader& l) { return to_string(endpoint{l.host, l.port}); }
 
 }  // namespace
 

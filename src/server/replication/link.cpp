@@ -16,6 +16,7 @@
 
 #include "secure/openssl.hpp"
 #include "server/replication/resolve.hpp"
+#include "tutti/server/endpoint.hpp"
 
 namespace tutti::server {
 namespace {
@@ -45,7 +46,7 @@ bool connects(int s, const addrinfo& to, const std::atomic<bool>& stops) {
 }  // namespace
 
 link::link(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops)
-    : name_{to.host + ":" + std::to_string(to.port)},
+    : name_{to_string(endpoint{to.host, to.port})},
       stops_{stops},
       context_{nullptr, ::SSL_CTX_free},
       ssl_{nullptr, ::SSL_free} {
@@ -117,8 +118,10 @@ void link::greet(const std::string& host) {
     ::ERR_clear_error();
     ssl_.reset(::SSL_new(context_.get()));
     const bool is_address = ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl_.get()), host.c_str()) == 1;
-    if (!is_address) ::SSL_set1_host(ssl_.get(), host.c_str());
-    ::SSL_set_tlsext_host_name(ssl_.get(), host.c_str());
+    if (!is_address) {
+        ::SSL_set1_host(ssl_.get(), host.c_str());
+        ::SSL_set_tlsext_host_name(ssl_.get(), host.c_str());  // RFC 6066, 3: names alone
+    }
     ::SSL_set_fd(ssl_.get(), socket_);
     if (patiently([this] { return ::SSL_connect(ssl_.get()); }) != 1) fail_by_tls("handshake");
 }
