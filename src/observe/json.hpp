@@ -1,8 +1,10 @@
 // Writes JSON (RFC 8259) piece by piece. The caller keeps the pieces in a meaningful order; commas are put here.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -43,12 +45,12 @@ public:
         text_ += std::to_string(number);
         return *this;
     }
-    /// With three decimals. REQUIRES: it is finite.
+    /// With three decimals, whatever the program's locale writes before them. REQUIRES: it is finite.
     json_writer& value(double number) {
-        char text[64];
-        std::snprintf(text, sizeof text, "%.3f", number);
+        char text[320];  // room for the largest, which has 309 digits before the point
+        char* const end = std::to_chars(std::begin(text), std::end(text), number, std::chars_format::fixed, 3).ptr;
         separate();
-        text_ += text;
+        text_.append(std::begin(text), end);
         return *this;
     }
     json_writer& value(bool truth) {
