@@ -1,7 +1,13 @@
 // The life of a program: what its command line asks for, what it does, and how it ends.
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <concepts>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -26,8 +32,16 @@ struct help_text {
     std::string text;
 };
 
+/// Whatever is opened next gets the lowest number that is free. With the number of a standard descriptor, closed by
+/// whoever started the program, it would get what the program prints. What libraries have opened by now stays theirs.
+inline void hold_standard_descriptors() noexcept {
+    int held = ::open("/dev/null", O_RDWR);
+    while (held >= STDIN_FILENO && held <= STDERR_FILENO) held = ::dup(held);
+    if (held >= 0) ::close(held);
+}
+
 /// The body of a main. `parse()` returns a variant of help_text and what can be run; `run(wanted)` runs it and returns
-/// the exit status. `spare` says what to ask less of when memory runs out.
+/// the exit status. `spare` says what to ask less of when memory runs out. What could not be printed is a failure, too.
 template <class Parse, class Run>
 int run_program(std::string_view name, std::string_view spare, Parse&& parse, Run&& run) {
     const auto end = [name](exit_status status, std::string_view why) {
@@ -36,8 +50,9 @@ int run_program(std::string_view name, std::string_view spare, Parse&& parse, Ru
         fmt::print(stderr, "{}: {}\n", name, why);
         return static_cast<int>(status);
     };
+    hold_standard_descriptors();
     try {
-        return std::visit(
+        const int status = std::visit(
             [&run]<class Wanted>(const Wanted& wanted) -> int {
                 if constexpr (std::same_as<Wanted, help_text>) {
                     fmt::print("{}", wanted.text);
@@ -47,6 +62,9 @@ int run_program(std::string_view name, std::string_view spare, Parse&& parse, Ru
                 }
             },
             parse());
+        if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+            return end(failed, fmt::format("standard output cannot be written: {}", std::strerror(errno)));
+        return status;
     } catch (const command_line_error& e) {
         return end(bad_usage, e.what());
     } catch (const std::bad_alloc&) {

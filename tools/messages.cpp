@@ -1,5 +1,7 @@
 #include "messages.hpp"
 
+#include <stdio_ext.h>
+
 #include <chrono>
 #include <cstdio>
 #include <string_view>
@@ -40,7 +42,10 @@ void messages::say(server::severity how, const std::string& line) const {
     const bool plain = how == server::severity::info;
     const std::string whole = (as_json_ ? as_json(how, line) : plain ? line : "tutti: " + line) + '\n';
     std::fwrite(whole.data(), 1, whole.size(), to);
-    std::fflush(to);
+    if (std::fflush(to) == 0) return;
+    // A full disk loses the line, and neither the next one nor the server.
+    ::__fpurge(to);
+    std::clearerr(to);
 }
 
 }  // namespace tutti::tools

@@ -339,3 +339,28 @@ PYTHON
     redis-cli -p "$port" TIMELINE SOON | grep -q START || fail "nonsense was taken"
     stop
 }
+
+case_no_standard_descriptors() {
+    # Whoever starts it has closed all three: what it prints must not go to who gets their numbers, a client as a rule.
+    (exec "$tutti" serve "$object" --port 0 --port-file "$folder/port" <&- >&- 2>&-) &
+    server=$!
+    until [[ -e $folder/port ]]; do sleep 0.02; done
+    port=$(<"$folder/port")
+    for descriptor in 1 2; do # a library takes the first, for itself, before the program begins
+        [[ $(readlink "/proc/$server/fd/$descriptor") == /dev/null ]] || fail "it has descriptor $descriptor for itself"
+    done
+    : >"$folder/log"
+    expect OK CALL noop
+    stop
+}
+
+case_full_disk_of_messages() {
+    "$tutti" serve "$object" --port 0 --port-file "$folder/port" >/dev/full 2>"$folder/log" &
+    server=$!
+    until [[ -e $folder/port ]]; do sleep 0.02; done
+    port=$(<"$folder/port")
+    expect OK CALL noop
+    stop
+    ! "$tutti" --version >/dev/full 2>"$folder/log" || fail "it says that it has printed its version"
+    grep -q "standard output cannot be written: No space left" "$folder/log" || fail "no word of it"
+}
