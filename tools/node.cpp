@@ -18,8 +18,8 @@ namespace {
 using server::severity;
 
 constexpr const char* not_read_anew =
-    "SIGHUP changes nothing: a node keeps its configuration and its objects until it ends; another list of nodes is "
-    "for a cluster that all of them begin together";
+    "SIGHUP changes nothing: a node keeps its configuration and its objects until it ends, and reads certificates that "
+    "have changed before the next connection; another list of nodes is for a cluster that all of them begin together";
 
 severity level_of(const std::string& name) {
     if (name == "warning") return severity::warning;

@@ -41,6 +41,20 @@ void write_port(const std::string& file, std::uint16_t port) {
         throw cli::command_line_error{"--port-file: " + file + " cannot be written"};
 }
 
+/// What a running server reads anew.
+void renew_certificates(server::service& service, const server::tls_files& files, const messages& operators) {
+    try {
+        if (!service.renew_certificates()) return operators.say(server::severity::warning, not_loaded_anew);
+        operators.say(
+            server::severity::info,
+            fmt::format("clients that connect from now on get the certificate that is now in {}. Nothing else "
+                        "was read anew",
+                        files.certificate));
+    } catch (const std::exception& e) {
+        operators.say(server::severity::error, fmt::format("{}; clients get the certificate from before", e.what()));
+    }
+}
+
 }  // namespace
 
 void serve(const serve_options& options) {
@@ -81,6 +95,7 @@ void serve(const serve_options& options) {
     if (!options.port_file.empty()) write_port(options.port_file, service.port());
     starter->ready();
     starter->keep_informed([&service] { return service.responds(); });
+    const auto renewing = signals.on_hangup([&] { renew_certificates(service, options.how.tls, operators); });
 
     signals.wait();
     starter->stopping();

@@ -41,6 +41,7 @@ public:
     void drain();
     [[nodiscard]] bool responds() noexcept;
     [[nodiscard]] std::string promote();
+    [[nodiscard]] bool renew_certificates();
     /// Of this server, for people.
     [[nodiscard]] std::string address() const {
         return port == 0 ? std::string{} : to_string(endpoint{how.host, port});
@@ -389,6 +390,12 @@ void service::body::drain() {
     if (failure != nullptr) std::rethrow_exception(failure);
 }
 
+bool service::body::renew_certificates() {
+    if (!serves_ || !tls_) return false;
+    tls_->renew();
+    return true;
+}
+
 bool service::body::responds() noexcept {
     bool all = true;
     for (const auto& r : io_threads_) all = r->responds() && all;  // each is asked
@@ -455,6 +462,7 @@ void service::set(std::string name, std::string value) { body_->procedures.set(s
 std::vector<std::string> service::unused_settings() const { return body_->procedures.unused_settings(); }
 void service::check() { body_->check(); }
 std::string service::promote() { return body_->promote(); }
+bool service::renew_certificates() { return body_->renew_certificates(); }
 bool service::responds() noexcept { return body_->responds(); }
 void service::start() { body_->start(); }
 void service::drain() { body_->drain(); }

@@ -29,7 +29,7 @@ sockets::sockets(const transport_options& how, std::vector<address> addresses, h
       greeting_{how.most_greeting, how.greet_within},
       read_buffer_{std::make_unique_for_overwrite<char[]>(read_size)} {
     if (how_.tls.wanted())
-        tls_ = std::make_unique<tls>(how_.tls, std::vector{certificate_name(how_.self, how_.cluster_name)});
+        tls_ = std::make_unique<renewed_tls>(how_.tls, std::vector{certificate_name(how_.self, how_.cluster_name)});
     for (std::size_t i = 0; i < addresses_.size(); ++i) peers_.put<linked_peer>(static_cast<node_number>(i));
     const address& own = addresses_[how_.self];
     asio::error_code failed;

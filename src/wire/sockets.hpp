@@ -14,6 +14,7 @@
 
 #include "wire/connection.hpp"
 #include "wire/correspondence.hpp"
+#include "wire/renewed_tls.hpp"
 #include "wire/sockets_observers.hpp"
 #include "wire/waiting_room.hpp"
 
@@ -52,7 +53,7 @@ private:
     void hang_up(peer& p) noexcept override;
     void beat();
 
-    std::unique_ptr<const tls> tls_;  // null: in the clear
+    std::unique_ptr<renewed_tls> tls_;  // null: in the clear
     sockets_observers visits_{observers_, how_.silence};
     asio::io_context io_{1};  // before visits_ go, where what they have arranged waits
     asio::basic_socket_acceptor<stream> acceptor_{io_};

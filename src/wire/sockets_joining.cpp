@@ -76,7 +76,10 @@ void sockets::try_later(node_number to) {
 void sockets::shake_hands(const std::shared_ptr<connection>& c, node_number expected) {
     const bool known = is_node(expected);
     make_fast(c->socket, addresses_[how_.self]);
-    if (tls_) c->tls = known ? tls_->call(certificate_name(expected, how_.cluster_name)) : tls_->answer();
+    if (tls_) {
+        const std::shared_ptr<const tls> now = tls_->current();
+        c->tls = known ? now->call(certificate_name(expected, how_.cluster_name)) : now->answer();
+    }
     greeting_.enter(c, !known);
     c->shake_hands([this, c, expected](asio::error_code failed) {
         if (failed) return refuse(*c, expected, c->tls->trouble());

@@ -68,7 +68,7 @@ private:
     std::string trouble_;
 };
 
-/// What all connections of a process share: files, read once. Thread safety: every member.
+/// What connections of a process share: files, read once. Thread safety: every member.
 class tls {
 public:
     /// Throws refusal, also where this side's own certificate would be refused by every other one: it has expired, the

@@ -1,5 +1,6 @@
 // Nodes under TLS: who is let in, and what is said to those who are not, on the side of whoever runs the node.
 #include <atomic>
+#include <filesystem>
 #include <future>
 #include <string>
 #include <thread>
@@ -125,6 +126,32 @@ TEST(cluster_tls, a_node_comes_back_as_in_the_clear) {
         nodes[number] = std::make_unique<node>(where.of(number));
         EXPECT_TRUE(atomically([&](tx& t) { return its.find(t) == nullptr; }));
         EXPECT_EQ(atomically([&](tx& t) { return ref<long>{*nodes[number], theirs.id()}.read(t); }), 2);
+    }
+}
+
+// By certificates that nobody trusted when the other one began.
+TEST(cluster_tls, a_node_comes_back_when_all_certificates_have_been_renewed) {
+    support::watchdog guard{"a_node_comes_back_when_all_certificates_have_been_renewed"};
+    const certificates in_use{"tls-in-use"};
+    const two_addresses where;
+    const auto begin = [&](unsigned self) {
+        node_options how = where.of(self);
+        how.tls = in_use.options(self);
+        return std::make_unique<node>(how);
+    };
+    std::unique_ptr<node> nodes[2];
+    std::thread second{[&] { nodes[1] = begin(1); }};
+    nodes[0] = begin(0);
+    second.join();
+    for (const unsigned number : {0u, 1u}) {  // the one that is called, and the one that calls
+        const certificates renewed{"tls-renewed-" + std::to_string(number)};
+        const auto over = std::filesystem::copy_options::overwrite_existing;
+        std::filesystem::copy(renewed.folder, in_use.folder, over);
+        nodes[number].reset();
+        nodes[number] = begin(number);
+        const ref<unsigned> shared{*nodes[number], "shared " + std::to_string(number)};
+        atomically([&](tx& t) { shared.publish(t, number); });
+        EXPECT_EQ(atomically([&](tx& t) { return ref<unsigned>{*nodes[1 - number], shared.id()}.read(t); }), number);
     }
 }
 

@@ -4,8 +4,7 @@
 //       of the group>; one authority has signed all of them. A caller expects a member: so a program's certificate can
 //       pass for a member neither when it calls nor when it is called, and no group's for another's.
 //   C2  A member's may do what a program's may, and the members of a group are changed with it alone.
-//   C3  Files that have changed are read before the next connection. If they make no sense, those that were read before
-//       stay in use: a certificate and its key cannot be replaced at one instant.
+//   C3  Certificates may be renewed while it runs (wire/renewed_tls.hpp).
 //
 // A member's number is not in its certificate: it is drawn when its folder is made, and each side tells the other whom
 // it means (P1). Nor is its address: any member could stop its group.
@@ -13,14 +12,11 @@
 // Thread safety: every member.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "cluster/backend/group_protocol.hpp"
-#include "wire/tls.hpp"
+#include "wire/renewed_tls.hpp"
 
 namespace tutti::cluster::backend::group {
 
@@ -48,26 +44,11 @@ public:
     /// Why the other side may not speak as `who`; empty: it may. REQUIRES: s.established().
     [[nodiscard]] std::string objection(const wire::tls_session& s, speaker who) const;
     /// Why the files as they are now are not in use (C3); empty: they are.
-    [[nodiscard]] std::string trouble() const;
+    [[nodiscard]] std::string trouble() const { return tls_.trouble(); }
 
 private:
-    /// What is known of a file without reading it.
-    struct stamp {
-        std::uint64_t file = 0, bytes = 0;
-        std::int64_t seconds = 0, nanoseconds = 0;
-        bool operator==(const stamp&) const = default;
-    };
-    using stamps = std::array<stamp, 3>;
-    [[nodiscard]] stamps look() const;
-    [[nodiscard]] std::shared_ptr<const wire::tls> read() const;
-    [[nodiscard]] std::shared_ptr<const wire::tls> current();
-
     const tls_settings how_;
-    const speaker own_;
-    mutable std::mutex guard_;
-    stamps seen_;
-    std::shared_ptr<const wire::tls> now_;
-    std::string trouble_;
+    wire::renewed_tls tls_;
 };
 
 /// The other side speaks TLS, and this one does not: what to do, as the end of a sentence.

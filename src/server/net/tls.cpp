@@ -4,6 +4,7 @@
 #include <openssl/ssl.h>
 
 #include <stdexcept>
+#include <utility>
 
 #include "secure/openssl.hpp"
 
@@ -61,9 +62,10 @@ private:
 
 }  // namespace
 
-tls::tls(const tls_files& files) : context_{::SSL_CTX_new(::TLS_server_method()), ::SSL_CTX_free} {
+tls::context tls::read(const tls_files& files) {
     ::ERR_clear_error();
-    SSL_CTX* const c = context_.get();
+    context made{::SSL_CTX_new(::TLS_server_method()), ::SSL_CTX_free};
+    SSL_CTX* const c = made.get();
     if (c == nullptr) fail("no context");
     secure::ask_for_no_passphrase(c);
     ::SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION);
@@ -73,14 +75,27 @@ tls::tls(const tls_files& files) : context_{::SSL_CTX_new(::TLS_server_method())
     if (::SSL_CTX_use_certificate_chain_file(c, files.certificate.c_str()) != 1)
         fail(secure::certificate_in(files.certificate));
     if (::SSL_CTX_use_PrivateKey_file(c, files.key.c_str(), SSL_FILETYPE_PEM) != 1) fail(secure::key_in(files.key));
-    if (files.client_authority.empty()) return;
+    if (files.client_authority.empty()) return made;
     if (::SSL_CTX_load_verify_file(c, files.client_authority.c_str()) != 1)
         fail("client authority " + files.client_authority + " (PEM)");
     ::SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    return made;
+}
+
+tls::tls(tls_files files) : files_{std::move(files)}, context_{read(files_)} {}
+
+void tls::renew() {
+    context fresh = read(files_);
+    const std::scoped_lock lock{mutex_};
+    context_.swap(fresh);
 }
 
 std::unique_ptr<stream> tls::greet(handle socket) const {
-    return std::make_unique<tls_stream>(std::move(socket), context_.get());
+    const context now = [this] {
+        const std::scoped_lock lock{mutex_};
+        return context_;
+    }();
+    return std::make_unique<tls_stream>(std::move(socket), now.get());
 }
 
 }  // namespace tutti::server

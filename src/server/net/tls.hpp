@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "server/net/stream.hpp"
 #include "tutti/server/service.hpp"
@@ -10,17 +11,26 @@ struct ssl_ctx_st;
 
 namespace tutti::server {
 
-/// Certificate and key, read once. Thread safety: `greet` from any thread.
+/// Certificate and key, read at the start and whenever they have been renewed. Thread safety: any thread.
 class tls {
 public:
     /// @throws std::runtime_error  that names the file and what is wrong with it
-    explicit tls(const tls_files& files);
+    explicit tls(tls_files files);
+
+    /// Reads the files again, for streams from now on; those that there are keep what they began with.
+    /// @throws std::runtime_error  as the constructor; then what was read before stays
+    void renew();
 
     /// A stream whose handshake happens as it is read from.
     [[nodiscard]] std::unique_ptr<stream> greet(handle socket) const;
 
 private:
-    std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)> context_;
+    using context = std::shared_ptr<ssl_ctx_st>;
+    [[nodiscard]] static context read(const tls_files& files);
+
+    const tls_files files_;
+    mutable std::mutex mutex_;  // of the pointer; a stream has a share of what it points to
+    context context_;
 };
 
 }  // namespace tutti::server

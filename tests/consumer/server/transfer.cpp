@@ -1,4 +1,5 @@
-// A program with a server in it: ends with status 0 when the call of a procedure is answered rightly.
+// A program with a server in it: ends with status 0 when the call of a procedure is answered rightly. It uses every
+// member of a service, so that one which the library does not export cannot be linked.
 #include <tutti/server/service.hpp>
 #include <tutti/tutti.hpp>
 
@@ -11,6 +12,18 @@ int main() {
             return balance.get(t);
         });
     });
+    bank.set("accounts", "5");
+    if (bank.unused_settings() != std::vector<std::string>{"accounts"}) return 1;
+    try {
+        bank.load("/nowhere.so");
+        return 2;
+    } catch (const tutti::server::registration_error&) {
+    }
+    tutti::server::service{{.workers = 1}}.check();
     bank.start();
-    return bank.call<long>("withdraw", {}, 30).get() == 70 ? 0 : 1;
+    if (bank.port() != 0 || bank.metrics_port() != 0 || !bank.responds() || bank.info().empty()) return 3;
+    if (bank.promote().empty() || bank.renew_certificates()) return 4;  // it follows nobody, and has no certificates
+    if (bank.call<long>("withdraw", {}, 30).get() != 70) return 5;
+    bank.drain();
+    return 0;
 }

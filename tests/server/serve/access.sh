@@ -82,6 +82,38 @@ PYTHON
     stop
 }
 
+case_renewed() {
+    # A certificate that is renewed while clients are connected, and a key that is not its own.
+    new_certificate() {
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$1" \
+            -addext "subjectAltName=IP:127.0.0.1" -keyout "$folder/$1.key" -out "$folder/$1.pem" 2>"$folder/openssl"
+        cp "$folder/$1.key" "$folder/key"
+        cp "$folder/$1.pem" "$folder/certificate"
+    }
+    trusts() { redis-cli --tls --cacert "$folder/$1.pem" -h 127.0.0.1 -p "$port" PING 2>&1 | grep -q PONG; }
+    new_certificate first
+    start --tls-certificate "$folder/certificate" --tls-key "$folder/key"
+    trusts first || fail "no answer under the first certificate"
+    mkfifo "$folder/words"
+    redis-cli --tls --cacert "$folder/first.pem" -h 127.0.0.1 -p "$port" <"$folder/words" >"$folder/answers" &
+    exec {words}>"$folder/words"
+    printf 'CALL count\n' >&"$words"
+    until grep -q 1 "$folder/answers"; do sleep 0.02; done
+    new_certificate second
+    kill -HUP "$server"
+    until grep -q "clients that connect from now on" "$folder/log"; do sleep 0.02; done
+    trusts second || fail "the new certificate is not shown"
+    ! trusts first || fail "the old one is, too"
+    printf 'CALL count\n' >&"$words"
+    until grep -q 2 "$folder/answers"; do sleep 0.02; done # on the connection from before
+    exec {words}>&-
+    cp "$folder/first.key" "$folder/key"
+    kill -HUP "$server"
+    until grep -q "key values mismatch; clients get the certificate from before" "$folder/log"; do sleep 0.02; done
+    trusts second || fail "the certificate from before is gone"
+    stop
+}
+
 case_tls() {
     for name in server client elsewhere; do
         address=127.0.0.1
