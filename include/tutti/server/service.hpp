@@ -255,8 +255,8 @@ public:
     /// Ends following: from here on this server leads, and takes calls that write. Returns when it does, or why it
     /// cannot; empty: it leads. By one thread at a time.
     [[nodiscard]] std::string promote();
-    /// Reads the files of `settings::tls` again, for clients that connect from now on; others keep what they began with.
-    /// False: there are none, or it has not started.
+    /// Reads the files of `settings::tls` again, for clients that connect from now on; others keep what they began
+    /// with. False: there are none, or it has not started.
     /// @throws std::runtime_error  when one is not usable; the message names it, and what was read before stays
     bool renew_certificates();
     /// What the command INFO answers.

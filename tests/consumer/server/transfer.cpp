@@ -17,8 +17,7 @@ int main() {
     try {
         bank.load("/nowhere.so");
         return 2;
-    } catch (const tutti::server::registration_error&) {
-    }
+    } catch (const tutti::server::registration_error&) {}
     tutti::server::service{{.workers = 1}}.check();
     bank.start();
     if (bank.port() != 0 || bank.metrics_port() != 0 || !bank.responds() || bank.info().empty()) return 3;
