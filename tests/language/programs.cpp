@@ -14,6 +14,7 @@ struct one_case {
 constexpr one_case cases[] = {
     {"exceptions", language::exceptions},
     {"restarted-exceptions", language::restarted_exceptions},
+    {"exceptions-that-are-over", language::exceptions_that_are_over},
     {"exceptions-under-contention", language::exceptions_under_contention},
     {"turns", language::turns},
     {"synchronized", language::synchronized_blocks},

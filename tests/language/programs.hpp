@@ -43,6 +43,7 @@ TUTTI_PURE inline void restart_some_times() {
 // programs_exceptions.cpp
 void exceptions();
 void restarted_exceptions();
+void exceptions_that_are_over();
 void exceptions_under_contention();
 
 // programs_direct.cpp
