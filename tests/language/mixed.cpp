@@ -61,7 +61,12 @@ void exception_out_of_language_in_library() {
     long sum = 0;
     tutti::atomically([&, restarts = 10](tutti::tx& t) mutable {
         sum = 0;
-        try { raise_right_and_throw(); } catch (const marked& e) { sum = e.first + e.second; }
+        try {
+            raise_right_and_throw();
+        } catch (const marked& e) {
+            sum = e.first + e.second;
+            if (restarts % 2 != 0 && restarts-- > 0) tutti::restart(t);
+        }
         taken.push_back(std::make_unique<unsigned char[]>(size));
         std::memset(taken.back().get(), 0x55, size);
         if (restarts-- > 0) tutti::restart(t);

@@ -30,6 +30,7 @@ constexpr one_case cases[] = {
     {"allocation", language::allocation},
     {"cancelled-deletes", language::cancelled_deletes},
     {"thread-local", language::thread_local_memory},
+    {"copies", language::copies},
     {"bit-fields", language::bit_fields},
     {"thread-exits", language::thread_exits},
 };

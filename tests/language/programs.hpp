@@ -67,6 +67,7 @@ void undo_by_blocks();
 void allocation();
 void cancelled_deletes();
 void thread_local_memory();
+void copies();
 void bit_fields();
 
 // programs_process.cpp

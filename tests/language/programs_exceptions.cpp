@@ -74,6 +74,12 @@ struct counted {
 
 [[gnu::transaction_safe]] void throw_counted(long n) { throw counted{n}; }
 
+struct unmade {
+    [[gnu::transaction_safe]] explicit unmade(long n) : first{n} { second = n; throw_number(4); }
+    long first, second;
+};
+[[gnu::transaction_safe]] void throw_unmade() { throw unmade{1}; }
+
 /// What an exception's memory is when it is free: that of the runtime's header and the object.
 constexpr std::size_t exception_size = 128 + sizeof(counted);
 std::vector<unsigned char*> taken;
@@ -105,6 +111,7 @@ void exceptions_that_are_over() {
     }
     EXPECT(sum == 10 && destroyed == 1);
     expect_taken_memory_as_it_was();
+    restarts_left = 20;
     __transaction_atomic {
         __transaction_atomic {
             try { throw_counted(5); } catch (const counted& e) { sum += e.first; }
@@ -116,6 +123,7 @@ void exceptions_that_are_over() {
             try { throw_counted(7); } catch (const counted&) { throw; }
         } catch (counted& e) { e.first = 8; sum += e.first; }
         take_free_memory();
+        restart_some_times();
     }
     EXPECT(sum == 18 && destroyed == 2);
     expect_taken_memory_as_it_was();
@@ -130,6 +138,15 @@ void exceptions_that_are_over() {
         EXPECT(e.first == 9 && destroyed == 2);
     }
     EXPECT(sum == 19 && destroyed == 3);
+    // One that its own constructor kept from being thrown.
+    restarts_left = 20;
+    __transaction_atomic {
+        try { throw_unmade(); } catch (int n) { sum += n - 4; }
+        take_free_memory();
+        restart_some_times();
+    }
+    EXPECT(sum == 19);
+    expect_taken_memory_as_it_was();
     restarts_left = 20;
     __transaction_atomic {
         try { throw_text(); } catch (...) { ++sum; }
