@@ -115,6 +115,8 @@ void own(core::descriptor& d, core::possession& p) {
     core::need_current_reads(d);
 }
 
+void keep_possessions(core::descriptor& d) noexcept { core::keep_possessions(d); }
+
 void note_allocation(core::descriptor& d, void* memory, detail::destroyer free) {
     core::put_off(d, core::deferred::kind::allocated, memory, free);
 }

@@ -45,6 +45,9 @@ TUTTI_EXPORT void meet_outside(core::descriptor& d, core::descriptor& owner, det
 /// The attempt owns `p` from here on. May leave the frame. REQUIRES: d is healthy, and its log has room for one more.
 TUTTI_EXPORT void own(core::descriptor& d, core::possession& p);
 
+/// core::keep_possessions.
+TUTTI_EXPORT void keep_possessions(core::descriptor& d) noexcept;
+
 /// `memory` goes back by `free` if the block is rolled back. Throws std::bad_alloc.
 TUTTI_EXPORT void note_allocation(core::descriptor& d, void* memory, detail::destroyer free);
 

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 
+#include "base/errno.hpp"
 #include "base/lock.hpp"
 #include "base/panic.hpp"
 
@@ -42,6 +43,7 @@ void interrupt_every_processor() noexcept {
 
 void heavy_fence() noexcept {
 #if !defined(TUTTI_INTERLEAVE)  // the interleaving scheduler is sequentially consistent
+    const kept_errno kept;
     // A forked child inherits no registration, and constructors of the program may run before that one: hence the
     // attempt to register when the command is refused.
     if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return;

@@ -8,6 +8,7 @@
 #include <climits>
 #include <ctime>
 
+#include "base/errno.hpp"
 #include "tutti/detail/config.hpp"
 
 namespace tutti::base {
@@ -44,6 +45,7 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
     detail::interleaving_block(&word, expected, until);
 #else
     const timespec at = absolute(until.value_or(deadline{}));
+    const kept_errno kept;
     sleep_on(&word, expected, until ? &at : nullptr);
 #endif
 }
@@ -54,7 +56,9 @@ void futex_wait_cancellably(const std::atomic<std::uint32_t>& word, std::uint32_
     detail::interleaving_block(&word, expected, until);
 #else
     const timespec at = absolute(until.value_or(deadline{}));
+    const int error = errno;  // no object: see sleep_on
     sleep_cancellably(&word, expected, until ? &at : nullptr);
+    errno = error;
 #endif
 }
 

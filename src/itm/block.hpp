@@ -35,6 +35,7 @@ struct block : detail::frame {
     std::uint32_t merged = 0;  ///< blocks inside it that are part of it
     exception_mark exceptions{};
     std::uint64_t id = 0;
+    int error = 0;              ///< errno at its begin: the C library writes it without barriers
     bool final = false;         ///< what it did cannot be undone
     bool was_direct = false;    ///< side::direct, around it
     bool logs = false;          ///< it may be taken back, so it has barriers whatever is around it
@@ -43,10 +44,11 @@ struct block : detail::frame {
     block* deeper = nullptr;
 };
 
-/// An exception object that a transaction made.
+/// An exception object that a transaction made, or caught.
 struct exception_object {
     void* object;
-    bool in_flight;  ///< thrown and not caught yet
+    std::size_t index;  ///< in the log of handlers, of what a roll-back does with it
+    bool held;          ///< by a reference of the transaction's
 };
 
 class journal;
@@ -70,9 +72,9 @@ struct side {
     const char* why = nullptr;
     library_call call;  ///< the latest; nothing but the report asks for it
     std::uint64_t ids = no_transaction;
-    unsigned caught = 0;  ///< exceptions caught in the transaction and still being handled
-    memory::log<exception_object> thrown;
-    void* leaving = nullptr;  ///< the exception that is leaving the block whose commit is under way
+    unsigned caught = 0;                   ///< exceptions caught in the transaction and still being handled
+    memory::log<exception_object> thrown;  ///< of the transaction's, the latest last
+    void* leaving = nullptr;               ///< the exception that is leaving the block whose commit is under way
 };
 
 TUTTI_ALWAYS_INLINE descriptor& current() noexcept { return static_cast<descriptor&>(*detail::current_transaction); }
@@ -109,8 +111,19 @@ descriptor& attach() noexcept;
 /// Makes the transaction serial, for what `key` says to the report. May restart it. `why` lives on.
 void run_alone(descriptor& d, const char* why, const switch_key& key);
 
-/// Undoes what exceptions the block had made since `mark`.
+/// After run_alone: code that is not instrumented may close what the block owns outside of memory, a stream. So it
+/// gives that back; unless a block of the library around it or inside it may still be rolled back.
+inline void own_nothing(descriptor& d) noexcept {
+    for (const detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
+        if (!is_block(f)) return;
+    }
+    api::keep_possessions(d);
+}
+
+/// Undoes what exceptions the block had made since `mark`, but for their memory, which goes back with the rest.
 void forget_exceptions(descriptor& d, const exception_mark& mark) noexcept;
+/// An exception leaves a block of the language for one of the library, which may be rolled back. May leave the frame.
+void keep_leaving(descriptor& d);
 TUTTI_ALWAYS_INLINE exception_mark mark_exceptions(const descriptor& d) noexcept {
     const side& s = side_of(d);
     return {d.exceptions->uncaught, s.caught, s.thrown.size()};

@@ -111,6 +111,7 @@ TUTTI_ITM void* _ITM_getTMCloneOrIrrevocable(void* function) noexcept {
     if (!side_of(d).direct) {
         run_alone(d, "a call of a function without a transactional clone",
                   {switch_reason::no_clone, __builtin_return_address(0), function});
+        own_nothing(d);
     }
     return function;
 }

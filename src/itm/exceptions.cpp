@@ -1,15 +1,20 @@
 // Exceptions inside transactions.
 //
 // An exception that is thrown and caught within a transaction belongs to it: a roll-back must free it, and put the
-// counters of the C++ runtime back. Its destructor does not run, because what its constructor wrote is undone.
-// libstdc++ has a function for this, __cxa_tm_cleanup.
+// counters of the C++ runtime back. Its destructor does not run then, because what its constructor wrote is undone.
+// libstdc++ has a function for this, __cxa_tm_cleanup, which gives up references to it: one for each handler it is in
+// (…, how many), or the one of an exception in flight (…, its unwind header, …).
 //
-//   made, not thrown yet    __cxa_tm_cleanup(object, …)
-//   in flight               __cxa_tm_cleanup(…, its unwind header, …)
-//   being handled           __cxa_tm_cleanup(…, how many)
+// What blocks write into an exception is in the undo log, and memory that libstdc++ allocated for it in that of
+// handlers. So until the transaction ends, the object stays: a handler's end would destroy it, were there no reference
+// of ours. The commit destroys it; a roll-back frees it, behind what it puts back.
 #include <unwind.h>
 
+#include <exception>
+#include <new>
+
 #include "itm/block.hpp"
+#include "tutti/tx.hpp"
 
 extern "C" {
 void __cxa_tm_cleanup(void* unthrown, void* in_flight, unsigned caught) noexcept;
@@ -23,19 +28,63 @@ void __cxa_end_catch();
 namespace tutti::itm {
 namespace {
 
+constexpr std::uint64_t class_of_cxx = 0x474e5543432b2b00;  // "GNUCC++\0": of its own object, not of another's
+
 /// An exception object comes right after its unwind header.
 void* header_of(void* object) noexcept { return static_cast<char*>(object) - sizeof(_Unwind_Exception); }
+void* object_of(void* header) noexcept { return static_cast<char*>(header) + sizeof(_Unwind_Exception); }
 
-void forget(side& s, const void* object) noexcept {
-    for (std::size_t i = s.thrown.size(); i-- != 0;) {
-        if (s.thrown[i].object != object) continue;
-        for (; i + 1 != s.thrown.size(); ++i) s.thrown[i] = s.thrown[i + 1];
-        s.thrown.pop();
-        return;
-    }
+constexpr detail::destroyer free_unthrown = [](void* object) { __cxa_free_exception(object); };
+/// Gives a reference up; the last one frees it without its destructor.
+constexpr detail::destroyer drop = [](void* object) { __cxa_tm_cleanup(nullptr, header_of(object), 0); };
+
+static_assert(sizeof(std::exception_ptr) == sizeof(void*));  // which it is: that of the object
+
+void add_reference(void* object) noexcept {
+    alignas(std::exception_ptr) unsigned char mine[sizeof(void*)];
+    ::new (mine) std::exception_ptr{reinterpret_cast<const std::exception_ptr&>(object)};
 }
 
-bool in_transaction(const descriptor* d) noexcept { return d != nullptr && d->language != nullptr && d->running(); }
+/// With its destructor, if it is the last one.
+struct give_up_reference {
+    void* object;
+    void operator()() const noexcept {
+        reinterpret_cast<std::exception_ptr*>(const_cast<void**>(&object))->~exception_ptr();
+    }
+};
+
+exception_object* find(side& s, const void* object) noexcept {
+    for (std::size_t i = s.thrown.size(); i-- != 0;) {
+        if (s.thrown[i].object == object) return &s.thrown[i];
+    }
+    return nullptr;
+}
+
+/// In the calling context, or null.
+descriptor* transaction() noexcept {
+    auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
+    return d != nullptr && d->language != nullptr && d->running() ? d : nullptr;
+}
+
+/// A roll-back frees it by `destroy`, if there can be one.
+void own(descriptor& d, void* object, detail::destroyer destroy, bool held) {
+    side& s = side_of(d);
+    const std::size_t at = d.deferred_log.size();
+    core::put_off(d, core::deferred::kind::constructed, object, destroy);
+    s.thrown.push({object, at, held});
+}
+
+/// From here on it stays until the transaction ends. May leave the frame. REQUIRES: it has been thrown.
+void hold(descriptor& d, void* header) {
+    if (static_cast<const _Unwind_Exception*>(header)->exception_class != class_of_cxx) return;
+    void* const object = object_of(header);
+    exception_object* known = find(side_of(d), object);
+    if (known != nullptr ? known->held : side_of(d).direct) return;
+    d.on_commit(give_up_reference{object});
+    add_reference(object);
+    if (known != nullptr) known->held = true;
+    else own(d, object, drop, true);
+}
 
 }  // namespace
 
@@ -43,18 +92,18 @@ void forget_exceptions(descriptor& d, const exception_mark& mark) noexcept {
     side& s = side_of(d);
     if (s.caught > mark.caught) __cxa_tm_cleanup(nullptr, nullptr, s.caught - mark.caught);
     s.caught = mark.caught;
-    bool leaving_is_ours = false;
-    while (s.thrown.size() > mark.thrown) {
-        const exception_object e = s.thrown.back();
-        s.thrown.pop();
-        if (s.leaving == header_of(e.object)) leaving_is_ours = true;
-        if (e.in_flight) __cxa_tm_cleanup(nullptr, header_of(e.object), 0);
-        else __cxa_tm_cleanup(e.object, nullptr, 0);
+    if (s.leaving != nullptr) {
+        // The reference of one that has not been held is given up with what is undone.
+        const exception_object* const known = find(s, object_of(s.leaving));
+        if (known == nullptr || known->held) __cxa_tm_cleanup(nullptr, s.leaving, 0);
     }
-    // Thrown by code that is not instrumented.
-    if (s.leaving != nullptr && !leaving_is_ours) __cxa_tm_cleanup(nullptr, s.leaving, 0);
+    s.thrown.shrink(mark.thrown);
     s.leaving = nullptr;
     const_cast<core::exception_globals*>(d.exceptions)->uncaught = mark.uncaught;
+}
+
+void keep_leaving(descriptor& d) {
+    if (void* const header = side_of(d).leaving) hold(d, header);
 }
 
 }  // namespace tutti::itm
@@ -63,40 +112,35 @@ using namespace tutti::itm;
 
 TUTTI_ITM void* _ITM_cxa_allocate_exception(std::size_t size) noexcept {
     void* const object = __cxa_allocate_exception(size);
-    auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
-    if (in_transaction(d)) side_of(*d).thrown.push({object, false});
+    descriptor* const d = transaction();
+    if (d != nullptr && !side_of(*d).direct) own(*d, object, free_unthrown, false);
     return object;
 }
 
 TUTTI_ITM void _ITM_cxa_free_exception(void* object) noexcept {
-    auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
-    if (in_transaction(d)) forget(side_of(*d), object);
-    __cxa_free_exception(object);
+    descriptor* const d = transaction();
+    if (d == nullptr || find(side_of(*d), object) == nullptr) return __cxa_free_exception(object);
+    d->on_commit([object] { __cxa_free_exception(object); });
 }
 
 TUTTI_ITM void _ITM_cxa_throw(void* object, void* type, void (*destroy)(void*)) {
-    auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
-    if (in_transaction(d)) {
-        for (exception_object& e : side_of(*d).thrown) {
-            if (e.object == object) e.in_flight = true;
-        }
+    if (descriptor* const d = transaction()) {
+        const exception_object* const known = find(side_of(*d), object);
+        if (known != nullptr) d->deferred_log[known->index].destroy = drop;
     }
     __cxa_throw(object, type, destroy);
 }
 
 TUTTI_ITM void* _ITM_cxa_begin_catch(void* exception) noexcept {
-    auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
-    if (in_transaction(d)) {
-        side& s = side_of(*d);
-        ++s.caught;
-        forget(s, static_cast<char*>(exception) + sizeof(_Unwind_Exception));
+    if (descriptor* const d = transaction()) {
+        hold(*d, exception);
+        ++side_of(*d).caught;
     }
     return __cxa_begin_catch(exception);
 }
 
 TUTTI_ITM void _ITM_cxa_end_catch() {
-    auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
-    if (in_transaction(d)) {
+    if (descriptor* const d = transaction()) {
         // A signal passes on its way to the library. What was being handled in the block has been forgotten, be its
         // frame dropped or, as here, unwound.
         if (d->pending != tutti::core::signal::none && !is_block(d->frame_)) return;

@@ -2,6 +2,7 @@
 //
 // A signal is raised in a barrier or a commit, deep in the frames of the transaction. What it undoes is undone here, on
 // that stack; then the begin of the block that it is meant for returns once more, and the frames are gone.
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,7 @@ namespace {
 /// A begin that has not returned yet, because its block could not be opened at once, returns for the first time.
 [[noreturn]] void return_again(block& b, std::uint32_t actions) {
     const bool again = std::exchange(b.returned, true);
+    errno = b.error;
     tutti_itm_return_again(actions | (again ? restore_live_variables : save_live_variables), &b.at);
 }
 

@@ -1,4 +1,5 @@
 // Begin, commit, cancel and the switch to irrevocability.
+#include <cerrno>
 #include <new>
 
 #include "core/ports/algorithm.hpp"
@@ -32,6 +33,7 @@ void describe_block(block& b, void* stack, void* resume, std::uint32_t propertie
 void describe_block(block& b, const registers& at, std::uint32_t properties, std::uint64_t id) noexcept {
     describe_block(b, at.frame, at.resume, properties, id);
     b.at = at;
+    b.error = errno;
 }
 
 /// What begin returns at the first time.
@@ -141,6 +143,7 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
     if (!s.direct && must_run_alone(properties)) {
         opening(d, s, around, [&] {
             run_alone(d, "a block that has no instrumented code", {switch_reason::from_begin, at.resume, nullptr});
+            own_nothing(d);
         });
     }
     // Such a block has barriers even where the compiler says that its code is not instrumented:
@@ -180,6 +183,7 @@ TUTTI_NOINLINE void commit_nested(descriptor& d, block& b) {
         --b.merged;
         return;
     }
+    if (next_block(b.parent) == nullptr) keep_leaving(d);
     detail::close_nested(d, b);
     s.direct = s.direct || b.was_direct;
     if (s.notes != nullptr && next_block(d.frame_) == nullptr) s.notes->commit();
@@ -314,8 +318,10 @@ TUTTI_ITM void _ITM_abortTransaction(std::uint32_t why) noexcept {
 
 TUTTI_ITM void _ITM_changeTransactionMode(std::uint32_t) noexcept {
     if (side_of(current()).hardware.runs()) return;  // what cannot run there ends the attempt by itself
-    run_alone(current(), "an operation that is not transaction-safe",
+    descriptor& d = current();
+    run_alone(d, "an operation that is not transaction-safe",
               {switch_reason::unsafe_operation, __builtin_return_address(0), nullptr});
+    own_nothing(d);
 }
 
 TUTTI_EXPORT void tutti_itm_run_alone(const char* why, const char* instead) {

@@ -42,8 +42,9 @@ inline constexpr const char* instead_in_general = "call it after the block, or i
 /// alone and without barriers then; a block of the library is irrevocable, and others run beside it. May restart the
 /// block. `why`, and what to do `instead`, are literals, for the report.
 inline void become_irrevocable(tx& t, const char* why, const char* instead = instead_in_general) {
-    if (in_language(t)) tutti_itm_run_alone(why, instead);
-    else t.become_irrevocable(why);
+    if (!in_language(t)) return t.become_irrevocable(why);
+    tutti_itm_run_alone(why, instead);
+    itm::own_nothing(static_cast<descriptor&>(t));
 }
 
 }  // namespace tutti::libc

@@ -11,22 +11,13 @@
 #include <optional>
 #include <utility>
 
+#include "base/errno.hpp"
 #include "libc/context.hpp"
 #include "tutti/open_nesting.hpp"
 
 namespace tutti::libc {
 
-/// Puts errno back: what the runtime does for a program must not show there.
-class kept_errno {
-public:
-    kept_errno() noexcept : error_{errno} {}
-    ~kept_errno() { errno = error_; }
-    kept_errno(const kept_errno&) = delete;
-    kept_errno& operator=(const kept_errno&) = delete;
-
-private:
-    int error_;
-};
+using base::kept_errno;
 
 /// Holds an abstract lock to the end of the transaction. May wait, restart the block. False, and errno is ENOMEM or,
 /// where the block must commit and another's undo waits for it, EDEADLK.

@@ -66,7 +66,9 @@ void lock(tx& t, FILE* f) {
     }
     if (descriptor::of(t).prevails()) return ::flockfile(f);
     for (int i = 0; i != sleeps; ++i) {
+        const int error = errno;
         ::nanosleep(&pause, nullptr);
+        errno = error;
         if (::ftrylockfile(f) == 0) return;
     }
     detail::raise_restart(t);
@@ -143,7 +145,10 @@ void touch::give_back() noexcept {
     home->idle = this;
 }
 
-void touch::keep() noexcept { give_back(); }
+void touch::keep() noexcept {
+    home->newest = nullptr;  // all of them are kept at once
+    give_back();
+}
 
 void touch::undo(descriptor&) noexcept {
     if (armed) {
@@ -154,6 +159,7 @@ void touch::undo(descriptor&) noexcept {
 }
 
 file::file(tx& t, FILE* f) : t_{t}, f_{f} {
+    if (runs_plainly(t)) return;
     descriptor& d = descriptor::of(t);
     context_state* const s = d.hooks == nullptr && is_known_layout() ? state_of(d) : nullptr;
     if (s == nullptr) {
@@ -170,6 +176,11 @@ file::file(tx& t, FILE* f) : t_{t}, f_{f} {
     if (at != nullptr) at->final = true;
     libc::become_irrevocable(t, "a stream of wide characters, of memory, or with characters put back",
                              "use an ordinary stream of bytes, or this one outside of blocks");
+}
+
+bool file::is_touched() const noexcept {
+    const auto* const s = static_cast<const context_state*>(descriptor::of(t_).c_library);
+    return s != nullptr && s->sequence == descriptor::of(t_).own_sequence && find(*s, f_) != nullptr;
 }
 
 bool file::has_room(const char* bytes, std::size_t size) noexcept {
@@ -292,7 +303,12 @@ bool file::has_buffered(off_t offset, int whence) const noexcept {
 }
 
 void file::before_finality(const char* why, const char* instead) {
-    libc::become_irrevocable(t_, why, instead);
+    if (in_language(t_)) {
+        tutti_itm_run_alone(why, instead);
+        went_alone_ = true;
+    } else {
+        t_.become_irrevocable(why);
+    }
     // F4: a block of the library inside this one may still be cancelled, and one of the language that runs alone has no
     // way back in any case.
     for (touch* at = static_cast<context_state*>(descriptor::of(t_).c_library)->newest; at != nullptr; at = at->older) {

@@ -27,6 +27,9 @@
 //       or to one inside it that has been merged: its roll-back is exactly that of what the block did
 //   F4  a final touch restores nothing: bytes went out, or came in, that cannot be taken back
 //
+// A block of the language that goes on alone, with no way back, gives its FILEs back at the end of the call that made
+// it do so: what it calls from there on is glibc's own, and may close them.
+//
 // A transaction in a context that can be preempted owns no FILE: glibc's lock belongs to a thread, and would let
 // another context of the same thread in. There, and under a glibc that lays a FILE out in another way, every touch
 // makes the transaction irrevocable and calls glibc's ordinary function.
@@ -81,11 +84,12 @@ enum file_flag : int {
     of_buffer = unbuffered | line_buffered | 0x0001,  // what allocating a buffer decides
 };
 
-/// Whether the innermost block has touched `f` last of all, so that its touch undoes what is done now, too.
+/// Whether the innermost block owns `f` and has touched it last of all, so that its touch undoes what is done now, too.
 inline bool touched_last(tx& t, const FILE* f) noexcept {
     const auto& d = static_cast<const descriptor&>(t);
     const auto* const s = static_cast<const context_state*>(d.c_library);
     if (s == nullptr || s->sequence != d.own_sequence || s->newest == nullptr || s->newest->file != f) return false;
+    if (s->newest->final) return false;  // it may be one that is only touched
     return d.frame_->parent == nullptr || s->newest->index >= d.frame_->mark.deferred;
 }
 
@@ -106,8 +110,15 @@ class file {
 public:
     /// Touches `f`. May wait, restart the block, or make it irrevocable.
     file(tx& t, FILE* f);
+    ~file() {
+        if (went_alone_) itm::own_nothing(static_cast<descriptor&>(t_));
+    }
+    file(const file&) = delete;
+    file& operator=(const file&) = delete;
 
-    /// Whether the transaction owns it; else it is irrevocable and calls glibc's ordinary functions.
+    /// Whether the end of the transaction gives something back for which the FILE has to be there.
+    [[nodiscard]] bool is_touched() const noexcept;
+    /// Whether the transaction owns it; else it is irrevocable, or runs alone, and calls glibc's ordinary functions.
     [[nodiscard]] bool owned() const noexcept { return touch_ != nullptr; }
 
     /// Makes room in the buffer for `size` bytes, or makes the transaction irrevocable. False, and errno says why: what
@@ -143,6 +154,7 @@ private:
     tx& t_;
     FILE* f_;
     touch* touch_ = nullptr;
+    bool went_alone_ = false;  ///< in this call, which goes on with glibc's unlocked functions
 };
 
 }  // namespace tutti::libc

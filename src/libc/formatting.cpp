@@ -26,8 +26,6 @@ union text_of_format::value {
 
 /// One specification, "%...", with the numbers of the arguments that it takes, from 0; -1: none.
 struct text_of_format::conversion {
-    const char* begin = nullptr;
-    const char* end = nullptr;
     char flags[8]{};
     int width_from = -1;
     int width = 0;  // 0: none
@@ -60,7 +58,13 @@ int position(const char*& at) noexcept {
     return n - 1;
 }
 
-bool takes_none(char letter) noexcept { return letter == '%' || letter == 'm'; }
+/// Whether a conversion has an argument: not that of "%%" and "%m", nor one that glibc does not know, which it prints.
+bool takes_one(char letter) noexcept {
+    // Since glibc 2.35.
+    static const bool knows_binary = ::parse_printf_format("%b", 0, nullptr) == 1;
+    if (letter == 'b' || letter == 'B') return knows_binary;
+    return std::strchr("diouxXeEfFgGaAcspnCS", letter) != nullptr;
+}
 
 }  // namespace
 
@@ -153,7 +157,7 @@ bool text_of_format::print(const conversion& c, const value* values, int error) 
     for (const char* f = c.length; *f != 0; ++f) *at++ = *f;
     *at++ = c.letter;
     *at = 0;
-    if (takes_none(c.letter)) {
+    if (!takes_one(c.letter)) {
         errno = error;
         return print_as(spec, 0);
     }
@@ -205,7 +209,6 @@ bool text_of_format::format(const char* format, va_list arguments) {
         if (!append(at, literal)) return false;
         if (percent == nullptr) return true;
         conversion c;
-        c.begin = percent;
         at = percent + 1;
         c.from = position(at);
         for (std::size_t n = 0; *at != 0 && std::strchr("-+ #0'I", *at) != nullptr; ++at) {
@@ -242,14 +245,11 @@ bool text_of_format::format(const char* format, va_list arguments) {
             errno = EINVAL;  // as glibc
             return false;
         }
-        c.end = ++at;
-        if (!takes_none(c.letter) && c.from < 0) c.from = next++;
-        const bool is_known = takes_none(c.letter) || std::strchr("diouxXeEfFgGaAcspnCS", c.letter) != nullptr;
-        if (!is_known) {  // glibc prints it as it stands
-            if (!append(c.begin, static_cast<std::size_t>(c.end - c.begin))) return false;
-            continue;
+        ++at;
+        if (takes_one(c.letter)) {
+            if (c.from < 0) c.from = next++;
+            c.type = types.at[c.from];
         }
-        if (!takes_none(c.letter)) c.type = types.at[c.from];
         if (!print(c, values.at, error)) return false;
     }
     return true;

@@ -109,7 +109,8 @@ char* fgets(tx& t, char* to, int size, FILE* f) {
     }
     const bool complete = get(t, f, to, static_cast<std::size_t>(size) - 1, '\n', n);
     if (n == 0 && (!complete || size == 0)) return nullptr;
-    if (!complete && libc::ferror(t, f) != 0) return nullptr;
+    // As in glibc: an error of this call, but not a file that has no more for the moment.
+    if (!complete && libc::feof(t, f) == 0 && errno != EAGAIN) return nullptr;
     write(t, to + n, '\0');
     return to;
 }
@@ -136,6 +137,7 @@ ssize_t getdelim(tx& t, char** line, std::size_t* room, int delimiter, FILE* f) 
         errno = EINVAL;
         return -1;
     }
+    if (libc::ferror(t, f) != 0) return -1;  // as glibc, also of an earlier call
     char* to = read(t, line);
     std::size_t has = to != nullptr ? read(t, room) : 0;
     std::size_t n = 0;
@@ -153,7 +155,7 @@ ssize_t getdelim(tx& t, char** line, std::size_t* room, int delimiter, FILE* f) 
         n += part;
         const bool ends = complete && read(t, to + n - 1) == static_cast<char>(delimiter);
         if (!ends && complete) continue;
-        if (n == 0 || (!complete && libc::ferror(t, f) != 0)) return -1;
+        if (n == 0) return -1;
         write(t, to + n, '\0');
         return static_cast<ssize_t>(n);
     }

@@ -89,6 +89,10 @@ std::size_t fwrite(tx& t, const void* from, std::size_t size, std::size_t count,
 int vfprintf(tx& t, FILE* f, const char* format, va_list arguments) {
     text_of_format text{t};
     const bool complete = text.format(format, arguments);
+    if (complete && text.size() == 0) {
+        const file to{t, f};
+        return std::fprintf(f, "%s", "");  // which a stream may refuse
+    }
     const int error = errno;
     const bool printed = put(t, f, text.begin(), text.size()) == text.size();  // as in glibc, also what is incomplete
     if (printed && !complete) errno = error;

@@ -101,12 +101,17 @@ struct source {
     std::size_t left;
     std::size_t given;
     bool at_end;
+    int error;  ///< instead of the end; 0: none
 };
 
 ssize_t give(void* cookie, char* to, std::size_t size) noexcept {
     auto& s = *static_cast<source*>(cookie);
     const std::size_t n = std::min(size, s.left);
     s.at_end = s.at_end || (n == 0 && size != 0);
+    if (n == 0 && s.error != 0) {
+        errno = s.error;
+        return -1;
+    }
     std::copy_n(s.at, n, to);
     s.at += n;
     s.left -= n;
@@ -235,11 +240,11 @@ bool scan::over_string(const char* string, std::size_t size) {
     });
 }
 
-scan::outcome scan::over(const char* bytes, std::size_t size, std::size_t& used) {
+scan::outcome scan::over(const char* bytes, std::size_t size, std::size_t& used, int error) {
     bool at_end = false;
     bool opened = true;
     const bool made = both(size, [&] {
-        source from{bytes, size, 0, false};
+        source from{bytes, size, 0, false, error};
         FILE* const f = ::fopencookie(&from, "r", {.read = give, .write = nullptr, .seek = nullptr, .close = nullptr});
         if (f == nullptr) {
             opened = false;
@@ -248,9 +253,9 @@ scan::outcome scan::over(const char* bytes, std::size_t size, std::size_t& used)
         const int result = with_pointers(pointers_, [&](va_list list) { return std::vfscanf(f, format_, list); });
         used = from.given - static_cast<std::size_t>(f->_IO_read_end - f->_IO_read_ptr);
         at_end = from.at_end;
-        const int error = errno;
+        const int says = errno;
         std::fclose(f);
-        errno = error;
+        errno = says;
         return result;
     });
     if (made && opened) return at_end ? outcome::wants_more : outcome::found;

@@ -27,8 +27,8 @@ public:
         failed,      ///< errno is ENOMEM
     };
     /// Scans `size` private bytes, behind which stands a zero. The result replaces that of the call before. `used` says
-    /// how many of the bytes it has taken.
-    [[nodiscard]] outcome over(const char* bytes, std::size_t size, std::size_t& used);
+    /// how many of the bytes it has taken. `error`: the input ended by it; 0: it did not, or at its end.
+    [[nodiscard]] outcome over(const char* bytes, std::size_t size, std::size_t& used, int error = 0);
     /// The same of all that there is, a string.
     [[nodiscard]] bool over_string(const char* string, std::size_t size);
 

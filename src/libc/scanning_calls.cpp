@@ -42,6 +42,9 @@ private:
     std::size_t room_ = sizeof local_;
 };
 
+/// Of a stream that gave nothing: why, or 0 at its end.
+int error_of(FILE* f) noexcept { return ::feof(f) == 0 ? errno : 0; }
+
 /// The latest bytes that the scan did not want go back: they are in the stream's buffer still.
 int scan_owned(file& from, FILE* f, scan& what, taken& bytes) {
     for (;;) {
@@ -57,10 +60,8 @@ int scan_owned(file& from, FILE* f, scan& what, taken& bytes) {
         what.drop();
         from.skip(more);
         if (from.fill()) continue;
-        if (what.over(bytes.begin(), bytes.size(), used) == scan::outcome::failed) return EOF;
-        const bool failed = ::ferror_unlocked(f) != 0;
-        const int n = what.deliver();
-        return failed && n <= 0 ? EOF : n;
+        if (what.over(bytes.begin(), bytes.size(), used, error_of(f)) == scan::outcome::failed) return EOF;
+        return what.deliver();
     }
 }
 
@@ -74,7 +75,11 @@ int scan_finally(FILE* f, scan& what, taken& bytes) {
             return what.deliver();
         }
         const int c = ::getc(f);
-        if (c == EOF) return what.deliver();
+        if (c == EOF) {
+            const int error = error_of(f);
+            if (error != 0 && what.over(bytes.begin(), bytes.size(), used, error) == scan::outcome::failed) return EOF;
+            return what.deliver();
+        }
         const char byte = static_cast<char>(c);
         if (!bytes.append(&byte, 1)) return EOF;
     }

@@ -73,7 +73,7 @@ FILE* created(tx& t, const char* path, std::size_t size, const char* mode) {
     // The first character, x, and as much of the rest as glibc would look at.
     char exclusive[10] = {*mode, 'x'};
     std::strncat(exclusive, mode + 1, 5);
-    FILE* const f = std::fopen(kept, std::strchr(mode, ',') == nullptr ? exclusive : mode);
+    FILE* const f = std::fopen(kept, exclusive);
     struct stat about;
     if (f != nullptr && ::fstat(::fileno(f), &about) == 0) undo->arm({f, {AT_FDCWD, kept, about.st_dev, about.st_ino}});
     return f;
@@ -142,8 +142,9 @@ FILE* freopen(tx& t, const char* path, const char* mode, FILE* f) {
 
 int fclose(tx& t, FILE* f) {
     file of{t, f};
-    if (!of.owned()) return std::fclose(f);
-    const bool written = of.before_flush() && (of.pending() == 0 || ::fflush_unlocked(f) == 0);
+    if (!of.is_touched()) return std::fclose(f);
+    const bool written =
+        of.owned() ? of.before_flush() && (of.pending() == 0 || ::fflush_unlocked(f) == 0) : std::fflush(f) == 0;
     const int error = errno;
     if (!put_off(t, detail::handler_point::at_commit, [f] { std::fclose(f); })) {
         of.before_finality("fclose, without memory to put it off");

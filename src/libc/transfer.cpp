@@ -75,14 +75,18 @@ bool takes_output(tx& t, int fd) noexcept {
     return false;
 }
 
+bool lock_for_output(tx& t, int fd) {
+    struct stat about;
+    return ::fstat(fd, &about) == 0 && (!S_ISREG(about.st_mode) || lock_file(t, about, false));
+}
+
 template <class Write>
 ssize_t write_finally(tx& t, int fd, const void* from, std::size_t count, Write write) {
     if (!takes_output(t, fd)) return -1;
     become_irrevocable(t, "output to a descriptor",
                        "write after the block or in a commit action, or to a stream, whose buffer can be taken back");
     if (runs_plainly(t)) return write(from, count);
-    struct stat about;
-    if (::fstat(fd, &about) != 0 || (S_ISREG(about.st_mode) && !lock_file(t, about, false))) return -1;
+    if (!lock_for_output(t, fd)) return -1;
     const private_array<char> bytes{t, count};
     if (bytes.at == nullptr) {
         errno = ENOMEM;
@@ -123,6 +127,7 @@ ssize_t write_private(tx& t, int fd, const void* from, std::size_t count) {
     if (!takes_output(t, fd)) return -1;
     become_irrevocable(t, "output to a descriptor",
                        "write after the block or in a commit action, or to a stream, whose buffer can be taken back");
+    if (!runs_plainly(t) && !lock_for_output(t, fd)) return -1;
     return ::write(fd, from, count);
 }
 

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
+#include <memory>
 #include <thread>
 #include <tutti/tutti.hpp>
 #include <utility>
@@ -42,6 +44,38 @@ void language_in_library() {
         caught = true;
     }
     EXPECT(caught && left.load() == 1 && right == 1);
+}
+
+struct marked {
+    [[gnu::transaction_safe]] explicit marked(long n) : first{n}, second{n} {}
+    long first, second;
+};
+[[gnu::transaction_safe]] void throw_marked() { throw marked{3}; }
+[[gnu::noinline]] void raise_right_and_throw() { __transaction_atomic { ++right; throw_marked(); } }
+
+/// An exception goes from a block of the language to the one of the library around it, which starts over once it has
+/// been handled: what is put back in it is its own memory still.
+void exception_out_of_language_in_library() {
+    constexpr std::size_t size = 128 + sizeof(marked);  // with the header of the C++ runtime
+    std::vector<std::unique_ptr<unsigned char[]>> taken;
+    long sum = 0;
+    tutti::atomically([&, restarts = 10](tutti::tx& t) mutable {
+        sum = 0;
+        try {
+            raise_right_and_throw();
+        } catch (const marked& e) {
+            sum = e.first + e.second;
+            if (restarts % 2 != 0 && restarts-- > 0) tutti::restart(t);
+        }
+        taken.push_back(std::make_unique<unsigned char[]>(size));
+        std::memset(taken.back().get(), 0x55, size);
+        if (restarts-- > 0) tutti::restart(t);
+    });
+    EXPECT(sum == 6 && right == 2);
+    for (const auto& memory : taken) {
+        for (std::size_t i = 0; i != size; ++i) EXPECT(memory[i] == 0x55);
+    }
+    right = 1;
 }
 
 void library_in_language() {
@@ -381,6 +415,7 @@ int main(int argc, char**) {
         return 0;
     }
     language_in_library();
+    exception_out_of_language_in_library();
     library_in_language();
     side_by_side();
     restarted_from_inside();

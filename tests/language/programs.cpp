@@ -14,6 +14,7 @@ struct one_case {
 constexpr one_case cases[] = {
     {"exceptions", language::exceptions},
     {"restarted-exceptions", language::restarted_exceptions},
+    {"exceptions-that-are-over", language::exceptions_that_are_over},
     {"exceptions-under-contention", language::exceptions_under_contention},
     {"turns", language::turns},
     {"synchronized", language::synchronized_blocks},
@@ -29,6 +30,7 @@ constexpr one_case cases[] = {
     {"allocation", language::allocation},
     {"cancelled-deletes", language::cancelled_deletes},
     {"thread-local", language::thread_local_memory},
+    {"copies", language::copies},
     {"bit-fields", language::bit_fields},
     {"thread-exits", language::thread_exits},
 };

@@ -43,6 +43,7 @@ TUTTI_PURE inline void restart_some_times() {
 // programs_exceptions.cpp
 void exceptions();
 void restarted_exceptions();
+void exceptions_that_are_over();
 void exceptions_under_contention();
 
 // programs_direct.cpp
@@ -66,6 +67,7 @@ void undo_by_blocks();
 void allocation();
 void cancelled_deletes();
 void thread_local_memory();
+void copies();
 void bit_fields();
 
 // programs_process.cpp

@@ -2,6 +2,7 @@
 #include "programs.hpp"
 
 #include <atomic>
+#include <cstring>
 #include <exception>
 #include <stdexcept>
 #include <string_view>
@@ -59,6 +60,100 @@ namespace {
 [[gnu::transaction_safe]] void throw_text() { throw std::logic_error("a text that is too long to be kept in place"); }
 
 }  // namespace
+
+namespace {
+
+long destroyed = 0;
+
+struct counted {
+    [[gnu::transaction_safe]] explicit counted(long n) : first{n}, second{n} {}
+    counted(const counted&) = delete;
+    TUTTI_PURE ~counted() { ++destroyed; }
+    long first, second;
+};
+
+[[gnu::transaction_safe]] void throw_counted(long n) { throw counted{n}; }
+
+struct unmade {
+    [[gnu::transaction_safe]] explicit unmade(long n) : first{n} { second = n; throw_number(4); }
+    long first, second;
+};
+[[gnu::transaction_safe]] void throw_unmade() { throw unmade{1}; }
+
+/// What an exception's memory is when it is free: that of the runtime's header and the object.
+constexpr std::size_t exception_size = 128 + sizeof(counted);
+std::vector<unsigned char*> taken;
+TUTTI_PURE void take_free_memory() {
+    taken.push_back(static_cast<unsigned char*>(std::malloc(exception_size)));
+    std::memset(taken.back(), 0x55, exception_size);
+}
+void expect_taken_memory_as_it_was() {
+    for (unsigned char* const memory : taken) {
+        for (std::size_t i = 0; i != exception_size; ++i) EXPECT(memory[i] == 0x55);
+        std::free(memory);
+    }
+    taken.clear();
+}
+
+}  // namespace
+
+/// An exception that has been handled when its block starts over, or is cancelled: what is undone in it, and what
+/// libstdc++ allocated for it, is its own memory still. Its destructor runs once, after the commit.
+void exceptions_that_are_over() {
+    const another_context there{another};
+    destroyed = 0;
+    restarts_left = 20;
+    long sum = 0;
+    __transaction_atomic {
+        try { throw_counted(5); } catch (const counted& e) { sum += e.first + e.second; }
+        take_free_memory();
+        restart_some_times();
+    }
+    EXPECT(sum == 10 && destroyed == 1);
+    expect_taken_memory_as_it_was();
+    restarts_left = 20;
+    __transaction_atomic {
+        __transaction_atomic {
+            try { throw_counted(5); } catch (const counted& e) { sum += e.first; }
+            take_free_memory();
+            __transaction_cancel;
+        }
+        // Thrown once more, caught outside the handler.
+        try {
+            try { throw_counted(7); } catch (const counted&) { throw; }
+        } catch (counted& e) { e.first = 8; sum += e.first; }
+        take_free_memory();
+        restart_some_times();
+    }
+    EXPECT(sum == 18 && destroyed == 2);
+    expect_taken_memory_as_it_was();
+    // One that leaves, after it has been in a handler.
+    restarts_left = 3;
+    try {
+        __transaction_atomic {
+            restart_some_times();
+            try { throw_counted(9); } catch (const counted&) { ++sum; throw; }
+        }
+    } catch (const counted& e) {
+        EXPECT(e.first == 9 && destroyed == 2);
+    }
+    EXPECT(sum == 19 && destroyed == 3);
+    // One that its own constructor kept from being thrown.
+    restarts_left = 20;
+    __transaction_atomic {
+        try { throw_unmade(); } catch (int n) { sum += n - 4; }
+        take_free_memory();
+        restart_some_times();
+    }
+    EXPECT(sum == 19);
+    expect_taken_memory_as_it_was();
+    restarts_left = 20;
+    __transaction_atomic {
+        try { throw_text(); } catch (...) { ++sum; }
+        restart_some_times();
+    }
+    EXPECT(sum == 20 && std::uncaught_exceptions() == 0 && std::current_exception() == nullptr);
+}
 
 /// libstdc++'s own clones: objects with memory, thrown and caught by threads that restart each other.
 void exceptions_under_contention() {

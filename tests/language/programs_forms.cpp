@@ -30,11 +30,27 @@ struct numbered {
     numbered() __transaction_atomic : number(++value) { ++value; }
 };
 [[gnu::transaction_safe]] void throw_number() { throw 1; }
+[[gnu::transaction_safe, gnu::noinline]] void raise_and_restart() {
+    __transaction_atomic { ++value; restart_some_times(); }
+}
 
 }  // namespace
 
+/// A block that begins again from within one that is a part of it ends with its own end.
+void restarted_within() {
+    const another_context there{another};
+    restarts_left = 3;
+    __transaction_atomic {
+        ++value;
+        raise_and_restart();
+    }
+    EXPECT(value == 2 && _ITM_inTransaction() == 0);
+    value = 0;
+}
+
 /// Expressions, whole functions, and the blocks of the technical specification, by several threads at once.
 void forms() {
+    restarted_within();
     run_crew(4, [](int) {
         for (int i = 0; i != 500; ++i) {
             const long before = next();

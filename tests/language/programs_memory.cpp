@@ -2,6 +2,7 @@
 #include "programs.hpp"
 
 #include <atomic>
+#include <cstring>
 
 extern std::atomic<long> objects;  // counted_heap.cpp
 
@@ -81,6 +82,42 @@ struct flags { unsigned a : 8; unsigned char c; unsigned d : 9; unsigned e : 23;
 flags bits[4]{};
 
 }  // namespace
+
+namespace {
+
+struct wide { long count; char between[80]; long twin; };
+wide counted_wide{};
+TUTTI_PURE void let_others_run() { std::this_thread::yield(); }
+extern "C" {
+TUTTI_PURE void* _ITM_memcpyRtWn(void*, const void*, std::size_t);
+TUTTI_PURE void* _ITM_memcpyRnWt(void*, const void*, std::size_t);
+TUTTI_PURE void* _ITM_memmoveRnWt(void*, const void*, std::size_t);
+}
+
+}  // namespace
+
+/// Values that are copied as a whole: what a copy read is looked at again before the commit, and copies that overlap
+/// themselves, as memmove has it.
+void copies() {
+    run_crew(4, [](int) {
+        for (int i = 0; i != 100; ++i) {
+            __transaction_atomic {
+                wide mine;
+                _ITM_memcpyRtWn(&mine, &counted_wide, sizeof mine);
+                let_others_run();
+                if (mine.count == mine.twin) { ++mine.count; ++mine.twin; }
+                _ITM_memcpyRnWt(&counted_wide, &mine, sizeof mine);
+            }
+        }
+    });
+    EXPECT(counted_wide.count == 400 && counted_wide.twin == 400);
+    unsigned char expected[700];
+    unsigned char bytes[700];
+    for (std::size_t i = 0; i != sizeof bytes; ++i) bytes[i] = expected[i] = static_cast<unsigned char>(i * 7 / 3);
+    std::memmove(expected + 9, expected + 2, 600);
+    __transaction_atomic { _ITM_memmoveRnWt(bytes + 9, bytes + 2, 600); if (certainly == 0) __transaction_cancel; }
+    EXPECT(std::memcmp(bytes, expected, sizeof bytes) == 0);
+}
 
 /// Neighbours in one word, bit fields among them. (GCC 12 reads fields that share a byte without a barrier.)
 void bit_fields() {

@@ -64,6 +64,17 @@ void run(ending e, const Body& body) {
         });
     } catch (const tutti::cancelled&) {}
 }
+
+/// Inside a block: a nested one that is cancelled.
+template <class Body>
+void cancelled_within(const Body& body) {
+    try {
+        tutti::atomically([&](tutti::tx& inner) {
+            body();
+            tutti::cancel(inner);
+        });
+    } catch (const tutti::cancelled&) {}
+}
 #else
 #define CALL(function, ...) (function(__VA_ARGS__))
 
@@ -93,5 +104,17 @@ void call_body(const void* body) transaction_safe {
 template <class Body>
 void run(ending e, const Body& body) {
     run_block(e, call_body<Body>, &body);
+}
+
+[[gnu::noinline]] inline void cancelled_block_within(safe_body body, const void* of) transaction_safe {
+    __transaction_atomic {
+        body(of);
+        __transaction_cancel;
+    }
+}
+/// Inside a block: a nested one that is cancelled.
+template <class Body>
+void cancelled_within(const Body& body) transaction_safe {
+    cancelled_block_within(call_body<Body>, &body);
 }
 #endif

@@ -166,6 +166,14 @@ void duplicates() {
         });
         if (e == ending::cancel) EXPECT(open_descriptors() == both);
         else EXPECT(made == b && is_a(b) && ::fcntl(b, F_GETFD) == FD_CLOEXEC);
+        // What takes the place of what was closed is cancelled: it stays closed.
+        const auto replaces = [&] { CALL(dup2, a, b); };
+        run(e, [&] {
+            CALL(close, b);
+            cancelled_within(replaces);
+        });
+        EXPECT((::fcntl(b, F_GETFD) >= 0) == (e == ending::cancel));
+        if (e != ending::cancel) EXPECT(::dup2(a, b) == b);
         run(e, [&] {
             CALL(dup2, a, b);
             CALL(close, b);

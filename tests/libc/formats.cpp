@@ -77,6 +77,10 @@ private:
     list_tag tag_{};
 };
 
+/// Of arguments that are numbered glibc knows all before it prints the first, as it does where a conversion is strange:
+/// one that there is not, which takes none. Some it then takes otherwise (docs/libc.md).
+enum class order : std::uint8_t { plain, strange, numbered };
+
 struct made {
     std::string format;
     std::vector<argument> arguments;
@@ -92,27 +96,27 @@ std::uint64_t any_number() {
 }
 
 /// A width or a precision: a number, or an argument. Of a negative one that is numbered glibc forgets the flag 0.
-std::string amount(made& m, bool numbered) {
+std::string amount(made& m, order o) {
     if (*rc::gen::inRange(0, 4) != 0) return std::to_string(*rc::gen::inRange(0, 60));
-    m.arguments.push_back({kind::whole, static_cast<std::uint64_t>(
-                                            static_cast<std::uint32_t>(*rc::gen::inRange(numbered ? 0 : -40, 40)))});
-    return numbered ? "*" + std::to_string(m.arguments.size()) + "$" : "*";
+    m.arguments.push_back({kind::whole, static_cast<std::uint64_t>(static_cast<std::uint32_t>(
+                                            *rc::gen::inRange(o != order::plain ? 0 : -40, 40)))});
+    return o == order::numbered ? "*" + std::to_string(m.arguments.size()) + "$" : "*";
 }
 
-void add_conversion(made& m, bool numbered) {
-    static const std::string whole = "diouxXc", real = "eEfFgGaA";
+void add_conversion(made& m, order o) {
+    static const std::string whole = "diouxXbBc", real = "eEfFgGaA";
     const int which = *rc::gen::inRange(0, 20);
     std::string spec;
     for (int i = *rc::gen::inRange(0, 3); i > 0; --i) spec += one_of({"-", "+", " ", "#", "0", "'"});
     constexpr int stores_count = 17;
-    if (which != stores_count && *rc::gen::inRange(0, 3) == 0) spec += amount(m, numbered);
+    if (which != stores_count && *rc::gen::inRange(0, 3) == 0) spec += amount(m, o);
     if (which != stores_count && *rc::gen::inRange(0, 3) == 0)
-        spec += "." + (*rc::gen::inRange(0, 4) == 0 ? std::string{} : amount(m, numbered));
+        spec += "." + (*rc::gen::inRange(0, 4) == 0 ? std::string{} : amount(m, o));
     kind what = kind::whole;
     if (which < 9) {
-        const char letter = whole[static_cast<std::size_t>(*rc::gen::inRange(0, 7))];
+        const char letter = whole[static_cast<std::size_t>(*rc::gen::inRange(0, 9))];
         // glibc takes a numbered argument of %Ld or %qd for an int, and prints a long long.
-        if (letter != 'c' && numbered) spec += one_of({"", "hh", "h", "l", "ll", "j", "z", "Z", "t"});
+        if (letter != 'c' && o != order::plain) spec += one_of({"", "hh", "h", "l", "ll", "j", "z", "Z", "t"});
         else if (letter != 'c') spec += one_of({"", "hh", "h", "l", "ll", "q", "j", "z", "Z", "t", "L"});
         spec += letter;
     } else if (which < 13) {
@@ -135,25 +139,25 @@ void add_conversion(made& m, bool numbered) {
         spec += one_of({"p", "lc", "C"});
     } else {
         what = kind::nothing;
-        spec += one_of({"%", "m"});
+        spec += o == order::strange ? one_of({"%", "m", "y", "lk"}) : one_of({"%", "m"});
     }
     std::string number;
     if (what != kind::nothing) {
         m.arguments.push_back({what, any_number()});
-        if (numbered) number = std::to_string(m.arguments.size()) + "$";
+        if (o == order::numbered) number = std::to_string(m.arguments.size()) + "$";
     }
     m.format += "%" + number + spec;
 }
 
 made any_format() {
     made m;
-    const bool numbered = *rc::gen::inRange(0, 4) == 0;
+    const order o = *rc::gen::element(order::plain, order::plain, order::strange, order::numbered);
     for (int i = *rc::gen::inRange(1, 6); i > 0; --i) {
         m.format += one_of({"", "x", "between ", "\xc3\xa4"});
-        add_conversion(m, numbered);
+        add_conversion(m, o);
     }
     // Fewer arguments than the format asks for; what it cannot be made of; and no end.
-    if (numbered) return m;
+    if (o != order::plain) return m;
     if (*rc::gen::inRange(0, 6) == 0) m.format += one_of({"%d", "%s", "%ld %x", "%f%s"});
     else if (*rc::gen::inRange(0, 6) == 0)
         m.format += one_of({"%y", "%k!", "%", "%-", "%l", "%5", "%.", "%99999999999d"});

@@ -207,6 +207,25 @@ void the_rest() {
     EXPECT(result == 0 && left == 0);
 }
 
+#ifndef TUTTI_TEST_LIBRARY
+/// The C library's errno goes the way of the program's: a roll-back takes back what it was set to.
+void errors() {
+    errno = 7;
+    run(ending::restarts, [&] {
+        if (attempts_left == 2) CALL(access, "/none", F_OK);
+    });
+    EXPECT(errno == 7);
+    run(ending::cancel, [&] { CALL(access, "/none", F_OK); });
+    EXPECT(errno == 7);
+    // And with a nested block of that what it did.
+    run(ending::commit, [&] {
+        CALL(setenv, "", "", 1);
+        run_block(ending::cancel, call_body<decltype([] { CALL(access, "/none", F_OK); })>, "");
+    });
+    EXPECT(errno == EINVAL);
+}
+#endif
+
 void ends() {
     for (const bool at_once : {false, true}) {
         const pid_t child = ::fork();
@@ -232,5 +251,8 @@ int main() {
     telling();
     woken();
     the_rest();
+#ifndef TUTTI_TEST_LIBRARY
+    errors();
+#endif
     ends();
 }

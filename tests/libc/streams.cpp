@@ -1,4 +1,7 @@
 // Streams that come and go in transactions.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -137,6 +140,163 @@ void failing_input() {
     }
 }
 
+/// A device that fails in the middle of what is read: what came before it, the error, and how far it came, by every
+/// function as in glibc. `errors` before: glibc forgets none of them, but goes on.
+void input_that_ends_by_an_error() {
+    const long size = ::sysconf(_SC_PAGESIZE);
+    auto* const two = static_cast<char*>(::mmap(nullptr, static_cast<std::size_t>(2 * size), PROT_READ | PROT_WRITE,
+                                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    EXPECT(two != MAP_FAILED && ::munmap(two + size, static_cast<std::size_t>(size)) == 0);
+    for (const char* const text : {"abcd", "12  ", "  -", "ab\ncd", ""}) {
+        const std::size_t length = std::strlen(text);
+        std::memcpy(two + size - length, text, length);
+        for (int what = 0; what != 6; ++what) {
+            long results[3];
+            std::string seen[3];
+            for (int how = 0; how != 3; ++how) {
+                FILE* const f = std::fopen("/proc/self/mem", "r");
+                EXPECT(::fseeko(f, reinterpret_cast<off_t>(two) + size - static_cast<off_t>(length), SEEK_SET) == 0);
+                char got[64] = "";
+                char* line = nullptr;
+                std::size_t room = 0;
+                int number = -77;
+                long result = -77;
+#define EACH(name, ...) (how == 0 ? ::name(__VA_ARGS__) : CALL(name, __VA_ARGS__))
+                const auto body = [&] {
+                    if (what == 0) result = EACH(fgets, got, 64, f) != nullptr;
+                    if (what == 1) result = EACH(getline, &line, &room, f);
+                    if (what == 2) result = static_cast<long>(EACH(fread, got, 3, 20, f));
+                    if (what == 3) result = EACH(fscanf, f, "%d", &number);
+                    if (what == 4) result = EACH(fscanf, f, "ab%*s");
+                    if (what == 5) result = EACH(fscanf, f, "%60[a-z]%d", got, &number);
+                };
+#undef EACH
+                errno = 7;
+                if (how == 0) body();
+                else run(how == 1 ? ending::commit : ending::nested, body);
+                const int error = errno;
+                results[how] = result;
+                seen[how] = std::string{got} + '/' + (result > 0 && line != nullptr ? line : "") + '/' +
+                            std::to_string(number) + '/' + std::to_string(error) + '/' + std::to_string(::ftello(f)) +
+                            '/' + std::to_string(std::ferror(f) != 0) + std::to_string(std::feof(f) != 0);
+                std::free(line);
+                std::fclose(f);
+            }
+            EXPECT(results[1] == results[0] && results[2] == results[0]);
+            EXPECT(seen[1] == seen[0] && seen[2] == seen[0]);
+        }
+    }
+    ::munmap(two, static_cast<std::size_t>(size));
+}
+
+/// An error of an earlier call stays with the stream, and is none of later ones; but for getline, which glibc refuses.
+void errors_of_earlier_calls() {
+    const folder here;
+    fill("file", "last line");
+    FILE* const f = std::fopen("file", "r");
+    EXPECT(std::fputc('x', f) == EOF);
+    char line[64] = "";
+    char* got = nullptr;
+    run(ending::restarts, [&] { got = CALL(fgets, line, 64, f); });
+    EXPECT(got == line && std::strcmp(line, "last line") == 0 && std::ferror(f) != 0);
+    std::rewind(f);
+    EXPECT(std::fputc('x', f) == EOF);
+    char* all = nullptr;
+    std::size_t room = 0;
+    ssize_t size = 0;
+    run(ending::restarts, [&] { size = CALL(getline, &all, &room, f); });
+    EXPECT(size == -1 && std::feof(f) == 0 && all == nullptr);
+    std::clearerr(f);
+    run(ending::restarts, [&] { size = CALL(getline, &all, &room, f); });
+    EXPECT(size == 9);
+    std::free(all);
+    // A format that makes nothing is an error, too, where there can be no output.
+    int n = 0;
+    std::clearerr(f);
+    errno = 0;
+    run(ending::restarts, [&] { n = CALL(fprintf, f, "%s", ""); });
+    EXPECT(n == -1 && errno == EBADF && std::ferror(f) != 0);
+    std::fclose(f);
+}
+
+/// Streams that no transaction owns: in memory, and with characters put back.
+void unowned() {
+    char memory[] = "line one\nline two\n12 34\nabc";
+    FILE* f = ::fmemopen(memory, sizeof memory - 1, "r+");
+    char first[16] = "";
+    char second[16] = "";
+    int a = 0;
+    int b = 0;
+    int n = 0;
+    int closed = -2;
+    char* line = nullptr;
+    std::size_t room = 0;
+    run(ending::commit, [&] {
+        CALL(fgets, first, 16, f);
+        CALL(fgets, second, 16, f);
+        n = CALL(fscanf, f, "%d%d", &a, &b);
+        CALL(fgetc, f);
+        CALL(getline, &line, &room, f);
+        closed = CALL(fclose, f);
+    });
+    EXPECT(std::strcmp(first, "line one\n") == 0 && std::strcmp(second, "line two\n") == 0);
+    EXPECT(n == 2 && a == 12 && b == 34 && std::strcmp(line, "abc") == 0 && closed == 0);
+    std::free(line);
+    const folder here;
+    fill("file", "text\n");
+    f = std::fopen("file", "r");
+    std::size_t size = 0;
+    run(ending::commit, [&] {
+        CALL(ungetc, 'n', f);
+        CALL(fgets, first, 3, f);
+        size = CALL(fread, second, 1, 16, f);
+    });
+    EXPECT(std::strcmp(first, "nt") == 0 && size == 4 && std::memcmp(second, "ext\n", 4) == 0);
+    std::fclose(f);
+}
+
+#ifndef TUTTI_TEST_LIBRARY
+// What a relaxed block does for a pointer to a function that may have no clone.
+extern "C" [[gnu::transaction_pure]] void* _ITM_getTMCloneOrIrrevocable(void*);
+[[gnu::transaction_safe]] void call_anything(void (*f)()) { _ITM_getTMCloneOrIrrevocable(reinterpret_cast<void*>(f)); }
+#endif
+
+/// A block that has used a stream, goes on alone and closes it: at its end it does not touch what was the stream.
+void closed_alone() {
+    const folder here;
+    enum class switch_by { unlink, flush, unsafe };
+#ifdef TUTTI_TEST_LIBRARY
+    constexpr switch_by all[] = {switch_by::unlink, switch_by::flush};
+#else
+    constexpr switch_by all[] = {switch_by::unlink, switch_by::flush, switch_by::unsafe};
+#endif
+    for (const switch_by by : all) {
+        fill("other", "");
+        FILE* const f = std::fopen("file", "w");
+        // As large as a FILE with what glibc puts behind it: the memory that fclose has freed, where it is free now.
+        constexpr std::size_t size = 472;
+        unsigned char* memory = nullptr;
+        run(ending::commit, [&] {
+            CALL(fputs, "text", f);
+            if (by == switch_by::unlink) CALL(unlink, "other");
+            if (by == switch_by::flush) CALL(fflush, f);
+#ifndef TUTTI_TEST_LIBRARY
+            if (by == switch_by::unsafe) call_anything(std::abort);  // which has no clone
+#endif
+            CALL(fclose, f);
+            memory = static_cast<unsigned char*>(CALL(malloc, size));
+#ifdef TUTTI_TEST_LIBRARY
+            tutti::libc::memset(*tutti::detail::current_transaction, memory, 0x55, size);
+#else
+            std::memset(memory, 0x55, size);
+#endif
+        });
+        for (std::size_t i = 0; i != size; ++i) EXPECT(memory[i] == 0x55);
+        std::free(memory);
+        EXPECT(contents("file") == "text");
+    }
+}
+
 void from_descriptors() {
     for (const ending e : every_ending) {
         const folder here;
@@ -199,6 +359,10 @@ int main() {
     a_whole_life();
     closing();
     failing_input();
+    input_that_ends_by_an_error();
+    errors_of_earlier_calls();
+    unowned();
+    closed_alone();
     from_descriptors();
     formats();
     buffers();

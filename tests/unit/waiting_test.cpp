@@ -3,15 +3,29 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <latch>
 #include <thread>
 
+#include "base/futex.hpp"
 #include "core/lifecycle/registry.hpp"
 #include "core/state/sleepers.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::core {
 namespace {
+
+// What a barrier waits for, and how, must not show in errno, which belongs to the program.
+TEST(waiting, leaves_errno_alone) {
+    const std::atomic<std::uint32_t> word{1};
+    errno = 77;
+    base::futex_wait(word, 0);  // EAGAIN
+    EXPECT_EQ(errno, 77);
+    base::futex_wait(word, 1, base::real_now() + std::chrono::milliseconds{1});  // ETIMEDOUT
+    EXPECT_EQ(errno, 77);
+    base::futex_wait_cancellably(word, 0);
+    EXPECT_EQ(errno, 77);
+}
 
 // Many sleepers on one transaction, many times over: one that is not woken hangs the test.
 TEST(waiting, everybody_is_woken_by_the_end_of_a_transaction) {

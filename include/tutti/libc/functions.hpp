@@ -308,7 +308,8 @@ TUTTI_EXPORT int isatty(tx& t, int fd);
 /// from anything else, writing, and cutting a file shorter make the transaction irrevocable first, so that the result
 /// is the kernel's. fsync and fdatasync are done at once: there is nothing to undo. A bad address is a fault of the
 /// program, not EFAULT, and of a descriptor with O_DIRECT the buffer is the transaction's own, so that the kernel may
-/// refuse it.
+/// refuse it. fstat and stat wait for nobody: they may see the size that another transaction has given a file which is
+/// rolled back later.
 /// @{
 TUTTI_EXPORT ssize_t read(tx& t, int fd, void* to, std::size_t count);
 TUTTI_EXPORT ssize_t pread(tx& t, int fd, void* to, std::size_t count, off_t from);

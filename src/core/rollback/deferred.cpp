@@ -20,6 +20,13 @@ companion* companion_of(const deferred& e) noexcept {
     return static_cast<companion*>(static_cast<participant*>(e.object));
 }
 
+/// Takes the place in the log of one that has been given back: blocks know their part of the log by its size.
+struct given_back final : possession {
+    void keep() noexcept override {}
+    void undo(descriptor&) noexcept override {}
+};
+constinit given_back nothing;
+
 bool is_handler(deferred::kind what) noexcept { return what <= deferred::kind::on_abort; }
 
 /// What a roll-back does to an entry at once, whatever the block.
@@ -45,6 +52,14 @@ std::size_t count_participants(const descriptor& d) noexcept {
     std::size_t count = 0;
     for (const deferred& e : d.deferred_log) count += votes(e.what) ? 1u : 0u;
     return count;
+}
+
+void keep_possessions(descriptor& d) noexcept {
+    for (deferred& e : d.deferred_log) {
+        if (e.what != deferred::kind::possession) continue;
+        possession_of(e).keep();
+        e.object = static_cast<possession*>(&nothing);
+    }
 }
 
 void run_before_commit(descriptor& d) {

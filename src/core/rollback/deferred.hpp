@@ -69,6 +69,9 @@ inline void put_off(descriptor& d, deferred::kind what, void* object, detail::de
     d.slow_commit |= is_memory(what) ? slow_commit_memory : slow_commit_handlers;
 }
 
+/// What the attempt owns outside of memory goes back now, instead of at its decision. REQUIRES: none of its open blocks
+/// is rolled back any more.
+void keep_possessions(descriptor& d) noexcept;
 /// Runs the before_commit handlers, including those that they register. User code: may throw or raise.
 void run_before_commit(descriptor& d);
 /// Whether it is a participant's.

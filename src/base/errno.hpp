@@ -1,0 +1,20 @@
+// errno belongs to the program: what the runtime does for it, in a barrier or while it waits, does not show there.
+#pragma once
+
+#include <cerrno>
+
+namespace tutti::base {
+
+/// Puts errno back at the end of its life.
+class kept_errno {
+public:
+    kept_errno() noexcept : error_{errno} {}
+    ~kept_errno() { errno = error_; }
+    kept_errno(const kept_errno&) = delete;
+    kept_errno& operator=(const kept_errno&) = delete;
+
+private:
+    int error_;
+};
+
+}  // namespace tutti::base
