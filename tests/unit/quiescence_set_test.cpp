@@ -132,6 +132,7 @@ TEST(quiescence_set, has_a_block_of_the_language_at_every_attempt) {
     EXPECT_TRUE(is_member());
     EXPECT_EQ(d.plain.load(std::memory_order_relaxed), 1U);
     EXPECT_TRUE(d.operations_->commit(d));
+    d.plain.store(0, std::memory_order_relaxed);  // which it leaves up: others would wait for blocks of later tests
 }
 
 // A straggler uses plain memory; one commit may have made it private, and waits; who reads from that commit waits for
