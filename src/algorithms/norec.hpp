@@ -167,10 +167,8 @@ struct norec_beside {
             if (core::spin_while(lock_.sequence, seen)) continue;
             descriptor& other =
                 descriptor::of(memory::activity_of(static_cast<std::uint32_t>((seen & holder_mask) - 1)));
-            const word state = other.state.load(std::memory_order_acquire);
-            // Only if it still holds the lock does the state belong to the transaction that took it.
-            if (lock_.sequence.load(std::memory_order_acquire) != seen) continue;
-            core::wait_for(d, other, state, lock_.sequence, seen);
+            // Where the state is not of the transaction that has the lock, that one is over, and this wait with it.
+            core::wait_for(d, other, other.state.load(std::memory_order_acquire), lock_.sequence, seen);
         }
     }
 

@@ -5,6 +5,8 @@
 #include "api/language.hpp"
 #include "base/futex.hpp"
 #include "core/conflict/kill.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/privatization/quiescence.hpp"
 #include "core/state/descriptor.hpp"
 #include "world.hpp"
 
@@ -55,6 +57,32 @@ bool actor::transact_alone(void (*body)(block&)) {
     asks();
     if (!d.operations_->commit(d)) here().log.complain("who ran alone could not commit");
     if (d.serial) here().log.complain("who ran alone still does after its end");
+    ended(true);
+    return true;
+}
+
+bool actor::transact_of_the_language(void (*body)(block&)) {
+    static const tutti::options ordinary{};
+    auto& d = descriptor_of(tutti::detail::current_or_attach());
+    if (!d.algorithm->in_place || d.algorithm->one_at_a_time) return false;
+    tutti::core::use_plain_memory();
+    tutti::detail::frame outermost{};
+    // The real one jumps, past the frames of the body, which have nothing to destroy either.
+    outermost.receive = [](tutti::tx&) { throw tutti::detail::unwind{}; };
+    expects();
+    d.algorithm->open_plainly(d, outermost, {}, ordinary);
+    for (bool again = false;; again = true) {
+        try {
+            if (again) static_cast<void>(tutti::detail::reopen(d));
+            enters(d);
+            block b{*this, d};
+            body(b);
+            asks();
+            if (d.operations_->commit(d)) break;
+        } catch (const tutti::detail::unwind&) {
+            continue;
+        }
+    }
     ended(true);
     return true;
 }

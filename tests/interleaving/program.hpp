@@ -131,6 +131,9 @@ public:
     /// A block that runs alone from its begin on. False: it did not, because the algorithm runs every one so.
     bool transact_alone(void (*body)(block&));
 
+    /// A block of the language. False: it did not run, because the algorithm runs none, or runs every block alone.
+    bool transact_of_the_language(void (*body)(block&));
+
     /// A variable outside of any block.
     value load(spot s);
     void store(spot s);
@@ -162,6 +165,7 @@ private:
 struct program {
     const char* name;
     std::vector<void (*)(actor&)> threads;  // at most four
+    bool is_always_woken = false;           // no thread has to wait until a time limit helps it
 };
 
 /// All of them, in the order of the files that they come from.

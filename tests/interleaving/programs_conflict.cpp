@@ -94,6 +94,16 @@ std::vector<program> conflict_programs() {
                   b.write(z);
               });
           }}},
+        // Whoever waits for its commit hears that there will be none.
+        {"update_that_fails",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.read(x);
+                  b.write(x);
+                  b.fail();
+              });
+          },
+          update_x}},
         {"own_writes_are_read",
          {[](actor& me) {
               me.transact([](block& b) {

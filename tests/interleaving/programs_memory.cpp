@@ -15,6 +15,17 @@ void use_p_q_while_public(actor& me) {
     });
 }
 
+void use_p_q_while_public_in_the_language(actor& me) {
+    const bool ran = me.transact_of_the_language([](block& b) {
+        if (b.written(x)) return;
+        b.read(p);
+        b.write(q);
+        if (b.number_of_attempt() == 1) b.restart();
+        b.read(q);
+    });
+    if (!ran) use_p_q_while_public(me);
+}
+
 template <tutti::mode Mode, bool ReadOnly>
 void read_p_q_while_public(actor& me) {
     me.transact({.read_only = ReadOnly, .mode = Mode}, [](block& b) {
@@ -117,6 +128,9 @@ std::vector<program> memory_programs() {
         {"privatize_from_an_unlogged_reader", {privatize, read_unlogged}},
         {"privatize_from_a_visible_reader", {privatize, read_p_q_while_public<tutti::mode::visible, false>}},
         {"privatize_from_an_irrevocable_reader", {privatize, read_p_q_while_public<tutti::mode::irrevocable, false>}},
+        {"privatize_from_a_block_of_the_language", {privatize, use_p_q_while_public_in_the_language}},
+        {"hand_over_to_a_block_from_one_of_the_language",
+         {publish_x, use_p_q_while_public_in_the_language, take_over_by_a_block}},
         {"privatize_from_two", {privatize, use_p_q_while_public, read_logged}},
         {"hand_over_to_a_block", {publish_x, use_p_q_while_public, take_over_by_a_block}},
         {"hand_over_to_a_block_from_a_reader", {publish_x, read_unlogged, take_over_by_a_block}},
@@ -154,6 +168,30 @@ std::vector<program> memory_programs() {
         {"hand_over_to_a_block_that_need_not_look",
          {publish_x, use_p_q_while_public, [](actor& me) { me.transact([](block& b) { b.read(x); }); },
           take_over_by_a_block}},
+        // It reads the word that tells under a record of its own, which it gives back.
+        {"hand_over_to_a_nested_block_that_is_cancelled",
+         {publish<p>,
+          [](actor& me) {
+              me.transact([](block& b) {
+                  if (b.written(p)) return;
+                  b.read(q);
+                  b.write(q);
+                  b.read(q);
+              });
+          },
+          [](actor& me) {
+              bool is_private = false;
+              me.transact([&](block& b) {
+                  b.nested([&](block& n) {
+                      n.write(p2);
+                      is_private = n.written(p);
+                      n.cancel();
+                  });
+              });
+              if (!is_private) return;
+              me.peek(q);
+              me.poke(q);
+          }}},
         {"hand_over_to_a_load", {publish_x, use_p_q_while_public, [](actor& me) { take_over(me, me.load(x) != 0); }}},
         {"hand_over_to_a_block_that_is_cancelled",
          {publish_x, use_p_q_while_public,

@@ -140,6 +140,24 @@ std::vector<program> mode_programs() {
                   b.write(y);
               });
           }}},
+        // Each lets the other go first, by its own policy: the first because it is younger, the second because of its
+        // priority. The locks are for the ages.
+        {"visible_writers_whose_policies_disagree",
+         {[](actor& me) {
+              me.transact({.mode = tutti::mode::visible, .policy = tutti::policy::timestamp}, [](block& b) {
+                  b.acquire(1);
+                  b.read(x);
+                  b.write(y);
+              });
+          },
+          [](actor& me) {
+              me.transact({.mode = tutti::mode::visible, .policy = tutti::policy::priority, .priority = -1},
+                          [](block& b) {
+                              b.acquire(2);
+                              b.read(y);
+                              b.write(x);
+                          });
+          }}},
         // The irrevocable one meets the visible one, which may at that moment wait for the third.
         {"commits_of_every_mode",
          {[](actor& me) { me.transact(irrevocable, [](block& b) { b.write(x); }); },
@@ -301,6 +319,7 @@ std::vector<program> mode_programs() {
               me.kill(0);
           }}},
         {"killed_visible_reader", {read_visibly, kill_and_update}},
+        {"killed_while_it_meets_a_visible_reader", {update_x_y, read_visibly, [](actor& me) { me.kill(0); }}},
         {"killed_while_it_becomes_irrevocable", {become_irrevocable_late, kill_and_update}},
         {"nobody_kills_the_irrevocable", {irrevocable_from_the_start, kill_and_update}},
         {"alone_beside_a_writer", {alone_with_p_q<true>, update_p_q}},
@@ -336,6 +355,20 @@ std::vector<program> mode_programs() {
                   b.read(q);
               });
           }}},
+        // Inside, the slot is wanted that the other has, which must not wait for the biased owner.
+        {"the_biased_owner_becomes_irrevocable_apart",
+         {[](actor& me) {
+              me.transact_as_biased_owner([](block& b) {
+                  b.apart(
+                      1,
+                      [](block& i) {
+                          i.become_irrevocable();
+                          i.write(z);
+                      },
+                      [](block&) {});
+              });
+          },
+          irrevocable_from_the_start}},
         {"the_biased_owner_beside_one_that_is_alone", {as_biased_owner<1>, alone_with_p_q<false>}},
         {"two_biased_owners", {as_biased_owner<1>, as_biased_owner<1>}},
         {"alone_from_the_begin_beside_a_writer", {alone_from_the_begin<1>, update_p_q}},

@@ -30,6 +30,14 @@ void use_plain_memory_under_its_lock(actor& me) {
     });
 }
 
+template <const spot& Written>
+void own_an_abstract_lock(actor& me) {
+    me.transact([](block& b) {
+        b.acquire(1);
+        b.write(Written);
+    });
+}
+
 void own_x_and_write_y_apart(actor& me) {
     me.transact([](block& b) {
         b.write(x);
@@ -72,6 +80,25 @@ std::vector<program> nesting_programs() {
               });
           },
           read_all_write_z}},
+        // A value that is put back between two looks of the reader at its record.
+        {"value_of_a_block_that_is_cancelled",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(x);
+                  b.cancel();
+              });
+          },
+          [](actor& me) { me.load(x); }}},
+        {"value_of_a_nested_block_that_is_cancelled",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.nested([](block& n) {
+                      n.write(x);
+                      n.cancel();
+                  });
+              });
+          },
+          [](actor& me) { me.transact([](block& b) { b.read(x); }); }}},
         {"nested_block_throws",
          {[](actor& me) {
               me.transact([](block& b) {
@@ -187,6 +214,37 @@ std::vector<program> nesting_programs() {
                   });
               });
           }}},
+        // The second sleeps for x, without owning anything, when the first gives it back to wait for the second.
+        {"record_given_back_to_whom_it_then_waits_for",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.checkpoint([](block& n) {
+                      n.write(x);
+                      n.write(y);
+                  });
+              });
+          },
+          [](actor& me) {
+              me.transact({.mode = tutti::mode::visible}, [](block& b) {
+                  b.read(y);
+                  b.read(x);
+              });
+          }}},
+        // A part of it that ran again would leave a mark on x that its end does not find.
+        {"visible_and_in_the_way_after_a_checkpoint",
+         {[](actor& me) {
+              me.transact({.mode = tutti::mode::visible}, [](block& b) {
+                  b.write(z);
+                  b.checkpoint([](block& n) {
+                      n.read(x);
+                      n.write(y);
+                  });
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) { b.write(y); });
+              me.transact([](block& b) { b.write(x); });
+          }}},
         {"alternatives_after_a_checkpoint",
          {[](actor& me) {
               me.transact([](block& b) {
@@ -298,6 +356,9 @@ std::vector<program> nesting_programs() {
               });
           },
           update_x_y}},
+        {.name = "one_abstract_lock_for_two",
+         .threads = {own_an_abstract_lock<x>, own_an_abstract_lock<y>},
+         .is_always_woken = true},
         {"abstract_locks_in_opposite_order",
          {[](actor& me) {
               me.transact([](block& b) {
@@ -309,6 +370,20 @@ std::vector<program> nesting_programs() {
               me.transact([](block& b) {
                   b.apart(2, [](block& i) { i.write(y); }, [](block& u) { u.write(y); });
                   b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
+              });
+          }}},
+        // Nothing is slept for in the inner blocks: what is around them owns what the other one wants.
+        {"apart_from_blocks_that_own_what_the_other_wants",
+         {[](actor& me) {
+              me.transact([](block& b) {
+                  b.write(x);
+                  b.apart(1, [](block& i) { i.read(y); }, [](block&) {});
+              });
+          },
+          [](actor& me) {
+              me.transact([](block& b) {
+                  b.write(y);
+                  b.apart(2, [](block& i) { i.read(x); }, [](block&) {});
               });
           }}},
         {"apart_from_a_block_that_owns_what_another_waits_for",

@@ -61,6 +61,9 @@ public:
         RecordProperty("longest", static_cast<int>(e.longest));
         RecordProperty("forced_timeouts", static_cast<int>(e.forced_timeouts));
         if (!found.failure.empty()) ADD_FAILURE() << found.failure;
+        if (program_.is_always_woken) {
+            EXPECT_EQ(e.forced_timeouts, 0U) << "a wake-up was lost, and a time limit hid it";
+        }
         EXPECT_EQ(e.diverged, 0U) << "the engine did not repeat itself under the same schedule";
     }
 

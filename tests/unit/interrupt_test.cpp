@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/effort.hpp"
+#include "support/watchdog.hpp"
 #include "tutti/tutti.hpp"
 
 namespace {
@@ -107,6 +108,18 @@ TEST(interrupt, is_noticed_by_a_sleep_that_begins_after_it) {
             });
         },
         true));
+}
+
+// Once is enough. Catches a sleep that begins without a look.
+TEST(interrupt, ends_a_sleep_that_begins_after_the_only_one) {
+    const tutti::support::watchdog dog{"a sleep after an interruption"};
+    const tutti::var<long> never{0};
+    tutti::interruption mine;
+    mine.raise();
+    EXPECT_THROW(tutti::atomically([&](tutti::tx& t) {
+                     if (never.get(t) == 0) tutti::retry(t);
+                 }),
+                 tutti::interrupted);
 }
 
 TEST(interrupt, is_over_once_it_is_lowered) {

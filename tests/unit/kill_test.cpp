@@ -5,6 +5,7 @@
 #include <latch>
 #include <thread>
 
+#include "core/lifecycle/answering.hpp"
 #include "core/lifecycle/registry.hpp"
 #include "tutti/tutti.hpp"
 
@@ -70,6 +71,21 @@ TEST(kill, a_writer_that_makes_no_further_access_dies_at_commit) {
         [](descriptor& victim) { EXPECT_TRUE(kill(victim, state_of(victim))); });
     EXPECT_EQ(x.load(), 2);
     EXPECT_EQ(cause, abort_cause::killed);
+}
+
+// Its answer to a privatizing commit would open the inlined path again, past the request.
+TEST(kill, one_that_is_asked_whether_its_reads_are_current_dies_instead_of_answering) {
+    auto& self = descriptor::of(detail::current_or_attach());
+    int attempts = 0;
+    bool answered = false;
+    atomically([&](tx&) {
+        if (++attempts != 1) return;
+        EXPECT_TRUE(kill(self, state_of(self)));
+        answer_with_current_reads(self);
+        answered = true;
+    });
+    EXPECT_EQ(attempts, 2);
+    EXPECT_FALSE(answered);
 }
 
 TEST(kill, a_request_for_an_earlier_transaction_does_not_reach_its_successor) {

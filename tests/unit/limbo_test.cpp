@@ -63,6 +63,33 @@ TEST_F(limbo_test, what_is_retired_during_the_wait_gets_a_wait_of_its_own) {
     EXPECT_EQ(destroyed, 2);
 }
 
+// What its frames do while they unwind may still look at what it has read.
+TEST_F(limbo_test, waits_for_a_transaction_that_is_being_rolled_back) {
+    reader_.state.store(make_state(1, status::aborting), std::memory_order_relaxed);
+    retire(1);
+    limbo_.collect(self_);
+    EXPECT_EQ(destroyed, 0);
+    reader_.state.store(make_state(1, status::idle), std::memory_order_relaxed);
+    limbo_.collect(self_);
+    EXPECT_EQ(destroyed, 1);
+}
+
+// Catches a destructor that runs twice: the transaction in it collects as well.
+TEST_F(limbo_test, is_not_collected_from_inside_a_destructor) {
+    struct place {
+        limbo& all;
+        activity& self;
+    } here{limbo_, self_};
+    retire(1);
+    limbo_.reserve(1);
+    limbo_.retire({&here, [](void* p) {
+                       ++destroyed;
+                       if (destroyed < 10) static_cast<place*>(p)->all.collect(static_cast<place*>(p)->self);
+                   }});
+    limbo_.collect(self_);
+    EXPECT_EQ(destroyed, 2);
+}
+
 TEST_F(limbo_test, orphans_are_destroyed_by_somebody_else) {
     reader_.state.store(make_state(1, status::active), std::memory_order_relaxed);
     retire(2);

@@ -125,6 +125,54 @@ TEST_P(logs, of_reads_are_left_alone_at_a_checkpoint_when_nobody_has_committed) 
     });
 }
 
+// What a block has allocated it writes directly, and no roll-back puts that back. Catches one that goes on so when the
+// block is over, or the one around it.
+TEST_P(logs, have_what_a_block_allocated_that_is_over) {
+    const auto get_the_first = [&](tx& t) {
+        destroy(t, create<long>(t));
+        d_.captured_begin_ = reinterpret_cast<std::uintptr_t>(&vars_[0]);  // as if it had been handed out
+        d_.captured_size_ = sizeof vars_[0];
+    };
+    const auto write_in_vain = [&](tx& t) {
+        vars_[0].set(t, 2);
+        cancel(t);
+    };
+    atomically(get_the_first);
+    EXPECT_FALSE(try_atomically(write_in_vain));
+    EXPECT_EQ(vars_[0].load(), 0) << "it was the one of a block that has committed";
+    EXPECT_FALSE(try_atomically([&](tx& t) {
+        get_the_first(t);
+        cancel(t);
+    }));
+    EXPECT_FALSE(try_atomically(write_in_vain));
+    EXPECT_EQ(vars_[0].load(), 0) << "it was the one of a block that was cancelled";
+    EXPECT_FALSE(try_atomically([&](tx& t) {
+        EXPECT_FALSE(try_atomically([&](tx& n) {
+            get_the_first(n);
+            cancel(n);
+        }));
+        write_in_vain(t);
+    }));
+    EXPECT_EQ(vars_[0].load(), 0) << "it was the one of a nested block that was cancelled";
+}
+
+TEST_P(logs, of_what_was_written_several_times_lead_back_to_the_first_value) {
+    alignas(8) std::uint8_t bytes[8] = {};
+    EXPECT_FALSE(try_atomically([&](tx& t) {
+        vars_[0].set(t, 1);
+        store(t, &bytes[1], std::uint8_t{1});
+        atomically([&](tx& n) {
+            vars_[0].set(n, 2);
+            store(n, &bytes[1], std::uint8_t{2});
+            store(n, &bytes[6], std::uint8_t{2});
+        });
+        store(t, &bytes[7], std::uint8_t{1});
+        cancel(t);
+    }));
+    EXPECT_EQ(vars_[0].load(), 0);
+    for (const std::uint8_t b : bytes) EXPECT_EQ(b, 0);
+}
+
 // Of so many descriptors that versions cannot name them all. What such a one rolls back looks like another's commit.
 TEST_P(logs, of_a_nameless_descriptor_let_it_sleep_in_retry_for_what_it_wrote) {
     const detail::word name = std::exchange(d_.own_writer_, ~detail::word{0});
@@ -139,6 +187,26 @@ TEST_P(logs, of_a_nameless_descriptor_let_it_sleep_in_retry_for_what_it_wrote) {
     d_.own_writer_ = name;
     d_.writer = number;
     EXPECT_LE(attempts, 2U);  // one before the sleep, one that finds its time up
+}
+
+// Nor can it tell what a nested block of its own has taken back: it would start over again and again.
+TEST_P(logs, of_a_nameless_descriptor_survive_a_nested_roll_back_at_the_second_attempt) {
+    const detail::word name = std::exchange(d_.own_writer_, ~detail::word{0});
+    const detail::word number = std::exchange(d_.writer, memory::anonymous);
+    unsigned attempts = 0;
+    atomically([&](tx& t) {
+        ++attempts;
+        EXPECT_EQ(vars_[0].get(t), 0);
+        EXPECT_FALSE(try_atomically([&](tx& n) {
+            vars_[0].set(n, 1);
+            cancel(n);
+        }));
+        EXPECT_EQ(vars_[0].get(t), 0);
+        vars_[1].set(t, 1);
+    });
+    d_.own_writer_ = name;
+    d_.writer = number;
+    EXPECT_LE(attempts, 2U);
 }
 
 class logs_of_values : public logs {};

@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <latch>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "core/privatization/quiescence_set.hpp"
+#include "core/lifecycle/registry.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/privatization/quiescence.hpp"
+#include "support/watchdog.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::core {
@@ -98,6 +103,74 @@ TEST(quiescence_set, keeps_who_is_in_the_middle_of_a_transaction) {
     stage = 2;
     stage.notify_all();
     other.join();
+}
+
+/// Which is jumped to in earnest; see itm/restart.cpp.
+constexpr auto to_its_begin = [](tx&) { throw detail::unwind{}; };
+
+// What it says at its begin an undo of its may take back, and a sweep finds it idle meanwhile.
+TEST(quiescence_set, has_a_block_of_the_language_at_every_attempt) {
+    static constexpr options ordinary{};
+    descriptor& d = descriptor::of(detail::current_or_attach());
+    if (!d.algorithm->privatizes_by_waiting) GTEST_SKIP() << "one transaction at a time";
+    use_plain_memory();
+    detail::frame f;
+    f.receive = to_its_begin;
+    d.algorithm->open_plainly(d, f, {}, ordinary);
+    EXPECT_TRUE(is_member());
+    static_cast<tx&>(d).on_abort([&d] {
+        use_plain_memory_once();
+        descriptor& other = acquire_descriptor();
+        sweep(other);
+        sweep(other);
+        release_descriptor(other);
+        EXPECT_FALSE(is_member());
+        EXPECT_EQ(d.plain.load(std::memory_order_relaxed), 0U);
+    });
+    EXPECT_THROW(restart(d), detail::unwind);
+    EXPECT_EQ(detail::reopen(d), detail::sequel::again);
+    EXPECT_TRUE(is_member());
+    EXPECT_EQ(d.plain.load(std::memory_order_relaxed), 1U);
+    EXPECT_TRUE(d.operations_->commit(d));
+    d.plain.store(0, std::memory_order_relaxed);  // which it leaves up: others would wait for blocks of later tests
+}
+
+// A straggler uses plain memory; one commit may have made it private, and waits; who reads from that commit waits for
+// it in turn. Under algorithms that read by value the straggler would do no harm but to read what is not mapped.
+TEST(quiescence_set, has_who_waits_after_its_commit_so_that_its_readers_wait_too) {
+    if (!descriptor::of(detail::current_or_attach()).algorithm->privatizes_by_waiting)
+        GTEST_SKIP() << "one transaction at a time";
+    const support::watchdog dog{"readers of who waits"};
+    std::uint64_t word = 0;
+    var<int> taken{0};
+    std::latch inside{1}, told{1}, over{1};
+    descriptor* reader = nullptr;
+    std::atomic<bool> has_received{false};
+    std::thread straggler{[&] {
+        atomically([&](tx& t) {
+            static_cast<void>(load(t, &word));
+            inside.count_down();
+            over.wait();
+        });
+    }};
+    inside.wait();
+    std::thread privatizer{[&] { atomically([&](tx& t) { taken.set(t, 1); }); }};
+    std::thread receiver{[&] {
+        reader = &descriptor::of(detail::current_or_attach());
+        for (bool is_told = false; !is_told;) {
+            atomically([&](tx& t) {
+                if (taken.get(t) == 0 || std::exchange(is_told, true)) return;
+                told.count_down();
+            });
+        }
+        has_received = true;
+    }};
+    told.wait();
+    while (reader->shows_wait_for.load(std::memory_order_relaxed) == nullptr && !has_received)
+        std::this_thread::yield();
+    EXPECT_FALSE(has_received);
+    over.count_down();
+    for (std::thread* t : {&straggler, &privatizer, &receiver}) t->join();
 }
 
 }  // namespace

@@ -134,6 +134,25 @@ TEST_F(suspension_test, nobody_takes_what_a_suspended_block_of_the_language_owns
     EXPECT_EQ(x.load(), 11);
 }
 
+// Between the request and the look at it, the victim may have come to another attempt, and have been suspended again.
+TEST_F(suspension_test, nobody_rolls_back_a_suspended_one_that_was_not_asked_to_die) {
+    if (!owns_records()) return;
+    var<int> x{0};
+    int attempts = 0;
+    auto body = [&] {
+        atomically([&](tx& t) {
+            ++attempts;
+            x.set(t, 1);
+            if (attempts == 1) yield_to_main();
+        });
+    };
+    start(body);
+    EXPECT_TRUE(evict(*worker_.suspended));
+    resume_background();
+    EXPECT_EQ(attempts, 1);
+    EXPECT_EQ(x.load(), 1);
+}
+
 // Catches a roll-back that stores to orecs it no longer owns.
 TEST_F(suspension_test, what_was_taken_stays_taken_when_the_victim_rolls_back) {
     if (!owns_records()) return;

@@ -6,10 +6,13 @@
 #include <cerrno>
 #include <latch>
 #include <thread>
+#include <vector>
 
 #include "base/futex.hpp"
 #include "core/lifecycle/registry.hpp"
 #include "core/state/sleepers.hpp"
+#include "core/waiting/wakeup.hpp"
+#include "support/watchdog.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::core {
@@ -57,6 +60,40 @@ TEST(waiting, everybody_is_woken_by_the_end_of_a_transaction) {
     }
 }
 
+TEST(waiting, a_transaction_is_over_when_its_context_runs_a_later_one) {
+    descriptor& d = descriptor::of(detail::current_or_attach());
+    word earlier = 0;
+    atomically([&](tx&) {
+        earlier = d.state.load(std::memory_order_relaxed);
+        EXPECT_FALSE(is_over(d, earlier));
+    });
+    EXPECT_TRUE(is_over(d, earlier));
+    atomically([&](tx&) { EXPECT_TRUE(is_over(d, earlier)); });
+}
+
+// Catches a wait that goes on with the defeats of a later execution: it would end with that one.
+TEST(waiting, for_a_commit_is_over_when_the_context_restarts_something_else) {
+    const support::watchdog dog{"waiting for a commit"};
+    std::latch restarted{1}, found{1};
+    descriptor* owner = nullptr;
+    word state = 0;
+    std::thread runner{[&] {
+        atomically([&](tx& t) {
+            owner = &descriptor::of(t);
+            state = owner->state.load(std::memory_order_relaxed);
+        });
+        atomically([&](tx& t) {
+            if (t.attempt() == 1) restart(t);
+            restarted.count_down();
+            found.wait();
+        });
+    }};
+    restarted.wait();
+    wait_for_commit(descriptor::of(detail::current_or_attach()), *owner, state, false);
+    found.count_down();
+    runner.join();
+}
+
 std::atomic<int> wakes{0};
 std::atomic<bool> sleeps{false}, may_go_on{false};
 
@@ -88,6 +125,63 @@ TEST(waiting, who_sleeps_in_retry_is_woken_once) {
     may_go_on = true;
     may_go_on.notify_all();
     sleeper.join();
+}
+
+// Catches a wake-up that is left to threads that have not come to sleep: what they run on their way there may wait.
+TEST(waiting, who_is_on_the_way_to_sleep_owes_others_nothing) {
+    const support::watchdog dog{"on the way to sleep"};
+    var<int> x{0};
+    std::latch on_the_way{2}, woken{1};
+    const auto slowly = [&] {
+        atomically([&](tx& t) {
+            if (x.get(t) != 0) return;
+            t.on_abort([&] {
+                on_the_way.count_down();
+                woken.wait();
+            });
+            retry(t);
+        });
+    };
+    std::thread first{slowly}, second{slowly};
+    on_the_way.wait();
+    std::thread third{[&] {
+        atomically([&](tx& t) {
+            if (x.get(t) == 0) retry(t);
+        });
+        woken.count_down();
+    }};
+    while (waiters() != 3) std::this_thread::yield();
+    x.store(1);
+    for (std::thread* t : {&first, &second, &third}) t->join();
+}
+
+// Catches a change that is announced from where the one before it stopped.
+TEST(waiting, who_waits_again_is_woken_again_before_those_who_came_later) {
+    const support::watchdog dog{"waits again"};
+    var<int> x{0};
+    std::vector<var<int>> many(8192);  // some of them are waited for in the same list as x
+    std::atomic<int> attempts{0};
+    std::thread first{[&] {
+        atomically([&](tx& t) {
+            ++attempts;
+            if (x.get(t) < 2) retry(t);
+        });
+    }};
+    while (waiters() != 1) std::this_thread::yield();
+    std::thread later{[&] {
+        atomically([&](tx& t) {
+            int sum = 0;
+            for (const var<int>& v : many) sum += v.get(t);
+            if (sum == 0) retry(t);
+        });
+    }};
+    while (waiters() != 2) std::this_thread::yield();
+    x.store(1);
+    while (attempts != 2 || waiters() != 2) std::this_thread::yield();
+    x.store(2);
+    first.join();
+    many.front().store(1);
+    later.join();
 }
 
 }  // namespace

@@ -20,9 +20,9 @@ namespace {
 /// A share of the locks. Everything in it is written under `lock`.
 ///
 /// No wake-up is lost. A transaction that finds a lock held notes `releases` in the same critical section; before it
-/// sleeps it enters itself as a sleeper in a second one, unless `releases` has moved by then. A release before that
-/// second section has moved the count. A release after it finds the sleeper, moves the count and wakes all; the kernel
-/// compares the count with what the sleeper noted.
+/// sleeps it enters itself as a sleeper in a second one. A release before that second section has moved the count,
+/// which the kernel compares with what the sleeper noted. A release after it finds the sleeper, moves the count and
+/// wakes all.
 struct alignas(64) stripe {
     base::lock lock;
     detail::shared<std::uint32_t> releases{0};  // waiters for a lock of this stripe sleep on it
@@ -137,12 +137,7 @@ private:
 /// Until a holder releases a lock of the stripe, for a random time that grows with the turns.
 void sleep_a_while(descriptor& d, stripe& s, const meeting& met, unsigned turn) noexcept {
     if (d.hooks != nullptr && d.hooks->wait != nullptr) return d.hooks->wait(d, *met.other.who, met.other.state);
-    const bool held_still = locked(d, s, [&] {
-        if (s.releases.load(std::memory_order_relaxed) != met.seen) return false;
-        ++s.sleepers;
-        return true;
-    });
-    if (!held_still) return;
+    locked(d, s, [&] { ++s.sleepers; });
     const std::uint64_t longest = std::uint64_t{50'000} << (turn < 5 ? turn : 5);
     base::futex_wait(s.releases.raw(), met.seen,
                      base::now() + std::chrono::nanoseconds{1 + static_cast<long>(d.next_random() % longest)});

@@ -9,7 +9,11 @@ namespace tutti::core {
 namespace {
 
 /// Attempts of an inner transaction before the outer one starts over.
+#if defined(TUTTI_INTERLEAVE)
+constexpr std::uint32_t attempts_inside = 2;  // so that small programs come to it
+#else
 constexpr std::uint32_t attempts_inside = 16;
+#endif
 
 }  // namespace
 

@@ -131,11 +131,10 @@ void attempt_start(descriptor& d) {
         d.plain.store(1, std::memory_order_relaxed);  // an undo action may have lowered it
     d.algorithm->begin(d);
     if (d.frame_->receive != nullptr) {
-        // A block of the language has said that it uses plain memory; what it says must be seen before its snapshot is
-        // taken. Partner: quiesce.
+        // A block of the language has said that it uses plain memory; what it says must be seen before it reads
+        // anything. Partner: quiesce.
         if (!is_enlisted(d)) enlist(d);
         std::atomic_thread_fence(std::memory_order_seq_cst);
-        d.algorithm->refresh(d);
     }
     if (d.run.timed.on) [[unlikely]]
         note_start(d);

@@ -61,7 +61,7 @@ bool is_settled(const descriptor& other, word seen) noexcept {
     // so these two cannot be the first of this execution and the last of the next one.
     const word last = other.last_defeat.load(std::memory_order_acquire);
     const word first = other.first_defeat.load(std::memory_order_relaxed);
-    if (attempt < first || attempt > last) return true;
+    if (attempt < first) return true;
     return now > last && !(now == last + 1 && memory::is_running(state));
 }
 
