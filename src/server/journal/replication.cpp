@@ -87,20 +87,27 @@ std::string replication::why_no_writes() const {
 
 void replication::hear(std::uint64_t term, const std::string& from) {
     std::string line;
+    bool leads = false;
     {
         const std::scoped_lock lock{mutex_};
-        if (!leads_ || fence_is_kept_ || branches_.empty() || term <= branches_.back().term) return;
-        const bool is_new = fenced_.empty();
-        fenced_ = "this server leads no more: " + from + " is of " + term_text(term) + ", and this one of " +
-                  term_text(branches_.back().term) + "; start it again with --follow and the leader's address";
-        writes_.store(false, std::memory_order_release);
-        if (is_new) line = fenced_;
+        leads = leads_;
+        if (leads && (fence_is_kept_ || term <= branches_.back().term)) return;
+        if (leads) {
+            const bool is_new = fenced_.empty();
+            fenced_ = "this server leads no more: " + from + " is of " + term_text(term) + ", and this one of " +
+                      term_text(branches_.back().term) + "; start it again with --follow and the leader's address";
+            writes_.store(false, std::memory_order_release);
+            if (is_new) line = fenced_;
+        }
     }
     if (!line.empty()) of_.tell(true, line);
-    // Until it is on the disk whoever says so is not told that it is heard: a start might lead again.
-    of_.with_file([&](store& file) { file.hear_term(term); });
+    // Until it is on the disk whoever says so is not told that it is heard: a start might lead again, and who follows
+    // might be promoted into a term that another one leads in.
+    of_.with_file([&](store& file) {
+        if (leads || term > file.latest_term()) file.hear_term(term);
+    });
     const std::scoped_lock lock{mutex_};
-    fence_is_kept_ = true;
+    if (leads) fence_is_kept_ = true;
 }
 
 // asked_, held_ and rung_ are stored before the thread is woken under the lock that it looks at them under.

@@ -127,8 +127,8 @@ public:
     [[nodiscard]] bool takes_writes() const noexcept { return writes_.load(std::memory_order_acquire); }
     /// Why it does not.
     [[nodiscard]] std::string why_no_writes() const;
-    /// Another server has said that it leads, or follows, in this term. If that is a later one, this server stops to
-    /// lead (T2). Waits for the disk. @throws store_error
+    /// Another server has said that it leads, or follows, in this term. If that is a later one, this server notes it,
+    /// and stops to lead (T2). Waits for the disk. @throws store_error
     void hear(std::uint64_t term, const std::string& from);
 
     void ask(inquiry& i) noexcept;

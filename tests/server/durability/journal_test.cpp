@@ -17,6 +17,8 @@
 #include "server/durability/log_folder.hpp"
 #include "server/journal/journal.hpp"
 #include "server/journal/record.hpp"
+#include "server/journal/stream.hpp"
+#include "server/protocol/request.hpp"
 #include "support/effort.hpp"
 
 namespace tutti::server {
@@ -357,7 +359,7 @@ TEST_F(journal_test, a_promotion_waits_until_nobody_else_is_in_the_file) {
         });
     }};
     is_in.wait(false);
-    log.begin(7);
+    log.begin();
     client.join();
     EXPECT_FALSE(was_touched);
     log.with_file([](journal::store& file) {
@@ -366,6 +368,89 @@ TEST_F(journal_test, a_promotion_waits_until_nobody_else_is_in_the_file) {
         EXPECT_EQ(file.heard_term(), 7u);
     });
     log.end();
+}
+
+struct followed : journal_test {
+    static journal::piece calls(std::uint64_t first, std::uint64_t last, std::uint64_t upto, std::size_t bytes = 1) {
+        journal::piece p{.now = {.term = 1, .id = 11, .first = 1}, .upto = upto};
+        if (first == 1) p.branches = {p.now};
+        p.groups = {{.first = first, .last = last, .records = std::string(bytes, 'x')}};
+        return p;
+    }
+};
+
+// Catches a follower that takes for not there, and appends again, what is there, because a later step has failed.
+TEST_F(followed, what_is_appended_is_there_also_where_the_file_cannot_be_tidied) {
+    journal::journal log{how(), [](bool, const std::string&) {}};
+    log.follow("127.0.0.1:1");
+    faulty_disk::is_untidy = true;
+    constexpr std::size_t worth_tidying = 17U << 20;
+    EXPECT_TRUE(log.append(calls(1, 1, 2, worth_tidying)));
+    EXPECT_TRUE(log.in_trouble());
+    EXPECT_EQ(log.durable(), 2u);
+    EXPECT_EQ(log.drawn(), 2u);
+    faulty_disk::repair();
+    EXPECT_TRUE(log.append(calls(2, 2, 3)));
+    EXPECT_FALSE(log.in_trouble());
+    EXPECT_EQ(log.durable(), 3u);
+}
+
+// Catches a log that keeps the answers of all calls with an ID as long as it follows.
+TEST_F(followed, old_answers_are_forgotten) {
+    log_settings few = how();
+    few.answers = 1;
+    few.answers_for = std::chrono::hours{1};
+    journal::journal log{few, [](bool, const std::string&) {}};
+    log.follow("127.0.0.1:1");
+    journal::piece p = calls(1, 2, 3);
+    const std::int64_t today = std::chrono::system_clock::now().time_since_epoch() / std::chrono::microseconds{1};
+    p.groups[0].answers = {{"old", 1, "+OK\r\n", today - 2}, {"new", 1, "+OK\r\n", today - 1}};
+    ASSERT_TRUE(log.append(p));
+    std::string left;
+    log.file().read_answers([&](const journal::kept_answer& a) { left += a.key; });
+    EXPECT_EQ(left, "new");
+}
+
+// The leader's last positions were holes. Catches a promotion that draws them again: a call that has read one of them
+// as the latest, and not yet what is durable, would wait for calls that do not come.
+TEST_F(followed, positions_do_not_go_back_with_a_promotion) {
+    journal::journal log{how(), [](bool, const std::string&) {}};
+    log.follow("127.0.0.1:1");
+    ASSERT_TRUE(log.append(calls(1, 1, 5)));
+    EXPECT_EQ(log.drawn(), 5u);
+    log.begin();
+    EXPECT_EQ(log.drawn(), 5u);
+    EXPECT_EQ(log.durable(), 5u);
+    waiting first;
+    hand_over(log, "first");
+    if (log.holds(first, 6)) first.is_over.wait(false);
+    log.with_file([](journal::store& file) {
+        EXPECT_EQ(file.read_from(2, 1).at(0).first, 5u);
+        EXPECT_EQ(file.branches().back().first, 2u) << "a follower that has the call before goes on with this one";
+    });
+    log.end();
+}
+
+// Catches a snapshot that takes the place of one that a follower is in the middle of, piece by piece.
+TEST_F(journal_test, who_asks_for_any_part_of_a_snapshot_copies_it) {
+    struct : giver {
+        void give_back(request&) noexcept override {}
+        byte_budget& budget() noexcept override { return all; }
+        byte_budget all{1000};
+    } nobody;
+    const std::string version = std::to_string(journal::stream_version);
+    for (const std::vector<std::string_view>& asked :
+         {std::vector<std::string_view>{"FOLLOW", "COPY", version}, {"FOLLOW", "PART", version, "9", "1"}}) {
+        journal::journal log{how(), [](bool, const std::string&) {}};
+        log.begin();
+        EXPECT_FALSE(log.is_copied());
+        request r{nobody};
+        reply to{r.answer};
+        ASSERT_TRUE(take_question({&log}, asked, r, to));
+        EXPECT_FALSE(log.is_copied());
+        r.asks.task(r.answer);
+        EXPECT_TRUE(log.is_copied()) << asked[1];
+    }
 }
 
 }  // namespace
