@@ -136,6 +136,25 @@ TEST(no_memory, an_id_whose_call_does_not_come_to_run_is_free_again) {
     }
 }
 
+// Catches a place of max_clients that is taken for ever by one for whom there was no memory.
+TEST(no_memory, a_client_that_is_not_let_in_takes_no_place) {
+    for (std::uint64_t n = 1;; ++n) {
+        full_server s;
+        {
+            bare_socket first{s.port()};
+            s.full.spoils_memory_later = n;
+            first.send("CALL noop\r\n");
+            static_cast<void>(first.receive_lines(1));
+            bare_socket second{s.port()};
+            second.send("CALL noop\r\n");
+            static_cast<void>(second.receive_lines(1));
+        }
+        while (s.shared.clients != 0) std::this_thread::yield();
+        s.end();
+        if (s.full.had_memory) break;
+    }
+}
+
 TEST(no_memory, a_failure_that_cannot_be_described_is_answered) {
     catalog known;
     known.add("fail", {}, [] {

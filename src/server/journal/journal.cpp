@@ -50,20 +50,20 @@ journal::~journal() { end(); }
 
 void journal::begin() {
     std::uint64_t end = 0;
-    std::vector<branch> before;
+    std::vector<branch> all;
     branch own;
     // A follower that is promoted hears of terms meanwhile, and notes them in the file.
     with_file([&](store& file) {
         end = file.end();
-        before = file.branches();
-        const std::uint64_t term = followed_ ? file.latest_term() + 1 : before.empty() ? 1 : before.back().term;
+        all = file.branches();
+        const std::uint64_t term = followed_ ? file.latest_term() + 1 : all.empty() ? 1 : all.back().term;
         std::random_device chance;
-        own = {.term = term, .id = (std::uint64_t{chance()} << 32) | chance() | 1, .first = before.empty() ? 1 : end};
+        own = {.term = term, .id = (std::uint64_t{chance()} << 32) | chance() | 1, .first = all.empty() ? 1 : end};
         file.add_branch(own);
+        all.push_back(own);
         not_in_snapshot_.store(file.snapshot_position());
         bytes_to_replay_.store(file.bytes());
     });
-    for (const branch& b : before) others_.know(b);
     // Never back, although its leader's last positions may have been holes: a follower's call that has read it and not
     // durable_ yet would wait for what nobody draws.
     const std::uint64_t next = std::max(end, next_.load());
@@ -75,7 +75,7 @@ void journal::begin() {
     }
     thread_ = std::thread{[this] { work(); }};
     if (!followed_) others_.start();
-    others_.lead(own);
+    others_.lead(std::move(all));
     // Heard before it led, and after it had chosen its term.
     std::uint64_t heard = 0;
     with_file([&](store& file) { heard = file.heard_term(); });

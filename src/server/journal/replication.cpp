@@ -60,14 +60,9 @@ void replication::end() noexcept {
     thread_.join();
 }
 
-void replication::know(const branch& b) {
+void replication::lead(std::vector<branch> all) {
     const std::scoped_lock lock{mutex_};
-    branches_.push_back(b);
-}
-
-void replication::lead(const branch& now) {
-    const std::scoped_lock lock{mutex_};
-    branches_.push_back(now);
+    branches_ = std::move(all);
     leader_.clear();
     leads_ = true;
     writes_.store(fenced_.empty(), std::memory_order_release);

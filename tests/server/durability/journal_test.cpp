@@ -18,6 +18,7 @@
 #include "server/journal/journal.hpp"
 #include "server/journal/record.hpp"
 #include "server/journal/stream.hpp"
+#include "server/journal/tail.hpp"
 #include "server/protocol/request.hpp"
 #include "support/effort.hpp"
 
@@ -218,7 +219,7 @@ TEST_F(journal_test, what_is_missing_holds_up_what_was_drawn_after_it) {
     log.hand_over(second);
     waiting all;
     ASSERT_TRUE(log.holds(all, last.position + 1));
-    std::this_thread::sleep_for(std::chrono::milliseconds{5});  // the journal's thread looks again each millisecond
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});  // the journal's thread looks again each millisecond
     EXPECT_EQ(log.durable(), first.position);
     log.hand_over(first);
     all.is_over.wait(false);
@@ -229,6 +230,46 @@ TEST_F(journal_test, what_is_missing_holds_up_what_was_drawn_after_it) {
     });
     EXPECT_EQ(records, "firstsecondlast");
     log.end();
+}
+
+// Catches a place whose memory says that it is filled: it was another one's before.
+TEST(tail, what_is_drawn_is_not_taken_before_it_is_marked) {
+    journal::tail all;
+    all.begin(1);
+    constexpr std::uint64_t some_chunks = 5 * 4096;
+    for (std::uint64_t position = 1; position <= some_chunks; ++position) {
+        const journal::place at = all.reserve(8);
+        ASSERT_EQ(at.position, position);
+        ASSERT_EQ(all.look(position + 1, 1000).positions, 0u);
+        std::memcpy(at.bytes, &position, sizeof position);
+        journal::tail::set(at, journal::mark::logged);
+        const journal::stretch found = all.look(position + 1, 1000);
+        ASSERT_EQ(found.positions, 1u);
+        ASSERT_EQ(std::memcmp(found.records.data(), &position, sizeof position), 0);
+        all.take(found);
+    }
+}
+
+// J4. Catches a log that is behind by more than a second, and lets answers out: one of the calls has not come to its end,
+// so what was drawn after it is not written either.
+TEST_F(journal_test, no_answer_goes_out_while_the_log_is_a_second_behind) {
+    log_settings every_second = how();
+    every_second.sync = log_sync::every_second;
+    journal::journal log{every_second, [](bool, const std::string&) {}};
+    log.begin();
+    const journal::place missing = draw(log, "missing");
+    hand_over(log, "behind it");
+    std::this_thread::sleep_for(std::chrono::seconds{1});
+    waiting writes, reads;
+    ASSERT_TRUE(log.holds(writes, missing.position + 2));
+    ASSERT_TRUE(log.holds(reads, 0));
+    EXPECT_EQ(log.durable(), missing.position);
+    log.hand_over(missing);
+    for (waiting* w : {&writes, &reads}) {
+        w->is_over.wait(false);
+        EXPECT_EQ(w->how_it_ended, journal::waiter::outcome::kept);
+    }
+    EXPECT_EQ(log.durable(), missing.position + 2);
 }
 
 // Some have more bytes than a chunk, some none, and some are rolled back. Catches chunks that are used again too early,
@@ -393,6 +434,19 @@ TEST_F(followed, what_is_appended_is_there_also_where_the_file_cannot_be_tidied)
     EXPECT_TRUE(log.append(calls(2, 2, 3)));
     EXPECT_FALSE(log.in_trouble());
     EXPECT_EQ(log.durable(), 3u);
+}
+
+// Catches a follower that says that it has on its disk what it has not, or takes a call twice.
+TEST_F(followed, what_is_appended_is_on_the_disk_once) {
+    journal::journal log{how(), [](bool, const std::string&) {}};
+    log.follow("127.0.0.1:1");
+    ASSERT_TRUE(log.append(calls(1, 1, 2)));
+    const int before = faulty_disk::syncs;
+    ASSERT_TRUE(log.append(calls(2, 2, 3)));
+    EXPECT_GT(faulty_disk::syncs, before);
+    EXPECT_FALSE(log.append(calls(2, 2, 3)));
+    EXPECT_TRUE(log.broken());
+    EXPECT_EQ(log.file().read_from(1, 1000).size(), 2u);
 }
 
 // Catches a log that keeps the answers of all calls with an ID as long as it follows.

@@ -252,8 +252,11 @@ TEST_F(replication, wait) {
     EXPECT_EQ(follower.state->cells[1].load(), leader.state->cells[1].load());
     between.hold();
     write(leader, 1);
-    EXPECT_EQ(c({"CALL", "put", "2", "1"}), "OK");
+    EXPECT_EQ(c({"CALL", "ID", "k", "put", "2", "1"}), "OK");
     EXPECT_EQ(c({"WAIT", "1", "30"}), "0");
+    client again{leader.serves.port()};
+    EXPECT_EQ(again({"CALL", "ID", "k", "put", "2", "1"}), "OK");
+    EXPECT_EQ(again({"WAIT", "1", "30"}), "0") << "what the first call of that ID has written";
     EXPECT_EQ(client{leader.serves.port()}({"WAIT", "1", "0"}), "1") << "this client has written nothing";
     between.let_go();
     EXPECT_EQ(c({"WAIT", "1", "0"}), "1");
