@@ -338,6 +338,18 @@ TEST(calls, what_is_queued_counts_as_held) {
     EXPECT_LT(held(), 100'000U);
 }
 
+// Catches answers that are counted only when their turn has come.
+TEST(calls, what_waits_behind_a_slow_call_counts_as_held) {
+    bank_server bank{{.workers = 2}};
+    client ask{bank.port()}, other{bank.port()};
+    ask.send({"CALL", "gate"});
+    ask.send({"CALL", "fail", std::string(100'000, 'x')});
+    while (number_of(other({"INFO"}), "bytes_held") < 200'000) std::this_thread::yield();
+    bank.held.open();
+    EXPECT_EQ(ask.receive(), "OK");
+    EXPECT_EQ(ask.receive().size(), std::string{"-EXCEPTION fail: "}.size() + 100'000);
+}
+
 TEST(calls, several_are_refused_if_one_was) {
     bank_server bank;
     client ask{bank.port()};

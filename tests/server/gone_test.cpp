@@ -43,6 +43,12 @@ TEST(gone, a_call_that_waits_ends_with_its_client) {
     EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
     EXPECT_EQ(stays({"CALL", "left"}), "1") << "nobody is there to take it";
     EXPECT_EQ(stays({"CALL", "take"}), "OK");
+    // Nothing of those who went is left in what is used again: who waits now is looked at several times meanwhile.
+    client waits{bank.port()};
+    waits.send({"CALL", "take"});
+    std::this_thread::sleep_for(300ms);
+    EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
+    EXPECT_EQ(waits.receive(), "OK");
 }
 
 // Catches an end of a client that is seen by what it sends alone: of this one no more is read.

@@ -375,8 +375,10 @@ TEST_F(journal_test, a_log_of_the_version_before_is_read_and_gone_on_with) {
         EXPECT_EQ(r.answer, journal::checksum("+OK\r\n", r.answer_by));
         EXPECT_FALSE(r.together);
     }
-    change("UPDATE calls SET checksum = checksum + 1 WHERE first = 3");
+    change("UPDATE calls SET checksum = checksum + 1 WHERE first = 3; UPDATE snapshot SET checksum = checksum + 1");
     journal::store log{file()};
+    EXPECT_THROW(log.read_snapshot([](std::string_view) {}), journal::store_error);
+    EXPECT_THROW(static_cast<void>(log.part(1)), journal::store_error);
     EXPECT_THROW(log.read_groups([](std::string_view) {}), journal::store_error);
     EXPECT_THROW(static_cast<void>(log.read_from(1, 1000)), journal::store_error);
 }
@@ -451,18 +453,23 @@ TEST_F(followed, what_is_appended_is_on_the_disk_once) {
 
 // Catches a log that keeps the answers of all calls with an ID as long as it follows.
 TEST_F(followed, old_answers_are_forgotten) {
-    log_settings few = how();
-    few.answers = 1;
-    few.answers_for = std::chrono::hours{1};
-    journal::journal log{few, [](bool, const std::string&) {}};
-    log.follow("127.0.0.1:1");
-    journal::piece p = calls(1, 2, 3);
+    constexpr std::int64_t hour = 3'600'000'000;
     const std::int64_t today = std::chrono::system_clock::now().time_since_epoch() / std::chrono::microseconds{1};
-    p.groups[0].answers = {{"old", 1, "+OK\r\n", today - 2}, {"new", 1, "+OK\r\n", today - 1}};
-    ASSERT_TRUE(log.append(p));
-    std::string left;
-    log.file().read_answers([&](const journal::kept_answer& a) { left += a.key; });
-    EXPECT_EQ(left, "new");
+    for (const auto& [most, expected] : {std::pair{1, "new"}, {10, "old new"}}) {
+        log_settings few = how();
+        few.file += expected;
+        few.answers = static_cast<std::size_t>(most);
+        few.answers_for = std::chrono::hours{1};
+        journal::journal log{few, [](bool, const std::string&) {}};
+        log.follow("127.0.0.1:1");
+        journal::piece p = calls(1, 3, 4);
+        for (const auto& [key, age] : {std::pair{"ancient", 2 * hour}, {"old", hour / 2}, {"new", hour / 4}})
+            p.groups[0].answers.push_back({key, 1, "+OK\r\n", today - age});
+        ASSERT_TRUE(log.append(p));
+        std::string left;
+        log.file().read_answers([&](const journal::kept_answer& a) { left += (left.empty() ? "" : " ") + a.key; });
+        EXPECT_EQ(left, expected);
+    }
 }
 
 // The leader's last positions were holes. Catches a promotion that draws them again: a call that has read one of them

@@ -20,6 +20,7 @@
 #include "server/client.hpp"
 #include "server/durability/bank.hpp"
 #include "server/durability/faulty_disk.hpp"
+#include "server/journal/store.hpp"
 #include "support/effort.hpp"
 #include "support/heap.hpp"
 #include "tutti/server/service.hpp"
@@ -317,11 +318,15 @@ TEST_F(durability, ids) {
         client c{b.serves.port()};
         first = c({"CALL", "ID", "k1", "mix", "1", "1"});
         EXPECT_EQ(first, "1");
+        EXPECT_EQ(c({"CALL", "put", "5", "5"}), "OK");
         EXPECT_EQ(c({"MULTI"}), "OK");
         EXPECT_EQ(c({"CALL", "mix", "2", "2"}), "QUEUED");
         EXPECT_EQ(c({"CALL", "mix", "2", "2"}), "QUEUED");
         EXPECT_EQ(c({"EXEC", "ID", "k2"}), "(1 33)");
     }
+    std::string kept;
+    journal::store{file()}.read_answers([&](const journal::kept_answer& a) { kept += a.key; });
+    EXPECT_EQ(kept, "k1k2");
     bank again{how};
     client c{again.serves.port()};
     EXPECT_EQ(c({"CALL", "ID", "k1", "mix", "1", "1"}), first) << "it has run before the restart";
