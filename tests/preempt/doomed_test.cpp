@@ -58,6 +58,24 @@ TEST_P(doomed, is_ended_in_its_own_code) {
     doom(loiter, l);
 }
 
+// Catches a context that is doomed still when it is used again.
+TEST_P(doomed, is_one_and_not_the_next) {
+    const support::watchdog dog{"doomed"};
+    scheduler s{one_worker()};
+    add_procedures(s);
+    loiterer first, second;
+    for (loiterer* const l : {&first, &second}) {
+        void* carrier = nullptr;
+        const std::uint64_t ended = s.statistics().finished;
+        submit(s, loiter, *l, carrier);
+        std::this_thread::sleep_for(std::chrono::milliseconds{50});
+        EXPECT_EQ(l->cut, 0);
+        s.end_where_it_stands(carrier, l);
+        while (s.statistics().finished == ended) std::this_thread::yield();
+        EXPECT_EQ(l->cut, 1);
+    }
+}
+
 TEST_P(doomed, is_ended_in_a_transaction_inside_another) {
     var<int> shared{0};
     loiterer l{.of = &shared};
