@@ -76,6 +76,27 @@ TEST_P(doomed, is_one_and_not_the_next) {
     }
 }
 
+// Catches an irrevocable transaction that is ended in its middle: what it has done cannot be taken back.
+TEST_P(doomed, is_spared_while_it_is_bound_to_commit) {
+    const support::watchdog dog{"doomed"};
+    static std::atomic<int> cut;
+    cut = 0;
+    var<int> x{0};
+    owner o{.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false};
+    scheduler s{one_worker()};
+    add_procedures(s);
+    void* carrier = nullptr;
+    ASSERT_TRUE(s.submit(
+        {.run = own, .argument = &o, .priority = 1, .carrier = &carrier, .cut_off = [](void*) noexcept { ++cut; }}));
+    wait_for_count(o.attempts, 1);
+    s.end_where_it_stands(carrier, &o);
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    EXPECT_EQ(cut, 0);
+    o.go = true;
+    s.drain();
+    EXPECT_EQ(x.load(), 1);
+}
+
 TEST_P(doomed, is_ended_in_a_transaction_inside_another) {
     var<int> shared{0};
     loiterer l{.of = &shared};

@@ -62,6 +62,32 @@ TEST(retry, does_not_sleep_once_it_has_been_woken) {
     EXPECT_EQ(s.statistics().parkings, 0u);
 }
 
+/// Holds the first context that is about to be parked, whose worker tells of it first.
+struct threshold {
+    std::atomic<bool> is_reached{false}, is_open{false};
+    static void tell(void* of, happening what, const context&, unsigned) noexcept {
+        auto& t = *static_cast<threshold*>(of);
+        if (what != happening::parked || t.is_reached.exchange(true)) return;
+        while (!t.is_open) std::this_thread::yield();
+    }
+};
+
+// Catches a wake-up that is lost on a context that has said that it sleeps, and has not been parked yet.
+TEST(retry, is_woken_before_its_worker_has_parked_it) {
+    const support::watchdog dog{"waiting"};
+    var<int> x{0};
+    consumer c{&x};
+    threshold t;
+    scheduler s{{.workers = 1, .watch = {&t, &threshold::tell}}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({consume, &c, 3}));
+    wait_until(t.is_reached);
+    x.store(1);
+    t.is_open = true;
+    s.drain();
+    EXPECT_TRUE(c.got);
+}
+
 TEST(retry, is_woken_by_a_thread_that_is_no_worker) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};

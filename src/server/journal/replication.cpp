@@ -64,8 +64,8 @@ void replication::lead(std::vector<branch> all) {
     const std::scoped_lock lock{mutex_};
     branches_ = std::move(all);
     leader_.clear();
-    leads_ = true;
-    writes_.store(fenced_.empty(), std::memory_order_release);
+    leads_ = true;  // so nothing has fenced it yet
+    writes_.store(true, std::memory_order_release);
 }
 
 void replication::follow(std::string leader) {
@@ -118,7 +118,7 @@ void replication::ask(inquiry& i) noexcept {
 }
 
 bool replication::holds(waiter& w, std::uint64_t awaits) noexcept {
-    if (how_.replicas == 0 || awaits == 0 || replicated_.load(std::memory_order_acquire) >= awaits) return false;
+    if (how_.replicas == 0 || replicated_.load(std::memory_order_acquire) >= awaits) return false;
     w.awaits_ = awaits;
     w.until_ = clock::now() + how_.replicas_timeout;
     push(held_, w, &waiter::next_);
@@ -293,11 +293,9 @@ std::string replication::piece_for(const pull& from) {
         if (from.end < file.kept_from()) {
             throw refusal{"COPY", "calls from " + std::to_string(from.end) + " on are only in a snapshot any more"};
         }
-        p.upto = of_.durable();
+        p.upto = of_.durable();  // all that is in the file, which is no one else's now, is durable (journal::write)
         written = of_.written_bytes();
         p.groups = file.read_from(from.end, std::min(from.most, most_in_piece));
-        // Written, and not synced yet: it might be lost here and stay there.
-        while (!p.groups.empty() && p.groups.back().last >= p.upto) p.groups.pop_back();
         const std::uint64_t next = p.groups.empty() ? from.end : p.groups.back().last + 1;
         p.behind = file.bytes_from(next);
     });

@@ -168,6 +168,10 @@ TEST_F(branches, of_an_older_term_are_not_followed) {
     const std::string why = why_not(following("b", leader.serves.port()));
     EXPECT_NE(why.find("STALE this server leads no more"), std::string::npos) << why;
     EXPECT_TRUE(leader.says("takes_writes:0"));
+    // One that has calls of that term says so with its first question.
+    bank another{with_log("c")};
+    EXPECT_EQ(pull(another, {.term = 5, .id = 77}, 2).find("-STALE this server leads no more"), 0U);
+    EXPECT_TRUE(another.says("takes_writes:0"));
 }
 
 }  // namespace

@@ -281,6 +281,20 @@ TEST_F(replication, replicas) {
     until([&] { return c({"CALL", "put", "2", "2"}).find("-UNREPLICATED") == 0; });
 }
 
+TEST_F(replication, replicas_are_as_many_as_are_asked_for) {
+    settings how = with_log("a");
+    how.log.replicas = 2;
+    how.log.replicas_timeout = 50ms;
+    bank leader{how};
+    client c{leader.serves.port()};
+    bank first{following("b", leader.serves.port())};
+    until_same(leader, first);
+    for (int i = 1; i <= 3; ++i) EXPECT_EQ(c({"CALL", "put", "1", std::to_string(i)}).find("-UNREPLICATED"), 0U);
+    until_same(leader, first);
+    bank second{following("c", leader.serves.port())};
+    until([&] { return c({"CALL", "put", "2", "1"}) == "OK"; });
+}
+
 // Both starts ask within the time that a follower counts for.
 TEST_F(replication, a_follower_that_starts_again_is_one) {
     bank leader{with_log("a")};
