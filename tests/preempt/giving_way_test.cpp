@@ -67,8 +67,8 @@ public:
 
 using indices = std::vector<int>;
 
-// With a context for each of them, for some, and for none: then most wait in the backlog. Catches a full queue that refuses the
-// urgent, gives up what is no less urgent, or gives up another one than the last.
+// With a context for each of them, for some, and for none: then most wait in the backlog. Catches a full queue that
+// refuses the urgent, gives up what is no less urgent, or gives up another one than the last.
 class giving_way : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(giving_way, the_least_urgent_goes_and_of_those_the_last) {

@@ -250,8 +250,8 @@ TEST(tail, what_is_drawn_is_not_taken_before_it_is_marked) {
     }
 }
 
-// J4. Catches a log that is behind by more than a second, and lets answers out: one of the calls has not come to its end,
-// so what was drawn after it is not written either.
+// J4. Catches a log that is behind by more than a second, and lets answers out: one of the calls has not come to its
+// end, so what was drawn after it is not written either.
 TEST_F(journal_test, no_answer_goes_out_while_the_log_is_a_second_behind) {
     log_settings every_second = how();
     every_second.sync = log_sync::every_second;
