@@ -58,6 +58,28 @@ TEST_P(doomed, is_ended_in_its_own_code) {
     doom(loiter, l);
 }
 
+// Catches an end, or an interruption, that comes after that of its work, and meets what runs on the same context since.
+TEST_P(doomed, is_what_was_handed_in_and_not_what_follows_it) {
+    const support::watchdog dog{"doomed"};
+    scheduler s{one_worker()};
+    add_procedures(s);
+    loiterer first, second;
+    void *of_first = nullptr, *of_second = nullptr;
+    submit(s, loiter, first, of_first);
+    s.end_where_it_stands(of_first, &first);
+    while (s.statistics().finished == 0) std::this_thread::yield();
+    submit(s, loiter, second, of_second);
+    ASSERT_EQ(of_first, of_second) << "it runs on the same context";
+    EXPECT_EQ(s.turn_of(of_first, &first), 0u);
+    EXPECT_NE(s.turn_of(of_second, &second), 0u);
+    s.end_where_it_stands(of_first, &first);
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    EXPECT_EQ(second.cut, 0);
+    s.end_where_it_stands(of_second, &second);
+    s.drain();
+    EXPECT_EQ(second.cut, 1);
+}
+
 // Catches a context that is doomed still when it is used again.
 TEST_P(doomed, is_one_and_not_the_next) {
     const support::watchdog dog{"doomed"};

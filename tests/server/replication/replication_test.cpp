@@ -319,6 +319,11 @@ TEST_F(replication, an_earlier_branch_counts_for_nothing) {
     client writer{leader.serves.port()};
     EXPECT_EQ(writer({"CALL", "put", "1", "1"}), "OK");
     EXPECT_EQ(writer({"WAIT", "1", "1"}), "0");
+    // Nor does a log that has gone another way, whatever it has.
+    EXPECT_EQ(
+        follower({"FOLLOW", "PULL", version, "2", "me", "1", "55", "1000", "1000", "0", "1000", "0"}).find("-DIVERGED"),
+        0U);
+    EXPECT_EQ(writer({"WAIT", "1", "1"}), "0");
 }
 
 TEST_F(replication, versions) {
