@@ -193,9 +193,7 @@ void service::body::keep_answer(const journal::kept_answer& a) {
     const auto age =
         std::chrono::system_clock::now() - std::chrono::system_clock::time_point{std::chrono::microseconds{a.at}};
     if (age > how.remember_for) return;
-    std::string unused;
-    if (answers_.begin(a.key, a.call, unused, now) == remembered::state::fresh)
-        answers_.keep(a.key, a.answer, now - std::chrono::duration_cast<instant::duration>(age));
+    answers_.learn(a.key, a.call, a.answer, now - std::chrono::duration_cast<instant::duration>(age));
 }
 
 void service::body::take_snapshots() {
@@ -211,7 +209,6 @@ std::string service::body::promote() {
     if (const std::string why = follower_->stop(); !why.empty())
         return "this server cannot lead, because its data are not what its log says: " + why;
     try {
-        const std::uint64_t before = follower_->latest_term();
         // First: what was not told before a crash is told after the next start.
         log_->with_file([&](journal::store& file) {
             file.add_former_leader({.host = how.follow.host,
@@ -219,9 +216,9 @@ std::string service::body::promote() {
                                     .user = how.follow.user,
                                     .tls_authority = how.follow.tls_authority});
         });
-        log_->begin(before);
+        log_->begin();
         take_snapshots();
-        how.notice(severity::info, "this server leads, in term " + std::to_string(before + 1));
+        how.notice(severity::info, "this server leads, in term " + std::to_string(log_->others().look().now.term));
         herald_->stop();
         herald_->start(address());
         return {};

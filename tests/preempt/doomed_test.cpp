@@ -58,6 +58,67 @@ TEST_P(doomed, is_ended_in_its_own_code) {
     doom(loiter, l);
 }
 
+// Catches an end, or an interruption, that comes after that of its work, and meets what runs on the same context since.
+TEST_P(doomed, is_what_was_handed_in_and_not_what_follows_it) {
+    const support::watchdog dog{"doomed"};
+    scheduler s{one_worker()};
+    add_procedures(s);
+    loiterer first, second;
+    void *of_first = nullptr, *of_second = nullptr;
+    submit(s, loiter, first, of_first);
+    s.end_where_it_stands(of_first, &first);
+    while (s.statistics().finished == 0) std::this_thread::yield();
+    submit(s, loiter, second, of_second);
+    ASSERT_EQ(of_first, of_second) << "it runs on the same context";
+    EXPECT_EQ(s.turn_of(of_first, &first), 0u);
+    EXPECT_NE(s.turn_of(of_second, &second), 0u);
+    s.end_where_it_stands(of_first, &first);
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    EXPECT_EQ(second.cut, 0);
+    s.end_where_it_stands(of_second, &second);
+    s.drain();
+    EXPECT_EQ(second.cut, 1);
+}
+
+// Catches a context that is doomed still when it is used again.
+TEST_P(doomed, is_one_and_not_the_next) {
+    const support::watchdog dog{"doomed"};
+    scheduler s{one_worker()};
+    add_procedures(s);
+    loiterer first, second;
+    for (loiterer* const l : {&first, &second}) {
+        void* carrier = nullptr;
+        const std::uint64_t ended = s.statistics().finished;
+        submit(s, loiter, *l, carrier);
+        std::this_thread::sleep_for(std::chrono::milliseconds{50});
+        EXPECT_EQ(l->cut, 0);
+        s.end_where_it_stands(carrier, l);
+        while (s.statistics().finished == ended) std::this_thread::yield();
+        EXPECT_EQ(l->cut, 1);
+    }
+}
+
+// Catches an irrevocable transaction that is ended in its middle: what it has done cannot be taken back.
+TEST_P(doomed, is_spared_while_it_is_bound_to_commit) {
+    const support::watchdog dog{"doomed"};
+    static std::atomic<int> cut;
+    cut = 0;
+    var<int> x{0};
+    owner o{.of = &x, .adds = 1, .mode = mode::irrevocable, .lets_go_on = false};
+    scheduler s{one_worker()};
+    add_procedures(s);
+    void* carrier = nullptr;
+    ASSERT_TRUE(s.submit(
+        {.run = own, .argument = &o, .priority = 1, .carrier = &carrier, .cut_off = [](void*) noexcept { ++cut; }}));
+    wait_for_count(o.attempts, 1);
+    s.end_where_it_stands(carrier, &o);
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    EXPECT_EQ(cut, 0);
+    o.go = true;
+    s.drain();
+    EXPECT_EQ(x.load(), 1);
+}
+
 TEST_P(doomed, is_ended_in_a_transaction_inside_another) {
     var<int> shared{0};
     loiterer l{.of = &shared};

@@ -67,8 +67,8 @@ public:
 
 using indices = std::vector<int>;
 
-// With a context for each of them, and with none: then most wait in the backlog. Catches a full queue that refuses the
-// urgent, gives up what is no less urgent, or gives up another one than the last.
+// With a context for each of them, for some, and for none: then most wait in the backlog. Catches a full queue that
+// refuses the urgent, gives up what is no less urgent, or gives up another one than the last.
 class giving_way : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(giving_way, the_least_urgent_goes_and_of_those_the_last) {
@@ -116,7 +116,7 @@ TEST_P(giving_way, what_is_handed_in_together_gives_way_to_each_other) {
     EXPECT_EQ(o.drain(), (indices{5, 1, 4}));
 }
 
-INSTANTIATE_TEST_SUITE_P(contexts, giving_way, ::testing::Values(8, 1));
+INSTANTIATE_TEST_SUITE_P(contexts, giving_way, ::testing::Values(8, 3, 1));
 
 }  // namespace
 }  // namespace tutti::preempt

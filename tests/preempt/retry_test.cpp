@@ -43,6 +43,51 @@ TEST(retry, gives_the_worker_to_whoever_ends_the_wait) {
     EXPECT_EQ(x.load(), 0);
 }
 
+// Who ends the wait may come between the transaction's last look and its sleep: then it finds nobody to wake. Catches a
+// sleep that does not look under the lock.
+TEST(retry, does_not_sleep_once_it_has_been_woken) {
+    const support::watchdog dog{"waiting"};
+    std::atomic<bool> done{false};
+    const auto sleep = [](void* of) noexcept {
+        core::descriptor& d = core::descriptor::of(*detail::current_transaction);
+        const detail::shared<std::uint32_t> woken{1};
+        d.hooks->sleep(d, woken, std::nullopt);
+        d.hooks->rest(d, woken, base::deadline::max());
+        static_cast<std::atomic<bool>*>(of)->store(true);
+    };
+    scheduler s{{.workers = 1}};
+    ASSERT_TRUE(s.submit({sleep, &done, 1}));
+    s.drain();
+    EXPECT_TRUE(done);
+    EXPECT_EQ(s.statistics().parkings, 0u);
+}
+
+/// Holds the first context that is about to be parked, whose worker tells of it first.
+struct threshold {
+    std::atomic<bool> is_reached{false}, is_open{false};
+    static void tell(void* of, happening what, const context&, unsigned) noexcept {
+        auto& t = *static_cast<threshold*>(of);
+        if (what != happening::parked || t.is_reached.exchange(true)) return;
+        while (!t.is_open) std::this_thread::yield();
+    }
+};
+
+// Catches a wake-up that is lost on a context that has said that it sleeps, and has not been parked yet.
+TEST(retry, is_woken_before_its_worker_has_parked_it) {
+    const support::watchdog dog{"waiting"};
+    var<int> x{0};
+    consumer c{&x};
+    threshold t;
+    scheduler s{{.workers = 1, .watch = {&t, &threshold::tell}}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({consume, &c, 3}));
+    wait_until(t.is_reached);
+    x.store(1);
+    t.is_open = true;
+    s.drain();
+    EXPECT_TRUE(c.got);
+}
+
 TEST(retry, is_woken_by_a_thread_that_is_no_worker) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};

@@ -144,6 +144,20 @@ TEST(access, a_crowd_at_the_door_is_told_so_and_who_has_left_it_costs_nothing) {
     EXPECT_EQ(std::ranges::count(said, verdict::busy), 744);
 }
 
+// Catches an end that waits for the passwords of all who stand at the door.
+TEST(access, nobody_is_looked_at_once_the_server_ends) {
+    accounts users{with_users().users};
+    taker given;
+    request r{given};
+    doorkeeper door{users};
+    r.login.who = users.find("clerk");
+    r.login.password = "secret";
+    door.ask(r);
+    door.begin_drain();
+    door.start();
+    EXPECT_EQ(given.after(1), std::vector{login_claim::verdict::unseen});
+}
+
 TEST(access, a_client_that_has_left_is_let_in_no_more) {
     bank_server bank{with_users()};
     for (int i = 0; i < 20; ++i) {
@@ -168,8 +182,14 @@ TEST(access, each_calls_what_it_may) {
     EXPECT_EQ(c({"CALL", "transfer", "1", "2", "3"}).substr(0, 7), "-NOPERM");
     EXPECT_EQ(c({"EXEC"}).substr(0, 10), "-EXECABORT");
     EXPECT_EQ(c({"CALL", "balance", "1"}), "1000");
-    for (const std::vector<std::string>& other : std::vector<std::vector<std::string>>{
-             {"CLIENT", "LIST"}, {"client", "kill", "id", "1"}, {"TIMELINE", "START"}, {"SLOWLOG", "GET"}})
+    for (const std::vector<std::string>& other :
+         std::vector<std::vector<std::string>>{{"CLIENT", "LIST"},
+                                               {"client", "kill", "id", "1"},
+                                               {"TIMELINE", "START"},
+                                               {"SLOWLOG", "GET"},
+                                               {"FOLLOW", "TERM", "2", "7", "me"},
+                                               {"REPLICAOF", "NO", "ONE"},
+                                               {"slaveof", "no", "one"}})
         EXPECT_EQ(c(other).substr(0, 7), "-NOPERM") << other[0];
     EXPECT_EQ(c({"CLIENT", "ID"}).find('-'), std::string::npos);
     ASSERT_EQ(c({"AUTH", "chief", "more"}), "OK");

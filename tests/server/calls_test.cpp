@@ -143,6 +143,15 @@ TEST(calls, a_time_limit_answers_even_what_cannot_be_cancelled) {
     EXPECT_EQ(ask({"CALL", "count"}), "1") << "answered once";
 }
 
+TEST(calls, a_time_limit_answers_nobody_who_wants_no_answer) {
+    bank_server bank{{.workers = 1}, std::chrono::milliseconds{1}};
+    client ask{bank.port()};
+    ask.send({"CLIENT", "REPLY", "SKIP"});
+    ask.send({"CALL", "gate"});
+    ask.send({"PING"});
+    EXPECT_EQ(ask.receive(), "PONG");
+}
+
 TEST(calls, a_time_limit_holds_for_the_program_too) {
     bank_server bank{{.workers = 1}};
     EXPECT_EQ(answer_of(bank, "loop").substr(0, 8), "-TIMEOUT");
@@ -315,6 +324,30 @@ TEST(calls, none_of_several_has_an_effect_if_one_fails) {
             << answer;
         EXPECT_EQ(ask({"CALL", "balance", "1"}), "1000");
     }
+}
+
+// Catches a client that has the server hold what nobody counts.
+TEST(calls, what_is_queued_counts_as_held) {
+    bank_server bank;
+    client ask{bank.port()}, other{bank.port()};
+    const auto held = [&] { return number_of(other({"INFO"}), "bytes_held"); };
+    EXPECT_EQ(ask({"MULTI"}), "OK");
+    EXPECT_EQ(ask({"CALL", "fail", std::string(100'000, 'x')}), "QUEUED");
+    EXPECT_GT(held(), 100'000U);
+    EXPECT_EQ(ask({"DISCARD"}), "OK");
+    EXPECT_LT(held(), 100'000U);
+}
+
+// Catches answers that are counted only when their turn has come.
+TEST(calls, what_waits_behind_a_slow_call_counts_as_held) {
+    bank_server bank{{.workers = 2}};
+    client ask{bank.port()}, other{bank.port()};
+    ask.send({"CALL", "gate"});
+    ask.send({"CALL", "fail", std::string(100'000, 'x')});
+    while (number_of(other({"INFO"}), "bytes_held") < 200'000) std::this_thread::yield();
+    bank.held.open();
+    EXPECT_EQ(ask.receive(), "OK");
+    EXPECT_EQ(ask.receive().size(), std::string{"-EXCEPTION fail: "}.size() + 100'000);
 }
 
 TEST(calls, several_are_refused_if_one_was) {

@@ -2,6 +2,7 @@
 // another server says what none says.
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,15 +26,18 @@ class carrier final : public cluster::call_carrier {
 public:
     cluster::call_handler* whom = nullptr;
     unsigned owned_by = 1;
+    std::size_t longest = 4096;
+    std::function<void()> while_it_sends;
     std::vector<std::pair<unsigned, std::uint64_t>> sent;
     std::vector<forwarded_answer> answers;
 
     void hand_calls_to(cluster::call_handler* to) override { whom = to; }
     [[nodiscard]] unsigned number() const noexcept override { return 0; }
     [[nodiscard]] unsigned owner(const cluster::object_id&) override { return owned_by; }
-    [[nodiscard]] std::size_t most_bytes() const noexcept override { return 4096; }
+    [[nodiscard]] std::size_t most_bytes() const noexcept override { return longest; }
     [[nodiscard]] bool send(unsigned to, std::uint64_t number, const forwarded_call&) override {
         sent.emplace_back(to, number);
+        if (while_it_sends) while_it_sends();
         return true;
     }
     void recall(unsigned, std::uint64_t, bool) override {}
@@ -74,8 +78,9 @@ private:
 
 struct forwarding_test : ::testing::Test {
     /// As another server asks.
-    void ask(std::string procedure = "put") {
-        net.whom->run(1, 9, {.procedure = std::move(procedure), .arguments = {"1"}, .about = {1, 1}, .for_good = true});
+    void ask(std::string procedure = "put", bool for_good = true) {
+        net.whom->run(1, 9,
+                      {.procedure = std::move(procedure), .arguments = {"1"}, .about = {1, 1}, .for_good = for_good});
     }
 
     catalog known;
@@ -155,6 +160,52 @@ TEST_F(forwarding_test, an_answer_of_another_node_or_to_no_call_is_none) {
     net.whom->answered(1, number, forwarded_answer{ran});
     net.whom->answered(1, number, forwarded_answer{ran});
     EXPECT_EQ(one.endings, 1);
+}
+
+// Catches a call that waits for ever for a node that has gone, or that is ended by two threads.
+TEST_F(forwarding_test, a_node_that_goes_while_it_is_sent_a_call_leaves_it_unknown) {
+    net.while_it_sends = [this] {
+        net.whom->lose(1);
+        EXPECT_EQ(one.endings, 0) << "who sends it looks at it still";
+    };
+    ASSERT_TRUE(calls.offer(one));
+    EXPECT_EQ(one.endings, 1);
+    EXPECT_EQ(one.how_it_ended, ending::unknown);
+    EXPECT_EQ(calls.look().awaited, 0u);
+}
+
+// F1, F2. Catches a call that is sent on and on by servers that know different owners.
+TEST_F(forwarding_test, a_call_is_sent_on_once) {
+    ASSERT_TRUE(calls.offer(one));
+    const auto sent_on = [&](unsigned from, std::uint16_t to) {
+        net.whom->answered(from, net.sent.back().second,
+                           {.fate = forwarded_fate::elsewhere, .owner = to, .answer = {}});
+    };
+    sent_on(1, 2);
+    ASSERT_EQ(net.sent.size(), 2u);
+    EXPECT_EQ(net.sent[1].first, 2u);
+    EXPECT_EQ(calls.look().declined, 0u);
+    sent_on(2, 1);
+    EXPECT_EQ(net.sent.size(), 2u);
+    EXPECT_EQ(calls.look().declined, 1u) << "it runs here";
+    EXPECT_EQ(calls.look().awaited, 0u);
+    net.owned_by = 2;
+    ask("put", false);
+    ASSERT_EQ(net.answers.size(), 1u);
+    EXPECT_EQ(net.answers[0].fate, forwarded_fate::elsewhere);
+    EXPECT_EQ(net.answers[0].owner, 2u);
+}
+
+TEST_F(forwarding_test, what_is_elsewhere_is_bounded) {
+    const std::string long_one(10U << 20, '1');
+    for (waiting_call* const c : {&one, &two}) c->arguments = {"1", long_one};
+    EXPECT_FALSE(calls.offer(one)) << "no message is that long";
+    net.longest = 2 * long_one.size();
+    EXPECT_TRUE(calls.offer(one));
+    EXPECT_FALSE(calls.offer(two)) << "there is room for one of them";
+    net.whom->answered(1, net.sent[0].second, {.fate = forwarded_fate::ran, .answer = ":1\r\n"});
+    EXPECT_TRUE(calls.offer(two));
+    net.whom->answered(1, net.sent[1].second, {.fate = forwarded_fate::ran, .answer = ":1\r\n"});
 }
 
 }  // namespace

@@ -43,6 +43,25 @@ TEST(gone, a_call_that_waits_ends_with_its_client) {
     EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
     EXPECT_EQ(stays({"CALL", "left"}), "1") << "nobody is there to take it";
     EXPECT_EQ(stays({"CALL", "take"}), "OK");
+    // Nothing of those who went is left in what is used again: who waits now is looked at several times meanwhile.
+    client waits{bank.port()};
+    waits.send({"CALL", "take"});
+    std::this_thread::sleep_for(300ms);
+    EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
+    EXPECT_EQ(waits.receive(), "OK");
+}
+
+// Catches an end of a client that is seen by what it sends alone: of this one no more is read.
+TEST(gone, a_client_whose_pipeline_is_full_is_seen_to_leave) {
+    bank_server bank{{.workers = 2, .max_pipeline = 1}};
+    client stays{bank.port()};
+    bare_socket leaving{bank.port()};
+    leaving.send(wire({"CALL", "ID", "k", "take"}));
+    until([&] { return number_of(stays({"INFO"}), "running") + number_of(stays({"INFO"}), "parked") != 0; });
+    leaving.half_close();
+    until([&] { return ended(stays, "take", "GONE") == 1; });
+    EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
+    EXPECT_EQ(stays({"CALL", "ID", "k", "take"}), "OK") << "a call that its client has left may be made again";
 }
 
 TEST(gone, who_only_sends_no_more_is_told) {

@@ -7,6 +7,8 @@
 #include "server/calls/executors.hpp"
 #include "server/metrics/counters.hpp"
 #include "server/net/patience.hpp"
+#include "server/protocol/multi.hpp"
+#include "server/protocol/remembered.hpp"
 
 namespace tutti::server {
 namespace {
@@ -30,6 +32,52 @@ std::unique_ptr<connection> arrived_at_start(bool trusted, bool established = tr
     auto made = std::make_unique<connection>(std::make_unique<quiet_stream>(established), start, plenty);
     made->who.trusted = trusted;
     return made;
+}
+
+// Catches calls that run as one and are less urgent, or due later, than one of them alone, and a queue without bound.
+TEST(multi, is_as_urgent_as_the_most_urgent_of_its_calls) {
+    const entry which{.number = 0, .what = {.name = "p", .options = {}, .least = 0, .most = 9, .body = {}}};
+    const std::string_view word = "a word";
+    const auto queued = [&](multi& in, int priority, instant due) {
+        invocation what{.which = &which, .how = {}, .due = due};
+        what.how.priority = priority;
+        in.add({.which = &which, .priority = {}, .deadline = {}, .id = {}, .arguments = {&word, 1}}, what);
+    };
+    multi several{10'000};
+    queued(several, 7, start + 9s);
+    queued(several, 9, start + 5s);
+    queued(several, 2, no_deadline);
+    const invocation whole = several.whole(which, protocol::resp2);
+    EXPECT_EQ(whole.how.priority, 9);
+    EXPECT_EQ(whole.due, start + 5s);
+    EXPECT_EQ(whole.parts.size(), 3U);
+    multi small{several.bytes()};
+    for (int i = 0; i < 3; ++i) queued(small, 0, no_deadline);
+    EXPECT_THROW(queued(small, 0, no_deadline), bad_argument);
+    EXPECT_EQ(small.bytes(), several.bytes());
+}
+
+TEST(remembered, the_oldest_answers_are_forgotten) {
+    using state = remembered::state;
+    remembered answers{{.answers = 10, .bytes = 100, .time = 1min}};
+    std::string unused;
+    const auto keep = [&](const std::string& key, std::size_t bytes, instant when) {
+        EXPECT_EQ(answers.begin(key, 1, unused, when), state::fresh);
+        answers.keep(key, std::string(bytes, 'x'), when);
+    };
+    const auto knows = [&](const char* key, instant when) {
+        const state is = answers.begin(key, 1, unused, when);
+        if (is == state::fresh) answers.forget(key);
+        return is == state::answered;
+    };
+    keep("a", 40, start);
+    keep("b", 40, start + 1s);
+    EXPECT_TRUE(knows("a", start + 1s));
+    keep("c", 40, start + 2s);
+    EXPECT_FALSE(knows("a", start + 2s)) << "there are too many bytes";
+    EXPECT_TRUE(knows("b", start + 61s));
+    EXPECT_FALSE(knows("b", start + 62s)) << "that was too long ago";
+    EXPECT_TRUE(knows("c", start + 62s));
 }
 
 // A client that reads, but never all: the queue is never empty.

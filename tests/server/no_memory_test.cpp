@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "server/calls/invocation.hpp"
 #include "server/calls/thread_pool.hpp"
 #include "server/client.hpp"
@@ -17,11 +19,14 @@ namespace {
 /// Refuses what it does not take; then memory, too, once on the thread that asked.
 class full_executor final : public idle_executor {
 public:
-    std::atomic<bool> takes{false}, spoils_memory{false};
+    std::atomic<bool> takes{false}, spoils_memory{false}, had_memory{false};
+    std::atomic<std::uint64_t> spoils_memory_later{0};  // once, so many allocations after the next call
     job* taken = nullptr;
 
     std::span<job*> submit(std::span<job*> jobs, unsigned) noexcept override {
+        if (std::exchange(support::refuse_after, 0) != 0) had_memory = true;
         if (spoils_memory) support::refuse_after = 1;
+        if (spoils_memory_later != 0) support::refuse_after = spoils_memory_later.exchange(0);
         if (!takes) return jobs;
         taken = jobs.front();
         return {};
@@ -65,10 +70,22 @@ TEST(no_memory, a_call_of_the_program_that_is_refused_leaves_nothing_behind) {
     EXPECT_EQ(calls.counted().endings(0, ending::ok), 1U);
 }
 
-TEST(no_memory, a_client_whose_call_is_refused_without_it_is_told_so) {
-    const settings how;
+/// An I/O thread for an executor that takes nothing.
+struct full_server {
+    full_server() {
+        catalogued.add("noop", {}, [] {});
+        shared.entrances.push_back({listener, [](handle s) { return std::make_unique<stream>(std::move(s)); }});
+        serving.emplace(shared, 1);
+        serving->start();
+    }
+    void end() {
+        serving->begin_drain();
+        serving->join();
+    }
+    [[nodiscard]] std::uint16_t port() const { return port_of(listener); }
+
+    const settings how{};
     catalog catalogued;
-    catalogued.add("noop", {}, [] {});
     timeline shown{1};
     full_executor full;
     client_directory clients;
@@ -87,16 +104,55 @@ TEST(no_memory, a_client_whose_call_is_refused_without_it_is_told_so) {
                   .answers = answers,
                   .door = door,
                   .slow = slow};
-    shared.entrances.push_back({listener, [](handle s) { return std::make_unique<stream>(std::move(s)); }});
-    io_thread serving{shared, 1};
-    serving.start();
-    full.spoils_memory = true;
-    EXPECT_EQ(client{port_of(listener)}({"CALL", "noop"}), "-BUSY .");
-    full.spoils_memory = false;
-    EXPECT_EQ(client{port_of(listener)}({"CALL", "noop"}).substr(0, 5), "-BUSY");
-    serving.begin_drain();
-    serving.join();
-    EXPECT_EQ(serving.counted().endings(0, ending::busy), 2U);
+    std::optional<io_thread> serving;
+};
+
+TEST(no_memory, a_client_whose_call_is_refused_without_it_is_told_so) {
+    full_server s;
+    s.full.spoils_memory = true;
+    EXPECT_EQ(client{s.port()}({"CALL", "noop"}), "-BUSY .");
+    s.full.spoils_memory = false;
+    EXPECT_EQ(client{s.port()}({"CALL", "noop"}).substr(0, 5), "-BUSY");
+    s.end();
+    EXPECT_EQ(s.serving->counted().endings(0, ending::busy), 2U);
+}
+
+// Catches an ID that is under way for ever: its call was taken, and there was no memory to hand it in.
+TEST(no_memory, an_id_whose_call_does_not_come_to_run_is_free_again) {
+    for (std::uint64_t n = 1;; ++n) {
+        full_server s;
+        {
+            bare_socket first{s.port()};
+            s.full.spoils_memory_later = n;
+            first.send("CALL noop\r\n");
+            static_cast<void>(first.receive_lines(1));
+            first.send("CALL noop\r\nCALL ID k noop\r\n");
+            static_cast<void>(first.receive_lines(2));
+        }
+        const std::string again = client{s.port()}({"CALL", "ID", "k", "noop"});
+        EXPECT_EQ(again.find("-BUSY too many calls"), 0U) << again << ", allocation " << n;
+        s.end();
+        if (s.full.had_memory) break;
+    }
+}
+
+// Catches a place of max_clients that is taken for ever by one for whom there was no memory.
+TEST(no_memory, a_client_that_is_not_let_in_takes_no_place) {
+    for (std::uint64_t n = 1;; ++n) {
+        full_server s;
+        {
+            bare_socket first{s.port()};
+            s.full.spoils_memory_later = n;
+            first.send("CALL noop\r\n");
+            static_cast<void>(first.receive_lines(1));
+            bare_socket second{s.port()};
+            second.send("CALL noop\r\n");
+            static_cast<void>(second.receive_lines(1));
+        }
+        while (s.shared.clients != 0) std::this_thread::yield();
+        s.end();
+        if (s.full.had_memory) break;
+    }
 }
 
 TEST(no_memory, a_failure_that_cannot_be_described_is_answered) {

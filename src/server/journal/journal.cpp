@@ -48,24 +48,26 @@ journal::journal(const log_settings& how, std::function<void(bool, const std::st
 
 journal::~journal() { end(); }
 
-void journal::begin(std::uint64_t after) {
-    std::uint64_t next = 0;
-    std::vector<branch> before;
+void journal::begin() {
+    std::uint64_t end = 0;
+    std::vector<branch> all;
     branch own;
     // A follower that is promoted hears of terms meanwhile, and notes them in the file.
     with_file([&](store& file) {
-        next = file.end();
-        before = file.branches();
+        end = file.end();
+        all = file.branches();
+        const std::uint64_t term = followed_ ? file.latest_term() + 1 : all.empty() ? 1 : all.back().term;
         std::random_device chance;
-        own = {.term = std::max({std::uint64_t{1}, before.empty() ? 0 : before.back().term, after + 1}),
-               .id = (std::uint64_t{chance()} << 32) | chance() | 1,
-               .first = before.empty() ? 1 : next};
+        own = {.term = term, .id = (std::uint64_t{chance()} << 32) | chance() | 1, .first = all.empty() ? 1 : end};
         file.add_branch(own);
+        all.push_back(own);
         not_in_snapshot_.store(file.snapshot_position());
         bytes_to_replay_.store(file.bytes());
     });
-    for (const branch& b : before) others_.know(b);
-    next_.store(next);  // first: what a follower's calls read of it was durable, and is to stay so
+    // Never back, although its leader's last positions may have been holes: a follower's call that has read it and not
+    // durable_ yet would wait for what nobody draws.
+    const std::uint64_t next = std::max(end, next_.load());
+    next_.store(next);
     durable_.store(next);
     {
         const base::lock_guard guard{drawing_};
@@ -73,7 +75,11 @@ void journal::begin(std::uint64_t after) {
     }
     thread_ = std::thread{[this] { work(); }};
     if (!followed_) others_.start();
-    others_.lead(own);
+    others_.lead(std::move(all));
+    // Heard before it led, and after it had chosen its term.
+    std::uint64_t heard = 0;
+    with_file([&](store& file) { heard = file.heard_term(); });
+    if (heard > own.term) others_.hear(heard, "another server");
 }
 
 void journal::follow(const std::string& leader) {
@@ -108,24 +114,37 @@ void journal::note_written(const group& g, std::size_t calls) noexcept {
 
 bool journal::append(const piece& from) noexcept {
     if (broken_) return false;
+    bool is_there = false;
     try {
         const std::scoped_lock lock{file_mutex_};
-        if (!from.groups.empty() && from.groups.front().first < store_.end())
-            throw store_error{"the leader sent calls that the log has already", false};
+        std::uint64_t end = store_.end();
+        if (!from.groups.empty()) {
+            if (from.groups.front().first < end)
+                throw store_error{"the leader sent calls that the log has already", false};
+            end = from.groups.back().last + 1;
+        }
         store_.append(from.groups, from.branches, from.upto, from.now.term, how_.sync != log_sync::never);
+        is_there = true;  // whatever fails from here on: it is to be run, and is not appended a second time
         for (const group& g : from.groups) note_written(g, 1);
-        const std::uint64_t end = store_.end();
-        store_.tidy();
         durable_.store(std::max(end, from.upto), std::memory_order_release);
         next_.store(std::max(end, from.upto));  // last: a call that reads this waits for no more than is durable
+        tidy_file();
         leave_trouble();
-        return true;
     } catch (const store_error& e) {
         enter_trouble(e);
     } catch (const std::exception& e) {
         enter_trouble(store_error{e.what(), true});
     }
-    return false;
+    return is_there;
+}
+
+void journal::tidy_file() {
+    store_.tidy();
+    const std::int64_t now = microseconds_of_day();
+    constexpr std::int64_t a_minute = 60'000'000;
+    if (now - answers_forgotten_at_ <= a_minute) return;
+    answers_forgotten_at_ = now;
+    store_.forget_answers(now - std::chrono::microseconds{how_.answers_for}.count(), how_.answers);
 }
 
 std::size_t journal::pending() const noexcept {
@@ -425,13 +444,7 @@ bool journal::write(bool sync) noexcept {
                              std::memory_order_release);
         durable_.store(tail_.taken());  // sequentially consistent for note_durable
         others_.note_durable();
-        store_.tidy();
-        const std::int64_t now = microseconds_of_day();
-        constexpr std::int64_t a_minute = 60'000'000;
-        if (now - answers_forgotten_at_ > a_minute) {
-            answers_forgotten_at_ = now;
-            store_.forget_answers(now - std::chrono::microseconds{how_.answers_for}.count(), how_.answers);
-        }
+        tidy_file();
         return true;
     } catch (const store_error& e) {
         enter_trouble(e);

@@ -107,13 +107,13 @@ public:
     /// For recovery, by one thread, before follow() or begin().
     [[nodiscard]] store& file() noexcept { return store_; }
     [[nodiscard]] const log_settings& settings() const noexcept { return how_; }
-    /// From here on it takes calls, on a branch of its own, of a term later than `after`. @throws std::system_error,
-    /// store_error
-    void begin(std::uint64_t after = 0);
+    /// From here on it takes calls, on a branch of its own; after follow() of a later term than any that it has heard
+    /// of. @throws std::system_error, store_error
+    void begin();
     /// From here on it takes what another has written, by one thread, until begin(). @throws std::system_error
     void follow(const std::string& leader);
-    /// What the leader has written; then nothing before `upto` is missing. False: the disk fails, which is told; it may
-    /// be tried again unless the journal is broken. REQUIRES: follow().
+    /// What the leader has written; then nothing before `upto` is missing. False: none of it is there, because the disk
+    /// fails, which is told; it may be tried again unless the journal is broken. REQUIRES: follow().
     [[nodiscard]] bool append(const piece& from) noexcept;
     [[nodiscard]] bool broken() const noexcept { return broken_; }
     /// A snapshot of all that is in the log. REQUIRES: as append. Returns what is wrong with it.
@@ -234,6 +234,8 @@ private:
     void write_snapshot() noexcept;
     std::string replace_snapshot(const snapshot& s) noexcept;
     void note_written(const group& g, std::size_t calls) noexcept;
+    /// Now and then, for whoever writes to the file. @throws store_error  what has been written is not concerned
+    void tidy_file();
     void pass_on() noexcept;
     void enter_trouble(const store_error& why) noexcept;
     void leave_trouble() noexcept;

@@ -60,17 +60,12 @@ void replication::end() noexcept {
     thread_.join();
 }
 
-void replication::know(const branch& b) {
+void replication::lead(std::vector<branch> all) {
     const std::scoped_lock lock{mutex_};
-    branches_.push_back(b);
-}
-
-void replication::lead(const branch& now) {
-    const std::scoped_lock lock{mutex_};
-    branches_.push_back(now);
+    branches_ = std::move(all);
     leader_.clear();
-    leads_ = true;
-    writes_.store(fenced_.empty(), std::memory_order_release);
+    leads_ = true;  // so nothing has fenced it yet
+    writes_.store(true, std::memory_order_release);
 }
 
 void replication::follow(std::string leader) {
@@ -87,20 +82,27 @@ std::string replication::why_no_writes() const {
 
 void replication::hear(std::uint64_t term, const std::string& from) {
     std::string line;
+    bool leads = false;
     {
         const std::scoped_lock lock{mutex_};
-        if (!leads_ || fence_is_kept_ || branches_.empty() || term <= branches_.back().term) return;
-        const bool is_new = fenced_.empty();
-        fenced_ = "this server leads no more: " + from + " is of " + term_text(term) + ", and this one of " +
-                  term_text(branches_.back().term) + "; start it again with --follow and the leader's address";
-        writes_.store(false, std::memory_order_release);
-        if (is_new) line = fenced_;
+        leads = leads_;
+        if (leads && (fence_is_kept_ || term <= branches_.back().term)) return;
+        if (leads) {
+            const bool is_new = fenced_.empty();
+            fenced_ = "this server leads no more: " + from + " is of " + term_text(term) + ", and this one of " +
+                      term_text(branches_.back().term) + "; start it again with --follow and the leader's address";
+            writes_.store(false, std::memory_order_release);
+            if (is_new) line = fenced_;
+        }
     }
     if (!line.empty()) of_.tell(true, line);
-    // Until it is on the disk whoever says so is not told that it is heard: a start might lead again.
-    of_.with_file([&](store& file) { file.hear_term(term); });
+    // Until it is on the disk whoever says so is not told that it is heard: a start might lead again, and who follows
+    // might be promoted into a term that another one leads in.
+    of_.with_file([&](store& file) {
+        if (leads || term > file.latest_term()) file.hear_term(term);
+    });
     const std::scoped_lock lock{mutex_};
-    fence_is_kept_ = true;
+    if (leads) fence_is_kept_ = true;
 }
 
 // asked_, held_ and rung_ are stored before the thread is woken under the lock that it looks at them under.
@@ -116,7 +118,7 @@ void replication::ask(inquiry& i) noexcept {
 }
 
 bool replication::holds(waiter& w, std::uint64_t awaits) noexcept {
-    if (how_.replicas == 0 || awaits == 0 || replicated_.load(std::memory_order_acquire) >= awaits) return false;
+    if (how_.replicas == 0 || replicated_.load(std::memory_order_acquire) >= awaits) return false;
     w.awaits_ = awaits;
     w.until_ = clock::now() + how_.replicas_timeout;
     push(held_, w, &waiter::next_);
@@ -291,11 +293,9 @@ std::string replication::piece_for(const pull& from) {
         if (from.end < file.kept_from()) {
             throw refusal{"COPY", "calls from " + std::to_string(from.end) + " on are only in a snapshot any more"};
         }
-        p.upto = of_.durable();
+        p.upto = of_.durable();  // all that is in the file, which is no one else's now, is durable (journal::write)
         written = of_.written_bytes();
         p.groups = file.read_from(from.end, std::min(from.most, most_in_piece));
-        // Written, and not synced yet: it might be lost here and stay there.
-        while (!p.groups.empty() && p.groups.back().last >= p.upto) p.groups.pop_back();
         const std::uint64_t next = p.groups.empty() ? from.end : p.groups.back().last + 1;
         p.behind = file.bytes_from(next);
     });

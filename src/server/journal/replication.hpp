@@ -118,17 +118,15 @@ public:
     /// What still waits is passed on as not replicated. Idempotent.
     void end() noexcept;
 
-    /// A branch of the log that ended before.
-    void know(const branch& b);
-    /// From here on this server leads, on `now`; the log has it already.
-    void lead(const branch& now);
+    /// From here on this server leads. `all`: the branches of the log, in which the last one is there already.
+    void lead(std::vector<branch> all);
     /// From here on it follows the server at this address.
     void follow(std::string leader);
     [[nodiscard]] bool takes_writes() const noexcept { return writes_.load(std::memory_order_acquire); }
     /// Why it does not.
     [[nodiscard]] std::string why_no_writes() const;
-    /// Another server has said that it leads, or follows, in this term. If that is a later one, this server stops to
-    /// lead (T2). Waits for the disk. @throws store_error
+    /// Another server has said that it leads, or follows, in this term. If that is a later one, this server notes it,
+    /// and stops to lead (T2). Waits for the disk. @throws store_error
     void hear(std::uint64_t term, const std::string& from);
 
     void ask(inquiry& i) noexcept;

@@ -460,6 +460,8 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
             c.who.entry->note_request(now_);
             c.line_up(r);
             try {
+                // First: a call whose ID is under way has to come to its end.
+                if (to_submit_.size() == to_submit_.capacity()) to_submit_.reserve(2 * to_submit_.size() + 1);
                 const commands::outcome then = shared_.known.take(c.who, c.parser.words(), r);
                 if (then == commands::outcome::submit) c.turn.note_call(r.priority);
                 else c.turn.note_command();

@@ -12,6 +12,25 @@ remembered::state remembered::begin(std::string_view key, std::size_t call, std:
         answer = e.answer;
         return state::answered;
     }
+    add(key, call, now);
+    return state::fresh;
+}
+
+void remembered::keep(std::string_view key, std::string_view answer, instant now) {
+    const std::scoped_lock lock{mutex_};
+    settle(by_key_.find(key)->second, answer, now);
+}
+
+void remembered::learn(std::string_view key, std::size_t call, std::string_view answer, instant since) {
+    const std::scoped_lock lock{mutex_};
+    if (const auto found = by_key_.find(key); found != by_key_.end()) {
+        if (!found->second->answered) return;
+        drop(found->second);
+    }
+    settle(add(key, call, since), answer, since);
+}
+
+remembered::place remembered::add(std::string_view key, std::size_t call, instant now) {
     under_way_.push_back({std::string{key}, {}, call, now});
     const place made = std::prev(under_way_.end());
     try {
@@ -20,18 +39,15 @@ remembered::state remembered::begin(std::string_view key, std::size_t call, std:
         under_way_.erase(made);
         throw;
     }
-    return state::fresh;
+    return made;
 }
 
-void remembered::keep(std::string_view key, std::string_view answer, instant now) {
-    const std::scoped_lock lock{mutex_};
-    const auto found = by_key_.find(key);
-    const place which = found->second;
+void remembered::settle(place which, std::string_view answer, instant now) {
     try {
         which->answer = answer;
     } catch (...) {
+        by_key_.erase(which->key);
         under_way_.erase(which);
-        by_key_.erase(found);
         throw;
     }
     which->since = now;

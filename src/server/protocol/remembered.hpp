@@ -40,6 +40,9 @@ public:
     /// REQUIRES: begin() has said `fresh`. @throws std::bad_alloc  then it is forgotten
     void keep(std::string_view key, std::string_view answer, instant now);
     void forget(std::string_view key) noexcept;
+    /// The answer that another server, or this one before its start, has given; it takes the place of an earlier one.
+    /// REQUIRES: in the order in which they were given. @throws std::bad_alloc
+    void learn(std::string_view key, std::size_t call, std::string_view answer, instant since);
 
 private:
     struct entry {
@@ -49,6 +52,9 @@ private:
         bool answered = false;
     };
     using place = std::list<entry>::iterator;
+    // REQUIRES: the lock.
+    place add(std::string_view key, std::size_t call, instant now);
+    void settle(place which, std::string_view answer, instant now);
     void trim(instant now) noexcept;
     void drop(place which) noexcept;
 

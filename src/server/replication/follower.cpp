@@ -214,9 +214,10 @@ void follower::work() {
             link leader{how_.follow, how_.tls, stopping_};
             greet(leader);
             while (!stopping_) {
-                const journal::piece p = ask(leader, state(), longest_question);
+                const journal::pull own = state();
+                const journal::piece p = ask(leader, own, longest_question);
                 note(true, {});
-                take(p);
+                take(p, own.end);
             }
         } catch (const cannot_run& e) {
             note(false, std::string{e.what()} + "; nothing more is taken from the leader");
@@ -233,16 +234,16 @@ void follower::work() {
     }
 }
 
-void follower::take(const journal::piece& p) {
+// Nothing may fail between the append, after which the leader sends it no more, and the run.
+void follower::take(const journal::piece& p, std::uint64_t end) {
     while (!log_.append(p)) {
         if (log_.broken()) throw cannot_run{"the log of this server cannot be written: " + log_.trouble()};
         if (!pause(between_attempts)) return;  // nothing of it is in the log
     }
     upto_ = p.upto;
     upto_branch_ = p.now.id;
-    std::uint64_t end = 1;
-    log_.with_file([&](journal::store& file) { end = file.end(); });
     if (!p.groups.empty()) {
+        end = p.groups.back().last + 1;
         try {
             replay again{procedures_, how_.log.replay_limit};
             for (const journal::group& g : p.groups) {

@@ -61,7 +61,8 @@ private:
     void greet(link& leader);
     [[nodiscard]] journal::piece ask(link& leader, const journal::pull& from, std::chrono::milliseconds longest);
     void copy(link& leader);
-    void take(const journal::piece& p);
+    /// `end`: of the log before it.
+    void take(const journal::piece& p, std::uint64_t end);
     void note(bool up, const std::string& trouble);
     /// False: it is to stop.
     bool pause(std::chrono::milliseconds longest);

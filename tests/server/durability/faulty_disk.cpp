@@ -13,6 +13,7 @@ sqlite3_vfs* real = nullptr;
 /// What SQLite sees as a file; the real one lies behind it.
 struct file {
     sqlite3_file base;
+    bool is_database;
     sqlite3_file* behind() { return reinterpret_cast<sqlite3_file*>(this + 1); }
 };
 
@@ -27,7 +28,7 @@ int pass(sqlite3_file* f, A... arguments) {
 int write(sqlite3_file* f, const void* bytes, int amount, sqlite3_int64 at) {
     int left = faulty_disk::writes_until_full.load();
     while (left > 0 && !faulty_disk::writes_until_full.compare_exchange_weak(left, left - 1)) {}
-    if (left == 0 || faulty_disk::is_full) {
+    if (left == 0 || faulty_disk::is_full || (faulty_disk::is_untidy && of(f).is_database)) {
         ++faulty_disk::refused;
         // Half of it, as a disk does that runs full.
         pass<&sqlite3_io_methods::xWrite>(f, bytes, amount / 2, at);
@@ -76,6 +77,7 @@ const sqlite3_io_methods methods = {1,
 
 int open(sqlite3_vfs*, const char* name, sqlite3_file* f, int flags, int* out) {
     std::memset(f, 0, sizeof(file));
+    of(f).is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
     const int result = real->xOpen(real, name, of(f).behind(), flags, out);
     if (of(f).behind()->pMethods != nullptr) f->pMethods = &methods;
     return result;
@@ -84,7 +86,7 @@ int open(sqlite3_vfs*, const char* name, sqlite3_file* f, int flags, int* out) {
 }  // namespace
 
 void faulty_disk::repair() {
-    is_full = loses = holds_sync = false;
+    is_full = is_untidy = loses = holds_sync = false;
     holds_sync.notify_all();
     writes_until_full = -1;
     syncs = held = refused = 0;

@@ -12,6 +12,7 @@ public:
     static void repair();
 
     static inline std::atomic<bool> is_full{false};        ///< writes fail for want of room
+    static inline std::atomic<bool> is_untidy{false};      ///< the same, where SQLite moves its own log into the file
     static inline std::atomic<bool> loses{false};          ///< fsync fails
     static inline std::atomic<bool> holds_sync{false};     ///< fsync waits until this is false again
     static inline std::atomic<int> syncs{0};               ///< that have come back

@@ -17,6 +17,9 @@
 #include "server/durability/log_folder.hpp"
 #include "server/journal/journal.hpp"
 #include "server/journal/record.hpp"
+#include "server/journal/stream.hpp"
+#include "server/journal/tail.hpp"
+#include "server/protocol/request.hpp"
 #include "support/effort.hpp"
 
 namespace tutti::server {
@@ -216,7 +219,7 @@ TEST_F(journal_test, what_is_missing_holds_up_what_was_drawn_after_it) {
     log.hand_over(second);
     waiting all;
     ASSERT_TRUE(log.holds(all, last.position + 1));
-    std::this_thread::sleep_for(std::chrono::milliseconds{5});  // the journal's thread looks again each millisecond
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});  // the journal's thread looks again each millisecond
     EXPECT_EQ(log.durable(), first.position);
     log.hand_over(first);
     all.is_over.wait(false);
@@ -227,6 +230,46 @@ TEST_F(journal_test, what_is_missing_holds_up_what_was_drawn_after_it) {
     });
     EXPECT_EQ(records, "firstsecondlast");
     log.end();
+}
+
+// Catches a place whose memory says that it is filled: it was another one's before.
+TEST(tail, what_is_drawn_is_not_taken_before_it_is_marked) {
+    journal::tail all;
+    all.begin(1);
+    constexpr std::uint64_t some_chunks = 5 * 4096;
+    for (std::uint64_t position = 1; position <= some_chunks; ++position) {
+        const journal::place at = all.reserve(8);
+        ASSERT_EQ(at.position, position);
+        ASSERT_EQ(all.look(position + 1, 1000).positions, 0u);
+        std::memcpy(at.bytes, &position, sizeof position);
+        journal::tail::set(at, journal::mark::logged);
+        const journal::stretch found = all.look(position + 1, 1000);
+        ASSERT_EQ(found.positions, 1u);
+        ASSERT_EQ(std::memcmp(found.records.data(), &position, sizeof position), 0);
+        all.take(found);
+    }
+}
+
+// J4. Catches a log that is behind by more than a second, and lets answers out: one of the calls has not come to its
+// end, so what was drawn after it is not written either.
+TEST_F(journal_test, no_answer_goes_out_while_the_log_is_a_second_behind) {
+    log_settings every_second = how();
+    every_second.sync = log_sync::every_second;
+    journal::journal log{every_second, [](bool, const std::string&) {}};
+    log.begin();
+    const journal::place missing = draw(log, "missing");
+    hand_over(log, "behind it");
+    std::this_thread::sleep_for(std::chrono::seconds{1});
+    waiting writes, reads;
+    ASSERT_TRUE(log.holds(writes, missing.position + 2));
+    ASSERT_TRUE(log.holds(reads, 0));
+    EXPECT_EQ(log.durable(), missing.position);
+    log.hand_over(missing);
+    for (waiting* w : {&writes, &reads}) {
+        w->is_over.wait(false);
+        EXPECT_EQ(w->how_it_ended, journal::waiter::outcome::kept);
+    }
+    EXPECT_EQ(log.durable(), missing.position + 2);
 }
 
 // Some have more bytes than a chunk, some none, and some are rolled back. Catches chunks that are used again too early,
@@ -332,8 +375,10 @@ TEST_F(journal_test, a_log_of_the_version_before_is_read_and_gone_on_with) {
         EXPECT_EQ(r.answer, journal::checksum("+OK\r\n", r.answer_by));
         EXPECT_FALSE(r.together);
     }
-    change("UPDATE calls SET checksum = checksum + 1 WHERE first = 3");
+    change("UPDATE calls SET checksum = checksum + 1 WHERE first = 3; UPDATE snapshot SET checksum = checksum + 1");
     journal::store log{file()};
+    EXPECT_THROW(log.read_snapshot([](std::string_view) {}), journal::store_error);
+    EXPECT_THROW(static_cast<void>(log.part(1)), journal::store_error);
     EXPECT_THROW(log.read_groups([](std::string_view) {}), journal::store_error);
     EXPECT_THROW(static_cast<void>(log.read_from(1, 1000)), journal::store_error);
 }
@@ -357,7 +402,7 @@ TEST_F(journal_test, a_promotion_waits_until_nobody_else_is_in_the_file) {
         });
     }};
     is_in.wait(false);
-    log.begin(7);
+    log.begin();
     client.join();
     EXPECT_FALSE(was_touched);
     log.with_file([](journal::store& file) {
@@ -366,6 +411,107 @@ TEST_F(journal_test, a_promotion_waits_until_nobody_else_is_in_the_file) {
         EXPECT_EQ(file.heard_term(), 7u);
     });
     log.end();
+}
+
+struct followed : journal_test {
+    static journal::piece calls(std::uint64_t first, std::uint64_t last, std::uint64_t upto, std::size_t bytes = 1) {
+        journal::piece p{.now = {.term = 1, .id = 11, .first = 1}, .upto = upto};
+        if (first == 1) p.branches = {p.now};
+        p.groups = {{.first = first, .last = last, .records = std::string(bytes, 'x')}};
+        return p;
+    }
+};
+
+// Catches a follower that takes for not there, and appends again, what is there, because a later step has failed.
+TEST_F(followed, what_is_appended_is_there_also_where_the_file_cannot_be_tidied) {
+    journal::journal log{how(), [](bool, const std::string&) {}};
+    log.follow("127.0.0.1:1");
+    faulty_disk::is_untidy = true;
+    constexpr std::size_t worth_tidying = 17U << 20;
+    EXPECT_TRUE(log.append(calls(1, 1, 2, worth_tidying)));
+    EXPECT_TRUE(log.in_trouble());
+    EXPECT_EQ(log.durable(), 2u);
+    EXPECT_EQ(log.drawn(), 2u);
+    faulty_disk::repair();
+    EXPECT_TRUE(log.append(calls(2, 2, 3)));
+    EXPECT_FALSE(log.in_trouble());
+    EXPECT_EQ(log.durable(), 3u);
+}
+
+// Catches a follower that says that it has on its disk what it has not, or takes a call twice.
+TEST_F(followed, what_is_appended_is_on_the_disk_once) {
+    journal::journal log{how(), [](bool, const std::string&) {}};
+    log.follow("127.0.0.1:1");
+    ASSERT_TRUE(log.append(calls(1, 1, 2)));
+    const int before = faulty_disk::syncs;
+    ASSERT_TRUE(log.append(calls(2, 3, 4)));
+    EXPECT_GT(faulty_disk::syncs, before);
+    EXPECT_FALSE(log.append(calls(3, 3, 4))) << "another group has it";
+    EXPECT_TRUE(log.broken());
+    EXPECT_EQ(log.file().read_from(1, 1000).size(), 2u);
+}
+
+// Catches a log that keeps the answers of all calls with an ID as long as it follows.
+TEST_F(followed, old_answers_are_forgotten) {
+    constexpr std::int64_t hour = 3'600'000'000;
+    const std::int64_t today = std::chrono::system_clock::now().time_since_epoch() / std::chrono::microseconds{1};
+    for (const auto& [most, expected] : {std::pair{1, "new"}, {10, "old new"}}) {
+        log_settings few = how();
+        few.file += expected;
+        few.answers = static_cast<std::size_t>(most);
+        few.answers_for = std::chrono::hours{1};
+        journal::journal log{few, [](bool, const std::string&) {}};
+        log.follow("127.0.0.1:1");
+        journal::piece p = calls(1, 3, 4);
+        for (const auto& [key, age] : {std::pair{"ancient", 2 * hour}, {"old", hour / 2}, {"new", hour / 4}})
+            p.groups[0].answers.push_back({key, 1, "+OK\r\n", today - age});
+        ASSERT_TRUE(log.append(p));
+        std::string left;
+        log.file().read_answers([&](const journal::kept_answer& a) { left += (left.empty() ? "" : " ") + a.key; });
+        EXPECT_EQ(left, expected);
+    }
+}
+
+// The leader's last positions were holes. Catches a promotion that draws them again: a call that has read one of them
+// as the latest, and not yet what is durable, would wait for calls that do not come.
+TEST_F(followed, positions_do_not_go_back_with_a_promotion) {
+    journal::journal log{how(), [](bool, const std::string&) {}};
+    log.follow("127.0.0.1:1");
+    ASSERT_TRUE(log.append(calls(1, 1, 5)));
+    EXPECT_EQ(log.drawn(), 5u);
+    log.begin();
+    EXPECT_EQ(log.drawn(), 5u);
+    EXPECT_EQ(log.durable(), 5u);
+    waiting first;
+    hand_over(log, "first");
+    if (log.holds(first, 6)) first.is_over.wait(false);
+    log.with_file([](journal::store& file) {
+        EXPECT_EQ(file.read_from(2, 1).at(0).first, 5u);
+        EXPECT_EQ(file.branches().back().first, 2u) << "a follower that has the call before goes on with this one";
+    });
+    log.end();
+}
+
+// Catches a snapshot that takes the place of one that a follower is in the middle of, piece by piece.
+TEST_F(journal_test, who_asks_for_any_part_of_a_snapshot_copies_it) {
+    struct : giver {
+        void give_back(request&) noexcept override {}
+        byte_budget& budget() noexcept override { return all; }
+        byte_budget all{1000};
+    } nobody;
+    const std::string version = std::to_string(journal::stream_version);
+    for (const std::vector<std::string_view>& asked :
+         {std::vector<std::string_view>{"FOLLOW", "COPY", version}, {"FOLLOW", "PART", version, "9", "1"}}) {
+        journal::journal log{how(), [](bool, const std::string&) {}};
+        log.begin();
+        EXPECT_FALSE(log.is_copied());
+        request r{nobody};
+        reply to{r.answer};
+        ASSERT_TRUE(take_question({&log}, asked, r, to));
+        EXPECT_FALSE(log.is_copied());
+        r.asks.task(r.answer);
+        EXPECT_TRUE(log.is_copied()) << asked[1];
+    }
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "server/client.hpp"
 #include "server/durability/bank.hpp"
 #include "server/durability/faulty_disk.hpp"
+#include "server/journal/store.hpp"
 #include "support/effort.hpp"
 #include "support/heap.hpp"
 #include "tutti/server/service.hpp"
@@ -125,6 +126,12 @@ TEST_F(durability, answers_wait) {
     }};
     while (number_of(b.serves.info(), "running") != 0) std::this_thread::yield();
     EXPECT_FALSE(came);
+    {
+        client leaves{b.serves.port()};  // a sanitizer sees it if what it asks the journal in its turn is lost
+        leaves.send({"CALL", "put", "3", "1"});
+        leaves.send({"WAIT", "1", "0"});
+        while (b.state->cells[3].load() == 0) std::this_thread::yield();
+    }
     faulty_disk::holds_sync = false;
     faulty_disk::holds_sync.notify_all();
     EXPECT_EQ(writer.receive(), "OK");
@@ -143,7 +150,7 @@ TEST_F(durability, full_disk) {
         client held{b.serves.port()}, other{b.serves.port()};
         held.send({"CALL", "put", "1", "2"});
         while (b.serves.info().find("log_trouble:the log") == std::string::npos) std::this_thread::yield();
-        const std::string refused = other({"CALL", "put", "1", "3"});
+        const std::string refused = other({"CALL", "ID", "k", "put", "1", "3"});
         EXPECT_EQ(refused.find("-NOLOG"), 0U) << refused;
         EXPECT_NE(refused.find("full"), std::string::npos) << refused;
         EXPECT_EQ(b.state->cells[1].load(), 2U) << "a refused call has no effect";
@@ -152,12 +159,32 @@ TEST_F(durability, full_disk) {
         EXPECT_EQ(held.receive(), "OK");
         while (b.serves.info().find("log_trouble:\r") == std::string::npos) std::this_thread::yield();
         EXPECT_NE(notices().find("full"), std::string::npos) << notices();
+        EXPECT_EQ(other({"CALL", "ID", "k", "put", "1", "3"}), "OK") << "what was refused has not run";
         EXPECT_EQ(other({"CALL", "put", "1", "4"}), "OK");
         b.serves.drain();
         before = b.cells();
     }
     bank again{with_log()};
     EXPECT_EQ(again.cells(), before);
+}
+
+// Catches a server that can be ended only by force, or that says at its end that a call is kept that is not.
+TEST_F(durability, the_end_does_not_wait_for_a_full_disk) {
+    {
+        settings how = with_log(log_sync::always);
+        how.port = 0;
+        bank b{how};
+        b.raw("put", {"1", "1"});
+        faulty_disk::is_full = true;
+        client held{b.serves.port()};
+        held.send({"CALL", "put", "1", "2"});
+        while (b.serves.info().find("log_trouble:the log") == std::string::npos) std::this_thread::yield();
+        b.serves.drain();
+        EXPECT_EQ(held.receive().find("-UNSAVED put"), 0U);
+        faulty_disk::repair();
+    }
+    bank again{with_log()};
+    EXPECT_EQ(again.state->cells[1].load(), 1U);
 }
 
 // Wherever the disk runs full in the middle of a group, the file stays good, and what is tried again is there once.
@@ -291,17 +318,28 @@ TEST_F(durability, ids) {
         client c{b.serves.port()};
         first = c({"CALL", "ID", "k1", "mix", "1", "1"});
         EXPECT_EQ(first, "1");
+        EXPECT_EQ(c({"CALL", "put", "5", "5"}), "OK");
         EXPECT_EQ(c({"MULTI"}), "OK");
         EXPECT_EQ(c({"CALL", "mix", "2", "2"}), "QUEUED");
         EXPECT_EQ(c({"CALL", "mix", "2", "2"}), "QUEUED");
         EXPECT_EQ(c({"EXEC", "ID", "k2"}), "(1 33)");
     }
+    std::string kept;
+    journal::store{file()}.read_answers([&](const journal::kept_answer& a) { kept += a.key; });
+    EXPECT_EQ(kept, "k1k2");
     bank again{how};
     client c{again.serves.port()};
     EXPECT_EQ(c({"CALL", "ID", "k1", "mix", "1", "1"}), first) << "it has run before the restart";
     EXPECT_EQ(again.state->cells[1].load(), 1U);
     EXPECT_EQ(again.state->cells[2].load(), 33U);
     EXPECT_EQ(c({"CALL", "ID", "k1", "mix", "1", "2"}).find("-ARGUMENT"), 0U);
+    EXPECT_EQ(c({"MULTI"}), "OK");
+    for (const char* const procedure : {"mix", "put"}) EXPECT_EQ(c({"CALL", procedure, "2", "2"}), "QUEUED");
+    EXPECT_EQ(c({"EXEC", "ID", "k2"}).find("-ARGUMENT this ID belongs"), 0U) << "the same words for other procedures";
+    bare_socket other{again.serves.port()};
+    other.send("HELLO 3\r\nCALL ID k1 mix 1 1\r\nQUIT\r\n");
+    const std::string said = other.receive_all();
+    EXPECT_NE(said.find("-ARGUMENT this ID belongs"), std::string::npos) << said << "its answer is in RESP2";
 }
 
 }  // namespace

@@ -127,6 +127,40 @@ TEST_F(branches, end_with_the_last_call_of_a_snapshot) {
     EXPECT_EQ(log.part(1), "another");
 }
 
+// Catches a log that cannot be written any more after a copy that broke off.
+TEST_F(branches, stay_where_a_copy_breaks_off) {
+    journal::store log{file()};
+    log.add_branch(one);
+    log.add(std::vector{calls(1, 5)}, true);
+    const auto breaks_off = [](std::uint64_t) -> std::string { throw std::runtime_error{"gone"}; };
+    EXPECT_THROW(log.replace_by({.position = 51, .branches = {two}, .parts = 1}, breaks_off), std::runtime_error);
+    EXPECT_EQ(ids(log), std::vector<std::uint64_t>{11});
+    log.add(std::vector{calls(6, 7)}, true);
+    EXPECT_EQ(log.end(), 8U);
+}
+
+// Catches what a server relies on after a power cut, and what was written without an fsync as calls are under `no`.
+TEST_F(branches, and_terms_are_on_the_disk_whatever_calls_are) {
+    journal::store log{file()};
+    std::uint64_t at = 1;
+    const auto is_synced = [&](const auto& change) {
+        log.add(std::vector{calls(at, at)}, false);
+        ++at;
+        const int before = faulty_disk::syncs;
+        change();
+        return faulty_disk::syncs > before;
+    };
+    EXPECT_FALSE(is_synced([&] { log.forget_former_leader("host", 1); })) << "it is told twice";
+    EXPECT_TRUE(is_synced([&] { log.add_branch(one); }));
+    EXPECT_TRUE(is_synced([&] { log.hear_term(7); }));
+    EXPECT_TRUE(is_synced([&] { log.add_former_leader({.host = "host", .port = 1}); }));
+    EXPECT_TRUE(is_synced([&] { static_cast<void>(log.follower_id()); }));
+    EXPECT_TRUE(is_synced([&] { log.append(std::vector{calls(at, at)}, {}, at + 1, 8, false); }));
+    ++at;
+    EXPECT_TRUE(is_synced([&] { log.replace_snapshot({.position = at, .parts = {"part"}}, 0); }));
+    EXPECT_TRUE(is_synced([&] { log.replace_by({.position = at}, {}); }));
+}
+
 // A log may know of a later term than that of its calls: a leader of an older one has to hear of it before it is asked.
 TEST_F(branches, of_an_older_term_are_not_followed) {
     journal::store{file("b")}.hear_term(5);
@@ -134,6 +168,10 @@ TEST_F(branches, of_an_older_term_are_not_followed) {
     const std::string why = why_not(following("b", leader.serves.port()));
     EXPECT_NE(why.find("STALE this server leads no more"), std::string::npos) << why;
     EXPECT_TRUE(leader.says("takes_writes:0"));
+    // One that has calls of that term says so with its first question.
+    bank another{with_log("c")};
+    EXPECT_EQ(pull(another, {.term = 5, .id = 77}, 2).find("-STALE this server leads no more"), 0U);
+    EXPECT_TRUE(another.says("takes_writes:0"));
 }
 
 }  // namespace

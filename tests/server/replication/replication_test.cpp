@@ -6,7 +6,10 @@
 //   - that counts what a follower has not on its disk (wait, replicas, an_earlier_branch_counts_for_nothing)
 //   - whose answers to a follower have no bound (pieces_are_bounded)
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
+#include <atomic>
+#include <string_view>
 #include <thread>
 
 #include "server/client.hpp"
@@ -107,6 +110,21 @@ TEST_F(replication, copies) {
     EXPECT_EQ(again.cells(), leader.cells());
 }
 
+// A leader forgets answers sooner than its follower does, and a client uses its ID for another call.
+TEST_F(replication, an_id_belongs_to_its_latest_call) {
+    settings how = with_log("a");
+    how.remembered = 1;
+    bank leader{how};
+    bank follower{following("b", leader.serves.port())};
+    EXPECT_EQ(leader({"CALL", "ID", "k", "mix", "1", "1"}), "1");
+    EXPECT_EQ(leader({"CALL", "ID", "other", "mix", "1", "1"}), "33");
+    EXPECT_EQ(leader({"CALL", "ID", "k", "mix", "2", "2"}), "1");
+    until_same(leader, follower);
+    EXPECT_EQ(follower.serves.promote(), "");
+    EXPECT_EQ(follower({"CALL", "ID", "k", "mix", "2", "2"}), "1");
+    EXPECT_EQ(follower.state->cells[2].load(), 1U) << "it has run once";
+}
+
 // Catches a group of calls that lies on both sides of a snapshot: of that a follower that copies gets neither half.
 TEST_F(replication, copies_while_calls_are_logged) {
     settings how = with_log("a");
@@ -158,8 +176,14 @@ TEST_F(replication, a_snapshot_that_is_copied_stays_for_a_while) {
     const std::string version = std::to_string(journal::stream_version);
     int written = 0;
     const auto write_more = [&](std::size_t bytes) {
-        const auto logged = [&] { return number_of(leader.serves.info(), "log_bytes"); };
-        for (const std::size_t before = logged(); logged() < before + bytes; ++written) write(leader, 1, written + 1);
+        constexpr std::size_t longest_record = 70;
+        const auto figure = [&](const std::string& of) { return number_of(leader.serves.info(), of); };
+        for (const std::size_t enough = figure("log_bytes") + bytes; figure("log_bytes") < enough;) {
+            const auto calls = static_cast<int>((enough - figure("log_bytes")) / longest_record + 1);
+            write(leader, calls, written + 1);
+            written += calls;
+            until([&] { return figure("log_calls") == static_cast<std::size_t>(written); });
+        }
     };
     write_more(how.log.snapshot_after + 1);
     until([&] { return number_of(leader.serves.info(), "log_snapshots") != 0; });
@@ -228,8 +252,11 @@ TEST_F(replication, wait) {
     EXPECT_EQ(follower.state->cells[1].load(), leader.state->cells[1].load());
     between.hold();
     write(leader, 1);
-    EXPECT_EQ(c({"CALL", "put", "2", "1"}), "OK");
+    EXPECT_EQ(c({"CALL", "ID", "k", "put", "2", "1"}), "OK");
     EXPECT_EQ(c({"WAIT", "1", "30"}), "0");
+    client again{leader.serves.port()};
+    EXPECT_EQ(again({"CALL", "ID", "k", "put", "2", "1"}), "OK");
+    EXPECT_EQ(again({"WAIT", "1", "30"}), "0") << "what the first call of that ID has written";
     EXPECT_EQ(client{leader.serves.port()}({"WAIT", "1", "0"}), "1") << "this client has written nothing";
     between.let_go();
     EXPECT_EQ(c({"WAIT", "1", "0"}), "1");
@@ -252,6 +279,20 @@ TEST_F(replication, replicas) {
     EXPECT_EQ(follower.state->cells[1].load(), 7U);
     between.hold();
     until([&] { return c({"CALL", "put", "2", "2"}).find("-UNREPLICATED") == 0; });
+}
+
+TEST_F(replication, replicas_are_as_many_as_are_asked_for) {
+    settings how = with_log("a");
+    how.log.replicas = 2;
+    how.log.replicas_timeout = 50ms;
+    bank leader{how};
+    client c{leader.serves.port()};
+    bank first{following("b", leader.serves.port())};
+    until_same(leader, first);
+    for (int i = 1; i <= 3; ++i) EXPECT_EQ(c({"CALL", "put", "1", std::to_string(i)}).find("-UNREPLICATED"), 0U);
+    until_same(leader, first);
+    bank second{following("c", leader.serves.port())};
+    until([&] { return c({"CALL", "put", "2", "1"}) == "OK"; });
 }
 
 // Both starts ask within the time that a follower counts for.
@@ -277,6 +318,11 @@ TEST_F(replication, an_earlier_branch_counts_for_nothing) {
     EXPECT_EQ(leader({"WAIT", "1", "1"}), "1") << "nothing is enough";
     client writer{leader.serves.port()};
     EXPECT_EQ(writer({"CALL", "put", "1", "1"}), "OK");
+    EXPECT_EQ(writer({"WAIT", "1", "1"}), "0");
+    // Nor does a log that has gone another way, whatever it has.
+    EXPECT_EQ(
+        follower({"FOLLOW", "PULL", version, "2", "me", "1", "55", "1000", "1000", "0", "1000", "0"}).find("-DIVERGED"),
+        0U);
     EXPECT_EQ(writer({"WAIT", "1", "1"}), "0");
 }
 
@@ -332,6 +378,44 @@ TEST_F(replication, full_disk_at_the_follower) {
     }
     bank again{with_log("b")};
     EXPECT_EQ(again.cells(), leader.cells());
+}
+
+/// Fails the first question about calls that SQLite is asked after the next commit to the log of the follower.
+struct failing_question {
+    static inline std::atomic<bool> is_wanted{false}, is_next{false};
+
+    static int install(sqlite3* db, char**, const sqlite3_api_routines*) {
+        const char* const name = sqlite3_db_filename(db, "main");
+        if (name == nullptr || !std::string_view{name}.ends_with("/b")) return SQLITE_OK;
+        sqlite3_commit_hook(
+            db,
+            [](void*) {
+                if (is_wanted.exchange(false)) is_next = true;
+                return 0;
+            },
+            nullptr);
+        const auto ask = [](void*, int action, const char* table, const char*, const char*, const char*) {
+            const bool is_one = action == SQLITE_READ && std::string_view{table} == "calls";
+            return is_one && is_next.exchange(false) ? SQLITE_DENY : SQLITE_OK;
+        };
+        return sqlite3_set_authorizer(db, ask, nullptr);
+    }
+};
+
+// Catches a piece that is in the log and was not run, or is taken once more: what follows the append has failed.
+TEST_F(replication, what_is_in_the_log_of_a_follower_is_run) {
+    const auto entry = reinterpret_cast<void (*)()>(&failing_question::install);
+    sqlite3_auto_extension(entry);
+    bank leader{with_log("a")};
+    bank follower{following("b", leader.serves.port())};
+    for (int i = 1; i <= 3; ++i) {
+        failing_question::is_wanted = i == 2;  // after what a follower notes when it begins
+        write(leader, 1, i);
+        until([&] { return leader.cells() == follower.cells() || was_told("nothing more is taken"); });
+        EXPECT_EQ(leader.cells(), follower.cells()) << notices();
+    }
+    EXPECT_TRUE(was_told("prohibited"));
+    sqlite3_cancel_auto_extension(entry);
 }
 
 TEST_F(replication, a_call_that_cannot_be_run_again) {

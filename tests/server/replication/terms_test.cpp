@@ -90,6 +90,22 @@ TEST_F(terms, a_term_is_heard_once_it_is_on_the_disk) {
     EXPECT_NE(why.find("another server leads in term 7"), std::string::npos) << why;
 }
 
+// Catches a follower that says that it has heard, and is promoted into a term that another one leads in.
+TEST_F(terms, a_follower_notes_what_it_hears_of) {
+    const std::string version = std::to_string(journal::stream_version);
+    bank leader{with_log("a")};
+    bank follower{following("b", leader.serves.port())};
+    client other{follower.serves.port()};
+    faulty_disk::is_full = true;
+    EXPECT_EQ(other({"FOLLOW", "TERM", version, "7", "me"}).front(), '-');
+    faulty_disk::repair();
+    EXPECT_EQ(other({"FOLLOW", "TERM", version, "7", "me"}), "OK");
+    EXPECT_EQ(other({"FOLLOW", "TERM", version, "6", "me"}), "OK");
+    EXPECT_EQ(follower.serves.promote(), "");
+    EXPECT_TRUE(follower.says("takes_writes:1\r\nterm:8\r\n")) << follower.serves.info();
+    EXPECT_TRUE(was_told("this server leads, in term 8"));
+}
+
 // Catches a server that neither leads nor follows.
 TEST_F(terms, a_promotion_that_fails_leaves_a_follower) {
     bank leader{with_log("a")};
