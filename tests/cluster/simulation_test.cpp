@@ -24,6 +24,21 @@ std::string run_seed(std::uint64_t seed, conduct how = conduct::patient, fate of
     return w.run();
 }
 
+void add(const voter::figures& some, voter::figures& all) {
+    all.in_doubt += some.in_doubt;
+    all.committed += some.committed;
+    all.aborted += some.aborted;
+}
+
+void record(const voter::figures& doubts) {
+    ::testing::Test::RecordProperty("known_commits", static_cast<int>(doubts.committed));
+    ::testing::Test::RecordProperty("known_aborts", static_cast<int>(doubts.aborted));
+    ::testing::Test::RecordProperty("in_doubt", static_cast<int>(doubts.in_doubt));
+    std::printf("another node knew of %llu commits and %llu others; %llu objects stay in doubt\n",
+                static_cast<unsigned long long>(doubts.committed), static_cast<unsigned long long>(doubts.aborted),
+                static_cast<unsigned long long>(doubts.in_doubt));
+}
+
 TEST(cluster_simulation, every_history_has_an_order) {
     if (const char* const one = std::getenv("TUTTI_CLUSTER_SEED")) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10)), "");
@@ -120,6 +135,7 @@ TEST(cluster_simulation, what_is_acknowledged_stays_true_where_a_node_ends) {
         return;
     }
     std::size_t errors = 0, uncertain = 0, still_there = 0, out_of_reach = 0;
+    voter::figures doubts;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(2000); ++seed) {
         plan p = with_an_end(seed);
         p.conduct = conduct::mixed;
@@ -129,7 +145,11 @@ TEST(cluster_simulation, what_is_acknowledged_stays_true_where_a_node_ends) {
         uncertain += w.uncertain();
         still_there += w.still_there();
         out_of_reach += w.out_of_reach();
+        add(w.doubts(), doubts);
     }
+    EXPECT_GT(doubts.committed, 0u);
+    EXPECT_GT(doubts.aborted, 0u);
+    EXPECT_GT(doubts.in_doubt, 0u);
     EXPECT_GT(errors, uncertain);
     EXPECT_GT(uncertain, 0u);
     EXPECT_GT(still_there, 0u);
@@ -138,6 +158,7 @@ TEST(cluster_simulation, what_is_acknowledged_stays_true_where_a_node_ends) {
     RecordProperty("uncertain", static_cast<int>(uncertain));
     RecordProperty("still_there", static_cast<int>(still_there));
     RecordProperty("out_of_reach", static_cast<int>(out_of_reach));
+    record(doubts);
 }
 
 // It comes back, perhaps beside another: one order of everything before and after, with an end of all that it had owned
@@ -148,6 +169,7 @@ TEST(cluster_simulation, a_node_comes_back) {
         return;
     }
     std::size_t returns = 0, committed_after = 0, readers_too_late = 0, out_of_reach = 0, in_copies = 0;
+    voter::figures doubts;
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(2000); ++seed) {
         plan p = with_a_return(seed);
         p.conduct = conduct::mixed;
@@ -158,7 +180,10 @@ TEST(cluster_simulation, a_node_comes_back) {
         readers_too_late += w.readers_too_late();
         out_of_reach += w.out_of_reach();
         in_copies += w.looks_in_copies_after();
+        add(w.doubts(), doubts);
     }
+    EXPECT_GT(doubts.committed, 0u);
+    EXPECT_GT(doubts.aborted, 0u);
     EXPECT_GT(returns, 0u);
     EXPECT_GT(committed_after, returns);
     EXPECT_GT(readers_too_late, 0u);
@@ -166,7 +191,8 @@ TEST(cluster_simulation, a_node_comes_back) {
     RecordProperty("returns", static_cast<int>(returns));
     RecordProperty("committed_after", static_cast<int>(committed_after));
     RecordProperty("readers_too_late", static_cast<int>(readers_too_late));
-    RecordProperty("in_doubt", static_cast<int>(out_of_reach));
+    RecordProperty("out_of_reach", static_cast<int>(out_of_reach));
+    record(doubts);
 }
 
 TEST(cluster_simulation, a_seed_runs_the_same_again) {
@@ -310,6 +336,8 @@ INSTANTIATE_TEST_SUITE_P(
         broken_step{fault::forget_who_watches, "forget_who_watches", conduct::patient, fate::none, 7400},
         broken_step{fault::believe_early_answers, "believe_early_answers"},
         broken_step{fault::let_back_in, "let_back_in", conduct::patient, fate::one_ends},
+        broken_step{fault::abort_what_is_open, "abort_what_is_open", conduct::mixed, fate::one_ends, 1900},
+        broken_step{fault::adopt_at_own_version, "adopt_at_own_version", conduct::mixed, fate::one_ends, 9500},
         broken_step{fault::free_what_is_in_doubt, "free_what_is_in_doubt", conduct::patient, fate::one_ends},
         broken_step{fault::keep_lost_holds, "keep_lost_holds", conduct::patient, fate::one_ends},
         broken_step{fault::uncertain_for_lost, "uncertain_for_lost", conduct::patient, fate::one_ends},
