@@ -87,6 +87,17 @@ std::string contention_of(const answers& of) {
     return text;
 }
 
+/// What is out of reach since a node went.
+std::string doubts_of(const answers& of) {
+    std::string text;
+    for (std::size_t i = 0; i < of.size(); ++i) {
+        if (!of[i].facts || of[i].facts->in_doubt == 0) continue;
+        text += fmt::format("node {} has {} objects in doubt, since a node went in the middle of a commit\n", i,
+                            of[i].facts->in_doubt);
+    }
+    return text;
+}
+
 /// Which nodes hear nothing of which.
 std::string silence_of(const answers& of) {
     std::string text;
@@ -189,7 +200,7 @@ std::string status_table(const answers& of) {
                             duration_text(f.uptime_ms), f.begins, f.commits, rolled_back(f), f.objects, f.old_values,
                             f.sleepers, f.messages_sent, f.messages_received, peers_text(f));
     }
-    return text + reasons_of(of) + contention_of(of) + silence_of(of);
+    return text + reasons_of(of) + contention_of(of) + doubts_of(of) + silence_of(of);
 }
 
 std::string cluster_rates(const answers& before, const answers& now, double seconds) {

@@ -70,11 +70,18 @@ enum class fault : std::uint8_t {
     keep_copies_of_lost,           ///< a node goes on reading copies of what a node that is lost owned
     free_what_is_in_doubt,         ///< a write lock of a node that is gone is void, whatever that has decided
     keep_lost_readers,             ///< and a read lock is not
+    free_reads_at_once,            ///< it is, before other participants have said what they know
     keep_lost_holds,               ///< nor what it had reserved, and its abstract locks
     show_before_heard,             ///< the node that decides shows its part before its sender has the decision
     hold_for_lost,                 ///< it holds it for a sender that is gone, too
     doubt_in_silence,              ///< a block that sleeps over an object is not told that it is in doubt
     uncertain_for_lost,            ///< a block that had asked it to decide is told that nothing happened
+    deny_too_early,                ///< a participant that has not prepared yet says that it never will
+    deny_what_is_forgotten,        ///< it says so of what it may have known
+    abort_what_is_open,            ///< what nobody who is left knows the decision of is taken for aborted
+    adopt_at_own_version,          ///< what another participant knows as committed gets a version of this node's clock
+    believe_successors,            ///< another process is taken for the participant that had its number before
+    settle_after_survey,           ///< a node that has said what it knows of objects goes on deciding what was in doubt
     ask_lost_home,                 ///< a look goes to a home that is gone, though this node has a pointer
     expect_in_silence,             ///< a node says nothing of an object that never came, since its owner is gone
     at_once_without_look,          ///< a commit at once compares no version, and heeds no lock

@@ -112,6 +112,9 @@ node_facts peer_body::facts() const {
     f.locks_refused = kept.outranked;
     f.given_way = kept.given_way;
     f.shared = kept.shared;
+    const voter::figures doubts = site_.votes.count();
+    f.in_doubt = doubts.in_doubt + kept.never_came;
+    f.settled = doubts.committed + doubts.aborted;
     const copies::figures cached = site_.cache.count();
     f.cached_reads = cached.looks;
     f.copies = cached.copies;

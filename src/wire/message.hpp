@@ -18,7 +18,7 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 11;
+inline constexpr std::uint8_t protocol_version = 12;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
@@ -50,12 +50,17 @@ enum class kind : std::uint8_t {
     survey,
     opened,  ///< it knows what it has to know; answered by admitted
     admitted,
+    inquire,  ///< of who has prepared for a node that is gone, to who else has; answered by verdict, now or later
+    verdict,  ///< also without a question
 };
 
 /// Whether it is about a process that comes back: these go between nodes that are lost to each other.
 [[nodiscard]] constexpr bool is_about_return(kind k) noexcept {
     return k == kind::gather || k == kind::survey || k == kind::opened || k == kind::admitted;
 }
+
+/// Whether participants ask each other for what a node that is gone has decided.
+[[nodiscard]] constexpr bool is_about_doubt(kind k) noexcept { return k == kind::inquire || k == kind::verdict; }
 
 /// Whether it answers a block's question, whose number its header repeats. (`ran` answers a server's.)
 [[nodiscard]] constexpr bool is_answer(kind k) noexcept {
@@ -244,8 +249,9 @@ struct write_item {
 
 /// Who decides what a prepare is about.
 enum class decider : std::uint8_t {
-    sender,         ///< once it has all answers; it says so by decide
-    receiver,       ///< a yes is the commit, and is carried out before it is sent
+    sender,             ///< once it has all answers; it says so by decide
+    sender_of_several,  ///< the same, and more than one other node takes part: the prepare names them
+    receiver,           ///< a yes is the commit, and is carried out before it is sent
     receiver_held,  ///< a yes is the commit; the locks stay until the sender, which has a part of its own, says decide
 };
 constexpr decider last(decider) noexcept { return decider::receiver_held; }
@@ -256,9 +262,11 @@ struct prepare {
     decider decides{};
     std::vector<read_item> reads;
     std::vector<write_item> writes;
+    std::vector<node_number> others{};  ///< that take part beside its sender and its receiver, if several do
     template <class V>
     void fields(V& v) {
         v(who), v(as), v(decides), v(reads), v(writes);
+        if (decides == decider::sender_of_several) v(others);
     }
 };
 
@@ -269,6 +277,34 @@ struct decide {
     template <class V>
     void fields(V& v) {
         v(who), v(commit), v(version);
+    }
+};
+
+/// To another participant: its sender has prepared that transaction, has lost the node that decides, and knows no
+/// decision.
+struct inquire {
+    transaction_name who;
+    template <class V>
+    void fields(V& v) {
+        v(who);
+    }
+};
+
+/// What is known of a transaction by a participant which has a decision, or has lost the node that decides.
+enum class fate : std::uint8_t {
+    unknown,    ///< that decision never reached it, or it has forgotten what it was
+    aborted,    ///< it was told so, or has not said yes and never will
+    committed,  ///< it was told so
+};
+constexpr fate last(fate) noexcept { return fate::committed; }
+
+struct verdict {
+    transaction_name who;
+    wire::fate fate{};
+    std::uint64_t version = 0;  ///< if it has committed
+    template <class V>
+    void fields(V& v) {
+        v(who), v(fate), v(version);
     }
 };
 

@@ -19,6 +19,7 @@
 #include "cluster/directory/placement.hpp"
 #include "cluster/nodes.hpp"
 #include "cluster/protocol/claims.hpp"
+#include "cluster/raw_peer.hpp"
 #include "support/heap.hpp"
 #include "support/watchdog.hpp"
 
@@ -320,6 +321,87 @@ TEST(cluster_joining, leaves_those_that_run_as_they_are) {
     EXPECT_NE(trouble_of(t.as(2)).find("cannot listen"), std::string::npos);
     atomically([&](tx& x) { theirs.write(x).balance += 1; });
     EXPECT_EQ(atomically([&](tx& x) { return theirs.read(x).balance; }), 2);
+}
+
+/// Two nodes, and a third one that says what the test has it say, and goes.
+struct two_and_a_stranger {
+    two_and_a_stranger() {
+        for (unsigned i = 0; i < 3; ++i)
+            how.addresses.push_back(cluster::testing::fresh_address("doubt-" + std::to_string(i)));
+        std::vector<std::thread> starters;
+        for (unsigned i = 0; i < 2; ++i) {
+            starters.emplace_back([this, i] {
+                node_options mine = how;
+                mine.self = i;
+                nodes[i] = std::make_unique<node>(mine);
+            });
+        }
+        for (unsigned i = 0; i < 2; ++i) {
+            links.emplace_back(how.addresses[i]);
+            links[i].say_hello(how, 2);
+        }
+        for (std::thread& t : starters) t.join();
+        for (unsigned i = 0; i < 2; ++i) EXPECT_TRUE(links[i].hears_hello());
+    }
+    [[nodiscard]] object_id id(unsigned at, std::uint64_t n) const { return nodes[0]->id_at(at, {9, n}); }
+    /// One thread of the third node writes an object on each, and asks that one.
+    void prepare(unsigned at, std::uint16_t thread) {
+        wire::prepare what{.who = {2, thread, 1},
+                           .decides = wire::decider::sender_of_several,
+                           .reads = {},
+                           .writes = {{id(at, thread), 0, wire::action::put, {}}},
+                           .others = {static_cast<wire::node_number>(1 - at)}};
+        cluster::detail::holder_of<account>{account{thread}}.encode(what.writes[0].bytes);
+        links[at].say({.kind = wire::kind::prepare, .from = 2, .call = thread, .clock = 50}, wire::encode(what));
+        wire::header h;
+        std::string body;
+        wire::answered told;
+        while (links[at].hear(h, body) && h.kind != wire::kind::answered) continue;
+        EXPECT_TRUE(wire::decode(body, told) && told.yes);
+    }
+    void decide(unsigned at, std::uint16_t thread, bool commits) {
+        const std::uint64_t version = commits ? 60 : 0;
+        links[at].say({.kind = wire::kind::decide, .from = 2, .clock = 60},
+                      wire::encode(wire::decide{{2, thread, 1}, commits, version}));
+    }
+
+    node_options how;
+    std::unique_ptr<node> nodes[2];
+    std::vector<cluster::testing::raw_peer> links;
+};
+
+// The third one goes when one of the two has heard a commit, or an abort; when one has been asked; when both have. What
+// one knows the other one is told, and what neither knows stays in doubt.
+TEST(cluster_doubts, end_with_what_another_participant_knows) {
+    support::watchdog guard{"end_with_what_another_participant_knows"};
+    two_and_a_stranger t;
+    constexpr std::uint16_t committed = 1, aborted = 2, asked_one = 3, asked_both = 4;
+    for (const std::uint16_t thread : {committed, aborted, asked_both}) {
+        t.prepare(0, thread);
+        t.prepare(1, thread);
+    }
+    t.prepare(1, asked_one);
+    t.decide(0, committed, true);
+    t.decide(0, aborted, false);
+    t.links.clear();
+    const auto balance = [&t](unsigned by, unsigned at, std::uint16_t thread) {
+        return atomically([&](tx& x) {
+            const account* const found = ref<account>{*t.nodes[by], t.id(at, thread)}.find(x);
+            return found != nullptr ? found->balance : 0;
+        });
+    };
+    while (t.nodes[1]->facts().settled < 3 || !t.nodes[0]->lost(2)) std::this_thread::yield();
+    for (unsigned by = 0; by < 2; ++by) {
+        for (unsigned at = 0; at < 2; ++at) {
+            EXPECT_EQ(balance(by, at, committed), committed) << by << at;
+            EXPECT_EQ(balance(by, at, aborted), 0) << by << at;
+            EXPECT_EQ(balance(by, at, asked_one), 0) << by << at;
+            EXPECT_THROW(static_cast<void>(balance(by, at, asked_both)), cluster::node_lost) << by << at;
+        }
+        EXPECT_EQ(t.nodes[by]->facts().in_doubt, 1u);
+    }
+    EXPECT_EQ(t.nodes[0]->facts().settled, 0u);
+    EXPECT_EQ(t.nodes[1]->facts().settled, 3u);
 }
 
 }  // namespace

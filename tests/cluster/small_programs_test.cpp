@@ -70,8 +70,32 @@ small_program returning(const char* name, node_number nodes, small_transaction b
     return waiting(std::move(p));
 }
 
-small_program in_part(small_program p) {
-    p.orders_run = 1000;
+/// The first node writes on both others, between which and itself nothing goes any more, or with one of them.
+small_program of_several(const char* name, small_client other) {
+    small_program p;
+    p.name = name;
+    p.nodes = 3;
+    p.clients = {{0, {{{{{1, 2}, true}}}}}, std::move(other)};
+    return p;
+}
+small_program cutting(small_program p, node_number one, node_number two) {
+    p.cut = {one, two};
+    return p;
+}
+
+/// The first node has read what is on the third one, and writes on the second.
+small_program lost_reader() {
+    using enum form;
+    const opening read_1{{1}}, read_2{{2}}, read_4{{4}}, write_1{{1}, true}, write_2{{2}, true}, write_4{{4}, true};
+    small_program p =
+        staying(waiting(of_three("lost_reader", {{read_2, write_1}, flat, true}, {{write_4}}, {{write_2}})));
+    p.objects = 5;
+    p.clients[1].transactions.push_back({{read_4, read_1, read_2}, snapshot});
+    return p;
+}
+
+small_program in_part(small_program p, std::uint64_t orders = 1000) {
+    p.orders_run = orders;
     return p;
 }
 
@@ -113,6 +137,11 @@ const std::vector<small_program>& programs() {
         returning("one_returns_and_writes", 2, {{read_0, write_1}}, {{write_1, write_0}}),
         in_part(copied(
             returning("copies_of_one_that_returns", 3, {{read_1, write_2}, flat, true}, {{read_1, read_2}, snapshot}))),
+        ending(of_several("coordinator_ends", {2, {{{read_2}}}}), 0),
+        ending(in_part(of_several("coordinator_ends_beside_a_writer", {2, {{{write_others}}}}), 3000), 0),
+        ending(in_part(staying(of_several("coordinator_ends_and_objects_stay", {2, {{{write_others}}}})), 3000), 0),
+        cutting(staying(of_several("coordinator_is_cut_off", {2, {{{read_2, read_1}}}})), 0, 1),
+        ending(in_part(lost_reader(), 5000), 0),
         ending(again(seen_by_third("doubt", {{write_1}, flat, true}, {{read_1}, sleeper}), 3), 0),
     };
     return all;
@@ -128,6 +157,7 @@ const small_program& program_of(std::string_view name) {
 /// What became of all orders of a program.
 struct sum {
     std::size_t all_committed = 0, some_did_not = 0, rewinds = 0;
+    voter::figures doubts;
 };
 
 /// Adds up what its worlds say.
@@ -140,7 +170,12 @@ public:
         for (const small_client& c : program_.clients) transactions += c.transactions.size();
         ++(world_.committed() == transactions ? sum_.all_committed : sum_.some_did_not);
         sum_.rewinds += world_.rewinds();
-        return world_.verdict();
+        std::string wrong = world_.verdict();
+        const voter::figures d = world_.doubts();
+        sum_.doubts.in_doubt += d.in_doubt;
+        sum_.doubts.committed += d.committed;
+        sum_.doubts.aborted += d.aborted;
+        return wrong;
     }
 
 private:
@@ -175,10 +210,19 @@ TEST_P(cluster_small, is_right_in_every_order) {
             return how == form::closed || how == form::checkpoint;
         });
         EXPECT_EQ(all.rewinds > 0, has_blocks);
+        if (p.name == std::string_view{"coordinator_ends"}) {
+            EXPECT_GT(all.doubts.committed, 0u);
+            EXPECT_GT(all.doubts.aborted, 0u);
+            EXPECT_GT(all.doubts.in_doubt, 0u);
+        }
     }
-    std::printf("%s: %llu orders, %llu abandoned, %zu events at most; not everybody committed in %zu, rewinds %zu\n",
-                p.name, static_cast<unsigned long long>(e.orders), static_cast<unsigned long long>(e.abandoned),
-                e.longest, all.some_did_not, all.rewinds);
+    std::printf(
+        "%s: %llu orders, %llu abandoned, %zu events at most; not everybody committed in %zu, rewinds %zu, another "
+        "node "
+        "knew of %llu commits and %llu others, %llu objects in doubt\n",
+        p.name, static_cast<unsigned long long>(e.orders), static_cast<unsigned long long>(e.abandoned), e.longest,
+        all.some_did_not, all.rewinds, static_cast<unsigned long long>(all.doubts.committed),
+        static_cast<unsigned long long>(all.doubts.aborted), static_cast<unsigned long long>(all.doubts.in_doubt));
 }
 
 std::vector<std::string> names() {
@@ -230,6 +274,10 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_program{fault::hold_for_lost, "hold_for_lost", "asker_ends"},
                       broken_program{fault::pin_without_tie, "pin_without_tie", "copies_of_one_that_returns"},
                       broken_program{fault::let_in_beside_ties, "let_in_beside_ties", "copies_of_one_that_returns"},
+                      broken_program{fault::deny_too_early, "deny_too_early", "coordinator_is_cut_off"},
+                      broken_program{fault::abort_what_is_open, "abort_what_is_open",
+                                     "coordinator_ends_beside_a_writer"},
+                      broken_program{fault::free_reads_at_once, "free_reads_at_once", "lost_reader"},
                       broken_program{fault::doubt_in_silence, "doubt_in_silence", "doubt"}),
     [](const auto& p) { return std::string{p.param.step} + "_" + p.param.program; });
 

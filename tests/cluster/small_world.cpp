@@ -39,6 +39,8 @@ const char* name_of(wire::kind k) {
         case wire::kind::reserve: return "reserve";
         case wire::kind::invalidate: return "invalidate";
         case wire::kind::invalidated: return "invalidated";
+        case wire::kind::inquire: return "inquire";
+        case wire::kind::verdict: return "verdict";
         case wire::kind::gather: return "gather";
         case wire::kind::survey: return "survey";
         case wire::kind::opened: return "opened";
@@ -170,7 +172,8 @@ private:
         if (t.how != form::snapshot) work_.behave({.waits = false});
         const bool good = run_openings(t);
         work_.end_snapshot();
-        if (t.how == form::snapshot && !good && work_.why() != rollback_reason::busy)
+        const bool is_told = world_.program_.ends && work_.why() == rollback_reason::lost;
+        if (t.how == form::snapshot && !good && work_.why() != rollback_reason::busy && !is_told)
             world_.go_wrong(reader_starts_over);
         if (!good) return fail();
         if (t.how == form::sleeper && !world_.is_changed(work_)) {
@@ -272,6 +275,12 @@ small_world::small_world(const small_program& p)
     : mesh{p.nodes, p.how, 1, {.shortest = 1, .longest = 1, .in_order = false}}, program_{p}, objects_{objects_of(p)} {
     fill();
     for (const small_client& c : program_.clients) add_client(c);
+    if (const auto& cut = program_.cut) {
+        for (const auto& [at, other] : {*cut, std::pair{cut->second, cut->first}}) {
+            later(at, "node " + std::to_string(at) + " loses " + std::to_string(other),
+                  [this, at = at, other = other] { lose(at, other); });
+        }
+    }
     if (program_.ends) later(*program_.ends, "node " + std::to_string(*program_.ends) + " ends", [this] { end_one(); });
 }
 
@@ -400,13 +409,55 @@ std::string small_world::verdict() {
     for (const object_id& id : objects_) {
         if (std::string wrong = program_.ends ? lost_with(id) : wrong_with(id); !wrong.empty()) return wrong;
     }
+    return program_.ends ? doubted_in_part() : "";
+}
+
+voter::figures small_world::doubts() const {
+    voter::figures all;
+    for (const auto& s : sites()) {
+        if (!serves(s->self)) continue;
+        const voter::figures some = s->votes.count();
+        all.in_doubt += some.in_doubt;
+        all.committed += some.committed;
+        all.aborted += some.aborted;
+    }
+    return all;
+}
+
+bool small_world::is_in_doubt(const object_id& id) const {
+    return std::ranges::any_of(sites(), [&](const auto& s) {
+        wire::object_view view;
+        s->objects.look(id, view);
+        return serves(s->self) && view.where == wire::whereabouts::in_doubt;
+    });
+}
+
+/// Those that are left have told each other what they know.
+std::string small_world::doubted_in_part() const {
+    for (const small_client& c : program_.clients) {
+        if (c.at != *program_.ends) continue;
+        for (const small_transaction& t : c.transactions) {
+            if (t.others_written(c.at, program_.nodes) < 2) continue;
+            std::size_t objects = 0, doubted = 0;
+            for (const opening& a : t.openings) {
+                for (const unsigned n : a.objects) {
+                    if (!a.writes || n % program_.nodes == c.at) continue;
+                    ++objects;
+                    doubted += is_in_doubt(objects_[n]) ? 1u : 0u;
+                }
+            }
+            if (doubted != 0 && doubted != objects) return "an object is in doubt whose fate another node knows";
+        }
+    }
     return {};
 }
 
 /// One node at most of those that are left has the object, locked by nobody or, where one may be, in doubt.
 std::string small_world::lost_with(const object_id& id) {
-    const bool may_be_in_doubt = std::ranges::any_of(program_.clients, [](const small_client& c) {
-        return std::ranges::any_of(c.transactions, &small_transaction::variables_beside);
+    const bool may_be_in_doubt = std::ranges::any_of(program_.clients, [this](const small_client& c) {
+        return std::ranges::any_of(c.transactions, [&](const small_transaction& t) {
+            return t.variables_beside || t.others_written(c.at, program_.nodes) > 1;
+        });
     });
     std::size_t owners = 0;
     for (const auto& s : sites()) {

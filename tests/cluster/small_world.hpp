@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/history.hpp"
@@ -36,6 +38,17 @@ struct small_transaction {
     std::vector<opening> openings;
     form how = form::flat;
     bool variables_beside = false;  ///< something else is decided, so no one message does
+
+    /// On how many nodes beside its own it writes, where objects are at home.
+    [[nodiscard]] std::size_t others_written(node_number at, node_number nodes) const {
+        std::set<unsigned> all;
+        for (const opening& a : openings) {
+            for (const unsigned n : a.objects) {
+                if (a.writes && n % nodes != at) all.insert(n % nodes);
+            }
+        }
+        return all.size();
+    }
 };
 
 struct small_client {
@@ -54,9 +67,11 @@ struct small_program {
     bool fine = false;      ///< others may come between any two openings, and not only while an answer is awaited
     bool twice = false;     ///< whatever asks for locks arrives twice
     bool copied = false;    ///< each node begins with copies of what the others have
-    /// A node that ends at some moment, of which each of the others hears at some later one. Blocks of such a program
-    /// write on two nodes at most, so nothing may stay in doubt, but where one has variables beside.
+    /// A node that ends at some moment, of which each of the others hears at some later one. What its block writes on
+    /// several others is in doubt on all of these or on none. Nothing else is, but where a block has variables beside.
     std::optional<node_number> ends{};
+    /// Two nodes between which nothing goes any more, from some moment on, of which each hears at a moment of its own.
+    std::optional<std::pair<node_number, node_number>> cut{};
     /// It is started again when all others have heard of that, and asks them once to let it in, of which they hear at
     /// some later moment. Then this client begins.
     std::optional<small_client> returns{};
@@ -75,6 +90,9 @@ public:
     /// Transactions of the program that have committed.
     [[nodiscard]] unsigned committed() const noexcept { return committed_; }
     [[nodiscard]] unsigned rewinds() const noexcept { return rewinds_; }
+    /// Of transactions whose node has gone: where another participant knew of a commit, or of none; objects that stay
+    /// in doubt.
+    [[nodiscard]] voter::figures doubts() const;
 
 private:
     class client;
@@ -99,6 +117,8 @@ private:
     [[nodiscard]] bool is_changed(const transaction& work) const;
     [[nodiscard]] std::string wrong_with(const object_id& id);
     [[nodiscard]] std::string lost_with(const object_id& id);
+    [[nodiscard]] bool is_in_doubt(const object_id& id) const;
+    [[nodiscard]] std::string doubted_in_part() const;
     [[nodiscard]] bool leads_to(const object_id& id, node_number from, node_number owner);
 
     const small_program program_;

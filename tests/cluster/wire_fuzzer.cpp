@@ -122,6 +122,41 @@ struct closed_gate final : gate {
     std::string said;
 };
 
+/// So does what participants tell each other.
+struct other_participants final : speaker {
+    void say(node_number to, wire::kind, std::string body) override {
+        demand(to < nodes && to != here && body.size() <= largest);
+        said += body;
+    }
+    std::string said;
+};
+
+/// The honest node is in the middle of a commit that the hostile one takes part in, too.
+constexpr transaction_name under_way{.node = honest, .slot = 3, .sequence = 1};
+object_id second_secret() {
+    object_id id = secret_of(here);
+    for (++id.low; home_of(id, nodes) != here;) ++id.low;
+    return id;
+}
+void begin_honest_commit(site& s) {
+    demand(s.votes
+               .prepare({.who = under_way,
+                         .decides = wire::decider::sender_of_several,
+                         .reads = {},
+                         .writes = {{second_secret(), 0, wire::action::put, "mine"}},
+                         .others = {hostile}})
+               .yes);
+}
+/// Nobody else has decided it meanwhile.
+void end_honest_commit(site& s) {
+    wire::object_view view;
+    s.objects.look(second_secret(), view);
+    demand(view.where == wire::whereabouts::busy && view.owner == honest);
+    s.votes.decide({under_way, true, s.clock.tick()});
+    s.objects.look(second_secret(), view);
+    demand(view.where == wire::whereabouts::here && view.bytes == "mine");
+}
+
 /// How many frames were served until the connection ended, and what was answered. `comes_back`: it is another process
 /// of a node that was lost.
 std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_back) {
@@ -130,7 +165,10 @@ std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_ba
     s.objects.tell(listener);
     s.objects.share_after(2);
     s.cache.limit(std::size_t{1} << 16);
+    other_participants participants;
+    s.votes.speak_through(participants);
     let_honest_node_work(s, 1);
+    begin_honest_commit(s);
     server calls{s};
     closed_gate others;
     admission door{s, others};
@@ -164,6 +202,7 @@ std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_ba
         demand(input.size() < wire::header::size + largest);
     }
     let_honest_node_work(s, 2);
+    end_honest_commit(s);
     s.lose(hostile);
     let_honest_node_work(s, 3);
     wire::object_view view;
@@ -171,7 +210,7 @@ std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_ba
         s.objects.look(id, view);
         demand(view.owner < nodes);
     }
-    return answers;
+    return answers + participants.said;
 }
 
 /// Answers what the bytes say: one byte of how, two of length, eight of the clock.

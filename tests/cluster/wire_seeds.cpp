@@ -97,6 +97,22 @@ int main(int argc, char** argv) {
     all.serve("decide", frame(kind::prepare, decisive) + ids);
     all.serve("held", frame(kind::prepare, held) + ids + frame(kind::decide, decide{who, true, 1}) + ids);
     all.serve("held-until-lost", frame(kind::prepare, held) + frame(kind::prepare, held) + ids);
+    // Of one that another node has prepared as well, before this one is lost and after; and of one that runs.
+    prepare several = both;
+    several.decides = decider::sender_of_several;
+    several.others = {2};
+    const transaction_name honest{.node = 2, .slot = 3, .sequence = 1};
+    const std::string asks = frame(kind::inquire, inquire{honest}) + frame(kind::inquire, inquire{{2, 3, 2}});
+    all.serve("several", frame(kind::prepare, several) + ids + frame(kind::decide, decide{who, true, 9}) + ids);
+    all.serve("several-until-lost", asks + frame(kind::prepare, several) + ids);
+    for (const fate f : {fate::unknown, fate::aborted, fate::committed}) {
+        const std::uint64_t version = f == fate::committed ? 9 : 0;
+        all.serve("verdict-" + std::to_string(static_cast<int>(f)),
+                  asks + frame(kind::verdict, verdict{honest, f, version}) + ids);
+    }
+    all.serve("verdict-newest", frame(kind::verdict, verdict{honest, fate::committed, newest}) + ids);
+    all.serve("verdict-of-its-own",
+              frame(kind::prepare, several) + frame(kind::verdict, verdict{who, fate::aborted, 0}));
     all.serve("place", frame(kind::place, place{here[0], 1, 5}) + ids);
     const claim names{.who = who, .family = who, .age = 9, .names = {{here[0], true}, {here[1], false}}};
     claim later = names;
@@ -135,14 +151,14 @@ int main(int argc, char** argv) {
                             frame(kind::recall, recall{false}, 7) + frame(kind::run, wants));
     // Returns: what a process asks and says, of some objects, in one message or in several.
     const part_of_list some{.places = {{here[0], 1, 5}, {here[1], 0, 3}}}, more{.part = 1, .parts = 2, .places = {}};
-    const std::string asks = frame(kind::gather, gather{1, {1, 2, 3}}) + frame(kind::gather, gather{2, {1, 2, 3}});
+    const std::string gathers = frame(kind::gather, gather{1, {1, 2, 3}}) + frame(kind::gather, gather{2, {1, 2, 3}});
     const std::string opens = frame(kind::opened, opened{.era = 1, .version = 9, .list = some}),
                       admits = frame(kind::admitted, admitted{.era = 1, .serves = true});
-    all.come_back("return", asks + opens + opens + admits + ids);
-    all.come_back("return-in-parts", asks + frame(kind::opened, opened{.era = 2, .version = 9, .list = more}) + ids);
+    all.come_back("return", gathers + opens + opens + admits + ids);
+    all.come_back("return-in-parts", gathers + frame(kind::opened, opened{.era = 2, .version = 9, .list = more}) + ids);
     all.come_back("return-too-soon", ids + opens);
     all.come_back("survey", frame(kind::survey, survey{1, 1, 0, some}) + admits + opens);
-    all.serve("return-of-one-that-runs", asks + admits + opens + ids);
+    all.serve("return-of-one-that-runs", gathers + admits + opens + ids);
     // Versions that would drive the clock to its end.
     all.serve("decide-newest", prepared + frame(kind::decide, decide{who, true, newest}) + ids);
     all.serve("place-newest", frame(kind::place, place{here[0], 1, newest}) + ids);

@@ -44,6 +44,28 @@ TEST(cluster_messages, that_are_cut_or_too_long_are_refused) {
     EXPECT_FALSE(decode(whole + "x", got));
 }
 
+// Where nobody else takes part, there is not a byte that says so.
+TEST(cluster_messages, of_participants_are_read_as_they_were_written) {
+    prepare among = some_prepare(), got;
+    among.others = {7, 8};
+    EXPECT_EQ(encode(among), encode(some_prepare()));
+    among.decides = decider::sender_of_several;
+    const std::string whole = encode(among);
+    EXPECT_EQ(whole.size(), encode(some_prepare()).size() + 4 + 2 * 2);
+    ASSERT_TRUE(decode(whole, got));
+    EXPECT_EQ(got.others, among.others);
+    for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(decode(std::string_view{whole}.substr(0, n), got)) << n;
+    verdict told;
+    std::string bytes = encode(verdict{{1, 2, 3}, wire::fate::committed, 4});
+    ASSERT_TRUE(decode(bytes, told));
+    EXPECT_EQ(told.who, (transaction_name{1, 2, 3}));
+    EXPECT_EQ(told.fate, wire::fate::committed);
+    EXPECT_EQ(told.version, 4u);
+    bytes[encode(told.who).size()] =
+        static_cast<char>(static_cast<int>(last(wire::fate{})) + 1);  // there is no such fate
+    EXPECT_FALSE(decode(bytes, told));
+}
+
 TEST(cluster_messages, of_contention_are_read_as_they_were_written) {
     const reserve asked{.who = {1, 2, 3}, .as = {.rank = 7, .age = 8}, .firm = true, .ids = {{0, 1}}};
     reserve got;
@@ -161,6 +183,35 @@ TEST(cluster_messages, of_observers_are_refused_among_nodes) {
         EXPECT_FALSE(one.serve({.kind = k, .from = 1}, {}, sound));
         EXPECT_FALSE(sound);
     }
+}
+
+// Participants speak of nodes that are neither of the two, and of versions that have been drawn.
+TEST(cluster_messages, of_participants_that_make_no_sense_are_refused) {
+    cluster::site one{0, 3, cluster::moving::never};
+    const auto is_sound = [&one](kind k, const auto& what) {
+        bool sound = false;
+        const header h{.kind = k, .from = 1, .clock = 9};
+        EXPECT_TRUE(one.hear(h));
+        static_cast<void>(one.serve(h, encode(what), sound));
+        return sound;
+    };
+    for (node_number n = 0; n < 4; ++n) {
+        EXPECT_EQ(is_sound(kind::inquire, inquire{{n, 0, 1}}), n == 2) << n;
+        EXPECT_EQ(is_sound(kind::verdict, verdict{{n, 0, 1}, wire::fate::committed, 9}), n == 2) << n;
+        prepare among{.who = {1, 0, n + 1u}, .decides = decider::sender_of_several, .reads = {}, .writes = {}};
+        among.others = {n};
+        EXPECT_EQ(is_sound(kind::prepare, among), n == 2) << n;
+    }
+    EXPECT_FALSE(is_sound(kind::inquire, inquire{{2, most_slots, 1}}));
+    EXPECT_FALSE(is_sound(kind::inquire, inquire{{2, 0, 0}}));
+    EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::committed, 10}))
+        << "its clock has not said that";
+    EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::committed, 0}));
+    EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::aborted, 9}));
+    EXPECT_TRUE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::unknown, 0}));
+    prepare among{.who = {1, 0, 9}, .decides = decider::sender_of_several, .reads = {}, .writes = {}};
+    among.others = {2, 2, 2};
+    EXPECT_FALSE(is_sound(kind::prepare, among));
 }
 
 TEST(cluster_messages, of_random_bytes_do_no_harm_to_a_node) {

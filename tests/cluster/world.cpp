@@ -46,6 +46,8 @@ plan with_an_end(std::uint64_t seed) {
     p.erases = false;
     p.ends_at = 1 + dice.below(40 * p.network.longest);
     p.which_ends = static_cast<node_number>(dice.below(p.nodes));
+    // Soon, so that decisions that are on their way reach some and not others.
+    if (seed % 2 == 0) p.notice = 1 + p.network.longest / 2;
     return p;
 }
 
@@ -462,13 +464,12 @@ void world::resume(client& c) {
 }
 
 void world::end_one(node_number n) {
-    constexpr std::uint64_t notice = 200;
-    end(n, notice);
+    end(n, plan_.notice);
     for (std::size_t i = 0; i < clients_.size(); ++i) {
         if (clients_[i]->home() == n) clients_[i]->end();
     }
     if (!plan_.comes_back && !broken(fault::let_back_in)) return;
-    network().after(2 * notice, [this, n] { start_again(n, notice); });
+    network().after(2 * plan_.notice, [this, n] { start_again(n, plan_.notice); });
 }
 
 void world::heard_of_return(node_number n) {
@@ -519,6 +520,17 @@ store::figures world::stood_back() {
         const store::figures f = s->objects.count();
         all.outranked += f.outranked;
         all.given_way += f.given_way;
+    }
+    return all;
+}
+
+voter::figures world::doubts() {
+    voter::figures all;
+    for (const auto& s : sites()) {
+        const voter::figures some = s->votes.count();
+        all.in_doubt += some.in_doubt;
+        all.committed += some.committed;
+        all.aborted += some.aborted;
     }
     return all;
 }

@@ -31,8 +31,9 @@ struct plan {
     bool one_ends = false;         ///< a node, in the middle, and is started again
     std::uint64_t ends_at = 0;     ///< in virtual time
     node_number which_ends = 0;
-    bool comes_back = false;    ///< and is let in
-    bool another_ends = false;  ///< too, then or later, and comes back
+    std::uint64_t notice = 200;  ///< within which each of the others notices
+    bool comes_back = false;     ///< and is let in
+    bool another_ends = false;   ///< too, then or later, and comes back
     std::uint64_t other_ends_at = 0;
     node_number other_that_ends = 0;
     bool erases = true;  ///< some of the writes
@@ -96,6 +97,9 @@ public:
     /// At the end, objects that a node could read, and that it could not since a node is gone.
     [[nodiscard]] std::size_t still_there() const noexcept { return still_there_; }
     [[nodiscard]] std::size_t out_of_reach() const noexcept { return out_of_reach_; }
+    /// Of transactions whose node has gone: where another participant knew of a commit, or of none; objects that stay
+    /// in doubt.
+    [[nodiscard]] voter::figures doubts();
     /// Looks that found a copy.
     [[nodiscard]] std::uint64_t looks_in_copies();
     /// The same, by processes that have come back.

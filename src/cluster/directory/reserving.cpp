@@ -80,7 +80,6 @@ bool store::reserve_locked(shard& s, const object_id& id, object& o, const wire:
         view.owner = o.writer.node;
         return fresh;
     }
-    forget_lost_readers(o);
     if (how.alone && !o.readers.empty() && !broken(fault::write_beside_readers)) return fresh;
     if (how.alone && has_sharers(s, id)) return fresh;
     view.where = wire::whereabouts::here;

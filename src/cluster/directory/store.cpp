@@ -167,17 +167,10 @@ wire::obstacle store::lock_to_read(const object_id& id, std::uint64_t version, c
     return why;
 }
 
-/// A node that is gone decides nothing any more: what its transactions have read need not stay as it was.
-void store::forget_lost_readers(object& o) noexcept {
-    if (broken(fault::keep_lost_readers)) return;
-    if (!is_held(o)) o.writer = {};
-    std::erase_if(o.readers, [this](const transaction_name& r) { return is_gone(r); });
-}
-
 wire::obstacle store::before_writer(shard& s, const object_id& id, object& o, std::uint64_t version,
                                     const transaction_name& who, const wire::precedence& as) {
     using enum wire::obstacle;
-    if (o.is_locked()) forget_lost_readers(o);
+    if (o.writer.exists() && !is_held(o)) o.writer = {};
     if (!o.here || o.version != version) return stale;
     if (keeps_out(s, id, who, as, true)) return outranked;
     // The owner of a lock may have decided, because it was promised the lock: it gives way to no other transaction.
@@ -252,6 +245,13 @@ store::watchers store::take_these_watchers(shard& s, const object_id& id) {
     s.watched.erase(at);
     if (broken(fault::change_without_word)) return {};
     return all;
+}
+
+bool store::is_locked_by(const object_id& id, const transaction_name& writer) {
+    shard& s = shard_of(id);
+    const base::lock_guard hold{s.guard};
+    const auto at = s.objects.find(id);
+    return at != s.objects.end() && at->second.writer == writer;
 }
 
 void store::doubt(const object_id& id) {
@@ -471,6 +471,7 @@ store::figures store::count() {
         all.outranked += s.count.outranked;
         all.given_way += s.count.given_way;
         all.shared += s.shared.size();
+        all.never_came += s.never_came.size();
     }
     return all;
 }

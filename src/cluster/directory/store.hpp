@@ -194,6 +194,7 @@ public:
         await(node);
         readers_.lose(node);
     }
+    [[nodiscard]] bool is_locked_by(const object_id& id, const transaction_name& writer);
     /// It is locked for a node that is gone. The blocks that sleep over it are told to look.
     void doubt(const object_id& id);
     [[nodiscard]] bool is_lost(node_number node) const noexcept {
@@ -222,7 +223,10 @@ public:
     }
     /// Whether the process that ran it is gone.
     [[nodiscard]] bool is_gone(const transaction_name& who) const noexcept {
-        if (is_lost(who.node)) return true;
+        return is_lost(who.node) || is_former(who);
+    }
+    /// Whether another process has that node's number since.
+    [[nodiscard]] bool is_former(const transaction_name& who) const noexcept {
         return who.sequence < first_of_[who.node % first_of_.size()].load(std::memory_order_relaxed) &&
                !broken(fault::forget_who_has_gone);
     }
@@ -243,9 +247,10 @@ public:
         std::uint64_t objects = 0;  ///< that exist here
         std::uint64_t entries = 0;  ///< these, pointers, and what is left of those that were erased
         std::uint64_t old_values = 0, old_bytes = 0;
-        std::uint64_t outranked = 0;  ///< locks that were not given, since the object was reserved
-        std::uint64_t given_way = 0;  ///< times that one who goes first got what was reserved
-        std::uint64_t shared = 0;     ///< objects that other nodes have copies of
+        std::uint64_t outranked = 0;   ///< locks that were not given, since the object was reserved
+        std::uint64_t given_way = 0;   ///< times that one who goes first got what was reserved
+        std::uint64_t shared = 0;      ///< objects that other nodes have copies of
+        std::uint64_t never_came = 0;  ///< that were to move here from a node that is gone
     };
     [[nodiscard]] figures count();
     /// Calls f(id, bytes) for each object that exists here. For checks when nothing runs.
@@ -452,7 +457,6 @@ private:
     void drop_erased(shard& s);
     /// False: not now.
     [[nodiscard]] bool drop(shard& s, const object_id& id, object& o);
-    void forget_lost_readers(object& o) noexcept;
     [[nodiscard]] bool is_held(const object& o) const noexcept {
         return o.writer.exists() && !(broken(fault::free_what_is_in_doubt) && is_gone(o.writer));
     }

@@ -158,7 +158,8 @@ bool admission::hear_gather(node_number from, const wire::gather& asked) {
         const std::uint64_t mine = n == from || n == site_.self ? 0 : gate_.process_of(n);
         if (mine != 0 && mine != asked.processes[n]) return true;  // B2
     }
-    if (site_.tied.with_lost()) return true;  // B2
+    if (site_.tied.with_lost()) return true;            // B2
+    if (!site_.votes.end_inquiries(from)) return true;  // V8
     if (other& o = others_[from]; asked.round > 1) {
         if (o.asked_again != asked.round) {
             const auto turn = site_.tied.turn_over();

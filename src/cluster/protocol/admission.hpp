@@ -29,16 +29,14 @@
 #include <vector>
 
 #include "base/clock.hpp"
+#include "cluster/protocol/network.hpp"
 #include "cluster/protocol/site.hpp"
 
 namespace tutti::cluster {
 
 /// How a node reaches the others while it is not let in.
-class gate {
+class gate : public speaker {
 public:
-    virtual ~gate() = default;
-    /// It arrives, once or more, unless one of the two goes. Must not call back.
-    virtual void say(node_number to, wire::kind kind, std::string body) = 0;
     /// The process of that node that this one is connected with; 0: none.
     [[nodiscard]] virtual std::uint64_t process_of(node_number n) = 0;
 };

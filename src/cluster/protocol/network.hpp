@@ -21,6 +21,14 @@ struct call {
     bool sent = false;      ///< false: the node was gone by then, and knows nothing of it
 };
 
+/// Says what asks for no answer, for whoever is no transaction.
+class speaker {
+public:
+    virtual ~speaker() = default;
+    /// It arrives, once or more, unless one of the two goes. Must not call back.
+    virtual void say(node_number to, wire::kind kind, std::string body) = 0;
+};
+
 class network {
 public:
     virtual ~network() = default;

@@ -111,7 +111,7 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
         case wire::kind::prepare: {
             wire::prepare asked;
             if (!take(body, asked, sound)) return std::nullopt;
-            sound = is_of(asked.who, h) && has_been_said(asked.as.age);
+            sound = is_of(asked.who, h) && has_been_said(asked.as.age) && are_others(asked.others, h);
             if (!sound) return std::nullopt;
             return answer{wire::kind::answered, wire::encode(votes.prepare(std::move(asked)))};
         }
@@ -120,6 +120,21 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             if (!take(body, told, sound)) return std::nullopt;
             sound = is_of(told.who, h) && has_been_said(told.version);
             if (sound) votes.decide(told);
+            return std::nullopt;
+        }
+        case wire::kind::inquire: {
+            wire::inquire asked;
+            if (!take(body, asked, sound)) return std::nullopt;
+            sound = is_of_third(asked.who, h);
+            if (sound) votes.inquire(asked.who, h.from);
+            return std::nullopt;
+        }
+        case wire::kind::verdict: {
+            wire::verdict told;
+            if (!take(body, told, sound)) return std::nullopt;
+            sound = is_of_third(told.who, h) && has_been_said(told.version) &&
+                    (told.version != 0) == (told.fate == wire::fate::committed);
+            if (sound) votes.hear(told, h.from);
             return std::nullopt;
         }
         case wire::kind::invalidate: {

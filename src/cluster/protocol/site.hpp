@@ -1,6 +1,7 @@
 // One node as the protocol sees it: its clock, its objects, its half of other nodes' commits. No thread, no socket.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -92,6 +93,16 @@ private:
     [[nodiscard]] bool has_been_said(std::uint64_t time) const noexcept { return time <= clock.now(); }
     [[nodiscard]] static bool is_of(const wire::transaction_name& who, const wire::header& h) noexcept {
         return who.node == h.from && who.slot < wire::most_slots && who.exists();
+    }
+    /// Of a node that is neither this one nor the sender.
+    [[nodiscard]] bool is_third(node_number n, const wire::header& h) const noexcept {
+        return n < nodes && n != self && n != h.from;
+    }
+    [[nodiscard]] bool is_of_third(const wire::transaction_name& who, const wire::header& h) const noexcept {
+        return is_third(who.node, h) && who.slot < wire::most_slots && who.exists();
+    }
+    [[nodiscard]] bool are_others(const std::vector<node_number>& all, const wire::header& h) const noexcept {
+        return all.size() < nodes && std::ranges::all_of(all, [&](node_number n) { return is_third(n, h); });
     }
 };
 

@@ -277,12 +277,13 @@ outcome transaction::take_locks(bool decisive) {
     const auto remote =
         static_cast<std::size_t>(std::ranges::count_if(parts_, [this](const part& p) { return p.at != site_.self; }));
     const bool one_message = decisive && remote == 1;
-    const wire::decider decides = !one_message  ? wire::decider::sender
+    const wire::decider decides = !one_message  ? remote > 1 ? wire::decider::sender_of_several : wire::decider::sender
                                   : writes_here ? wire::decider::receiver_held
                                                 : wire::decider::receiver;
     for (part& p : parts_) {
         if (p.at == site_.self) continue;
         p.what.decides = decides;
+        if (remote > 1) name_others(p);
         calls_.push_back({p.at, wire::kind::prepare, wire::encode(p.what), {}, false});
         if (fits(calls_.back().body, std::max(p.what.reads.size(), p.what.writes.size()))) continue;
         abort();
@@ -315,6 +316,12 @@ outcome transaction::take_locks(bool decisive) {
     // With all locks held, here and elsewhere: docs/cluster-protocol.md, "The version is drawn behind the locks".
     else if (!decided_ && !broken(fault::draw_version_early)) version_ = site_.clock.tick();
     return all;
+}
+
+void transaction::name_others(part& to) const {
+    for (const part& p : parts_) {
+        if (p.at != site_.self && p.at != to.at) to.what.others.push_back(p.at);
+    }
 }
 
 bool transaction::tie() {

@@ -371,6 +371,8 @@ private:
         node_number at = 0;
         wire::prepare what;
     };
+    /// Which other nodes have a part, beside this one.
+    void name_others(part& to) const;
     std::vector<part> parts_;
     struct pinned {
         object_id id;

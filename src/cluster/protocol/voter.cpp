@@ -24,12 +24,16 @@ wire::obstacle voter::lock_all(const wire::prepare& what) {
 
 void voter::unlock_all(const wire::prepare& what) noexcept {
     for (const wire::write_item& w : what.writes) store_.unlock(w.id, what.who);
+    unlock_reads(what);
+}
+
+void voter::unlock_reads(const wire::prepare& what) noexcept {
     for (const wire::read_item& r : what.reads) store_.unlock(r.id, what.who);
 }
 
 void voter::carry_out(wire::prepare& what, std::uint64_t version) {
     for (wire::write_item& w : what.writes) store_.settle(w.id, w.action, std::move(w.bytes), version, what.who);
-    for (const wire::read_item& r : what.reads) store_.unlock(r.id, what.who);
+    unlock_reads(what);
 }
 
 voter::slot_history& voter::history_of(const transaction_name& who) { return histories_[who.thread()]; }
@@ -39,7 +43,7 @@ std::optional<wire::answered> voter::outcome(const transaction_name& who) {
     slot_history& h = history_of(who);
     const past& p = h.outcomes[who.sequence % remembered];
     if (p.sequence == who.sequence) return p.answer;
-    if (h.latest > remembered && who.sequence <= h.latest - remembered) return wire::answered{};
+    if (h.has_forgotten(who.sequence)) return wire::answered{};
     return std::nullopt;
 }
 
@@ -65,7 +69,7 @@ wire::answered voter::prepare(wire::prepare&& what) {
         return no;
     }
     // All locks of a transaction that is decided here are held: its sender took those on its own node before.
-    const bool mine = what.decides != wire::decider::sender;
+    const bool mine = what.decides >= wire::decider::receiver;
     const wire::answered yes{.yes = true, .version = mine ? clock_.tick() : 0};
     if (what.decides == wire::decider::receiver || (mine && broken(fault::show_before_heard))) {
         carry_out(what, yes.version);
@@ -74,6 +78,7 @@ wire::answered voter::prepare(wire::prepare&& what) {
     }
     if (broken(fault::early_release)) unlock_all(what);
     const transaction_name who = what.who;
+    if (!what.others.empty()) std::erase_if(what.others, [this](node_number n) { return store_.is_lost(n); });  // V6
     prepared_.emplace(who, pending{std::move(what), yes});
     ++history_of(who).open;
     return yes;
@@ -82,32 +87,31 @@ wire::answered voter::prepare(wire::prepare&& what) {
 voter::all_pending::iterator voter::close(all_pending::iterator at, wire::answered outcome) {
     remember(at->first, outcome);
     --history_of(at->first).open;
+    if (!asked_.empty()) asked_.erase(at->first);
     return prepared_.erase(at);
 }
 
 void voter::decide(const wire::decide& what) {
     const std::lock_guard hold{guard_};
     const auto at = prepared_.find(what.who);
-    if (at == prepared_.end()) {
-        if (!what.commit && !outcome(what.who)) remember(what.who, {});
-        return;
+    if (at != prepared_.end()) {
+        pending& p = at->second;
+        // Of what was decided here, an abort says that the sender could not wait for the answer: it has undone its
+        // part, and nobody has seen this one (V4).
+        const std::uint64_t version = p.decided() ? p.answer.version : what.version;
+        if (what.commit) carry_out(p.what, version);
+        else unlock_all(p.what);
+        close(at, what.commit ? wire::answered{.yes = true, .version = version} : wire::answered{});
+    } else if (!what.commit && !outcome(what.who)) {
+        remember(what.who, {});
     }
-    pending& p = at->second;
-    // Of what was decided here, an abort says that the sender could not wait for the answer: it has undone its part,
-    // and nobody has seen this one (V4).
-    const std::uint64_t version = p.decided() ? p.answer.version : what.version;
-    if (what.commit) carry_out(p.what, version);
-    else unlock_all(p.what);
-    close(at, what.commit ? wire::answered{.yes = true, .version = version} : wire::answered{});
+    if (!waiting_.empty()) answer_those_who_wait();
 }
 
 bool voter::carry_out_for_lost(pending& p) noexcept try {
-    if (p.decided() && !broken(fault::hold_for_lost)) {
-        carry_out(p.what, p.answer.version);
-        return true;
-    }
-    for (const wire::write_item& w : p.what.writes) store_.doubt(w.id);
-    return false;
+    if (!p.decided() || broken(fault::hold_for_lost)) return false;
+    carry_out(p.what, p.answer.version);
+    return true;
 } catch (const std::bad_alloc&) {
     return false;  // what is left of it is in doubt, as if the other node had decided it
 }
@@ -119,10 +123,18 @@ void voter::admit(node_number node) {
 
 void voter::lose(node_number node) noexcept {
     const std::lock_guard hold{guard_};
+    if (!broken(fault::believe_successors)) forget_participant(node);
     for (auto at = prepared_.begin(); at != prepared_.end();) {
-        if (at->first.node != node || !carry_out_for_lost(at->second)) ++at;
-        else at = close(at, at->second.answer);
+        if (at->first.node != node) {
+            ++at;
+        } else if (carry_out_for_lost(at->second)) {
+            at = close(at, at->second.answer);
+        } else {
+            begin_doubt(at->first, at->second);
+            ++at;
+        }
     }
+    if (!waiting_.empty()) answer_those_who_wait();
 }
 
 }  // namespace tutti::cluster

@@ -10,6 +10,16 @@
 //   V4  Of what was decided here, and of which the sender has a part, nothing shows until the sender has the decision,
 //       or is gone. So nobody has seen this part if the sender never learns of the decision, because this node is gone.
 //
+// And of the transactions of a node that is gone (docs/cluster-protocol.md, "What is in doubt"):
+//   V5  Only what another participant knows decides one that was prepared here. A participant says `aborted` of what it
+//       was told so, or has answered no, or will: once the process that runs the transaction is lost here, a prepare of
+//       it is refused. Where it may have known and has forgotten, it says that it does not know.
+//   V6  Who was lost since the prepare is not believed: another process with that number knows nothing of it.
+//   V7  Read locks stay until every participant that is left has said what it knows, with a clock of no less than it
+//       had when it took its own locks. So whoever overwrites what was read has a version above the time of everybody
+//       who has read what the transaction was to overwrite.
+//   V8  Nothing changes any more once a survey was given to a process that follows.
+//
 // Thread safety: every member, for different transactions. Two messages of one transaction may come at once only if one
 // is a duplicate of the other; `guard_` orders them.
 #pragma once
@@ -18,8 +28,10 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "cluster/directory/store.hpp"
+#include "cluster/protocol/network.hpp"
 
 namespace tutti::cluster {
 
@@ -27,17 +39,34 @@ class voter {
 public:
     voter(store& objects, logical_clock& clock) noexcept : store_{objects}, clock_{clock} {}
 
+    /// Through whom participants ask each other. Before anything comes; without one nobody is asked.
+    void speak_through(speaker& to_others) noexcept { speaker_ = &to_others; }
+
     /// Locks everything or nothing; and commits, if it is the one that decides. `what` may be moved from.
     wire::answered prepare(wire::prepare&& what);
     void decide(const wire::decide& what);
-    /// A node is gone: what was decided here for it is carried out, and blocks that sleep over what is in doubt from
-    /// now on are told. REQUIRES: the store has lost it.
+    /// A node is gone: what was decided here for it is carried out. Of what is in doubt from now on other participants
+    /// are asked, and blocks that sleep over it are told. REQUIRES: the store has lost it.
     void lose(node_number node) noexcept;
     /// Another process has that number: no message of a former one comes any more.
     void admit(node_number node);
 
+    /// A participant has lost the node that decides. It is told what is known here, as soon as that is the last word.
+    void inquire(const transaction_name& who, node_number from);
+    /// What a participant knows.
+    void hear(const wire::verdict& told, node_number from);
+    /// V8, of a former process of that node. False: others have still to say what they know.
+    [[nodiscard]] bool end_inquiries(node_number node);
+
+    struct figures {
+        std::uint64_t in_doubt = 0;                ///< objects that are locked for a node that is gone
+        std::uint64_t committed = 0, aborted = 0;  ///< transactions of such nodes that other participants knew of
+    };
+    [[nodiscard]] figures count();
+
 private:
     static constexpr std::size_t remembered = 64;
+    static constexpr std::size_t most_waiting = 4096;
 
     struct transaction_hash {
         std::size_t operator()(const transaction_name& t) const noexcept {
@@ -45,7 +74,7 @@ private:
         }
     };
     struct pending {
-        wire::prepare what;
+        wire::prepare what;     ///< V6: its `others` are those that were not lost since
         wire::answered answer;  ///< with a version if it is decided
         [[nodiscard]] bool decided() const noexcept { return answer.version != 0; }
     };
@@ -58,13 +87,21 @@ private:
         std::uint64_t latest = 0;
         std::size_t open = 0;  ///< prepared, and not decided: one, but for messages that overtake others
         std::array<past, remembered> outcomes;
+        [[nodiscard]] bool has_forgotten(std::uint64_t sequence) const noexcept {
+            return latest > remembered && sequence <= latest - remembered;
+        }
+    };
+    struct waiter {
+        transaction_name who;
+        node_number node;
     };
 
     /// All or nothing.
     [[nodiscard]] wire::obstacle lock_all(const wire::prepare& what);
     void unlock_all(const wire::prepare& what) noexcept;
+    void unlock_reads(const wire::prepare& what) noexcept;
     void carry_out(wire::prepare& what, std::uint64_t version);
-    /// False: it was not decided here, and stays in doubt.
+    /// False: it was not decided here.
     bool carry_out_for_lost(pending& p) noexcept;
     /// It is not pending any more. The next one.
     all_pending::iterator close(all_pending::iterator at, wire::answered outcome);
@@ -73,11 +110,29 @@ private:
     std::optional<wire::answered> outcome(const transaction_name& who);
     void remember(const transaction_name& who, wire::answered answer);
 
+    // ---- V5 to V8 (voter_doubts.cpp)
+
+    void begin_doubt(const transaction_name& who, pending& p) noexcept;
+    /// False: there is nobody to ask.
+    [[nodiscard]] bool ask_others(const transaction_name& who, const pending& p) noexcept;
+    /// That node says nothing of it any more.
+    void miss_word_of(node_number node, const transaction_name& who) noexcept;
+    void forget_participant(node_number node) noexcept;
+    /// Nothing: it may be decided yet.
+    [[nodiscard]] std::optional<wire::verdict> fate_of(const transaction_name& who) const;
+    void answer_those_who_wait() noexcept;
+    void say(node_number to, const wire::verdict& what);
+
     store& store_;
     logical_clock& clock_;
+    speaker* speaker_ = nullptr;
     std::mutex guard_;
     all_pending prepared_;
     std::unordered_map<std::uint32_t, slot_history> histories_;
+    /// In doubt, and which participants have not said what they know.
+    std::unordered_map<transaction_name, std::vector<node_number>, transaction_hash> asked_;
+    std::vector<waiter> waiting_;  ///< nodes that have asked too early
+    std::uint64_t committed_ = 0, aborted_ = 0;
 };
 
 }  // namespace tutti::cluster

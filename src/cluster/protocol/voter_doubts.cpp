@@ -1,0 +1,123 @@
+// What participants tell each other of transactions whose node is gone.
+#include <algorithm>
+#include <new>
+
+#include "cluster/protocol/voter.hpp"
+#include "wire/bytes.hpp"
+
+namespace tutti::cluster {
+
+void voter::begin_doubt(const transaction_name& who, pending& p) noexcept try {
+    const bool is_asked = !broken(fault::free_reads_at_once) && ask_others(who, p);
+    if (!is_asked && !broken(fault::keep_lost_readers)) unlock_reads(p.what);
+    for (const wire::write_item& w : p.what.writes) store_.doubt(w.id);
+} catch (const std::bad_alloc&) {
+    return;  // blocks sleep on until they are interrupted
+}
+
+bool voter::ask_others(const transaction_name& who, const pending& p) noexcept try {
+    if (speaker_ == nullptr || p.what.others.empty()) return false;
+    const std::string question = wire::encode(wire::inquire{who});
+    asked_[who] = p.what.others;
+    for (const node_number n : p.what.others) speaker_->say(n, wire::kind::inquire, question);
+    return true;
+} catch (const std::bad_alloc&) {
+    asked_.erase(who);  // what those say who were asked still counts
+    return false;
+}
+
+void voter::miss_word_of(node_number node, const transaction_name& who) noexcept {
+    const auto left = asked_.find(who);
+    if (left == asked_.end()) return;
+    std::erase(left->second, node);
+    if (!left->second.empty()) return;
+    asked_.erase(left);
+    unlock_reads(prepared_.at(who).what);
+}
+
+void voter::forget_participant(node_number node) noexcept {
+    std::erase_if(waiting_, [node](const waiter& w) { return w.node == node; });
+    for (auto& [who, p] : prepared_) {
+        if (std::erase(p.what.others, node) != 0) miss_word_of(node, who);
+    }
+}
+
+std::optional<wire::verdict> voter::fate_of(const transaction_name& who) const {
+    using enum wire::fate;
+    const bool is_gone = store_.is_gone(who);
+    if (prepared_.contains(who))
+        return is_gone ? std::optional{wire::verdict{.who = who, .fate = unknown}} : std::nullopt;
+    if (const auto h = histories_.find(who.thread()); h != histories_.end()) {
+        const past& p = h->second.outcomes[who.sequence % remembered];
+        if (p.sequence == who.sequence && p.answer.yes) return wire::verdict{who, committed, p.answer.version};
+        if (p.sequence == who.sequence) return wire::verdict{.who = who, .fate = aborted};
+        if (h->second.has_forgotten(who.sequence) && !broken(fault::deny_what_is_forgotten))
+            return wire::verdict{.who = who, .fate = unknown};
+    }
+    if (!is_gone && !broken(fault::deny_too_early)) return std::nullopt;
+    // With the last word of a process this node has forgotten what it knew of its transactions.
+    const bool has_forgotten = store_.is_former(who) && !broken(fault::deny_what_is_forgotten);
+    return wire::verdict{.who = who, .fate = has_forgotten ? unknown : aborted};
+}
+
+void voter::say(node_number to, const wire::verdict& what) {
+    if (speaker_ != nullptr) speaker_->say(to, wire::kind::verdict, wire::encode(what));
+}
+
+void voter::answer_those_who_wait() noexcept try {
+    std::erase_if(waiting_, [this](const waiter& w) {
+        const auto known = fate_of(w.who);
+        if (known) say(w.node, *known);
+        return known.has_value();
+    });
+} catch (const std::bad_alloc&) {
+    return;  // they go on waiting, for the next decision, or until this node is lost
+}
+
+void voter::inquire(const transaction_name& who, node_number from) {
+    const std::lock_guard hold{guard_};
+    if (const auto known = fate_of(who)) say(from, *known);
+    else if (waiting_.size() < most_waiting) waiting_.push_back({who, from});
+}
+
+void voter::hear(const wire::verdict& told, node_number from) {
+    const std::lock_guard hold{guard_};
+    const auto at = prepared_.find(told.who);
+    if (at == prepared_.end() || at->second.decided() || !store_.is_gone(told.who)) return;
+    wire::prepare& what = at->second.what;
+    if (std::ranges::find(what.others, from) == what.others.end()) return;  // V6
+    if (told.fate == wire::fate::unknown && !broken(fault::abort_what_is_open)) return miss_word_of(from, told.who);
+    const bool commits = told.fate == wire::fate::committed;
+    if (commits) carry_out(what, broken(fault::adopt_at_own_version) ? clock_.tick() : told.version);
+    else unlock_all(what);
+    ++(commits ? committed_ : aborted_);
+    const std::vector<node_number> others = std::move(what.others);
+    close(at, commits ? wire::answered{.yes = true, .version = told.version} : wire::answered{});
+    // One of them may have asked this node before, and a node that is lost by now.
+    for (const node_number n : others) {
+        if (n != from) say(n, told);
+    }
+}
+
+bool voter::end_inquiries(node_number node) {
+    if (broken(fault::settle_after_survey)) return true;
+    const std::lock_guard hold{guard_};
+    if (std::ranges::any_of(asked_, [node](const auto& a) { return a.first.node == node; })) return false;
+    for (auto& [who, p] : prepared_) {
+        if (who.node == node) p.what.others.clear();
+    }
+    return true;
+}
+
+voter::figures voter::count() {
+    const std::lock_guard hold{guard_};
+    figures all{.committed = committed_, .aborted = aborted_};
+    for (const auto& [who, p] : prepared_) {
+        if (!store_.is_gone(who)) continue;
+        all.in_doubt += static_cast<std::uint64_t>(std::ranges::count_if(
+            p.what.writes, [&](const wire::write_item& w) { return store_.is_locked_by(w.id, who); }));
+    }
+    return all;
+}
+
+}  // namespace tutti::cluster
