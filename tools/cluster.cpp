@@ -92,7 +92,7 @@ std::string doubts_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
         if (!of[i].facts || of[i].facts->in_doubt == 0) continue;
-        text += fmt::format("node {} has {} objects in doubt, since a node went in the middle of a commit\n", i,
+        text += fmt::format("objects in doubt at node {}, since a node went in the middle of a commit: {}\n", i,
                             of[i].facts->in_doubt);
     }
     return text;
