@@ -29,9 +29,9 @@ file open(const std::string& name) {
 /// Nobody is there to be asked.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
-using reader = int (*)(const EVP_PKEY*, unsigned char*, std::size_t*);
+using part_reader = int (*)(const EVP_PKEY*, unsigned char*, std::size_t*);
 
-curve_key bytes_of(const key& of, reader part, const std::string& name) {
+curve_key bytes_of(const key& of, part_reader part, const std::string& name) {
     curve_key bytes{};
     std::size_t size = bytes.size();
     const bool right = ::EVP_PKEY_get_id(of.get()) == EVP_PKEY_X25519 && part(of.get(), bytes.data(), &size) == 1 &&
