@@ -97,7 +97,8 @@ char* fgets(tx& t, char* to, int size, FILE* f) {
     if (size > 1 && is_owned(t, f)) {
         char line[512];
         n = std::min({static_cast<std::size_t>(size) - 1, available_at_once(f), sizeof line - 1});
-        const void* const end = std::memchr(f->_IO_read_ptr, '\n', n);
+        // One that has read nothing yet has no buffer.
+        const void* const end = n != 0 ? std::memchr(f->_IO_read_ptr, '\n', n) : nullptr;
         if (end != nullptr) n = static_cast<std::size_t>(static_cast<const char*>(end) - f->_IO_read_ptr) + 1;
         if (end != nullptr || n == static_cast<std::size_t>(size) - 1) {
             std::memcpy(line, f->_IO_read_ptr, n);
