@@ -185,6 +185,8 @@ TEST(cluster_simulation, a_node_comes_back) {
         in_copies += w.looks_in_copies_after();
         add(w.doubts(), doubts);
     }
+    // Here another one goes that has given its survey, and an object away since.
+    EXPECT_EQ(run_seed(54'356, conduct::mixed, fate::one_returns), "");
     EXPECT_TRUE(doubts.committed > 0 || !are_all_seeds);
     EXPECT_GT(doubts.aborted, 0u);
     EXPECT_GT(returns, 0u);

@@ -115,11 +115,10 @@ std::vector<node_number> admission::awaited() {
 void admission::lose(node_number node) {
     const std::lock_guard hold{guard_};
     other& o = others_[node];
-    if (joins() && o.has_served && !o.has_said && !gone_) gone_ = node;
+    if (joins() && o.has_served && !gone_) gone_ = node;
     o.is_gone = joining_;
     o.has_admitted = o.serves = false;
     changed_.notify_all();
-    if (joins() && o.has_said && o.has_served) return;  // what it has said stays true
     o.has_said = false;
     o.asked_again = 0;
     o.list = {};
