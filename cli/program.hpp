@@ -32,8 +32,9 @@ struct help_text {
     std::string text;
 };
 
-/// Whatever is opened next gets the lowest number that is free. With the number of a standard descriptor, closed by
-/// whoever started the program, it would get what the program prints. What libraries have opened by now stays theirs.
+/// The system gives a file or socket that the program opens the lowest number that is free. Where the parent has closed
+/// a standard descriptor, a socket would get its number, and with it what the program prints. A descriptor that a
+/// library has opened before main stays the library's.
 inline void hold_standard_descriptors() noexcept {
     int held = ::open("/dev/null", O_RDWR);
     while (held >= STDIN_FILENO && held <= STDERR_FILENO) held = ::dup(held);

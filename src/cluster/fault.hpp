@@ -78,7 +78,7 @@ enum class fault : std::uint8_t {
     uncertain_for_lost,            ///< a block that had asked it to decide is told that nothing happened
     deny_too_early,                ///< a participant that has not prepared yet says that it never will
     deny_what_is_forgotten,        ///< it says so of what it may have known
-    abort_what_is_open,            ///< what nobody who is left knows the decision of is taken for aborted
+    abort_what_is_open,            ///< a participant takes for aborted what no node that is left knows the decision of
     adopt_at_own_version,          ///< what another participant knows as committed gets a version of this node's clock
     believe_successors,            ///< another process is taken for the participant that had its number before
     settle_after_survey,           ///< a node that has said what it knows of objects goes on deciding what was in doubt

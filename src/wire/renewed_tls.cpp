@@ -31,13 +31,13 @@ renewed_tls::stamps renewed_tls::look() const {
 std::shared_ptr<const tls> renewed_tls::current() {
     const std::lock_guard hold{guard_};
     if (const stamps are = look(); are != seen_) {
-        seen_ = are;
         try {
             now_ = std::make_shared<const tls>(files_, own_names_);
             trouble_.clear();
         } catch (const refusal& r) {
             trouble_ = r.what();
         }
+        seen_ = are;
     }
     return now_;
 }

@@ -248,7 +248,7 @@ public:
         std::uint64_t entries = 0;  ///< these, pointers, and what is left of those that were erased
         std::uint64_t old_values = 0, old_bytes = 0;
         std::uint64_t outranked = 0;   ///< locks that were not given, since the object was reserved
-        std::uint64_t given_way = 0;   ///< times that one who goes first got what was reserved
+        std::uint64_t given_way = 0;   ///< times that a transaction which goes first took what another had reserved
         std::uint64_t shared = 0;      ///< objects that other nodes have copies of
         std::uint64_t never_came = 0;  ///< that were to move here from a node that is gone
     };

@@ -21,7 +21,7 @@ struct call {
     bool sent = false;      ///< false: the node was gone by then, and knows nothing of it
 };
 
-/// Says what asks for no answer, for whoever is no transaction.
+/// How a node tells another something that asks for no answer and is of no transaction of its own.
 class speaker {
 public:
     virtual ~speaker() = default;

@@ -277,9 +277,10 @@ outcome transaction::take_locks(bool decisive) {
     const auto remote =
         static_cast<std::size_t>(std::ranges::count_if(parts_, [this](const part& p) { return p.at != site_.self; }));
     const bool one_message = decisive && remote == 1;
-    const wire::decider decides = !one_message  ? remote > 1 ? wire::decider::sender_of_several : wire::decider::sender
-                                  : writes_here ? wire::decider::receiver_held
-                                                : wire::decider::receiver;
+    const wire::decider decides = remote > 1     ? wire::decider::sender_of_several
+                                  : !one_message ? wire::decider::sender
+                                  : writes_here  ? wire::decider::receiver_held
+                                                 : wire::decider::receiver;
     for (part& p : parts_) {
         if (p.at == site_.self) continue;
         p.what.decides = decides;

@@ -97,7 +97,7 @@ void voter::decide(const wire::decide& what) {
     if (at != prepared_.end()) {
         pending& p = at->second;
         // Of what was decided here, an abort says that the sender could not wait for the answer: it has undone its
-        // part, and nobody has seen this one (V4).
+        // part, and no transaction has seen this one (V4).
         const std::uint64_t version = p.decided() ? p.answer.version : what.version;
         if (what.commit) carry_out(p.what, version);
         else unlock_all(p.what);

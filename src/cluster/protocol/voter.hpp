@@ -14,10 +14,11 @@
 //   V5  Only what another participant knows decides one that was prepared here. A participant says `aborted` of what it
 //       was told so, or has answered no, or will: once the process that runs the transaction is lost here, a prepare of
 //       it is refused. Where it may have known and has forgotten, it says that it does not know.
-//   V6  Who was lost since the prepare is not believed: another process with that number knows nothing of it.
+//   V6  A participant that was lost since the prepare is not believed: another process with that number knows nothing
+//       of it.
 //   V7  Read locks stay until every participant that is left has said what it knows, with a clock of no less than it
-//       had when it took its own locks. So whoever overwrites what was read has a version above the time of everybody
-//       who has read what the transaction was to overwrite.
+//       had when it took its own locks. So a writer that overwrites what was read has a version above the time of every
+//       reader that has read what the transaction was to overwrite.
 //   V8  Nothing changes any more once a survey was given to a process that follows.
 //
 // Thread safety: every member, for different transactions. Two messages of one transaction may come at once only if one
@@ -39,7 +40,7 @@ class voter {
 public:
     voter(store& objects, logical_clock& clock) noexcept : store_{objects}, clock_{clock} {}
 
-    /// Through whom participants ask each other. Before anything comes; without one nobody is asked.
+    /// What participants ask each other through. Before anything comes; without one this participant asks none.
     void speak_through(speaker& to_others) noexcept { speaker_ = &to_others; }
 
     /// Locks everything or nothing; and commits, if it is the one that decides. `what` may be moved from.
@@ -113,7 +114,7 @@ private:
     // ---- V5 to V8 (voter_doubts.cpp)
 
     void begin_doubt(const transaction_name& who, pending& p) noexcept;
-    /// False: there is nobody to ask.
+    /// False: there is no other participant to ask.
     [[nodiscard]] bool ask_others(const transaction_name& who, const pending& p) noexcept;
     /// That node says nothing of it any more.
     void miss_word_of(node_number node, const transaction_name& who) noexcept;

@@ -22,7 +22,7 @@ bool voter::ask_others(const transaction_name& who, const pending& p) noexcept t
     for (const node_number n : p.what.others) speaker_->say(n, wire::kind::inquire, question);
     return true;
 } catch (const std::bad_alloc&) {
-    asked_.erase(who);  // what those say who were asked still counts
+    asked_.erase(who);  // the answers of those that it has asked still count
     return false;
 }
 

@@ -65,7 +65,7 @@ void journal::begin() {
         bytes_to_replay_.store(file.bytes());
     });
     // Never back, although its leader's last positions may have been holes: a follower's call that has read it and not
-    // durable_ yet would wait for what nobody draws.
+    // durable_ yet would wait for a position that no call draws.
     const std::uint64_t next = std::max(end, next_.load());
     next_.store(next);
     durable_.store(next);
