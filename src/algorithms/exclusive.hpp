@@ -23,6 +23,7 @@ struct exclusive {
     static constexpr bool privatizes_by_waiting = false;
     static constexpr bool in_place = true;
     static constexpr bool one_at_a_time = true;
+    static constexpr int first_version_bit = memory::writer_bits;
 
     static void begin(descriptor& d) {
         {

@@ -84,6 +84,7 @@ struct hybrid {
     static constexpr bool privatizes_by_waiting = software::privatizes_by_waiting;
     static constexpr bool in_place = false;
     static constexpr bool one_at_a_time = false;
+    static constexpr int first_version_bit = software::first_version_bit;
 
     [[nodiscard]] static bool is_served() noexcept { return H::exists(); }
 
@@ -188,7 +189,7 @@ private:
             core::attempt_abort_if_doomed(d);
             if (core::plain_memory_is_used() && !core::is_enlisted(d)) core::enlist(d);
             static_cast<void>(software::stable(d));  // a software commit under way would end the attempt at once
-            const bool is_locked = (software::sequence().load(std::memory_order_acquire) & software::holder_mask) != 0;
+            const bool is_locked = (software::sequence().load(std::memory_order_acquire) & software::held) != 0;
             if (H::begin(d)) {
                 h.runs_in = place::hardware;
                 // Without handlers: those that it registers are taken back with it (core/rollback/deferred.cpp).
@@ -206,7 +207,7 @@ private:
     }
 
     static void subscribe(descriptor& d) {
-        if ((H::watch(d, software::sequence()) & software::holder_mask) != 0) H::abort(d, hardware_abort::busy);
+        if ((H::watch(d, software::sequence()) & software::held) != 0) H::abort(d, hardware_abort::busy);
         const descriptor* const alone = core::serial_owner_in(H::watch(d, core::serial_token));
         if (alone != nullptr && alone != &d) H::abort(d, hardware_abort::busy);
     }
@@ -233,7 +234,7 @@ private:
         if (core::plain_memory_is_used() && !core::is_enlisted(d)) return hardware_abort::busy;
         if (!broken(fault::commit_uncounted)) hardware_commits::count_one(software::one_commit);
         d.snapshot_bound = software::now(std::memory_order_relaxed);
-        core::announce_publication(d, d.snapshot_bound);
+        core::announce_publication(d, d.snapshot_bound, first_version_bit);
         redo::store_values(d);
         return std::nullopt;
     }

@@ -5,9 +5,20 @@
 // Opacity: a read is accepted only while the sequence is the one at which all earlier reads were last found equal, so
 // all reads of an attempt hold at that one instant. A commit takes the lock from exactly that sequence.
 //
-// The lock names its holder in the same word, so that a waiter waits for the transaction that has it:
+// The sequence counts commits; the lowest bit says whether the lock is held:
 //
-//   63 … 21 sequence | 20 … 0 number of the holder + 1, or 0
+//   63 zero | 62 … 1 count | 0 held
+//
+// 62 bits of count last for 1,461 years at 100 million commits a second.
+//
+// A second word names the holder, so that a waiter can wait for the holder's transaction:
+//
+//   holder:  takes the lock by a compare-and-swap; holder = its number + 1; …; holder = 0; sequence = not held
+//   waiter:  loads a held sequence (acquire); loads the holder; waits until the holder is another, or over
+//
+// The waiter's load of the sequence reads from the compare-and-swap, which has acquired the 0 that the holder before
+// stored. So the waiter finds no number of an earlier holder, and a number that it finds stays until that context lets
+// go of the lock.
 //
 // Without orecs a visible reader cannot mark what it reads: it is visible as a whole. A commit that has taken the
 // lock looks for visible readers and for the irrevocable transaction and, if there are any, lets go and meets them.
@@ -36,6 +47,7 @@
 #include <algorithm>
 
 #include "algorithms/redo.hpp"
+#include "base/scheduling.hpp"
 #include "core/conflict/conflict.hpp"
 #include "core/conflict/kill.hpp"
 #include "core/lifecycle/open_nesting.hpp"
@@ -63,6 +75,7 @@ struct norec_beside {
     static constexpr bool privatizes_by_waiting = true;
     static constexpr bool in_place = false;
     static constexpr bool one_at_a_time = false;
+    static constexpr int first_version_bit = 1;
 
     static void begin(descriptor& d) noexcept {
         d.kept.values.clear();
@@ -104,8 +117,8 @@ struct norec_beside {
     }
 
     static void publish(descriptor& d) noexcept {
-        core::announce_publication(d,
-                                   d.snapshot_bound + one_commit);  // no other snapshot has it while d holds the lock
+        // No other snapshot has this version while d holds the lock.
+        core::announce_publication(d, d.snapshot_bound + one_commit, first_version_bit);
         core::come_into_sight(d);
         if (broken(fault::release_before_publish)) let_go(d, one_commit);
         redo::store_values(d);
@@ -147,9 +160,8 @@ struct norec_beside {
 
     // --- for hybrid.hpp
 
-    static constexpr word one_commit = word{1} << 21;
-    static constexpr word holder_mask = one_commit - 1;
-    static_assert(memory::max_activities < one_commit);
+    static constexpr word held = 1;
+    static constexpr word one_commit = word{1} << first_version_bit;
 
     [[nodiscard]] static const memory::orec& sequence() noexcept { return lock_.sequence; }
     /// What the snapshot bound of an attempt that sees all commits until now is; with a holder in it, of none. `order`
@@ -163,12 +175,18 @@ struct norec_beside {
         for (;;) {
             // seq_cst: the reader's half of the protocol above.
             const word seen = lock_.sequence.load(std::memory_order_seq_cst);
-            if ((seen & holder_mask) == 0) return seen + Beside::commits();
+            if ((seen & held) == 0) return seen + Beside::commits();
             if (core::spin_while(lock_.sequence, seen)) continue;
-            descriptor& other =
-                descriptor::of(memory::activity_of(static_cast<std::uint32_t>((seen & holder_mask) - 1)));
+            // Acquire: partner is the release in `take`.
+            const word number = lock_.holder.load(std::memory_order_acquire);
+            if (number == 0) {
+                // The thread that took the lock was switched away before it stored its number. It needs the processor.
+                base::nap();
+                continue;
+            }
+            descriptor& other = descriptor::of(memory::activity_of(static_cast<std::uint32_t>(number - 1)));
             // Where the state is not of the transaction that has the lock, that one is over, and this wait with it.
-            core::wait_for(d, other, other.state.load(std::memory_order_acquire), lock_.sequence, seen);
+            core::wait_for(d, other, other.state.load(std::memory_order_acquire), lock_.holder, number);
         }
     }
 
@@ -263,8 +281,10 @@ private:
         const word in_hardware = Beside::commits();
         const word own = d.snapshot_bound - in_hardware;
         word expected = own;
-        if (!lock_.sequence.compare_exchange(expected, own | (d.id + 1), std::memory_order_seq_cst)) return false;
+        if (!lock_.sequence.compare_exchange(expected, own | held, std::memory_order_seq_cst)) return false;
         d.kept.holds_lock = true;
+        // Release: a waiter that finds the number finds what the descriptor did before. Partner: `stable`.
+        lock_.holder.store(d.id + 1, std::memory_order_release);
         if constexpr (Beside::has_hardware) {
             // Under the lock no hardware attempt commits (hybrid.hpp, 3): one that did came before, and shows here.
             if (Beside::commits() != in_hardware && !broken(fault::take_without_second_look)) {
@@ -278,8 +298,9 @@ private:
     /// `more` is one_commit where something was published.
     static void let_go(descriptor& d, word more) noexcept {
         d.kept.holds_lock = false;
-        const word own = lock_.sequence.load(std::memory_order_relaxed) & ~holder_mask;
-        lock_.sequence.store(own + more, std::memory_order_release);
+        lock_.holder.store(0, std::memory_order_relaxed);
+        const word taken_at = lock_.sequence.load(std::memory_order_relaxed) & ~held;
+        lock_.sequence.store(taken_at + more, std::memory_order_release);
     }
 
     /// An occupant of a slot that this commit has to meet first, or null.
@@ -309,6 +330,7 @@ private:
 
     struct alignas(128) sequence_lock {
         memory::orec sequence;
+        detail::shared<word> holder{0};  // the number of the descriptor that holds the lock + 1, or 0
     };
     static inline constinit sequence_lock lock_{};
 };

@@ -30,6 +30,7 @@ constexpr core::instance make(const core::instance* preemptable) noexcept {
     i.privatizes_by_waiting = A::privatizes_by_waiting;
     i.in_place = A::in_place;
     i.one_at_a_time = A::one_at_a_time;
+    i.first_version_bit = A::first_version_bit;
     if constexpr (requires { A::leave_hardware; }) {
         i.leave_hardware = A::leave_hardware;
         i.is_served = A::is_served;

@@ -38,6 +38,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/panic.hpp"
 #include "core/state/descriptor.hpp"
 
 namespace tutti::algorithms {
@@ -50,6 +51,10 @@ class version_clock {
 public:
     /// After so many commits a descriptor looks how many of them found the clock moved by another.
     static constexpr std::uint32_t window = 64;
+
+    /// From this time on a descriptor that looks at the time ends the process. What is left of the times lasts until
+    /// every descriptor has looked: 2^20 descriptors look once in 2^16 of their commits at least.
+    static constexpr word end_of_time = memory::last_time - (word{1} << 40);
 
     /// The bound of a snapshot taken now.
     TUTTI_ALWAYS_INLINE static word sample(descriptor& d) noexcept {
@@ -134,17 +139,24 @@ private:
     TUTTI_NOINLINE static void end_window(descriptor& d, word& c) noexcept {
         clock_view& v = d.kept.clock;
         v.counted = 0;
+        end_if_late(c);
         if (std::exchange(v.foreign, 0) < window / 4 || (c >> 1) < pause_.until.load(std::memory_order_relaxed)) return;
         clock_.now.compare_exchange(c, c | 1, std::memory_order_seq_cst);
         v.deferred_length = std::min<std::uint32_t>(2 * v.deferred_length, 65536);
         begin_period(v);
         c = clock_.now.load(std::memory_order_seq_cst);
     }
+    /// A version beyond the end of time would look like a lock.
+    static void end_if_late(word c) noexcept {
+        if ((c >> 1) >= end_of_time) [[unlikely]]
+            base::panic("the version clock has counted 2^50 commits and cannot count further: restart the process");
+    }
     static void begin_period(clock_view& v) noexcept {
         v.deferred_left = v.deferred_length;
         v.met = 0;
     }
     static void try_counting(descriptor& d, word c) noexcept {
+        end_if_late(c);
         begin_period(d.kept.clock);
         pause_.length.store(shortest_pause, std::memory_order_relaxed);  // deferring has paid for a whole period
         switch_to_counting(c);

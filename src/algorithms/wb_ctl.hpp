@@ -12,6 +12,7 @@ struct wb_ctl {
     static constexpr bool privatizes_by_waiting = true;
     static constexpr bool in_place = false;
     static constexpr bool one_at_a_time = false;
+    static constexpr int first_version_bit = memory::writer_bits;
 
     TUTTI_ALWAYS_INLINE static void begin(descriptor& d) noexcept { time_based::begin(d); }
 

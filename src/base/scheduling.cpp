@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 
+#include "base/errno.hpp"
 #include "base/futex.hpp"
 
 namespace tutti::base {
@@ -16,6 +18,7 @@ namespace tutti::base {
 
 // All transactions of an exploration run on one thread.
 void yield() noexcept { spin_turn(); }
+void nap() noexcept { spin_turn(); }
 int thread_number() noexcept { return 0; }
 std::optional<int> lower_priority() noexcept { return std::nullopt; }
 void restore_priority(int /*thread*/, int /*nice*/) noexcept {}
@@ -43,6 +46,11 @@ constexpr int nicest = 19;
 }  // namespace
 
 void yield() noexcept { sched_yield(); }
+void nap() noexcept {
+    const kept_errno kept;
+    const timespec length{0, 50'000};
+    ::nanosleep(&length, nullptr);
+}
 
 int thread_number() noexcept { return static_cast<int>(syscall(SYS_gettid)); }
 

@@ -9,6 +9,8 @@ namespace tutti::base {
 
 /// Lets other threads run that are ready.
 void yield() noexcept;
+/// Sleeps for some 50 us, so that threads of a lower priority run as well.
+void nap() noexcept;
 
 /// The kernel's number of the calling thread.
 [[nodiscard]] int thread_number() noexcept;

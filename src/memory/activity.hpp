@@ -4,6 +4,8 @@
 //
 //   63 … 4 sequence | 3 … 0 status
 //
+// 60 bits of sequence last for 365 years if one descriptor begins 100 million transactions a second.
+//
 // begin stores sequence + 1 with `active`; the end stores the same sequence with `idle`. So the word differs between
 // any two transactions of a descriptor: a thread that remembers it can tell whether *that* transaction is still
 // running, can wait for it, and cannot kill its successor by mistake.
@@ -24,6 +26,8 @@
 //   sleeper: seen = sleepers |= 1; heavy_fence; is it over? else sleep while `sleepers` is `seen`
 //
 // One of them sees the other; and a thread about to sleep when the owner woke the others finds the count moved on.
+// The count of `sleepers` wraps. A thread about to sleep overlooks a wake-up only if exactly 2^31 wake-ups, each a
+// system call, come between its load and its sleep; the sleep then ends after base::nap_until's limit.
 //
 // Lifetime: activities are never freed, because orecs and waiters name them by number. A context that leaves gives
 // its descriptor back for the next one to use.
@@ -61,7 +65,7 @@ struct alignas(128) activity {
     /// The running transaction may be looking at plain memory; see core/privatization/quiescence.hpp.
     detail::shared<std::uint32_t> plain{0};
     /// How often others have asked the running transaction to show that its reads are current, and up to which of those
-    /// times it has shown it; see core/privatization/quiescence.hpp.
+    /// times it has shown it; see core/privatization/quiescence.hpp. Both wrap, and are compared by their difference.
     detail::shared<std::uint32_t> asked{0};
     detail::shared<std::uint32_t> answered{0};
     /// The version of the commit that is publishing or waits in quiescence, a bound below that of one that is about to,

@@ -18,7 +18,7 @@ struct flavour {
     unsigned hardware_fails = 0;          ///< one step of a hardware attempt in so many; 0: none
 };
 
-inline constexpr std::array<flavour, 21> flavours{{
+inline constexpr std::array<flavour, 22> flavours{{
     {"wb_etl", "wb-etl"},
     {"wb_etl_deferred", "wb-etl", clock_state::deferred},
     {"wb_etl_switching", "wb-etl", clock_state::about_to_switch},
@@ -33,13 +33,14 @@ inline constexpr std::array<flavour, 21> flavours{{
     {"htm_failing", "htm", clock_state::counting, "patient", false, 2},
     {"serial", "serial"},
     {"global_lock", "global-lock"},
-    {"wb_etl_aggressive", "wb-etl", clock_state::counting, "aggressive"},
+    {"wt_etl_late", "wt-etl", clock_state::late},
+    {"wb_etl_aggressive", "wb-etl", clock_state::late, "aggressive"},
     {"wb_etl_timestamp", "wb-etl", clock_state::counting, "timestamp"},
     {"wb_etl_serialize", "wb-etl", clock_state::counting, "serialize"},
     {"wb_etl_in_line", "wb-etl", clock_state::counting, "adaptive", true},
-    {"wb_ctl_aggressive", "wb-ctl", clock_state::counting, "aggressive"},
+    {"wb_ctl_aggressive", "wb-ctl", clock_state::late, "aggressive"},
     {"wb_ctl_timestamp", "wb-ctl", clock_state::counting, "timestamp"},
-    {"norec_aggressive", "norec", clock_state::counting, "aggressive"},
+    {"norec_aggressive", "norec", clock_state::late, "aggressive"},
 }};
 
 }  // namespace interleaving

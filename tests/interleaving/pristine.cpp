@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 
+#include "algorithms/norec.hpp"
 #include "algorithms/version_clock.hpp"
 #include "core/lifecycle/registry.hpp"
 #include "core/privatization/quiescence.hpp"
@@ -28,7 +29,20 @@ struct key {
 };
 template struct key<&version_clock::clock_>;
 
+using tutti::algorithms::norec_beside;
+using sequence_of_norec = norec_beside<tutti::algorithms::software_alone>;
+auto* lock_of_norec();
+template <auto* Lock>
+struct key_of_norec {
+    friend auto* lock_of_norec() { return Lock; }
+};
+template struct key_of_norec<&sequence_of_norec::lock_>;
+
+/// Fifty years of 100 million events a second.
+constexpr tutti::detail::word fifty_years = 50ULL * 365 * 24 * 3600 * 100'000'000;
+
 void reset(descriptor& d, clock_state clock) {
+    if (clock == clock_state::late && d.own_sequence < fifty_years) d.own_sequence = fifty_years;
     d.reserve_read();  // without room in the log the first read of all takes a longer way than those that follow
     d.kept.clock = {};
     d.kept.values.shrink(0);  // of an algorithm that reads by value
@@ -59,7 +73,11 @@ void reset(descriptor& d, clock_state clock) {
 void make_engine_pristine(clock_state clock) {
     // Time 2 and the mode in bit 0.
     tutti::core::settled_up_to.reset(0);
-    word_of_the_clock()->now.reset(clock == clock_state::deferred ? 5 : 4);
+    const bool late = clock == clock_state::late;
+    word_of_the_clock()->now.reset(late                             ? (version_clock::end_of_time - 64) << 1
+                                   : clock == clock_state::deferred ? 5
+                                                                    : 4);
+    lock_of_norec()->sequence.reset(late ? fifty_years * sequence_of_norec::one_commit : 0);
     version_clock::forget_what_deferring_cost();
     // The pool is a stack: taken all at once and given back in order, the descriptors will be handed out by number.
     std::array<descriptor*, scheduler::max_threads> all{};

@@ -12,6 +12,7 @@ enum class clock_state : std::uint8_t {
     counting,         ///< as in a fresh process
     deferred,         ///< commits only load the clock
     about_to_switch,  ///< counting, but the next commits switch to and fro
+    late,             ///< counting; all counters of the engine stand where years of commits have brought them
 };
 
 /// REQUIRES: no transaction runs, and every descriptor has been given back.

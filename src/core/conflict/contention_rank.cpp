@@ -1,13 +1,15 @@
 #include "core/conflict/contention_rank.hpp"
-#include "core/state/fault.hpp"
+
+#include <limits>
 
 #include "core/ports/policy.hpp"
 #include "core/state/ancestry.hpp"
+#include "core/state/fault.hpp"
 
 namespace tutti::core {
 namespace {
 
-constinit detail::shared<std::uint64_t> ages{0};
+constinit detail::shared<std::uint64_t> ages{0};  // 5,845 years at 100 million a second
 
 /// Whose rank and age a transaction shows: that of the outermost one around it.
 descriptor& bearer(descriptor& d) noexcept {
@@ -60,7 +62,7 @@ bool is_older(descriptor& self, const descriptor& other) noexcept {
 
 void count_defeat(descriptor& d, abort_cause cause) noexcept {
     if (!is_defeat(cause) || !policy_of(d).bounded) return;
-    ++d.run.defeats;
+    if (d.run.defeats != std::numeric_limits<std::uint32_t>::max()) ++d.run.defeats;
     if (d.run.defeats >= defeats_to_seniority) {
         announce_rank(d, senior_rank);
         age_of(d);

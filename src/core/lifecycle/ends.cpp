@@ -93,7 +93,7 @@ void execution_give_up(descriptor& d, abort_cause cause) noexcept {
     execution_fail(d);
     // Also what was cancelled has told its caller what is private.
     if (d.algorithm->privatizes_by_waiting && plain_memory_is_used())
-        await_quiescence(d, d.snapshot_bound | memory::writer_mask);
+        await_quiescence(d, d.snapshot_bound | below_versions(d));
 }
 
 void attempt_fail(descriptor& d, abort_cause cause) noexcept {

@@ -1,5 +1,6 @@
 #include "core/lifecycle/execution.hpp"
 
+#include <limits>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -191,7 +192,8 @@ sequel reopen(tx& t) {
     }
     core::execution& run = d.run;
     run.unbegun = false;
-    ++run.attempt;
+    // Stays at its end: a block that waits in `retry` may start over without limit.
+    if (run.attempt != std::numeric_limits<std::uint32_t>::max()) ++run.attempt;
     if (run.rewinds != 0 && core::is_defeat(run.last_cause)) d.rewind.partial.note_failure();
     run.rewinds = 0;
     run.in_the_way = {};

@@ -49,6 +49,8 @@ concept algorithm = requires(descriptor& d, const memory::var_place& v, const me
     { A::in_place } -> std::convertible_to<bool>;
     /// Whether no two transactions run at once.
     { A::one_at_a_time } -> std::convertible_to<bool>;
+    /// The lowest bit of a version, and of a snapshot's bound, that orders commits.
+    { A::first_version_bit } -> std::convertible_to<int>;
     { A::begin(d) } -> std::same_as<void>;
     { A::read(d, v) } -> std::same_as<word>;
     { A::read(d, p) } -> std::same_as<word>;
@@ -77,6 +79,7 @@ struct instance : detail::operations {
     bool privatizes_by_waiting;
     bool in_place;
     bool one_at_a_time;
+    int first_version_bit;
     // Ends a hardware attempt, of its own or of a block of the language, which then runs in software. Null where there
     // are none.
     void (*leave_hardware)(descriptor&, hardware_abort);

@@ -106,7 +106,7 @@ word await_up_to(descriptor& self, word bound, word known) noexcept {
             const bool published = (s.shown & unpublished) == 0;
             if (published && s.shown <= bound) wait_for_quiescence(self, *s.who, s.shown);
             else if (published || !broken(fault::overlook_the_unpublished))
-                first_left = std::min(first_left, s.shown & memory::time_mask);
+                first_left = std::min(first_left, s.shown & ~unpublished & ~below_versions(self));
         }
         quiescing.clear();
     };
@@ -187,8 +187,7 @@ void pay_debts(descriptor& self) noexcept {
 
 bool has_read_unsettled(descriptor& self) noexcept {
     word& latest = self.quiescing.latest_read;
-    // A bound that is the count of a sequence lock has none of these bits.
-    latest = self.snapshot_bound | memory::writer_mask;
+    latest = self.snapshot_bound | below_versions(self);
     constexpr std::size_t most_asked = 256;  // to ask more of them costs what the look does that it may save
     if (!self.logging || self.reads() > most_asked || !self.kept.values.empty()) return true;
     if (self.quiescing.rewound == self.own_sequence) return true;
@@ -198,7 +197,7 @@ bool has_read_unsettled(descriptor& self) noexcept {
         if (now <= self.snapshot_bound) seen = std::max(seen, now);
         else if (!broken(fault::trust_overwritten_reads)) return true;
     }
-    latest = seen | memory::writer_mask;
+    latest = seen | below_versions(self);
     word& known = self.quiescing.received_up_to;
     if (latest > known) known = std::max(known, settled_up_to.load(std::memory_order_acquire));
     return latest > known;

@@ -72,6 +72,7 @@
 #include <utility>
 
 #include "base/fence.hpp"
+#include "core/ports/algorithm.hpp"
 #include "core/privatization/quiescence_set.hpp"
 #include "core/state/attention.hpp"
 #include "core/state/descriptor.hpp"
@@ -108,14 +109,21 @@ alignas(128) inline constinit detail::shared<word> settled_up_to{0};
 /// In `privatizing`: a version from here on may come, but nothing is published yet.
 inline constexpr word unpublished = memory::locked_bit;
 
-/// Before others can read what self publishes under `version`. One that is up already is owed, and serves for both. The
-/// writer's bits hold the transaction's sequence, so that no two of self's in succession look alike.
-TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self, word version) noexcept {
+/// The bits of a version that do not order commits under self's algorithm.
+[[nodiscard]] inline word below_versions(const descriptor& self) noexcept {
+    return (word{1} << self.algorithm->first_version_bit) - 1;
+}
+
+/// Before others can read what self publishes under `version`. One that is up already is owed, and serves for both.
+/// The bits below `first_version_bit` hold the transaction's sequence: two announcements of self differ even if deferred
+/// commits draw the same version.
+TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self, word version,
+                                              int first_version_bit = memory::writer_bits) noexcept {
     if (!self.quiescing.announced && self.privatizing.load(std::memory_order_relaxed) != 0) [[unlikely]]
         return;
     self.quiescing.announced = true;
-    const word transaction = self.own_sequence & memory::writer_mask;
-    self.privatizing.store((version & ~memory::writer_mask) | transaction, std::memory_order_relaxed);
+    const word below = (word{1} << first_version_bit) - 1;
+    self.privatizing.store((version & ~below) | (self.own_sequence & below), std::memory_order_relaxed);
 }
 /// After that, where no version is drawn: readers find it from here on. True: they look for it at all.
 TUTTI_ALWAYS_INLINE bool come_into_sight(descriptor& self) noexcept {

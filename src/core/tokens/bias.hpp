@@ -14,7 +14,8 @@
 //   V2  likewise a context that becomes the owner finds those that have begun, or they find its word
 //   V3  the word stays, revoked, until the last transaction that may run serially is over: a context that finds no word
 //       need not wait
-//   V4  no word is used twice, so a revoker that takes one away late does not hit the next
+//   V4  a word is used again only after 2^31 tries of its descriptor, so a revoker that takes one away late does not
+//       hit the next. A descriptor tries once in 4,096 blocks at most: a day at 100 million blocks a second
 //   V5  no context becomes the owner while another waits to begin: the waiting one says so before it looks at the word,
 //       and the one that becomes the owner looks for such after the heavy fence
 //   V6  nor does one while the serial token has an owner, which may not have begun yet: that one takes the token before

@@ -3,6 +3,10 @@
 // One word:
 //   63 … 35 how often it was taken | 34 still | 33 settled | 32 fencing | 31 … 0 the owner's number + 1, or 0
 //
+// The count wraps. It keeps a begin that was switched away from taking `still` down for a later owner, and the exchange
+// of that begin compares the whole word: 2^29 takes, each of microseconds, would have to come between its load and the
+// exchange, and even then the word says the same of owner and bits.
+//
 // A taker must know who runs, and a begin whether there is an owner. Begins are frequent, takers mostly rare, so a
 // taker pays for both (base/fence.hpp). Where takers are frequent, they have begins fence for themselves:
 //

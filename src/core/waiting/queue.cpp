@@ -16,6 +16,9 @@ void enqueue(queue& where, descriptor& self, std::optional<base::deadline> until
         self.last_defeat.store(self.own_sequence, std::memory_order_release);  // partner: is_settled
         ++self.own_sequence;
     }
+    // Names are compared for equality alone. Two executions of one descriptor have the same name if 2^44 of its
+    // transactions, two days at 100 million a second, lie between them; self then waits for the wrong one, for `until`
+    // at most.
     const auto name = [](const descriptor& d, word first) { return first * memory::max_activities + d.id; };
     const word mine = name(self, self.first_defeat.load(std::memory_order_relaxed));
     // Release: an execution that finds self here finds what was stored above. Acquire: self finds the same of `found`.

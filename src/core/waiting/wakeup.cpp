@@ -22,7 +22,7 @@ constexpr unsigned woken_by_commit = 2;
 constexpr unsigned woken_by_woken = 2;
 
 /// The latest place that was drawn: the first to wait looks first, however often it has to wait again.
-constinit detail::shared<std::uint64_t> places{0};
+constinit detail::shared<std::uint64_t> places{0};  // 5,845 years at 100 million a second
 
 // W6
 constinit base::lock census_lock;
