@@ -35,8 +35,9 @@ void store(tx& t, T* to, const std::type_identity_t<T>& value) {
     detail::access::ops(t).store(t, static_cast<void*>(to), sizeof(T), detail::to_word(value));
 }
 
-/// Makes an object that exists only if the block commits; after a roll-back its destructor has run and its memory is
-/// free. What the constructor throws leaves the block.
+/// Makes an object that exists only if the block commits. After a roll-back of the outermost block its destructor has
+/// run and its memory is free. After one of a nested block alone its destructor has run in the transaction that goes on,
+/// or runs when the outermost block has ended: docs/semantics.md. What the constructor throws leaves the block.
 /// @throws std::bad_alloc  when memory for it or for the log of allocations runs out
 /// @throws usage_error     when T wants an alignment beyond 4096 bytes
 template <class T, class... Args>

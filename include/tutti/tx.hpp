@@ -84,7 +84,8 @@ private:
 /// A running transaction. `atomically` makes it and passes it to the body; it proves, in the type, that a
 /// transaction is running. It must not be kept beyond the body nor handed to another thread.
 ///
-/// Registering a handler or a participant throws std::bad_alloc where memory for it runs out.
+/// Registering a handler or a participant throws std::bad_alloc where memory for it runs out. What a handler has
+/// captured is destroyed when the outermost block has ended, outside any transaction.
 class TUTTI_EXPORT tx {
 public:
     tx(const tx&) = delete;

@@ -1,9 +1,11 @@
 // Allocation and reclamation as part of a transaction.
 #include <new>
+#include <utility>
 
 #include "core/lifecycle/footing.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
+#include "core/rollback/user_code.hpp"
 #include "core/state/critical.hpp"
 
 namespace tutti::detail {
@@ -54,9 +56,11 @@ void* allocate(tx& t, std::size_t bytes, std::size_t alignment) {
 void on_abort_destroy(tx& t, void* object, destroyer destroy) {
     // Never leaves by a signal: the object exists, and only this call knows of it. One that is pending runs into the
     // next barrier, and undoes this with the rest.
+    descriptor& d = descriptor::of(t);
     try {
-        core::put_off(descriptor::of(t), deferred::kind::constructed, object, destroy);
+        core::put_off(d, deferred::kind::constructed, object, destroy);
     } catch (const std::bad_alloc&) {
+        const core::shield no_signal_leaves{d};
         destroy(object);
         throw;
     }
@@ -67,6 +71,33 @@ void on_commit_retire(tx& t, void* object, destroyer destroy) {
     if (!d.healthy()) core::examine(d);
     d.limbo.reserve(d.deferred_log.size() + 1);  // the commit itself must not run out of memory
     core::put_off(d, deferred::kind::freed, object, destroy);
+}
+
+void dispose(void* object, destroyer destroy) noexcept {
+    if (current_transaction != nullptr) {
+        descriptor* running = &descriptor::of(*current_transaction);
+        while (running != nullptr && !running->running()) running = running->outer;
+        if (running != nullptr) {
+            try {
+                core::put_off(*running, deferred::kind::discarded, object, destroy);
+            } catch (const std::bad_alloc&) {
+                // Destroyed now, it could leave the logs with variables that do not exist.
+            }
+            return;
+        }
+    }
+    destroy(object);
+}
+
+destructor_scope::destructor_scope()
+    : of_{current_or_attach()},
+      unwinds_from_{std::exchange(descriptor::of(of_).unwinds_from, 0)},
+      destroying_{std::exchange(descriptor::of(of_).destroying, true)} {}
+
+destructor_scope::~destructor_scope() {
+    descriptor& d = descriptor::of(of_);
+    d.unwinds_from = unwinds_from_;
+    d.destroying = destroying_;
 }
 
 }  // namespace tutti::detail

@@ -70,7 +70,7 @@ descriptor* transaction() noexcept {
 void own(descriptor& d, void* object, detail::destroyer destroy, bool held) {
     side& s = side_of(d);
     const std::size_t at = d.deferred_log.size();
-    core::put_off(d, core::deferred::kind::constructed, object, destroy);
+    core::put_off(d, core::deferred::kind::exception, object, destroy);
     s.thrown.push({object, at, held});
 }
 

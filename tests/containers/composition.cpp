@@ -7,6 +7,7 @@
 
 #include "anomalies/flavour.hpp"
 #include "tutti/containers/bounded_queue.hpp"
+#include "tutti/containers/broadcast.hpp"
 #include "tutti/containers/hash_map.hpp"
 #include "tutti/containers/ordered_map.hpp"
 #include "tutti/containers/queue.hpp"
@@ -235,6 +236,65 @@ TEST_F(independence, of_different_elements_of_a_vector) {
                                 }));
     EXPECT_TRUE(
         pass_each_other([&](tx& t) { array.push_back(t, 1); }, [&](tx& t) { array.set(t, 3, array.get(t, 2)); }));
+}
+
+// A listener that a block makes listens from the commit on, and one whose block is rolled back never did.
+TEST_F(composition, of_listeners_with_the_block_that_makes_them) {
+    using channel = broadcast<int>;
+    struct refusal {};
+    static channel news;  // it outlives the listener, which is destroyed when no transaction can see it any more
+    var<channel::listener*> made{nullptr};
+    const auto make = [&](tx& t) { made.set(t, create<channel::listener>(t, news)); };
+    EXPECT_FALSE(try_atomically([&](tx& t) {
+        make(t);
+        cancel(t);
+    }));
+    EXPECT_THROW(atomically([&](tx& t) {
+                     make(t);
+                     throw refusal{};
+                 }),
+                 refusal);
+    atomically([&](tx& t) {
+        EXPECT_FALSE(try_atomically([&](tx& c) {
+            make(c);
+            cancel(c);
+        }));
+        EXPECT_EQ(made.get(t), nullptr);
+    });
+    atomically([&](tx& t) {
+        make(t);
+        if (t.attempt() == 1) restart(t);
+    });
+    atomically([&](tx& t) { news.send(t, 5); });
+    channel::listener* const listening = made.load();
+    EXPECT_EQ(listening->try_receive(), 5);
+    EXPECT_EQ(listening->try_receive(), std::nullopt);
+    atomically([&](tx& t) { destroy(t, listening); });
+}
+
+// One that is a local of a body ends before the block commits, or while it is left.
+TEST_F(composition, of_listeners_that_are_locals) {
+    using channel = broadcast<int>;
+    struct refusal {};
+    channel news;
+    channel::listener listening{news};
+    const auto block = [&](auto leave) {
+        atomically([&](tx& t) {
+            channel::listener here{news};
+            news.send(t, 1);
+            EXPECT_EQ(here.try_receive(t), 1);
+            leave(t);
+        });
+    };
+    block([](tx&) {});
+    EXPECT_EQ(listening.try_receive(), 1);
+    block([](tx& t) {
+        if (t.attempt() == 1) restart(t);
+    });
+    EXPECT_EQ(listening.try_receive(), 1);
+    EXPECT_THROW(block([](tx&) { throw refusal{}; }), refusal);
+    EXPECT_THROW(block([](tx& t) { cancel(t); }), cancelled);
+    EXPECT_EQ(listening.try_receive(), std::nullopt);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ public:
     /// @throws std::invalid_argument  for a capacity of 0
     explicit bounded_queue(std::size_t capacity) : capacity_{capacity} {
         if (capacity == 0) throw std::invalid_argument{"tutti::bounded_queue: the capacity must be at least 1"};
-        places_ = std::make_unique<var<const T*>[]>(capacity);
+        places_.reset(new var<const T*>[capacity] {});
     }
     bounded_queue(const bounded_queue&) = delete;
     bounded_queue& operator=(const bounded_queue&) = delete;
@@ -120,7 +120,12 @@ private:
     static constexpr std::size_t line = 64;  // producers and consumers share no cache line
 
     std::size_t capacity_;
-    std::unique_ptr<var<const T*>[]> places_;
+    struct disposing {
+        void operator()(var<const T*>* places) const noexcept {
+            detail::dispose(places, [](void* p) { delete[] static_cast<var<const T*>*>(p); });
+        }
+    };
+    std::unique_ptr<var<const T*>[], disposing> places_;
     alignas(line) var<std::size_t> pushed_{0};  // in all, which 64 bits can count
     alignas(line) var<std::size_t> popped_{0};
 };

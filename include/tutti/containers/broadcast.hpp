@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -42,7 +43,7 @@ public:
     broadcast(const broadcast&) = delete;
     broadcast& operator=(const broadcast&) = delete;
     /// REQUIRES: there are no listeners, and no transaction can reach the channel.
-    ~broadcast() { delete newest_.load(); }
+    ~broadcast() { detail::dispose(newest_.load()); }
 
     /// Sends to every listener of this moment. O(1).
     /// @throws std::logic_error  where the channel is closed
@@ -61,23 +62,31 @@ public:
     [[nodiscard]] bool is_closed(tx& t) const { return closed_.get(t); }
 
     /// One that listens, from its making to its end. Used by one transaction at a time, or by several that conflict.
-    /// REQUIRES: the channel outlives it; no transaction can reach it when it is destroyed.
+    /// REQUIRES: the channel outlives it, also where `destroy` has its destructor run later; no transaction can reach it
+    /// when it is destroyed, but the one that destroys it.
     class listener {
     public:
         explicit listener(broadcast& to) : to_{to} {
             atomically([&](tx& t) {
+                link* const newest = to_.newest_.get(t);
                 to_.listeners_.set(t, to_.listeners_.get(t) + 1);
-                at_.set(t, to_.newest_.get(t));
-                to_.keep(t, at_.get(t));
+                to_.keep(t, newest);
+                at_->set(t, newest);
             });
         }
         listener(const listener&) = delete;
         listener& operator=(const listener&) = delete;
+        /// Ends in one transaction, or in the one that this thread runs. Neither a conflict nor an interruption leaves
+        /// the destructor.
         ~listener() {
+            const detail::destructor_scope scope;
             atomically([&](tx& t) {
+                link* at = at_->get(t);
+                if (at == nullptr) return;  // the block that made it was rolled back, so it does not listen
                 to_.listeners_.set(t, to_.listeners_.get(t) - 1);
-                while (at_.get(t)->next.get(t) != nullptr) pass(t);
-                to_.let_go(t, at_.get(t));
+                // By a pointer of its own: in an attempt that has to start over, writes to `at_` would be dropped.
+                while (link* const next = at->next.get(t)) to_.let_go(t, std::exchange(at, next));
+                to_.let_go(t, at);
             });
         }
 
@@ -90,9 +99,9 @@ public:
         }
         /// The next message, or nothing where there is none yet. O(1).
         [[nodiscard]] std::optional<T> try_receive(tx& t) {
-            if (at_.get(t)->next.get(t) == nullptr) return std::nullopt;
+            if (at_->get(t)->next.get(t) == nullptr) return std::nullopt;
             pass(t);
-            return at_.get(t)->message;
+            return at_->get(t)->message;
         }
         /// The same, each as a transaction of its own, or as part of the one that this thread runs.
         [[nodiscard]] std::optional<T> receive() {
@@ -105,13 +114,19 @@ public:
     private:
         /// Goes on to the next link, whose sender has counted this listener.
         void pass(tx& t) {
-            link* const before = at_.get(t);
-            at_.set(t, before->next.get(t));
+            link* const before = at_->get(t);
+            at_->set(t, before->next.get(t));
             to_.let_go(t, before);
         }
 
+        struct disposing {
+            void operator()(var<link*>* at) const noexcept { detail::dispose(at); }
+        };
+
         broadcast& to_;
-        var<link*> at_{nullptr};  // the message that it received last, or the place where it began
+        // The message that it received last, or the place where it began. Not in the listener itself, which may be a
+        // local of a body: the commit writes where it is when the body has returned.
+        std::unique_ptr<var<link*>, disposing> at_{new var<link*>{nullptr}};
     };
 
 private:

@@ -11,7 +11,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "tutti/errors.hpp"  // and with it what says which compilation it takes
+#include "tutti/detail/runtime.hpp"
 
 namespace tutti {
 
@@ -39,7 +39,10 @@ public:
         for (std::size_t r = 0; r < rows_.size(); ++r) {
             row* const of = rows_[r].load(std::memory_order_relaxed);
             if (of == nullptr) continue;
-            for (std::size_t c = 0; c < row_length(r); ++c) discard_chunk(of[c].load(std::memory_order_relaxed));
+            for (std::size_t c = 0; c < row_length(r); ++c) {
+                Slot* const chunk = of[c].load(std::memory_order_relaxed);
+                if (chunk != nullptr) detail::dispose(chunk, [](void* p) { discard_chunk(static_cast<Slot*>(p)); });
+            }
             delete[] of;
         }
     }
@@ -113,9 +116,7 @@ private:
         for (std::size_t i = 0; i < chunk_size; ++i) std::construct_at(chunk + i, first + i);
         return chunk;
     }
-    static void discard_chunk(Slot* chunk) noexcept {
-        if (chunk != nullptr) std::allocator<Slot>{}.deallocate(chunk, chunk_size);
-    }
+    static void discard_chunk(Slot* chunk) noexcept { std::allocator<Slot>{}.deallocate(chunk, chunk_size); }
 
     std::array<std::atomic<row*>, 48> rows_{};
 };

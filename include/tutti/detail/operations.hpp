@@ -69,6 +69,9 @@ struct frame {
     bool read_only = false;
     /// The rest of a transaction from a checkpoint on: its reads are validated before it closes.
     bool checkpoint = false;
+    /// The signal that was on its way through a destructor when the nested block opened in it, and its cause; 0: none.
+    std::uint8_t passing = 0;
+    std::uint8_t passing_cause = 0;
     /// A block of the C interface: where an error's code is left before jumping to it. Null: errors are exceptions.
     int* failure = nullptr;
     savepoint mark;  // set when a nested block opens; an outermost one, whose marks would all be 0, has none

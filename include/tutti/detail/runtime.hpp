@@ -53,11 +53,35 @@ using destroyer = void (*)(void*);
 /// Memory that goes back if the transaction is rolled back, or at its end if only the block was: what was read of it
 /// stays in the logs. Throws std::bad_alloc.
 TUTTI_EXPORT void* allocate(tx& t, std::size_t bytes, std::size_t alignment);
-/// `destroy(object)` runs as soon as the block is rolled back; it must not free the object's memory. Throws
-/// std::bad_alloc, and then has destroyed it.
+/// `destroy(object)` runs after the block is rolled back: at once, or at the end of the outermost block. It must not free
+/// the object's memory. Throws std::bad_alloc, and then has destroyed it.
 TUTTI_EXPORT void on_abort_destroy(tx& t, void* object, destroyer destroy);
 /// `destroy(object)` runs once the transaction has committed and no running transaction can still see it.
 TUTTI_EXPORT void on_commit_retire(tx& t, void* object, destroyer destroy);
+
+/// For destructors: `destroy(object)` runs now, or, where this thread runs a transaction, when that is over, however it
+/// ends: its logs may name variables in the object. REQUIRES: no other transaction can reach the object. Leaks it where
+/// memory for the log runs out.
+TUTTI_EXPORT void dispose(void* object, destroyer destroy) noexcept;
+template <class T>
+void dispose(T* object) noexcept {
+    if (object != nullptr) dispose(object, [](void* p) { delete static_cast<T*>(p); });
+}
+
+/// In a destructor that accesses variables, while it lives: no access leaves the destructor, and no interruption ends a
+/// block that it runs. In a transaction that has to start over, reads are answered from memory and writes are dropped.
+class TUTTI_EXPORT destructor_scope {
+public:
+    destructor_scope();
+    ~destructor_scope();
+    destructor_scope(const destructor_scope&) = delete;
+    destructor_scope& operator=(const destructor_scope&) = delete;
+
+private:
+    tx& of_;
+    unsigned unwinds_from_;
+    bool destroying_;
+};
 
 // --- One variable outside a transaction (or as part of the running one).
 TUTTI_EXPORT word read_alone(const cell& from);

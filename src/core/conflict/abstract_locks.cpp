@@ -181,8 +181,8 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
 }
 
 void release_abstract_locks(descriptor& d) noexcept {
-    if (d.abstract_locks == nullptr) return;
-    while (d.abstract_locks != nullptr) {
+    if (d.abstract_locks == d.kept_locks) return;
+    while (d.abstract_locks != d.kept_locks) {
         abstract_holding& mine = *d.abstract_locks;
         const std::uint64_t hash = hash_of(mine.name);
         stripe& s = stripe_of(hash);
@@ -194,7 +194,7 @@ void release_abstract_locks(descriptor& d) noexcept {
         });
         if (somebody_sleeps) base::futex_wake_all(s.releases.raw());
     }
-    undisturbed(d, [&] { d.holdings.clear(); });
+    if (d.abstract_locks == nullptr) undisturbed(d, [&] { d.holdings.clear(); });
 }
 
 void forget_other_holders(const descriptor* self) noexcept {

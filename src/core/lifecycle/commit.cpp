@@ -7,6 +7,7 @@
 #include "core/lifecycle/room.hpp"
 #include "core/modes/deadline.hpp"
 #include "core/rollback/deferred.hpp"
+#include "core/rollback/user_code.hpp"
 #include "core/state/attempt.hpp"
 #include "core/tokens/serial_token.hpp"
 
@@ -90,9 +91,11 @@ void finish_slowly(descriptor& d, privacy owed) {
     pay_debts(d);  // its own among them; before a wait for all numbers, of which one may be its own
     if (owed == privacy::received) await_quiescence(d, d.quiescing.latest_read);
     if ((d.slow_commit & slow_commit_large) != 0) count_towards_settling(d);
-    if (d.limbo.due()) [[unlikely]]
-        d.limbo.collect(d);
-    if (!after.empty()) run_on_commit(d, after);
+    if (d.limbo.due() || d.inner != nullptr) [[unlikely]]
+        collect_retired(d);
+    if (after.empty()) return;
+    run_after_commit(d, after);
+    after.swap(d.deferred_log);  // its memory is there for the next transaction
 }
 
 }  // namespace tutti::core

@@ -17,6 +17,7 @@
 #include "core/privatization/quiescence.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
+#include "core/rollback/user_code.hpp"
 #include "core/state/attempt.hpp"
 #include "core/state/sleepers.hpp"
 #include "observe/probes.hpp"
@@ -43,6 +44,26 @@ void count_abort(descriptor& d, abort_cause cause) noexcept {
                          static_cast<std::uint64_t>(lost));
 }
 
+/// Undo actions and destructors are code of the user's, and may run transactions on this descriptor. So what the
+/// execution needs is put aside. REQUIRES: d is idle.
+void end_what_was_put_off(descriptor& d, abort_cause cause) noexcept {
+    execution mine = std::exchange(d.run, {});
+    const unsigned opened_under = d.opened_under;
+    abstract_holding* const kept_locks = std::exchange(d.kept_locks, d.abstract_locks);
+    memory::log<deferred> left;
+    const bool compensating = std::exchange(d.compensating, true);
+    compensate(d, left, cause);
+    d.compensating = compensating;
+    d.kept_locks = kept_locks;
+    release_abstract_locks(d);
+    pay_debts(d);
+    if (!left.empty()) destroy_left(d, left);
+    left.swap(d.deferred_log);  // its memory is there for the next attempt
+    mine.last_cause = cause;
+    d.run = mine;
+    d.unwinds_from = d.opened_under = opened_under;
+}
+
 }  // namespace
 
 void attempt_end(descriptor& d, abort_cause cause) noexcept {
@@ -60,17 +81,8 @@ void attempt_end(descriptor& d, abort_cause cause) noexcept {
     retract_announcement(d);
     d.captured_size_ = 0;
     attempt_close(d);
-    // Handlers may run transactions of their own on this descriptor.
-    execution mine = std::exchange(d.run, {});
-    const unsigned uncaught = d.uncaught;
-    const bool compensating = std::exchange(d.compensating, true);
-    compensate(d, cause);
-    d.compensating = compensating;
-    release_abstract_locks(d);
-    pay_debts(d);
-    mine.last_cause = cause;
-    d.run = mine;
-    d.uncaught = uncaught;
+    d.pending = signal::none;
+    end_what_was_put_off(d, cause);
 }
 
 void execution_end(descriptor& d) noexcept {
@@ -101,6 +113,7 @@ void attempt_fail(descriptor& d, abort_cause cause) noexcept {
     d.cause = cause;
     d.set_status(status::aborting);
     give_back(d);
+    shield_value(d);
 }
 
 void execution_end_unstarted(descriptor& d) noexcept {

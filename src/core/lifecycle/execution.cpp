@@ -116,6 +116,7 @@ void attempt_start(descriptor& d) {
     if (d.run.timed.on) [[unlikely]]
         or_end(d, plan_attempt);
     attempt_reset(d);
+    d.unwinds_from = d.opened_under;
     d.mode = d.run.next_mode;
     d.logging = !d.run.how->read_only || d.run.log_reads || d.mode != status::active || expects_log(d.run.where);
     if (d.run.attempt > 1) {
@@ -175,7 +176,7 @@ sequel reopen(tx& t) {
         core::heed_ancestors(d);
     } else {
         core::attempt_end(d, d.cause);
-        core::count_defeat(d, d.cause);
+        core::count_defeat(d, d.run.last_cause);  // transactions of handlers have left other causes in d
         d.run.unbegun = ends_when_interrupted;
         if (d.run.last_cause == abort_cause::explicit_restart) {
             core::heed_ancestors(d);  // it lost to no other: at once, under every policy

@@ -8,6 +8,7 @@
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
+#include "core/rollback/user_code.hpp"
 #include "core/state/fault.hpp"
 #include "core/state/sleepers.hpp"
 #include "core/waiting/waiting.hpp"
@@ -18,7 +19,8 @@ namespace {
 void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
     d.landing = f.stack;
     d.quiescing.rewound = d.own_sequence;
-    if (!broken(fault::keep_nested_writes)) d.algorithm->rewind(d, f.mark);
+    // An attempt that is over has given everything back.
+    if (!d.given_back && !broken(fault::keep_nested_writes)) d.algorithm->rewind(d, f.mark);
     take_back_retry_calls(d, f.mark.waits);
     d.landing = 0;
     // A sleeper for an orec that this let go of must not sleep until we end: we may come to sleep for it.
@@ -29,6 +31,21 @@ void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noex
         slow_path_frozen;  // the parent is in the middle of its body: its handlers are not the place to access it
     compensate_nested(d, f.mark.deferred, cause, d.pending == signal::rewind);
     d.slow_path = slow_path;
+}
+
+/// A block that a destructor opened has been left by a signal of its own: the one that the destructor runs because of
+/// goes on. False: there is none.
+bool go_on_passing(descriptor& d, const detail::frame& f) noexcept {
+    const signal s = d.given_back ? signal::restart : static_cast<signal>(f.passing);
+    if (s == signal::none) return false;
+    if (!d.given_back) d.cause = static_cast<abort_cause>(f.passing_cause);
+    d.pending = s;
+    return true;
+}
+
+/// The user's code that a roll-back of `f` alone runs. REQUIRES: d.frame_ is the block around f, and healthy again.
+void destroy_what_is_left(descriptor& d, const detail::frame& f) noexcept {
+    if ((d.slow_commit & slow_commit_memory) != 0) destroy_in_parent(d, f.mark.deferred, f.mark.reads);
 }
 
 /// After a partial roll-back: the block runs again, so what it read may be forgotten, and the snapshot may move on.
@@ -80,6 +97,8 @@ TUTTI_NOINLINE void open_nested(tx& t, frame& f) {
     if (f.receive == nullptr) f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
     f.parent = d.frame_;
     f.read_only |= f.parent->read_only;
+    f.passing = static_cast<std::uint8_t>(d.pending);
+    f.passing_cause = static_cast<std::uint8_t>(d.cause);
     f.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size(), d.reads(), d.run.waits_made};
     d.frame_ = &f;
     d.captured_size_ = 0;  // what the parent allocated is shared with it: a direct write could not be undone
@@ -108,8 +127,11 @@ sequel reopen_nested(tx& t, frame& f) {
     if (!mine) return sequel::propagate;
     const bool rewound = d.pending == signal::rewind;
     core::rewind_block(d, f, d.cause);
+    if (core::go_on_passing(d, f)) return again ? sequel::again : sequel::cancelled;
     const bool moved = rewound && core::move_snapshot(d, f);
     core::calm(d);
+    core::destroy_what_is_left(d, f);
+    if (d.pending != signal::none) core::raise_again(d);
     if (rewound) core::let_go_first(d);
     // Participants may have shown the blocks around it what is older than this snapshot: these go back in their turn.
     if (moved && !core::broken(core::fault::rewind_without_a_word)) core::follow_snapshot(d);
@@ -118,8 +140,10 @@ sequel reopen_nested(tx& t, frame& f) {
 
 void fail_nested(tx& t, frame& f) noexcept {
     descriptor& d = descriptor::of(t);
-    if (d.pending == signal::none) core::rewind_block(d, f, abort_cause::exception);
+    const bool alone = d.pending == signal::none;
+    if (alone) core::rewind_block(d, f, abort_cause::exception);
     d.frame_ = f.parent;
+    if (alone) core::destroy_what_is_left(d, f);
 }
 
 void propagate(tx& t) { core::raise_again(descriptor::of(t)); }

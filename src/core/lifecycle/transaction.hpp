@@ -28,6 +28,7 @@
 #include "core/privatization/quiescence.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/log_habits.hpp"
+#include "core/rollback/user_code.hpp"
 #include "core/state/attempt.hpp"
 #include "core/state/critical.hpp"
 #include "core/state/fault.hpp"
@@ -47,7 +48,7 @@ public:
         TUTTI_ASSERT(d.run.attempt == 1 && d.run.next_mode == status::active && d.run.in_the_way.who == nullptr, "I6");
         d.run.where = where;
         d.run.how = &how;
-        d.uncaught = d.exceptions->uncaught;
+        d.unwinds_from = d.opened_under = d.exceptions->uncaught + 1;
         f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
         d.frame_ = &f;
         if (is_special(how, listeners)) [[unlikely]]
@@ -65,7 +66,7 @@ public:
         TUTTI_ASSERT(d.run.attempt == 1 && d.run.next_mode == status::active && d.run.in_the_way.who == nullptr, "I6");
         d.run.where = where;
         d.run.how = &how;
-        d.uncaught = ~0U;  // it never unwinds
+        d.unwinds_from = d.opened_under = ~0U;  // it never unwinds
         d.frame_ = &f;
         d.plain.store(1, std::memory_order_relaxed);
         if (!A::privatizes_by_waiting || is_special(how, listeners_to_language)) [[unlikely]]
@@ -319,11 +320,17 @@ private:
                !broken(fault::receive_without_waiting) && has_read_unsettled(d);
     }
 
+    /// False. The value that the body returned is destroyed before `reopen` is called.
+    static bool leave_value(descriptor& d) noexcept {
+        shield_value(d);
+        return false;
+    }
+
     TUTTI_NOINLINE static bool commit_slowly(descriptor& d) {
-        if (d.pending != signal::none) return false;  // the body swallowed it; reopen knows what it was
+        if (d.pending != signal::none) return leave_value(d);  // the body swallowed it; reopen knows what it was
         if ((d.slow_commit & slow_commit_handlers) != 0) {
             run_before_commit(d);
-            if (d.pending != signal::none) return false;
+            if (d.pending != signal::none) return leave_value(d);
         }
         privacy after = privacy::none;
         {

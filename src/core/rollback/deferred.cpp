@@ -1,9 +1,6 @@
 #include "core/rollback/deferred.hpp"
 
-#include <cxxabi.h>
-
-#include <algorithm>
-#include <exception>
+#include <utility>
 
 #include "base/panic.hpp"
 #include "core/rollback/signal.hpp"
@@ -27,16 +24,36 @@ struct given_back final : possession {
 };
 constinit given_back nothing;
 
-bool is_handler(deferred::kind what) noexcept { return what <= deferred::kind::on_abort; }
-
-/// What a roll-back does to an entry at once, whatever the block.
+/// What a roll-back does with an entry before anything that the block leaves is destroyed, whatever the block.
 void undo(descriptor& d, const deferred& e, abort_cause cause) noexcept {
-    if (e.what == deferred::kind::constructed) e.destroy(e.object);
+    if (e.what == deferred::kind::exception) e.destroy(e.object);
     // What was registered in hardware is taken back with it, on a processor before anybody could look.
     if (e.what == deferred::kind::on_abort && cause != abort_cause::hardware) handler_of(e)->run(d, cause);
     if (e.what == deferred::kind::participant) static_cast<participant*>(e.object)->rolled_back();
     if (e.what == deferred::kind::possession) possession_of(e).undo(d);
-    if (is_handler(e.what)) delete handler_of(e);
+}
+
+/// What a roll-back leaves to destroy later: code of the user's, and memory that it may look at.
+deferred::kind left_by_roll_back(deferred::kind what) noexcept {
+    switch (what) {
+        case deferred::kind::constructed: return deferred::kind::doomed;
+        case deferred::kind::allocated: return deferred::kind::discarded;
+        case deferred::kind::discarded:
+        case deferred::kind::doomed: return what;
+        default: return is_handler(what) ? deferred::kind::over : deferred::kind::spent;
+    }
+}
+
+/// Drops the entries from `mark` on for which `what_stays(e)` is spent, and makes the others that.
+template <class F>
+void keep_what_stays(memory::log<deferred>& entries, std::size_t mark, F&& what_stays) noexcept {
+    std::size_t kept = mark;
+    for (std::size_t i = mark; i < entries.size(); ++i) {
+        deferred e = entries[i];
+        e.what = what_stays(e);
+        if (e.what != deferred::kind::spent) entries[kept++] = e;
+    }
+    entries.shrink(kept);
 }
 
 }  // namespace
@@ -71,7 +88,8 @@ void run_before_commit(descriptor& d) {
 }
 
 vote ask_participants(descriptor& d, std::size_t& asked) {
-    for (const deferred& e : d.deferred_log) {
+    for (std::size_t i = 0; i < d.deferred_log.size(); ++i) {
+        const deferred e = d.deferred_log[i];
         if (!votes(e.what)) continue;
         ++asked;
         const vote v = static_cast<participant*>(e.object)->prepare();
@@ -137,82 +155,43 @@ void run_at_commit(descriptor& d) noexcept {
 }
 
 void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept {
-    // Handlers that are over are deleted below; those that are left go to `after`, in order. Its room was made by
-    // the swap: no allocation here can fail.
-    std::size_t kept = 0;
-    for (deferred& e : d.deferred_log) {
+    // `after` gets what runs code of the user's, in order. Its room was made by the swap: no allocation here can fail.
+    keep_what_stays(d.deferred_log, 0, [&d](const deferred& e) {
         if (e.what == deferred::kind::freed) {
-            if (broken(fault::reclaim_without_waiting)) {
-                e.destroy(e.object);
-            } else {
-                d.limbo.retire({e.object, e.destroy});
-            }
+            if (broken(fault::reclaim_without_waiting)) e.destroy(e.object);
+            else d.limbo.retire({e.object, e.destroy});
         }
-        if (e.what == deferred::kind::discarded) e.destroy(e.object);
-        if (e.what == deferred::kind::on_commit) {
-            d.deferred_log[kept++] = e;
-        } else if (is_handler(e.what)) {
-            delete handler_of(e);
+        if (e.what == deferred::kind::on_commit || e.what == deferred::kind::discarded ||
+            e.what == deferred::kind::doomed) {
+            return e.what;
         }
-    }
-    d.deferred_log.shrink(kept);
-    if (kept != 0) d.deferred_log.swap(after);
+        return is_handler(e.what) ? deferred::kind::over : deferred::kind::spent;
+    });
+    if (!d.deferred_log.empty()) d.deferred_log.swap(after);
 }
 
-void run_on_commit(descriptor& d, memory::log<deferred>& after) {
-    if (broken(fault::reverse_handlers)) std::reverse(after.begin(), after.end());
-    std::exception_ptr first;
-    const auto destroy_all = [&after] {
-        for (const deferred& e : after) delete handler_of(e);
-        after.clear();
-    };
-    for (const deferred& e : after) {
-        try {
-            handler_of(e)->run(d, abort_cause::none);
-        } catch (const abi::__forced_unwind&) {
-            // The thread exits, which must not be held up; the handlers behind this one do not run.
-            d.threw_after_commit = !d.compensating;
-            destroy_all();
-            throw;
-        } catch (...) {
-            if (!first) first = std::current_exception();
-        }
-    }
-    destroy_all();
-    if (!first) return;
-    d.threw_after_commit = !d.compensating;
-    std::rethrow_exception(first);
-}
-
-void compensate(descriptor& d, abort_cause cause) noexcept {
+void compensate(descriptor& d, memory::log<deferred>& left, abort_cause cause) noexcept {
     // Taken out of the descriptor: a handler may run transactions of its own on it, and they must find an empty log.
-    memory::log<deferred> entries;
-    entries.swap(d.deferred_log);
-    for (; !entries.empty(); entries.pop()) {
-        const deferred& e = entries.back();
+    left.swap(d.deferred_log);
+    for (std::size_t i = left.size(); i-- > 0;) {
+        const deferred& e = left[i];
         undo(d, e, cause);
         if (e.what == deferred::kind::companion) static_cast<participant*>(e.object)->rolled_back();
-        const bool is_ours = e.what == deferred::kind::allocated || e.what == deferred::kind::discarded;
-        if (is_ours && !broken(fault::leak_what_was_allocated)) e.destroy(e.object);
     }
-    entries.swap(d.deferred_log);
+    keep_what_stays(left, 0, [](const deferred& e) { return left_by_roll_back(e.what); });
 }
 
 void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause, bool partial) noexcept {
     for (std::size_t i = d.deferred_log.size(); i-- > mark;) {
-        const deferred& e = d.deferred_log[i];
+        // A copy: an undo action hands over what its own transaction leaves to destroy, and the log may move.
+        const deferred e = d.deferred_log[i];
         undo(d, e, cause);
         if (e.what == deferred::kind::shown && partial) companion_of(e)->forget_step();
     }
-    std::size_t kept = mark;
-    for (std::size_t i = mark; i < d.deferred_log.size(); ++i) {
-        deferred e = d.deferred_log[i];
-        if (e.what == deferred::kind::allocated) e.what = deferred::kind::discarded;
+    keep_what_stays(d.deferred_log, mark, [partial](const deferred& e) {
         const bool was_shown = e.what == deferred::kind::shown && !partial;
-        if (e.what != deferred::kind::discarded && e.what != deferred::kind::companion && !was_shown) continue;
-        d.deferred_log[kept++] = e;
-    }
-    d.deferred_log.shrink(kept);
+        return e.what == deferred::kind::companion || was_shown ? e.what : left_by_roll_back(e.what);
+    });
 }
 
 }  // namespace tutti::core

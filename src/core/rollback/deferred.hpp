@@ -7,15 +7,22 @@
 //   shown           forgotten                                       stays as well, but in a partial roll-back: told
 //   possession      given back as at_commit runs                    undone and given back
 //   at_commit       runs with ownership held; must not fail         dropped
-//   constructed     forgotten                                       destroyed
-//   allocated       forgotten                                       freed; of a nested block: discarded
+//   constructed     forgotten                                       doomed
+//   exception       forgotten                                       given up at once: no code of the user's runs
+//   allocated       forgotten                                       discarded
 //   discarded       freed                                           freed, with the outermost block
+//   doomed          destroyed                                       destroyed, with the outermost block at the latest
 //   freed           goes to limbo                                   forgotten
-//   on_commit       runs when everything is over; may throw         dropped
-//   on_abort        dropped                                         runs; told the cause; must not fail
+//   on_commit       runs when everything is over; may throw         over
+//   on_abort        over                                            runs; told the cause; must not fail; then over
+//   over            a handler, which is deleted                     deleted, with the outermost block
+//   spent           nothing                                         nothing
 //
 // Memory that a nested block allocated outlives its roll-back, because the reads of that block stay in the logs of its
-// parent, and some of them may be of that memory.
+// parent, and some of them may be of that memory. Handlers outlive it because what they captured is the user's, as
+// objects do unless they can be destroyed in the transaction that goes on; see user_code.hpp.
+//
+// before_commit and at_commit handlers are over when they are dropped, or have run.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -61,6 +68,8 @@ inline void own(descriptor& d, possession& p) noexcept {
     d.slow_commit |= slow_commit_possessions;
 }
 
+/// Whether the entry owns a detail::handler.
+[[nodiscard]] constexpr bool is_handler(deferred::kind what) noexcept { return what <= deferred::kind::over; }
 [[nodiscard]] constexpr bool is_memory(deferred::kind what) noexcept { return what >= deferred::kind::constructed; }
 /// Throws std::bad_alloc, and then nothing has changed.
 inline void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy) {
@@ -118,15 +127,15 @@ void have_companions_look(descriptor& d);
 void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept;
 /// The decision is made: at_commit handlers and the participants' commits, in registration order.
 void run_at_commit(descriptor& d) noexcept;
-/// The commit is published: frees go to limbo, allocations stay, and `after` gets the on_commit handlers.
+/// The commit is published: frees go to limbo, allocations stay. `after`, which is empty, gets what run_after_commit
+/// has to do when d is idle.
 void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept;
-/// Runs and deletes the handlers of settle_committed; rethrows the first exception when all have run.
-void run_on_commit(descriptor& d, memory::log<deferred>& after);
 
-/// Undoes everything of the outermost block, newest first. REQUIRES: its writes are rolled back.
-void compensate(descriptor& d, abort_cause cause) noexcept;
+/// Undoes everything of the outermost block, newest first. `left`, which is empty, gets what is to be destroyed then.
+/// REQUIRES: its writes are rolled back, and d is idle.
+void compensate(descriptor& d, memory::log<deferred>& left, abort_cause cause) noexcept;
 /// Undoes what a nested block put off since `mark`, newest first; in a partial roll-back what it was shown is
-/// forgotten. REQUIRES: its writes are rolled back.
+/// forgotten. What is to be destroyed stays in the log. REQUIRES: its writes are rolled back.
 void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause, bool partial) noexcept;
 
 }  // namespace tutti::core

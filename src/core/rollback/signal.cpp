@@ -2,7 +2,10 @@
 
 #include <cxxabi.h>
 
+#include <typeinfo>
+
 #include "core/ports/algorithm.hpp"
+#include "core/rollback/user_code.hpp"
 #include "core/state/critical.hpp"
 #include "core/state/fault.hpp"
 #include "core/tokens/serial_token.hpp"
@@ -39,7 +42,7 @@ void give_back(descriptor& d) noexcept {
 
 void doom(descriptor& d, signal s, abort_cause cause) noexcept {
     d.pending = s;
-    d.cause = cause;
+    if (!d.given_back) d.cause = cause;  // else a destructor leaves a block of its own in an attempt that is over
     d.close_bounds();
     d.slow_path |= slow_path_pending;
     d.slow_commit |= slow_commit_pending;
@@ -146,9 +149,17 @@ void refuse_repetition(const descriptor& d, const char* otherwise) {
 namespace tutti::detail {
 
 bool signalled(const tx& t) noexcept {
+    const auto& d = static_cast<const core::descriptor&>(t);
+    if (!d.running() || d.pending == core::signal::none) return false;
     // A forced unwind has no C++ type; catching it for good ends the program.
-    return static_cast<const core::descriptor&>(t).pending != core::signal::none &&
-           abi::__cxa_current_exception_type() != nullptr;
+    const std::type_info* const type = abi::__cxa_current_exception_type();
+    if (type == nullptr) return false;
+    const bool is_signal = *type == typeid(unwind);
+    // In a destructor no access throws a signal, so that this exception has replaced none.
+    if (!is_signal && d.unwinding()) return false;
+    // No transaction is const; the caller only has no need of it.
+    if (!is_signal) core::keep_exception(core::descriptor::of(const_cast<tx&>(t)));
+    return true;
 }
 
 }  // namespace tutti::detail

@@ -16,6 +16,7 @@
 //       *suspended* descriptor, under `eviction` (core/conflict/kill.hpp)
 //   I6  frame_ == nullptr, at the start and the end of an execution  =>  `run` is as a fresh execution has it, but for
 //       its site and options
+//   I7  frame_ == nullptr  =>  pending == none: a signal belongs to an attempt
 #pragma once
 
 #include <optional>
@@ -87,13 +88,17 @@ struct deferred {
         at_commit,
         on_commit,
         on_abort,
+        over,
+        spent,
         participant,
         companion,
         shown,
         possession,
         constructed,
+        exception,
         allocated,
         discarded,
+        doomed,
         freed
     };
     kind what;
@@ -309,8 +314,10 @@ public:
     execution run;
     const instance* algorithm = nullptr;
     const exception_globals* exceptions = nullptr;
-    unsigned uncaught = 0;      // exceptions in flight when the outermost block was opened
+    unsigned opened_under = 0;  // one more than the exceptions in flight when the outermost block was opened
+    unsigned unwinds_from = 0;  // while so many are in flight, no barrier throws: `opened_under`, or 0 in a shield
     bool compensating = false;  // undo actions run
+    bool destroying = false;    // destructors run, which no interruption can leave: core/rollback/user_code.hpp
 
     // --- open nesting; see core/lifecycle/open_nesting.hpp
     descriptor* outer = nullptr;  // this one's transactions run inside its body
@@ -318,6 +325,7 @@ public:
     void (*masked_jump)(detail::frame& to) = nullptr;
     bool threw_after_commit = false;             // an on_commit handler did, since enter_open_nested
     abstract_holding* abstract_locks = nullptr;  // those that it holds, the latest first
+    abstract_holding* kept_locks = nullptr;      // the latest that the attempt held whose undo actions run
     memory::slab<abstract_holding> holdings;     // their memory
 
     // --- what other transactions see of it
@@ -361,9 +369,9 @@ public:
     [[nodiscard]] bool asked_to_die() const noexcept {
         return kill_request.load(std::memory_order_relaxed) == own_sequence && !prevails();
     }
-    /// Whether more exceptions are in flight than when the block opened: a destructor runs, and must not be left by
-    /// another exception.
-    [[nodiscard]] bool unwinding() const noexcept { return exceptions->uncaught > uncaught; }
+    /// Whether more exceptions are in flight than when the block opened, or a shield is up: a destructor runs, and must
+    /// not be left by another exception.
+    [[nodiscard]] bool unwinding() const noexcept { return exceptions->uncaught >= unwinds_from; }
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool healthy() const noexcept {
         return slow_path == 0 && kill_request.load(std::memory_order_relaxed) != own_sequence && !unwinding();
     }

@@ -1,0 +1,171 @@
+#include "core/rollback/user_code.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+
+#include "base/panic.hpp"
+#include "core/rollback/deferred.hpp"
+#include "core/state/ancestry.hpp"
+#include "core/state/fault.hpp"
+
+namespace tutti::core {
+namespace {
+
+detail::handler* handler_of(const deferred& e) noexcept { return static_cast<detail::handler*>(e.object); }
+
+void destroy(const deferred& e) noexcept {
+    if (is_handler(e.what)) delete handler_of(e);
+    else if (e.what != deferred::kind::discarded || !broken(fault::leak_what_was_allocated)) e.destroy(e.object);
+}
+
+descriptor* running_ancestor(descriptor& d) noexcept {
+    descriptor* o = d.outer;
+    while (o != nullptr && !o->running()) o = o->outer;
+    return o;
+}
+
+/// False: there is no memory for it, and it has to be destroyed here.
+bool hand_over(descriptor& to, const deferred& e) noexcept {
+    try {
+        put_off(to, is_handler(e.what) ? deferred::kind::over : e.what, e.object, e.destroy);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+/// Destroys the entries that `holds` is true of, the newest first, and leaves spent ones in their places.
+template <class Predicate>
+void destroy_some(descriptor& d, memory::log<deferred>& entries, Predicate&& holds) noexcept {
+    descriptor* const around = running_ancestor(d);
+    if (around != nullptr) {
+        // In their order, because the transaction around it destroys the newest first.
+        for (deferred& e : entries) {
+            if (holds(e) && hand_over(*around, e)) e.what = deferred::kind::spent;
+        }
+    }
+    const destroying_idly section{d};
+    for (std::size_t i = entries.size(); i-- > 0;) {
+        if (holds(entries[i])) destroy(std::exchange(entries[i], {deferred::kind::spent, nullptr, nullptr}));
+    }
+}
+
+bool is_left(const deferred& e) noexcept { return e.what != deferred::kind::spent; }
+
+bool is_of_nested_block(const deferred& e) noexcept {
+    return e.what == deferred::kind::doomed || e.what == deferred::kind::discarded;
+}
+
+void drop_spent(memory::log<deferred>& entries, std::size_t from) noexcept {
+    deferred* const rest = std::remove_if(entries.begin() + from, entries.end(),
+                                          [](const deferred& e) { return e.what == deferred::kind::spent; });
+    entries.shrink(static_cast<std::size_t>(rest - entries.begin()));
+}
+
+/// A nested block of the engine's around destructors. What they write can be told from what was there, and a signal
+/// that they meet finds no frame to jump to.
+class destructors_block {
+public:
+    explicit destructors_block(descriptor& d) noexcept : d_{d} {
+        f_.parent = d.frame_;
+        f_.read_only = d.frame_->read_only;
+        f_.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size(), d.reads(), d.run.waits_made};
+        d.frame_ = &f_;
+        d.captured_size_ = 0;
+    }
+    /// What destructors have read decides nothing that the transaction does, if they have written nothing. And it may
+    /// have been memory that they freed.
+    ~destructors_block() {
+        const bool changed = d_.pending != signal::none || d_.writes.size() != f_.mark.writes ||
+                             d_.overwritten.size() != f_.mark.overwritten || d_.deferred_log.size() != f_.mark.deferred;
+        if (!changed && !d_.strict()) d_.forget_reads(f_.mark.reads);
+        d_.captured_size_ = 0;
+        d_.frame_ = f_.parent;
+    }
+    destructors_block(const destructors_block&) = delete;
+    destructors_block& operator=(const destructors_block&) = delete;
+
+private:
+    descriptor& d_;
+    detail::frame f_;
+};
+
+/// Gives up a reference to an exception.
+constexpr detail::destroyer drop_exception = [](void* object) {
+    static_assert(sizeof(std::exception_ptr) == sizeof(void*));  // it is a pointer to the object
+    reinterpret_cast<std::exception_ptr*>(&object)->~exception_ptr();
+};
+
+}  // namespace
+
+void destroy_left(descriptor& d, memory::log<deferred>& left) noexcept {
+    destroy_some(d, left, is_left);
+    left.clear();
+}
+
+void run_after_commit(descriptor& d, memory::log<deferred>& after) {
+    destroy_some(d, after, is_of_nested_block);
+    if (broken(fault::reverse_handlers)) std::reverse(after.begin(), after.end());
+    std::exception_ptr first;
+    for (const deferred& e : after) {
+        if (e.what != deferred::kind::on_commit) continue;
+        TUTTI_ASSERT(is_idle(d), "on_commit handlers run when the descriptor is idle");
+        try {
+            handler_of(e)->run(d, abort_cause::none);
+        } catch (const abi::__forced_unwind&) {
+            // The thread exits, which must not be held up; the handlers behind this one do not run.
+            d.threw_after_commit = !d.compensating;
+            destroy_left(d, after);
+            throw;
+        } catch (...) {
+            if (!first) first = std::current_exception();
+        }
+    }
+    destroy_left(d, after);
+    if (!first) return;
+    d.threw_after_commit = !d.compensating;
+    std::rethrow_exception(first);
+}
+
+void destroy_in_parent(descriptor& d, std::size_t mark, std::size_t reads) noexcept {
+    // A destructor may free memory with variables in it, and the log names those that the block has read. It may write,
+    // which a block that promised to write nothing does not allow.
+    if (d.reads() != reads || d.frame_->read_only) return;
+    TUTTI_ASSERT(d.running() && d.pending == signal::none && (d.slow_path & ~slow_path_timed) == 0,
+                 "destructors run in a transaction that is healthy");
+    const shield no_signal_leaves{d};
+    // By index: a destructor may put off more, behind these, and the log may move.
+    for (std::size_t i = d.deferred_log.size(); i-- > mark;) {
+        if (d.deferred_log[i].what != deferred::kind::doomed) continue;
+        const deferred one = std::exchange(d.deferred_log[i], {deferred::kind::spent, nullptr, nullptr});
+        const destructors_block around{d};
+        one.destroy(one.object);
+    }
+    drop_spent(d.deferred_log, mark);
+}
+
+void keep_exception(descriptor& d) noexcept {
+    alignas(std::exception_ptr) unsigned char reference[sizeof(std::exception_ptr)];
+    ::new (reference) std::exception_ptr{std::current_exception()};
+    void* object = nullptr;
+    std::memcpy(&object, reference, sizeof object);
+    // Without memory for the entry the handler destroys the exception after all, as if it had not been kept.
+    if (object != nullptr && !hand_over(d, {deferred::kind::doomed, object, drop_exception})) drop_exception(object);
+}
+
+void collect_retired(descriptor& d) noexcept {
+    // Destructors run transactions, which may want what a transaction around d owns, or what an attempt holds whose undo
+    // actions run. A later commit collects.
+    if (ancestor_runs(d) || undoes(d)) return;
+    for (descriptor* each = &d; each != nullptr; each = each->inner) {
+        if (!each->limbo.due()) continue;
+        const destroying_idly section{d};
+        each->limbo.collect(*each);
+    }
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,212 @@
+// Code of the user's at the end of a transaction that runs transactions of its own: on_commit handlers, and destructors
+// of what handlers have captured.
+//
+// Catches an engine that takes what leaves a handler's own block for a restart of the block that is over, and one that
+// destroys handlers while the commit still owns what it wrote.
+#include <memory>
+#include <utility>
+
+#include "anomalies/flavour.hpp"
+#include "tutti/interrupt.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+struct refusal {};
+
+class handlers_and_blocks : public suite_of_flavours {
+protected:
+    /// Commits a block whose handlers are `first` and one that counts. What leaves must be an E, and nothing else may
+    /// be missing.
+    template <class E, class F>
+    void leaves_by(F first) {
+        var<int> v{0};
+        int others = 0;
+        EXPECT_THROW(run(unwinding(),
+                         [&](tx& t) {
+                             v.set(t, v.get(t) + 1);
+                             t.on_commit(first);
+                             t.on_commit([&] { ++others; });
+                         }),
+                     E);
+        EXPECT_EQ(v.load(), 1);
+        EXPECT_EQ(others, 1);
+        // Nothing of it is left in the next transaction.
+        run(unwinding(), [&](tx& t) { v.set(t, 5); });
+        EXPECT_EQ(v.load(), 5);
+    }
+};
+
+TEST_P(handlers_and_blocks, a_cancel_leaves_the_handler) {
+    var<int> w{0};
+    leaves_by<cancelled>([&] {
+        atomically([&](tx& own) {
+            w.set(own, 1);
+            cancel(own);
+        });
+    });
+    leaves_by<refusal>([&] {
+        if (!try_atomically([&](tx& own) {
+                w.set(own, 1);
+                cancel(own);
+            })) {
+            throw refusal{};
+        }
+    });
+    EXPECT_EQ(w.load(), 0);
+}
+
+TEST_P(handlers_and_blocks, an_exception_after_a_restart_leaves_the_handler) {
+    var<int> w{0};
+    leaves_by<refusal>([&] {
+        atomically([&](tx& own) {
+            w.set(own, 1);
+            if (own.attempt() == 1) restart(own);
+            throw refusal{};
+        });
+    });
+    EXPECT_EQ(w.load(), 0);
+}
+
+TEST_P(handlers_and_blocks, an_error_of_use_leaves_the_handler) {
+    leaves_by<usage_error>([] { atomically([](tx& own) { retry(own); }); });
+}
+
+TEST_P(handlers_and_blocks, a_missed_deadline_leaves_the_handler) {
+    leaves_by<deadline_missed>([] {
+        const auto due = std::chrono::steady_clock::now() + std::chrono::milliseconds{1};
+        atomically({.deadline = due, .when_missed = missed_deadline::refuse}, [&](tx& own) {
+            while (std::chrono::steady_clock::now() < due) {}
+            restart(own);
+        });
+    });
+}
+
+TEST_P(handlers_and_blocks, an_interruption_leaves_the_handler) {
+    var<int> w{0};
+    leaves_by<interrupted>([&] {
+        interruption here;
+        atomically([&](tx& own) {
+            (void)w.get(own);
+            here.raise();
+            retry(own);
+        });
+    });
+}
+
+TEST_P(handlers_and_blocks, so_does_what_leaves_a_handler_of_that_block) {
+    leaves_by<cancelled>(
+        [] { atomically([](tx& own) { own.on_commit([] { atomically([](tx& inner) { cancel(inner); }); }); }); });
+}
+
+/// Counts those that are alive in a variable.
+class alive_in {
+public:
+    explicit alive_in(var<long>& count) : count_{count} { add(1); }
+    alive_in(const alive_in&) = delete;
+    alive_in& operator=(const alive_in&) = delete;
+    ~alive_in() { add(-1); }
+
+private:
+    void add(long n) {
+        atomically([&](tx& t) { count_.set(t, count_.get(t) + n); });
+    }
+    var<long>& count_;
+};
+
+/// Calls one(put) for every `put` that registers a handler which owns what it gets.
+template <class F>
+void register_everywhere(const F& one) {
+    one([](tx& t, auto held) { t.before_commit([held = std::move(held)] {}); });
+    one([](tx& t, auto held) { t.at_commit([held = std::move(held)] {}); });
+    one([](tx& t, auto held) { t.on_commit([held = std::move(held)] {}); });
+    one([](tx& t, auto held) { t.on_abort([held = std::move(held)] {}); });
+    one([](tx& t, auto held) {
+        // A closed block needs no undo, which is destroyed in the body then.
+        if (!concurrent() || t.irrevocable()) t.on_abort([held = std::move(held)] {});
+        else open_nested(t, [](tx&) {}, [held = std::move(held)](tx&) {});
+    });
+}
+
+TEST_P(handlers_and_blocks, what_they_have_captured_is_destroyed_after_a_commit) {
+    register_everywhere([&](auto put) {
+        var<long> alive{0}, v{0};
+        auto held = std::make_shared<alive_in>(alive);
+        run(unwinding(), [&](tx& t) {
+            v.set(t, v.get(t) + 1);
+            put(t, std::exchange(held, nullptr));
+        });
+        EXPECT_EQ(alive.load(), 0);
+        // Whatever the commit owned is free: another thread can have it.
+        crew(1, [&](unsigned) { atomically([&](tx& t) { v.set(t, v.get(t) + alive.get(t) + 1); }); });
+        EXPECT_EQ(v.load(), 2);
+    });
+}
+
+TEST_P(handlers_and_blocks, what_they_have_captured_is_destroyed_after_a_roll_back) {
+    register_everywhere([&](auto put) {
+        var<long> alive{0}, v{0};
+        auto held = std::make_shared<alive_in>(alive);
+        EXPECT_FALSE(try_atomically({.mode = unwinding().mode}, [&](tx& t) {
+            v.set(t, 1);
+            put(t, std::exchange(held, nullptr));
+            cancel(t);
+        }));
+        EXPECT_EQ(alive.load(), 0);
+    });
+}
+
+TEST_P(handlers_and_blocks, what_they_have_captured_outlives_a_nested_roll_back) {
+    register_everywhere([&](auto put) {
+        var<long> alive{0}, v{0};
+        auto held = std::make_shared<alive_in>(alive);
+        run(unwinding(), [&](tx& t) {
+            v.set(t, alive.get(t));
+            EXPECT_FALSE(try_atomically([&](tx& c) {
+                put(c, std::exchange(held, nullptr));
+                cancel(c);
+            }));
+            alive.set(t, alive.get(t) + v.get(t));
+        });
+        EXPECT_EQ(alive.load(), 1);
+    });
+}
+
+TUTTI_IN_EVERY_FLAVOUR(handlers_and_blocks);
+
+// A block that a compensation runs gives back nothing that the compensations after it rely on.
+TEST(handlers_and_locks, are_kept_until_the_last_undo) {
+    if (!concurrent()) GTEST_SKIP() << "abstract locks are not taken";
+    support::watchdog guard{"handlers_and_locks"};
+    const int name = 0;
+    var<int> v{0};
+    bool held = true, undone = false;
+    atomically([&](tx& t) {
+        open_nested(
+            t, {{&name}}, [&](tx& i) { v.set(i, 1); },
+            [&](tx& u) {
+                v.set(u, 0);
+                undone = true;
+            });
+        // Runs before the undo, and ends with what makes a commit give everything back.
+        t.on_abort([&] { atomically([](tx& own) { own.on_commit([] {}); }); });
+        t.on_abort([&] { EXPECT_FALSE(undone); });
+        if (t.attempt() > 1) return;
+        t.on_abort([&] {
+            atomically([](tx& own) { own.on_commit([] {}); });
+            std::jthread{[&] {
+                held = !try_atomically([&](tx& other) {
+                    if (other.attempt() > 1) cancel(other);
+                    acquire(other, {&name});
+                });
+            }}.join();
+        });
+        restart(t);
+    });
+    EXPECT_TRUE(held);
+    EXPECT_TRUE(undone);
+    EXPECT_EQ(v.load(), 1);
+}
+
+}  // namespace
+}  // namespace tutti::anomalies

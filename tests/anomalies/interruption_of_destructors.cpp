@@ -1,0 +1,91 @@
+// An interruption that ends a block in a destructor, which no exception can leave.
+//
+// Catches an engine that lets destructors be interrupted: those that it runs itself, and those of its containers.
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "anomalies/flavour.hpp"
+#include "tutti/containers/broadcast.hpp"
+#include "tutti/interrupt.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+/// Its block is restarted once in its end, while the thread is interrupted: another attempt would be refused.
+struct restarting {
+    interruption* of;
+    var<int>* ends;
+    ~restarting() {
+        atomically([this](tx& t) {
+            if (t.attempt() == 1) {
+                of->raise();
+                restart(t);
+            }
+            ends->set(t, ends->get(t) + 1);
+        });
+        of->lower();
+    }
+};
+
+class interruption_of_destructors : public suite {
+protected:
+    interruption here_;
+    var<int> ends_{0}, v_{0};
+};
+
+TEST_F(interruption_of_destructors, of_objects_that_are_rolled_back) {
+    EXPECT_FALSE(try_atomically([&](tx& t) {
+        (void)create<restarting>(t, &here_, &ends_);
+        cancel(t);
+    }));
+    EXPECT_EQ(ends_.load(), 1);
+}
+
+TEST_F(interruption_of_destructors, of_what_handlers_have_captured) {
+    atomically([&](tx& t) {
+        v_.set(t, 1);
+        t.on_abort([held = std::make_shared<restarting>(&here_, &ends_)] {});
+    });
+    EXPECT_EQ(ends_.load(), 1);
+}
+
+TEST_F(interruption_of_destructors, of_retired_objects) {
+    for (int i = 0; i < 1200; ++i) {
+        atomically([&](tx& t) { destroy(t, new restarting{&here_, &ends_}); });
+    }
+    EXPECT_GT(ends_.load(), 0);
+}
+
+// The listener has to wait for a block that has sent; it is interrupted meanwhile, and ends when that one has.
+TEST_F(interruption_of_destructors, of_listeners) {
+    broadcast<int> channel;
+    std::optional<broadcast<int>::listener> listening;
+    listening.emplace(channel);
+    std::atomic<int> stage{0};
+    std::jthread sender{[&] {
+        atomically([&](tx& t) {
+            channel.send(t, 1);
+            int not_yet = 0;
+            stage.compare_exchange_strong(not_yet, 1);
+            stage.notify_all();
+            // Until the destructor below has begun, as far as that can be told, or the wait has lasted.
+            for (int i = 0; i < 100 && stage == 1; ++i) {
+                here_.raise();
+                std::this_thread::yield();
+            }
+        });
+        stage = 2;
+        stage.notify_all();
+    }};
+    stage.wait(0);
+    here_.raise();
+    listening.reset();
+    stage.wait(1);
+    sender.join();
+    here_.lower();
+    atomically([&](tx& t) { channel.send(t, 2); });
+}
+
+}  // namespace
+}  // namespace tutti::anomalies

@@ -1,0 +1,67 @@
+// What an open-nested transaction leaves to destroy, whose destructors want what the transaction around it owns.
+//
+// Catches an engine that destroys it at the end of the inner transaction.
+#include <memory>
+
+#include "anomalies/flavour.hpp"
+
+namespace tutti::anomalies {
+namespace {
+
+struct ending {
+    var<long>* of;
+    ~ending() {
+        atomically([this](tx& t) { of->set(t, of->get(t) - 1); });
+    }
+};
+
+class open_nesting_leftovers : public suite {
+protected:
+    var<long> owned_{0}, inner_{0};
+    /// Runs `body(tx&)` open-nested in a block that owns the variable which ends write.
+    template <class F>
+    void inside(F body) {
+        atomically([&](tx& t) {
+            const long mine = owned_.get(t) + 100;
+            owned_.set(t, mine);
+            open_nested(t, body, [](tx&) {});
+            EXPECT_EQ(owned_.get(t), mine);
+        });
+    }
+};
+
+TEST_F(open_nesting_leftovers, of_handlers) {
+    if (!concurrent()) GTEST_SKIP() << "nests closed";
+    inside([&](tx& i) {
+        i.on_abort([held = std::make_shared<ending>(&owned_)] {});
+        i.at_commit([held = std::make_shared<ending>(&owned_)] {});
+        inner_.set(i, 1);
+    });
+    EXPECT_EQ(owned_.load(), 98);
+}
+
+TEST_F(open_nesting_leftovers, of_attempts_that_start_over) {
+    if (!concurrent()) GTEST_SKIP() << "nests closed";
+    inside([&](tx& i) {
+        (void)create<ending>(i, &owned_);
+        i.on_commit([] {});
+        if (i.attempt() == 1) restart(i);
+    });
+    EXPECT_EQ(owned_.load(), 99);
+}
+
+// Many more than are kept before some are destroyed.
+TEST_F(open_nesting_leftovers, of_objects_that_are_retired) {
+    if (!concurrent()) GTEST_SKIP() << "nests closed";
+    constexpr long many = 1200;
+    for (long i = 0; i < many; ++i) {
+        inside([&](tx& t) {
+            destroy(t, new ending{&owned_});
+            inner_.set(t, 1);
+        });
+    }
+    EXPECT_LT(owned_.load(), 100 * many);
+}
+
+}  // namespace
+}  // namespace tutti::anomalies
