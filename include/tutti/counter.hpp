@@ -86,6 +86,7 @@ private:
     }
     /// Its memory goes back with the transaction, if that is rolled back. There is nothing to destroy.
     TUTTI_COLD cell* make_block(tx& t, std::size_t k) {
+        detail::reserve(t, 2, 0);
         void* const memory = detail::allocate(t, cells_in(k) * sizeof(cell), alignof(cell));
         cell* const block = static_cast<cell*>(memory);
         std::uninitialized_value_construct_n(block, cells_in(k));

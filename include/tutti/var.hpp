@@ -82,7 +82,13 @@ public:
         return before;
     }
     /// Exchanges the values of two variables.
-    void swap(tx& t, var& other) { other.set(t, exchange(t, other.get(t))); }
+    void swap(tx& t, var& other) {
+        const T mine = get(t);
+        const T theirs = other.get(t);
+        detail::reserve(t, 2, 0);
+        set(t, theirs);
+        other.set(t, mine);
+    }
 
     /// One atomic read. Inside a transaction of this thread it is part of it.
     [[nodiscard]] T load() const {
@@ -117,16 +123,21 @@ public:
     var& operator=(const var&) = delete;
     ~var() { delete as_node(cell_.value.raw().load(std::memory_order_relaxed)); }
 
-    /// The value as of the transaction's snapshot. The reference is good until the outermost block ends (to a value
-    /// that a nested block set, until that block is rolled back): copy what has to live longer (returning `get(t)` from
-    /// a body without a declared return type copies).
+    /// The value as of the transaction's snapshot. The reference is good until the outermost block ends. A reference to
+    /// a value that this transaction has set itself is good until the transaction sets the variable again, or rolls
+    /// back the nested block that set it. Copy what has to live longer (returning `get(t)` from a body without a
+    /// declared return type copies).
     [[nodiscard]] const T& get(tx& t) const { return as_node(detail::access::read(t, cell_))->value; }
-    /// Copies `value` into a new node. What T's copy constructor throws leaves the block.
+    /// Copies `value`, which may be a part of the variable's own, into a new node. Passes on what T's copy constructor
+    /// throws, and then the variable has the value that it had.
     void set(tx& t, const T& value) {
-        node* const fresh = create<node>(t, value);
         node* const old = as_node(detail::access::read(t, cell_));
+        detail::unlinked<1> made{t};
+        node* const fresh = made.template make<node>(value);
+        detail::reserve(t, 1, 1);
         detail::access::write_owning(t, cell_, as_word(fresh));
-        destroy(t, old);
+        made.keep();
+        detail::destroy_value<T>(t, old);
     }
 
     /// Replaces the value by f(value), and returns the new one, as `get` does.
@@ -147,6 +158,7 @@ public:
         const detail::word mine = detail::access::read(t, cell_);
         const detail::word theirs = detail::access::read(t, other.cell_);
         if (mine == theirs) return;
+        detail::reserve(t, 2, 0);
         detail::access::write_owning(t, cell_, theirs);
         detail::access::write_owning(t, other.cell_, mine);
     }

@@ -7,6 +7,7 @@
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/critical.hpp"
+#include "tutti/memory.hpp"
 
 using tutti::tx;
 using tutti::api::guarded;
@@ -55,4 +56,8 @@ void* tutti_aligned_alloc(tutti_tx* handle, size_t alignment, size_t bytes) {
 void tutti_free(tutti_tx* handle, void* memory) {
     if (memory == nullptr) return;
     guarded(handle, [memory](tx& t) { tutti::detail::on_commit_retire(t, memory, release); });
+}
+
+int tutti_destroy_retired() {
+    return tutti::api::reported([] { tutti::destroy_retired(); });
 }

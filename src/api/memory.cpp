@@ -3,10 +3,13 @@
 #include <utility>
 
 #include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/retired.hpp"
 #include "core/rollback/deferred.hpp"
+#include "core/rollback/replaced.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/rollback/user_code.hpp"
 #include "core/state/critical.hpp"
+#include "tutti/memory.hpp"
 
 namespace tutti::detail {
 
@@ -62,8 +65,33 @@ void on_abort_destroy(tx& t, void* object, destroyer destroy) {
     } catch (const std::bad_alloc&) {
         const core::shield no_signal_leaves{d};
         destroy(object);
+        abandon(t, object);
         throw;
     }
+}
+
+void abandon(tx& t, void* object) noexcept {
+    descriptor& d = descriptor::of(t);
+    // A signal, or an error that ends the block, takes back all that the block has made, this object included.
+    if (!d.running() || d.pending != core::signal::none) return;
+    d.captured_size_ = 0;
+    core::abandon(d, object);
+}
+
+void reserve(tx& t, std::size_t writes, std::size_t retirements) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    // A preemptable context must not be switched away inside malloc.
+    core::undisturbed(d, [&] {
+        d.writes.reserve(writes);
+        if (d.frame_->parent != nullptr) d.overwritten.reserve(writes);
+        if (writes > 1) {  // a single write has no effect if it throws
+            d.kept.index.reserve(d.writes, writes);
+            d.reserve_reads(2 * writes + retirements);
+        }
+        d.deferred_log.reserve(retirements);
+        d.limbo.reserve(d.deferred_log.size() + retirements + 1);
+    });
 }
 
 void on_commit_retire(tx& t, void* object, destroyer destroy) {
@@ -100,4 +128,14 @@ destructor_scope::~destructor_scope() {
     d.destroying = destroying_;
 }
 
+void on_commit_retire_plain(tx& t, void* object, destroyer destroy) {
+    descriptor& d = descriptor::of(t);
+    if (!d.healthy()) core::examine(d);
+    d.limbo.reserve(d.deferred_log.size() + 1);  // the commit itself must not run out of memory
+    core::put_off(d, deferred::kind::replaced, object, destroy);
+    core::destroy_replaced_where_due(d);
+}
+
 }  // namespace tutti::detail
+
+void tutti::destroy_retired() { core::destroy_all_retired(core::descriptor::of(detail::current_or_attach())); }

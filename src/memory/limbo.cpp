@@ -1,5 +1,7 @@
 #include "memory/limbo.hpp"
 
+#include <sched.h>
+
 #include "base/fence.hpp"
 #include "base/immortal.hpp"
 #include "base/lock.hpp"
@@ -7,31 +9,43 @@
 namespace tutti::memory {
 namespace {
 
-struct orphanage {
-    base::lock lock;
-    std::atomic<bool> occupied{false};  // a hint: spares collections the lock
-    log<retired> objects;
-};
+std::size_t size_of(const log<retired>& a, const log<retired>& b) noexcept { return a.size() + b.size(); }
 
-constinit base::immortal<orphanage> orphans;
-
-/// Takes the orphans into `open` if there are any and no other thread holds their lock.
-void adopt(log<retired>& open) noexcept {
-    orphanage& o = orphans.value;
-    if (!o.occupied.load(std::memory_order_relaxed) || !o.lock.try_lock()) return;
-    try {
-        open.reserve(o.objects.size());
-        for (const retired& r : o.objects) open.push_reserved(r);
-        o.objects.clear();
-        o.objects.trim();
-        o.occupied.store(false, std::memory_order_relaxed);
-    } catch (const std::bad_alloc&) {
-        // they stay where they are, for a later collection
-    }
-    o.lock.unlock();
+void move_all(log<retired>& from, log<retired>& to) noexcept {
+    for (const retired& r : from) to.push_reserved(r);
+    from.clear();
 }
 
 }  // namespace
+
+/// What ended contexts have left. Whoever collects takes its turn: nobody owns these objects.
+struct orphanage {
+    base::lock lock;
+    std::atomic<bool> occupied{false};  // a hint: spares collections the lock
+    std::atomic<std::uint32_t> destroying{0};
+    limbo objects;
+
+    void collect(const activity& self) noexcept {
+        if (!occupied.load(std::memory_order_relaxed) || !lock.try_lock()) return;
+        log<retired> ready;
+        objects.take_ready(self, ready);
+        occupied.store(!objects.open_.empty() || !objects.sealed_.empty(), std::memory_order_relaxed);
+        destroying.fetch_add(1, std::memory_order_relaxed);
+        lock.unlock();
+        destroy_each(ready);  // user code: outside the lock
+        destroying.fetch_sub(1, std::memory_order_release);
+    }
+};
+
+namespace {
+
+constinit base::immortal<orphanage> orphans;
+
+}  // namespace
+
+void destroy_each(const log<retired>& objects) noexcept {
+    for (const retired& r : objects) r.destroy(r.object);
+}
 
 bool limbo::seal(const activity& self) noexcept {
     // Partner of the plain store of the state in begin.
@@ -63,25 +77,34 @@ bool limbo::forgotten() const noexcept {
     return true;
 }
 
-void limbo::destroy_all(log<retired>& objects) noexcept {
-    for (const retired& r : objects) r.destroy(r.object);
-    objects.clear();
-    objects.trim();
+void limbo::take_ready(const activity& self, log<retired>& ready) noexcept {
+    if (sealed_.empty() && !open_.empty()) seal(self);
+    if (sealed_.empty() || !forgotten()) return;
+    witnesses_.clear();
+    ready.swap(sealed_);
 }
 
 void limbo::collect(const activity& self) noexcept {
     if (collecting_) return;  // a destructor below ran a transaction
-    collecting_ = true;
-    adopt(open_);
-    if (sealed_.empty() && !open_.empty()) seal(self);
-    if (!sealed_.empty() && forgotten()) {
-        witnesses_.clear();
-        destroy_all(sealed_);
+    const collection running{*this};
+    orphans.value.collect(self);
+    log<retired> ready;
+    {
+        const inside here{*this};
+        take_ready(self, ready);
+        destroying_.store(destroying_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    destroy_each(ready);
+    destroying_.store(destroying_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    ready.clear();
+    ready.trim();
+    const inside here{*this};
+    if (sealed_.empty()) {
+        sealed_.swap(ready);  // the memory serves again
         // What was retired meanwhile gets its grace period from now on.
         if (!open_.empty()) seal(self);
     }
     next_attempt_ = open_.size() + batch;
-    collecting_ = false;
 }
 
 void limbo::leave(const activity& self) noexcept {
@@ -89,19 +112,61 @@ void limbo::leave(const activity& self) noexcept {
     collect(self);  // and, if nothing else runs, the rest
     orphanage& o = orphans.value;
     const base::lock_guard guard{o.lock};
+    const inside here{*this};
     try {
-        o.objects.reserve(open_.size() + sealed_.size());
+        o.objects.open_.reserve(size_of(open_, sealed_));
     } catch (const std::bad_alloc&) {
         return;  // the next owner of the descriptor finds them where they are
     }
     // Sealed objects start their grace period again, which is safe and rare.
-    for (const retired& r : sealed_) o.objects.push_reserved(r);
-    for (const retired& r : open_) o.objects.push_reserved(r);
-    if (!o.objects.empty()) o.occupied.store(true, std::memory_order_relaxed);
-    sealed_.clear();
-    open_.clear();
+    move_all(sealed_, o.objects.open_);
+    move_all(open_, o.objects.open_);
+    if (!o.objects.open_.empty()) o.occupied.store(true, std::memory_order_relaxed);
     witnesses_.clear();
     next_attempt_ = batch;
+}
+
+void limbo::hand_over(log<retired>& to) {
+    claimed_.store(1, std::memory_order_relaxed);
+    base::heavy_fence();  // partner: the signal fence in `inside`
+    while (used_.load(std::memory_order_acquire) != 0) ::sched_yield();
+    struct release {
+        std::atomic<std::uint32_t>& claimed;
+        ~release() { claimed.store(0, std::memory_order_release); }
+    } const at_end{claimed_};
+    to.reserve(size_of(open_, sealed_));
+    move_all(sealed_, to);
+    move_all(open_, to);
+    witnesses_.clear();
+    next_attempt_ = batch;
+}
+
+void limbo::wait_for_emptier() noexcept {
+    do {
+        used_.store(0, std::memory_order_release);
+        while (claimed_.load(std::memory_order_acquire) != 0) ::sched_yield();
+        used_.store(1, std::memory_order_relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    } while (claimed_.load(std::memory_order_acquire) != 0);
+}
+
+void limbo::forget_owner() noexcept {
+    if (used_.exchange(0, std::memory_order_relaxed) != 0) {
+        open_.clear();
+        sealed_.clear();
+        witnesses_.clear();
+    }
+    destroying_.store(0, std::memory_order_relaxed);
+    collecting_ = false;
+}
+
+void forget_collectors_of_orphans() noexcept { orphans.value.destroying.store(0, std::memory_order_relaxed); }
+
+bool orphans_exist() noexcept { return orphans.value.occupied.load(std::memory_order_relaxed); }
+const std::atomic<std::uint32_t>& orphans_being_destroyed() noexcept { return orphans.value.destroying; }
+void take_orphans(log<retired>& to) {
+    orphans.value.objects.hand_over(to);
+    orphans.value.occupied.store(false, std::memory_order_relaxed);
 }
 
 void hold_orphanage() noexcept { orphans.value.lock.take(); }

@@ -42,6 +42,16 @@ void write_index::add(const log<write_entry>& entries) {
     filter_ |= filter_bit(last.address);
 }
 
+void write_index::reserve(const log<write_entry>& entries, std::size_t more) {
+    // An algorithm that does not use the index leaves its filter empty, and needs no room.
+    const std::size_t indexed = filter_ != 0 ? entries.size() : 0;
+    const std::size_t count = indexed + more;
+    if (count <= searched_in_place) return;
+    // Tables double until at most half of their slots are taken, so none has more than four slots an entry.
+    const std::size_t most = std::max<std::size_t>(64, count * 4);
+    if (most > slots_.size()) slots_.reserve(most - slots_.size());
+}
+
 void write_index::insert(const word* address, std::uint32_t entry) noexcept {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = hash(address) & mask;

@@ -42,6 +42,9 @@ public:
     /// REQUIRES: `address` is that of the last entry, number entries.size() - 1, and is not in the index.
     /// Throws std::bad_alloc, and then is unchanged.
     void add(const log<write_entry>& entries);
+    /// Makes room so that adding `more` entries after those of `entries` cannot fail. Throws std::bad_alloc, and then
+    /// the index is unchanged. Makes no room while nothing is indexed and `more` entries are searched in place anyway.
+    void reserve(const log<write_entry>& entries, std::size_t more);
     /// Before entries number `kept` and later are dropped from the end. Costs what adding them did.
     void drop(const log<write_entry>& entries, std::size_t kept) noexcept;
     void clear() noexcept;

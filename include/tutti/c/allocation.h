@@ -17,4 +17,11 @@ TUTTI_API void* tutti_aligned_alloc(tutti_tx* tx, size_t alignment, size_t bytes
 /// Frees memory if the transaction commits, once no running transaction can still see it. Null is ignored.
 TUTTI_API void tutti_free(tutti_tx* tx, void* memory);
 
+/// Destroys all that any thread's transactions have freed or replaced before the call, and returns when that is done:
+/// waits until every transaction that was running at the call has ended. A program calls it before `dlclose`, because
+/// what is destroyed may need code of the object that is unloaded. Call it outside of all transactions and handlers.
+///
+/// @return TUTTI_COMMITTED; TUTTI_ERROR_USE inside a transaction, a handler or a destructor; TUTTI_ERROR_MEMORY
+TUTTI_API int tutti_destroy_retired(void);
+
 TUTTI_C_END

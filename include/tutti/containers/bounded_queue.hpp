@@ -23,6 +23,9 @@ namespace tutti {
 /// it has come to, and never looks at how far the other one is (Giacomoni, Moseley, Vachharajani, "FastForward for
 /// Efficient Pipeline Parallelism", PPoPP 2008).
 ///
+/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the block
+/// catches that and commits.
+///
 /// @tparam T  any copyable type; an element is constant once it is in
 template <std::copyable T>
 class bounded_queue {
@@ -47,7 +50,11 @@ public:
     [[nodiscard]] bool try_push(tx& t, const T& value) {
         const std::size_t number = pushed_.get(t);
         if (at(number).get(t) != nullptr) return false;
-        at(number).set(t, tutti::create<T>(t, value));
+        detail::unlinked<1> made{t};
+        const T* const fresh = made.template make<T>(value);
+        detail::reserve(t, 2, 0);
+        made.keep();
+        at(number).set(t, fresh);
         pushed_.set(t, number + 1);
         return true;
     }
@@ -59,17 +66,21 @@ public:
     /// Takes out what was pushed first, or nothing when the queue is empty. O(1).
     [[nodiscard]] std::optional<T> try_pop(tx& t) {
         const std::size_t number = popped_.get(t);
-        const T* const first = at(number).get(t);
-        if (first == nullptr) return std::nullopt;
-        at(number).set(t, nullptr);
-        popped_.set(t, number + 1);
-        tutti::destroy(t, first);
-        return *first;
+        std::optional<T> value;  // the only thing to return, so that nothing copies it
+        if (const T* const first = at(number).get(t)) {
+            value.emplace(*first);
+            take_out(t, number, first);
+        }
+        return value;
     }
     /// The same, but waits by `retry` while the queue is empty.
     T pop(tx& t) {
-        if (std::optional<T> value = try_pop(t)) return *std::move(value);
-        retry(t);
+        const std::size_t number = popped_.get(t);
+        const T* const first = at(number).get(t);
+        if (first == nullptr) retry(t);
+        T value{*first};  // returned as it is: once the element is out, no copy may throw
+        take_out(t, number, first);
+        return value;
     }
     /// A copy of what `try_pop` would take out. O(1).
     [[nodiscard]] std::optional<T> front(tx& t) const {
@@ -86,7 +97,15 @@ public:
 
     /// O(n).
     void clear(tx& t) {
-        while (try_pop(t)) {}
+        const std::size_t end = pushed_.get(t), begin = popped_.get(t);
+        if (begin == end) return;
+        detail::reserve(t, end - begin + 1, end - begin);
+        for (std::size_t i = begin; i != end; ++i) {
+            const T* const element = at(i).get(t);
+            at(i).set(t, nullptr);
+            detail::destroy_value<T>(t, element);
+        }
+        popped_.set(t, end);
     }
 
     /// Calls f(const T&) for every element, oldest first. Conflicts with every push and pop. O(n).
@@ -98,23 +117,29 @@ public:
 
     // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
 
-    void push(const T& value) {
-        atomically([&](tx& t) { push(t, value); });
+    void push(const T& value, std::source_location at = std::source_location::current()) {
+        atomically([&](tx& t) { push(t, value); }, at);
     }
-    [[nodiscard]] bool try_push(const T& value) {
-        return atomically([&](tx& t) { return try_push(t, value); });
+    [[nodiscard]] bool try_push(const T& value, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return try_push(t, value); }, at);
     }
-    [[nodiscard]] std::optional<T> try_pop() {
-        return atomically([&](tx& t) { return try_pop(t); });
+    [[nodiscard]] std::optional<T> try_pop(std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return try_pop(t); }, at);
     }
-    T pop() {
-        return atomically([&](tx& t) { return pop(t); });
+    T pop(std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return pop(t); }, at);
     }
-    [[nodiscard]] std::size_t size() const {
-        return detail::read_at_once([&](tx& t) { return size(t); });
+    [[nodiscard]] std::size_t size(std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return size(t); }, at);
     }
 
 private:
+    void take_out(tx& t, std::size_t number, const T* first) {
+        detail::reserve(t, 2, 1);
+        at(number).set(t, nullptr);
+        popped_.set(t, number + 1);
+        detail::destroy_value<T>(t, first);
+    }
     var<const T*>& at(std::size_t number) const { return places_[number % capacity_]; }
 
     static constexpr std::size_t line = 64;  // producers and consumers share no cache line

@@ -23,6 +23,9 @@ namespace tutti {
 /// and go. A listener that receives conflicts with a send only over the newest message, and with the other listeners
 /// over the message that both receive: the last of them destroys it.
 ///
+/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the block
+/// catches that and commits.
+///
 /// **Memory.** A message stays until every listener of its time has received it. A listener that does not keep up makes
 /// it grow.
 ///
@@ -51,10 +54,14 @@ public:
         if (closed_.get(t)) throw std::logic_error{"tutti::broadcast::send: the channel is closed"};
         const std::size_t listeners = listeners_.get(t);
         if (listeners == 0) return;
-        link* const sent = tutti::create<link>(t);
+        link* const last = newest_.get(t);
+        detail::unlinked<1> made{t};
+        link* const sent = made.template make<link>();
         sent->message.emplace(message);
+        detail::reserve(t, 3, 0);
+        made.keep();
         sent->waited_for.set(t, listeners);
-        newest_.get(t)->next.set(t, sent);
+        last->next.set(t, sent);
         newest_.set(t, sent);
     }
     /// Nothing can be sent from now on. Listeners receive what has been sent before. O(1).
@@ -99,23 +106,28 @@ public:
         }
         /// The next message, or nothing where there is none yet. O(1).
         [[nodiscard]] std::optional<T> try_receive(tx& t) {
-            if (at_->get(t)->next.get(t) == nullptr) return std::nullopt;
-            pass(t);
-            return at_->get(t)->message;
+            std::optional<T> message;  // the only thing to return, so that nothing copies it
+            if (const link* const next = at_->get(t)->next.get(t)) {
+                message.emplace(*next->message);
+                pass(t);
+            }
+            return message;
         }
         /// The same, each as a transaction of its own, or as part of the one that this thread runs.
-        [[nodiscard]] std::optional<T> receive() {
-            return atomically([&](tx& t) { return receive(t); });
+        [[nodiscard]] std::optional<T> receive(std::source_location at = std::source_location::current()) {
+            return atomically([&](tx& t) { return receive(t); }, at);
         }
-        [[nodiscard]] std::optional<T> try_receive() {
-            return atomically([&](tx& t) { return try_receive(t); });
+        [[nodiscard]] std::optional<T> try_receive(std::source_location at = std::source_location::current()) {
+            return atomically([&](tx& t) { return try_receive(t); }, at);
         }
 
     private:
         /// Goes on to the next link, whose sender has counted this listener.
         void pass(tx& t) {
             link* const before = at_->get(t);
-            at_->set(t, before->next.get(t));
+            link* const next = before->next.get(t);
+            detail::reserve(t, 2, 1);
+            at_->set(t, next);
             to_.let_go(t, before);
         }
 

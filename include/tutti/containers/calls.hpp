@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <source_location>
 #include <utility>
 
 #include "tutti/atomically.hpp"
@@ -18,8 +19,8 @@ inline constexpr options reading{.read_only = true};
 
 /// Runs f(tx&) as a transaction that only reads, or as part of the one that this thread runs.
 template <class F>
-auto read_at_once(F&& f) {
-    return atomically(reading, std::forward<F>(f));
+auto read_at_once(F&& f, std::source_location at) {
+    return atomically(reading, std::forward<F>(f), at);
 }
 
 }  // namespace tutti::detail

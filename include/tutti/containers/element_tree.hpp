@@ -6,6 +6,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -77,44 +78,59 @@ public:
         if (const node* const n = root_.get(t)) scan_below(t, n, from, f);
     }
 
-    /// The element that has the key already; or null, and then the one that `make()` returned is in. O(log n).
-    template <std::invocable F>
+    /// The element that has the key already; or null, and then the one that `make(made)` returned is in. `make` has
+    /// `made` make it, which destroys it where the insertion fails. O(log n).
+    ///
+    /// An update makes all new nodes first, and then sets one variable: it has no effect where it throws.
+    template <class F>
     Element* put(tx& t, const key_type& key, const F& make) {
-        if (empty(t)) {
-            root_.set(t, make_leaf(t, {{slot_for(*make())}}));
-            return nullptr;
+        edit e{t};
+        if (!empty(t)) {
+            if (Element* const there = put_below(t, root_, key, make, e)) return there;
+            if (e.right != nullptr) {
+                auto* const above = e.made.template make<inner>(2u);
+                above->borders[0] = e.border;
+                above->children[0].set(t, e.left);
+                above->children[1].set(t, e.right);
+                e.replace(root_, above);
+            }
+        } else {
+            e.replace(root_, make_leaf(e, {{slot_for(*make(e.made))}}));
         }
-        sibling split;
-        Element* const there = put_below(t, root_, key, make, split);
-        if (split.right != nullptr) {
-            node* const left = root_.get(t);
-            auto* const top = tutti::create<inner>(t, 2u);
-            top->borders[0] = split.border;
-            top->children[0].set(t, left);
-            top->children[1].set(t, split.right);
-            root_.set(t, top);
-        }
-        return there;
+        e.take_effect(t, 0);
+        return nullptr;
     }
-    /// Takes the element of that key out and returns it, or null. The caller destroys it. O(log n).
+    /// Takes the element of that key out and returns it, or null. Calls `before(Element&)` before anything changes. The
+    /// caller destroys the element, for which there is room in the logs. O(log n).
+    template <class K, class F>
+    Element* take_out(tx& t, const K& key, const F& before) {
+        if (empty(t)) return nullptr;
+        edit e{t};
+        bool emptied = false;
+        Element* const out = take_out_below(t, root_, key, before, e, emptied);
+        if (out == nullptr) return nullptr;
+        if (emptied) e.replace(root_, nullptr);
+        if (e.link == &root_) {
+            for (node* top = e.fresh; top != nullptr && !top->is_leaf && top->size == 1; e.fresh = top) {
+                e.drop(top);
+                top = as_inner(top)->children[0].get(t);
+            }
+        }
+        e.take_effect(t, 1);
+        return out;
+    }
     template <class K>
     Element* take_out(tx& t, const K& key) {
-        if (empty(t)) return nullptr;
-        Element* const e = take_out_below(t, root_, key);
-        for (node* top = root_.get(t); e != nullptr && top != nullptr && !top->is_leaf && top->size == 1;) {
-            root_.set(t, as_inner(top)->children[0].get(t));
-            tutti::destroy(t, as_inner(top));
-            top = root_.get(t);
-        }
-        return e;
+        return take_out(t, key, [](Element&) {});
     }
 
     /// Destroys all elements. O(n).
     void clear(tx& t) {
         node* const top = root_.get(t);
         if (top == nullptr) return;
-        destroy_below(t, top);
+        detail::reserve(t, 2, count_below(t, top));
         root_.set(t, nullptr);
+        destroy_below(t, top);
     }
 
 private:
@@ -132,6 +148,9 @@ private:
     }
 
     static constexpr std::size_t leaf_capacity = 15, inner_capacity = 16;
+    /// A tree gains a level when an inner node overflows, which takes at least eight times as many insertions as the
+    /// level before it: 22 levels take 2^64.
+    static constexpr std::size_t most_levels = 24;
 
     struct slot {
         stored_key key;
@@ -154,8 +173,33 @@ private:
         std::array<stored_key, inner_capacity - 1> borders;
         std::array<var<node*>, inner_capacity> children{};
     };
-    /// What became of a node that was too small for an insertion: the right part, and the border before it.
-    struct sibling {
+    /// What an update is about to do: one variable is set, and the nodes that are replaced go.
+    struct edit {
+        explicit edit(tx& t) noexcept : made{t} {}
+
+        void replace(var<node*>& in, node* by) noexcept {
+            link = &in;
+            fresh = by;
+        }
+        void drop(node* n) noexcept { old[dropped++] = n; }
+        /// Nothing can fail after the reservation, which is also for `more` objects that the caller destroys.
+        void take_effect(tx& t, std::size_t more) {
+            detail::reserve(t, 1, dropped + 1 + more);
+            link->set(t, fresh);
+            made.keep();
+            for (std::size_t i = 0; i < dropped; ++i) destroy_node(t, old[i]);
+            if (old_border) drop_border(t, *old_border);
+        }
+
+        // The element; two leaves and a border; two inner nodes a level; a new root.
+        detail::unlinked<5 + 2 * most_levels> made;
+        var<node*>* link = nullptr;
+        node* fresh = nullptr;
+        std::array<node*, 2 * most_levels + 1> old;  // the way to the leaf, and roots of one child
+        std::size_t dropped = 0;
+        std::optional<stored_key> old_border;
+        // Of a node that was too small for an insertion: what takes its place, until the node above has been replaced.
+        node* left = nullptr;
         node* right = nullptr;
         stored_key border{};
     };
@@ -187,31 +231,35 @@ private:
         return less_(key, key_of(s.key)) ? nullptr : s.where;
     }
 
-    static leaf* make_leaf(tx& t, std::span<const slot> from) { return tutti::create<leaf>(t, from); }
-    static stored_key make_border(tx& t, const slot& s) {
+    static leaf* make_leaf(edit& e, std::span<const slot> from) { return e.made.template make<leaf>(from); }
+    static stored_key make_border(edit& e, const slot& s) {
         if constexpr (cheap_keys) return s.key;
-        else return tutti::create<key_type>(t, *s.key);
+        else return e.made.template make<key_type>(*s.key);
+    }
+    static void destroy_node(tx& t, node* n) {
+        if (n->is_leaf) detail::destroy_value<slot>(t, static_cast<leaf*>(n));
+        else tutti::destroy(t, as_inner(n));
     }
     static void drop_border(tx& t, const stored_key& border) {
-        if constexpr (!cheap_keys) tutti::destroy(t, border);
+        if constexpr (!cheap_keys) detail::destroy_value<key_type>(t, border);
     }
 
     template <class F>
-    Element* put_below(tx& t, var<node*>& link, const key_type& key, const F& make, sibling& split) {
+    Element* put_below(tx& t, var<node*>& link, const key_type& key, const F& make, edit& e) {
         node* const old = link.get(t);
         if (!old->is_leaf) {
             const std::size_t child = child_of(as_inner(old), key);
-            sibling below;
-            Element* const there = put_below(t, as_inner(old)->children[child], key, make, below);
-            if (below.right != nullptr) split = widen(t, link, as_inner(old), child, below);
+            Element* const there = put_below(t, as_inner(old)->children[child], key, make, e);
+            if (e.right != nullptr) widen(t, link, as_inner(old), child, e);
             return there;
         }
         const std::size_t at = slot_of(old, key);
         if (Element* const there = match(old, at, key)) return there;
-        const slot fresh = slot_for(*make());
+        const slot fresh = slot_for(*make(e.made));
         if (at == leaf_capacity) {
-            split.border = make_border(t, fresh);
-            split.right = make_leaf(t, {&fresh, 1});
+            e.border = make_border(e, fresh);
+            e.left = old;
+            e.right = make_leaf(e, {&fresh, 1});
             return nullptr;
         }
         std::array<slot, leaf_capacity + 1> all;
@@ -220,73 +268,74 @@ private:
         *gap = fresh;
         const std::span<const slot> full{all.begin(), std::ranges::copy(from.subspan(at), gap + 1).out};
         const std::size_t left = full.size() <= leaf_capacity ? full.size() : full.size() / 2;
-        if (left != full.size()) {
-            split.border = make_border(t, full[left]);
-            split.right = make_leaf(t, full.subspan(left));
+        e.left = make_leaf(e, full.first(left));
+        e.drop(old);
+        if (left == full.size()) {
+            e.replace(link, e.left);
+        } else {
+            e.border = make_border(e, full[left]);
+            e.right = make_leaf(e, full.subspan(left));
         }
-        link.set(t, make_leaf(t, full.first(left)));
-        tutti::destroy(t, static_cast<leaf*>(old));
         return nullptr;
     }
-    /// Replaces `old` by one that also has `added` after child number `child`.
-    static sibling widen(tx& t, var<node*>& link, inner* old, std::size_t child, const sibling& added) {
+    /// Replaces `old` by one that has the two parts of child number `child`.
+    static void widen(tx& t, var<node*>& link, inner* old, std::size_t child, edit& e) {
         std::array<stored_key, inner_capacity> borders;
         std::array<node*, inner_capacity + 1> children;
         std::size_t n = 0;
         for (std::size_t i = 0; i < old->size; ++i) {
             if (i != 0) borders[n - 1] = old->borders[i - 1];
-            children[n++] = old->children[i].get(t);
+            children[n++] = i == child ? e.left : old->children[i].get(t);
             if (i != child) continue;
-            borders[n - 1] = added.border;
-            children[n++] = added.right;
+            borders[n - 1] = e.border;
+            children[n++] = e.right;
         }
         const bool at_end = child + 1 == old->size;
         const std::size_t left = n <= inner_capacity ? n : at_end ? inner_capacity : n / 2;
-        sibling split;
-        if (left != n) {
-            split.border = borders[left - 1];
-            split.right = make_inner(t, std::span{children}.subspan(left, n - left), std::span{borders}.subspan(left));
-        }
-        link.set(t, make_inner(t, std::span{children}.first(left), borders));
-        tutti::destroy(t, old);
-        return split;
+        e.left = make_inner(t, e, std::span{children}.first(left), borders);
+        e.right = nullptr;
+        e.drop(old);
+        if (left == n) return e.replace(link, e.left);
+        e.border = borders[left - 1];
+        e.right = make_inner(t, e, std::span{children}.subspan(left, n - left), std::span{borders}.subspan(left));
     }
     /// With as many borders as it takes.
-    static inner* make_inner(tx& t, std::span<node* const> children, std::span<const stored_key> borders) {
-        auto* const made = tutti::create<inner>(t, children.size());
+    static inner* make_inner(tx& t, edit& e, std::span<node* const> children, std::span<const stored_key> borders) {
+        auto* const made = e.made.template make<inner>(children.size());
         std::ranges::copy(borders.first(children.size() - 1), made->borders.begin());
         for (std::size_t i = 0; i < children.size(); ++i) made->children[i].set(t, children[i]);
         return made;
     }
 
-    /// Leaves null in `link` when nothing is left below it.
-    template <class K>
-    Element* take_out_below(tx& t, var<node*>& link, const K& key) {
+    /// Sets `emptied` when nothing is left below `link`.
+    template <class K, class F>
+    Element* take_out_below(tx& t, var<node*>& link, const K& key, const F& before, edit& e, bool& emptied) {
         node* const old = link.get(t);
         if (!old->is_leaf) {
             const std::size_t child = child_of(as_inner(old), key);
-            var<node*>& below = as_inner(old)->children[child];
-            Element* const e = take_out_below(t, below, key);
-            if (e != nullptr && below.get(t) == nullptr) narrow(t, link, as_inner(old), child);
-            return e;
+            Element* const out = take_out_below(t, as_inner(old)->children[child], key, before, e, emptied);
+            if (emptied) emptied = narrow(t, link, as_inner(old), child, e);
+            return out;
         }
         const std::size_t at = slot_of(old, key);
-        Element* const e = match(old, at, key);
-        if (e == nullptr) return nullptr;
+        Element* const out = match(old, at, key);
+        if (out == nullptr) return nullptr;
+        before(*out);
         std::array<slot, leaf_capacity> rest;
         const auto from = slots_of(old);
         const auto gap = std::ranges::copy(from.first(at), rest.begin()).out;
         const std::span<const slot> left{rest.begin(), std::ranges::copy(from.subspan(at + 1), gap).out};
-        link.set(t, left.empty() ? nullptr : make_leaf(t, left));
-        tutti::destroy(t, static_cast<leaf*>(old));
-        return e;
+        e.drop(old);
+        emptied = left.empty();
+        if (!emptied) e.replace(link, make_leaf(e, left));
+        return out;
     }
-    /// Replaces `old` by one without child number `child`.
-    static void narrow(tx& t, var<node*>& link, inner* old, std::size_t child) {
-        tutti::destroy(t, old);
-        if (old->size == 1) return link.set(t, nullptr);
+    /// Replaces `old` by one without child number `child`. Returns true where that was the only one.
+    static bool narrow(tx& t, var<node*>& link, inner* old, std::size_t child, edit& e) {
+        e.drop(old);
+        if (old->size == 1) return true;
         const std::size_t border = child == 0 ? 0 : child - 1;
-        drop_border(t, old->borders[border]);
+        e.old_border = old->borders[border];
         std::array<stored_key, inner_capacity> borders;
         std::array<node*, inner_capacity> children;
         std::size_t n = 0, b = 0;
@@ -294,7 +343,8 @@ private:
             if (i != child) children[n++] = old->children[i].get(t);
             if (i != border && i + 1 != old->size) borders[b++] = old->borders[i];
         }
-        link.set(t, make_inner(t, std::span{children}.first(n), borders));
+        e.replace(link, make_inner(t, e, std::span{children}.first(n), borders));
+        return false;
     }
 
     template <class F>
@@ -311,8 +361,12 @@ private:
             i = slot_of(n, *from.key);
             if (from.above && match(n, i, *from.key) != nullptr) ++i;
         }
-        for (; i < n->size; ++i) {
-            if (!f(*as_leaf(n)->slots[i].where)) return false;
+        // Copied, because the leaf goes when `f` takes an element out.
+        std::array<Element*, leaf_capacity> elements;
+        const std::size_t size = n->size;
+        for (std::size_t k = i; k < size; ++k) elements[k] = as_leaf(n)->slots[k].where;
+        for (; i < size; ++i) {
+            if (!f(*elements[i])) return false;
         }
         return true;
     }
@@ -323,11 +377,18 @@ private:
         return sum;
     }
 
+    /// How many objects destroy_below destroys.
+    static std::size_t count_below(tx& t, const node* n) {
+        if (n->is_leaf) return n->size + 1;
+        std::size_t sum = 1 + (cheap_keys ? 0 : n->size - 1);
+        for (std::size_t i = 0; i < n->size; ++i) sum += count_below(t, as_inner(n)->children[i].get(t));
+        return sum;
+    }
     /// Destroys all below `n`, the elements included. O(n).
     static void destroy_below(tx& t, node* n) {
         if (n->is_leaf) {
             for (const slot& s : slots_of(n)) tutti::destroy(t, s.where);
-            return tutti::destroy(t, static_cast<leaf*>(n));
+            return destroy_node(t, n);
         }
         inner* const i = as_inner(n);
         for (std::size_t c = 0; c < n->size; ++c) destroy_below(t, i->children[c].get(t));

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -34,6 +35,9 @@ namespace tutti {
 /// bucket after the other is linear hashing (Litwin, VLDB 1980); buckets that are opened when they are first needed, by
 /// way of their parents, are from Shalev, Shavit, "Split-Ordered Lists: Lock-Free Extensible Hash Tables", J. ACM
 /// 53(3), 2006. The map does not shrink.
+///
+/// **Exceptions.** An operation that throws, because a copy, the hash or the comparison does or memory runs out, has no
+/// effect, also where the block catches that and commits.
 ///
 /// **Memory.** 16 bytes a bucket, in chunks of 2 KiB, the first of them made with the map; 24 bytes, the key and a
 /// `var` for an element.
@@ -96,14 +100,22 @@ public:
     [[nodiscard]] std::optional<T> extract(tx& t, const Key& key) { return release(t, locate(t, key)); }
     /// O(elements + buckets). The buckets stay.
     void clear(tx& t) {
-        scan(t, [&](const node& n) {
-            tutti::destroy(t, &n);
-            return true;
+        std::size_t nodes = 0, chains = 0;
+        for_each_bucket([&](bucket& b) {
+            const std::size_t before = nodes;
+            for (const node* n = node_at(b.head.get(t)); n != nullptr; n = node_at(n->next.get(t))) ++nodes;
+            if (nodes != before) ++chains;
         });
-        for (std::size_t number = 0; number >> level() == 0; ++number) {
-            bucket* const b = buckets_.find(number);
-            if (b != nullptr) empty_chain(t, *b);
-        }
+        detail::reserve(t, nodes + chains, nodes);
+        for_each_bucket([&](bucket& b) {
+            const word first = b.head.get(t);
+            word w = first;
+            while (const node* const n = node_at(w)) {
+                w = n->next.get(t);
+                tutti::destroy(t, n);
+            }
+            if (w != first) b.head.set(t, w);  // the end of the chain says how often it was split
+        });
     }
 
     // ---- The same for keys of other types, where Hash and Equal are transparent.
@@ -161,33 +173,34 @@ public:
 
     // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
 
-    [[nodiscard]] std::optional<T> find(const Key& key) const {
-        return detail::read_at_once([&](tx& t) { return find(t, key); });
+    [[nodiscard]] std::optional<T> find(const Key& key,
+                                        std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return find(t, key); }, at);
     }
-    [[nodiscard]] bool contains(const Key& key) const {
-        return detail::read_at_once([&](tx& t) { return contains(t, key); });
+    [[nodiscard]] bool contains(const Key& key, std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return contains(t, key); }, at);
     }
-    bool insert(const Key& key, const T& value) {
-        return atomically([&](tx& t) { return insert(t, key, value); });
+    bool insert(const Key& key, const T& value, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return insert(t, key, value); }, at);
     }
-    bool insert_or_assign(const Key& key, const T& value) {
-        return atomically([&](tx& t) { return insert_or_assign(t, key, value); });
+    bool insert_or_assign(const Key& key, const T& value, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return insert_or_assign(t, key, value); }, at);
     }
     template <std::invocable<const T&> F>
-    bool update(const Key& key, F f) {
-        return atomically([&](tx& t) { return update(t, key, f); });
+    bool update(const Key& key, F f, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return update(t, key, f); }, at);
     }
-    bool erase(const Key& key) {
-        return atomically([&](tx& t) { return erase(t, key); });
+    bool erase(const Key& key, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return erase(t, key); }, at);
     }
-    [[nodiscard]] std::optional<T> extract(const Key& key) {
-        return atomically([&](tx& t) { return extract(t, key); });
+    [[nodiscard]] std::optional<T> extract(const Key& key, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return extract(t, key); }, at);
     }
-    [[nodiscard]] std::size_t size() const {
-        return detail::read_at_once([&](tx& t) { return size(t); });
+    [[nodiscard]] std::size_t size(std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return size(t); }, at);
     }
-    void clear() {
-        atomically([&](tx& t) { clear(t); });
+    void clear(std::source_location at = std::source_location::current()) {
+        atomically([&](tx& t) { clear(t); }, at);
     }
 
     /// For monitoring: calls f(const Key&, const T&) for the elements, in a transaction for each bucket. So it holds no
@@ -195,17 +208,19 @@ public:
     /// call; one that was inserted or erased meanwhile may come or not, and one may come twice where the map grows
     /// meanwhile. `f` is called outside of the transactions. REQUIRES: this thread runs no transaction.
     template <std::invocable<const Key&, const T&> F>
-    void for_each_weakly(F f) const {
+    void for_each_weakly(F f, std::source_location at = std::source_location::current()) const {
         std::vector<std::pair<Key, T>> some;
         // In ascending order, as `scan` does it: an element moves to higher numbers only, so none is passed over.
         for (std::size_t number = 0; number >> level() == 0; ++number) {
             const bucket* const b = buckets_.find(number);
             if (b == nullptr) continue;
-            detail::read_at_once([&](tx& t) {
-                some.clear();
-                for (const node* n = node_at(b->head.get(t)); n != nullptr; n = node_at(n->next.get(t)))
-                    some.emplace_back(n->key, n->value.get(t));
-            });
+            detail::read_at_once(
+                [&](tx& t) {
+                    some.clear();
+                    for (const node* n = node_at(b->head.get(t)); n != nullptr; n = node_at(n->next.get(t)))
+                        some.emplace_back(n->key, n->value.get(t));
+                },
+                at);
             for (const auto& [key, value] : some) f(key, value);
         }
     }
@@ -314,10 +329,18 @@ private:
         const std::uint64_t own = bits_of(p.hash, p.level);
         bucket& b = buckets_.reach(number_of(own));
         if (&b != p.in) split_off(t, *p.in, b, own);
-        b.head.set(t, word_of(tutti::create<node>(t, b.head.get(t), p.hash, key, value)));
+        const word first = b.head.get(t);
+        detail::unlinked<1> made{t};
+        node* const fresh = made.template make<node>(first, p.hash, key, value);
+        b.head.set(t, word_of(fresh));
+        made.keep();
         consider_growth(p);
-        if (t.attempt() <= growing_attempts && opened_.load(std::memory_order_relaxed) >> p.level == 0)
+        if (t.attempt() > growing_attempts || opened_.load(std::memory_order_relaxed) >> p.level != 0) return;
+        try {
             open_more(t, p.level);
+        } catch (const std::bad_alloc&) {
+            // The key is in, and its bucket is open: the others are opened when they are needed.
+        }
     }
     /// Look-ups find elements soonest in a bucket of their own, and insertions come to each bucket late. So each opens
     /// the next two as well while there are any left. That conflicts with uses of these, so an attempt that was
@@ -349,19 +372,17 @@ private:
         return p.found != nullptr;
     }
     static std::optional<T> release(tx& t, const position& p) {
-        std::optional<T> value = value_of(t, p);
-        drop(t, p);
+        std::optional<T> value;  // the only thing to return, so that nothing copies it
+        if (p.found != nullptr) {
+            value.emplace(p.found->value.get(t));
+            remove(t, p);
+        }
         return value;
     }
-    /// Leaves the end of the chain, which says how often it was split.
-    static void empty_chain(tx& t, bucket& b) {
-        word w = b.head.get(t);
-        const word first = w;
-        while (const node* const n = node_at(w)) w = n->next.get(t);
-        if (w != first) b.head.set(t, w);
-    }
     static void remove(tx& t, const position& p) {
-        p.link->set(t, p.found->next.get(t));
+        const word next = p.found->next.get(t);
+        detail::reserve(t, 1, 1);
+        p.link->set(t, next);
         tutti::destroy(t, p.found);
     }
     /// Gives `fresh`, the bucket of those bits, a chain of its own: what belongs there of the chain of `from`.
@@ -371,6 +392,9 @@ private:
         const auto point = [&t](var<word>& link, word to) {
             if (link.get(t) != to) link.set(t, to);
         };
+        std::size_t length = 0;
+        for (const node* n = node_at(from.head.get(t)); n != nullptr; n = node_at(n->next.get(t))) ++length;
+        detail::reserve(t, length + 2, 0);
         var<word>* stays = &from.head;
         var<word>* moves = &fresh.head;
         word w = from.head.get(t);
@@ -384,6 +408,12 @@ private:
         point(*moves, end_of_new_chain);
     }
 
+    template <class F>
+    void for_each_bucket(const F& f) const {
+        for (std::size_t number = 0; number >> level() == 0; ++number) {
+            if (bucket* const b = buckets_.find(number)) f(*b);
+        }
+    }
     /// Calls f(const node&) for every element until it returns false, and returns whether it never did. The hints
     /// about a bucket are looked at after the chains that it can have been split off from (see 3 above).
     template <class F>

@@ -56,10 +56,18 @@ public:
 
     // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
 
-    [[nodiscard]] bool contains(const Key& key) const { return keys_.contains(key); }
-    bool insert(const Key& key) { return keys_.insert(key, nothing{}); }
-    bool erase(const Key& key) { return keys_.erase(key); }
-    [[nodiscard]] std::size_t size() const { return keys_.size(); }
+    [[nodiscard]] bool contains(const Key& key, std::source_location at = std::source_location::current()) const {
+        return keys_.contains(key, at);
+    }
+    bool insert(const Key& key, std::source_location at = std::source_location::current()) {
+        return keys_.insert(key, nothing{}, at);
+    }
+    bool erase(const Key& key, std::source_location at = std::source_location::current()) {
+        return keys_.erase(key, at);
+    }
+    [[nodiscard]] std::size_t size(std::source_location at = std::source_location::current()) const {
+        return keys_.size(at);
+    }
 
 private:
     struct nothing {};

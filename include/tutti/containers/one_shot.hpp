@@ -37,12 +37,12 @@ public:
 
     // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
 
-    [[nodiscard]] bool try_set(const T& value) {
-        return atomically([&](tx& t) { return try_set(t, value); });
+    [[nodiscard]] bool try_set(const T& value, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return try_set(t, value); }, at);
     }
     [[nodiscard]] std::optional<T> try_get() const { return value_.load(); }
-    [[nodiscard]] T get() const {
-        return detail::read_at_once([&](tx& t) { return get(t); });
+    [[nodiscard]] T get(std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return get(t); }, at);
     }
 
 private:

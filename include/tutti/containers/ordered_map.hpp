@@ -26,6 +26,9 @@ namespace tutti {
 /// **Structure.** A B+-tree whose leaves are replaced rather than changed (`element_tree`). Look-ups read one variable
 /// a level, four or five for 64 Ki elements.
 ///
+/// **Exceptions.** An operation that throws, because a copy or the comparison does or memory runs out, has no effect,
+/// also where the block catches that and commits.
+///
 /// **Memory.** An element takes its key and a `var`, and 16 to 32 bytes in its leaf.
 ///
 /// @tparam Key      its copies are constant once they are in
@@ -64,7 +67,7 @@ public:
     /// Returns whether the key was there.
     bool erase(tx& t, const Key& key) { return drop(t, tree_.take_out(t, key)); }
     /// Takes the key out, and returns its value, or nothing.
-    [[nodiscard]] std::optional<T> extract(tx& t, const Key& key) { return release(t, tree_.take_out(t, key)); }
+    [[nodiscard]] std::optional<T> extract(tx& t, const Key& key) { return take(t, key); }
     /// O(n).
     void clear(tx& t) { tree_.clear(t); }
 
@@ -99,7 +102,7 @@ public:
     template <class K>
         requires detail::transparent<Compare>
     [[nodiscard]] std::optional<T> extract(tx& t, const K& key) {
-        return release(t, tree_.take_out(t, key));
+        return take(t, key);
     }
 
     /// The first element whose key is not below `key`, or nothing.
@@ -142,33 +145,34 @@ public:
 
     // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
 
-    [[nodiscard]] std::optional<T> find(const Key& key) const {
-        return detail::read_at_once([&](tx& t) { return find(t, key); });
+    [[nodiscard]] std::optional<T> find(const Key& key,
+                                        std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return find(t, key); }, at);
     }
-    [[nodiscard]] bool contains(const Key& key) const {
-        return detail::read_at_once([&](tx& t) { return contains(t, key); });
+    [[nodiscard]] bool contains(const Key& key, std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return contains(t, key); }, at);
     }
-    bool insert(const Key& key, const T& value) {
-        return atomically([&](tx& t) { return insert(t, key, value); });
+    bool insert(const Key& key, const T& value, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return insert(t, key, value); }, at);
     }
-    bool insert_or_assign(const Key& key, const T& value) {
-        return atomically([&](tx& t) { return insert_or_assign(t, key, value); });
+    bool insert_or_assign(const Key& key, const T& value, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return insert_or_assign(t, key, value); }, at);
     }
     template <std::invocable<const T&> F>
-    bool update(const Key& key, F f) {
-        return atomically([&](tx& t) { return update(t, key, f); });
+    bool update(const Key& key, F f, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return update(t, key, f); }, at);
     }
-    bool erase(const Key& key) {
-        return atomically([&](tx& t) { return erase(t, key); });
+    bool erase(const Key& key, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return erase(t, key); }, at);
     }
-    [[nodiscard]] std::optional<T> extract(const Key& key) {
-        return atomically([&](tx& t) { return extract(t, key); });
+    [[nodiscard]] std::optional<T> extract(const Key& key, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return extract(t, key); }, at);
     }
-    [[nodiscard]] std::size_t size() const {
-        return detail::read_at_once([&](tx& t) { return size(t); });
+    [[nodiscard]] std::size_t size(std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return size(t); }, at);
     }
-    void clear() {
-        atomically([&](tx& t) { clear(t); });
+    void clear(std::source_location at = std::source_location::current()) {
+        atomically([&](tx& t) { clear(t); }, at);
     }
 
     /// For monitoring: calls f(const Key&, const T&) for the elements in order, in transactions of `batch` elements
@@ -176,17 +180,19 @@ public:
     /// time during the call, and comes once at most; one that was inserted or erased meanwhile may come or not. `f` is
     /// called outside of the transactions. REQUIRES: this thread runs no transaction.
     template <std::invocable<const Key&, const T&> F>
-    void for_each_weakly(F f, std::size_t batch = 64) const {
+    void for_each_weakly(F f, std::size_t batch = 64, std::source_location at = std::source_location::current()) const {
         std::vector<value_type> some;
         do {
             const std::optional<Key> last = some.empty() ? std::nullopt : std::optional<Key>{some.back().first};
-            detail::read_at_once([&](tx& t) {
-                some.clear();
-                tree_.scan(t, {last ? &*last : nullptr, true}, [&](element& e) {
-                    some.push_back(copy_of(t, e));
-                    return some.size() < batch;
-                });
-            });
+            detail::read_at_once(
+                [&](tx& t) {
+                    some.clear();
+                    tree_.scan(t, {last ? &*last : nullptr, true}, [&](element& e) {
+                        some.push_back(copy_of(t, e));
+                        return some.size() < batch;
+                    });
+                },
+                at);
             for (const auto& [key, value] : some) f(key, value);
         } while (some.size() >= batch);
     }
@@ -216,18 +222,22 @@ private:
         tutti::destroy(t, e);
         return e != nullptr;
     }
-    static std::optional<T> release(tx& t, element* e) {
-        tutti::destroy(t, e);
-        return value_of(t, e);
+    template <class K>
+    std::optional<T> take(tx& t, const K& key) {
+        std::optional<T> value;
+        tutti::destroy(t, tree_.take_out(t, key, [&](element& e) { value.emplace(e.value.get(t)); }));
+        return value;
     }
     std::optional<value_type> pop(tx& t, element* e) {
-        if (e == nullptr) return std::nullopt;
-        std::optional<value_type> popped{copy_of(t, *e)};
-        drop(t, tree_.take_out(t, e->key));
+        std::optional<value_type> popped;  // the only thing to return, so that nothing copies it
+        if (e != nullptr) {
+            popped.emplace(e->key, e->value.get(t));
+            drop(t, tree_.take_out(t, e->key));
+        }
         return popped;
     }
     element* put(tx& t, const Key& key, const T& value) {
-        return tree_.put(t, key, [&] { return tutti::create<element>(t, key, value); });
+        return tree_.put(t, key, [&](auto& made) { return made.template make<element>(key, value); });
     }
     template <class F>
     static bool visit(tx& t, const element& e, F& f) {

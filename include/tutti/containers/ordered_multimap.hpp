@@ -15,6 +15,9 @@
 
 namespace tutti {
 
+template <std::copyable T, class Compare>
+class priority_queue;
+
 /// A map in the order of its keys, in which equal keys stand in about the order in which they were inserted.
 ///
 /// **Who conflicts with whom.** As in `ordered_map`: an insertion or erasure conflicts with uses of up to 15
@@ -22,6 +25,9 @@ namespace tutti {
 ///
 /// **Order of equal keys.** Each insertion draws a number outside all transactions, so that insertions do not meet at a
 /// counter. Of two blocks that insert an equal key at once, the one that commits first may stand behind the other.
+///
+/// **Exceptions.** An operation that throws, because a copy or the comparison does or memory runs out, has no effect,
+/// also where the block catches that and commits.
 ///
 /// @tparam Key      its copies are constant once they are in
 /// @tparam T        any copyable type
@@ -40,7 +46,7 @@ public:
     /// O(log n), as all that follow unless they say otherwise.
     void insert(tx& t, const Key& key, const T& value) {
         const place at{key, drawn_.fetch_add(1, std::memory_order_relaxed)};
-        tree_.put(t, at, [&] { return tutti::create<element>(t, at, value); });
+        tree_.put(t, at, [&](auto& made) { return made.template make<element>(at, value); });
     }
     /// The value of the first element of that key, or nothing.
     [[nodiscard]] std::optional<T> find(tx& t, const Key& key) const {
@@ -57,20 +63,19 @@ public:
 
     /// Takes out all elements of the key, and returns how many there were. O(log n) for each.
     std::size_t erase(tx& t, const Key& key) {
-        std::size_t count = 0;
-        while (extract(t, key)) ++count;
+        const std::size_t count = this->count(t, key);
+        const auto erase_all = [&](tx& inner) {
+            for (std::size_t left = count; left != 0; --left) take_out(inner, *first_of(inner, key), [](element&) {});
+        };
+        if (count > 1) detail::run_nested<false>(t, detail::no_options, erase_all);  // all or, where it throws, none
+        else erase_all(t);
         return count;
     }
     /// Takes out the first element of the key, and returns its value, or nothing.
     std::optional<T> extract(tx& t, const Key& key) {
-        element* first = nullptr;
-        visit_equal(t, key, [&](element& e) {
-            first = &e;
-            return false;
-        });
-        if (first == nullptr) return std::nullopt;
-        std::optional<T> value{first->value.get(t)};
-        take_out(t, *first);
+        std::optional<T> value;
+        const element* const first = first_of(t, key);
+        if (first != nullptr) take_out(t, *first, [&](element& e) { value.emplace(e.value.get(t)); });
         return value;
     }
     /// Takes out the element with the lowest key and returns it, or nothing.
@@ -109,14 +114,14 @@ public:
 
     // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
 
-    void insert(const Key& key, const T& value) {
-        atomically([&](tx& t) { insert(t, key, value); });
+    void insert(const Key& key, const T& value, std::source_location at = std::source_location::current()) {
+        atomically([&](tx& t) { insert(t, key, value); }, at);
     }
-    [[nodiscard]] std::optional<T> extract(const Key& key) {
-        return atomically([&](tx& t) { return extract(t, key); });
+    [[nodiscard]] std::optional<T> extract(const Key& key, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return extract(t, key); }, at);
     }
-    [[nodiscard]] std::size_t size() const {
-        return detail::read_at_once([&](tx& t) { return size(t); });
+    [[nodiscard]] std::size_t size(std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return size(t); }, at);
     }
 
 private:
@@ -149,12 +154,39 @@ private:
     static std::optional<value_type> copy_of(tx& t, const element* e) {
         return e != nullptr ? std::optional<value_type>{{e->key.first, e->value.get(t)}} : std::nullopt;
     }
-    void take_out(tx& t, const element& e) { tutti::destroy(t, tree_.take_out(t, e.key)); }
+    element* first_of(tx& t, const Key& key) const {
+        element* first = nullptr;
+        visit_equal(t, key, [&](element& e) {
+            first = &e;
+            return false;
+        });
+        return first;
+    }
+    template <class F>
+    void take_out(tx& t, const element& e, const F& before) {
+        tutti::destroy(t, tree_.take_out(t, e.key, before));
+    }
     std::optional<value_type> pop(tx& t, const element* e) {
-        std::optional<value_type> popped = copy_of(t, e);
-        if (e != nullptr) take_out(t, *e);
+        std::optional<value_type> popped;  // the only thing to return, so that nothing copies it
+        if (e != nullptr) {
+            popped.emplace(e->key.first, e->value.get(t));
+            take_out(t, *e, [](element&) {});
+        }
         return popped;
     }
+    /// Calls `copy` with the lowest key before its element goes. False where there is none.
+    template <class F>
+    bool pop_key(tx& t, const F& copy) {
+        const element* const e = tree_.first(t);
+        if (e != nullptr) take_out(t, *e, [&](element& first) { copy(first.key.first); });
+        return e != nullptr;
+    }
+    [[nodiscard]] const Key* lowest(tx& t) const {
+        const element* const e = tree_.first(t);
+        return e != nullptr ? &e->key.first : nullptr;
+    }
+    template <std::copyable U, class Order>
+    friend class priority_queue;
 
     element_tree<element, order> tree_;
     std::atomic<std::uint64_t> drawn_{0};

@@ -19,6 +19,9 @@ namespace tutti {
 /// **Who conflicts with whom.** As in `ordered_map`: an insertion or erasure conflicts with uses of up to 15
 /// neighbours, and a scan with what is inserted and erased in its range.
 ///
+/// **Exceptions.** An operation that throws, because a copy or the comparison does or memory runs out, has no effect,
+/// also where the block catches that and commits.
+///
 /// **Memory.** An element takes its key, and 16 to 32 bytes in its leaf.
 ///
 /// @tparam Key      its copies are constant once they are in
@@ -42,7 +45,7 @@ public:
     }
     /// Returns whether the key is new.
     bool insert(tx& t, const Key& key) {
-        return tree_.put(t, key, [&] { return tutti::create<element>(t, key); }) == nullptr;
+        return tree_.put(t, key, [&](auto& made) { return made.template make<element>(key); }) == nullptr;
     }
     /// Returns whether the key was there.
     bool erase(tx& t, const Key& key) { return drop(t, tree_.take_out(t, key)); }
@@ -86,17 +89,17 @@ public:
 
     // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
 
-    [[nodiscard]] bool contains(const Key& key) const {
-        return detail::read_at_once([&](tx& t) { return contains(t, key); });
+    [[nodiscard]] bool contains(const Key& key, std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return contains(t, key); }, at);
     }
-    bool insert(const Key& key) {
-        return atomically([&](tx& t) { return insert(t, key); });
+    bool insert(const Key& key, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return insert(t, key); }, at);
     }
-    bool erase(const Key& key) {
-        return atomically([&](tx& t) { return erase(t, key); });
+    bool erase(const Key& key, std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return erase(t, key); }, at);
     }
-    [[nodiscard]] std::size_t size() const {
-        return detail::read_at_once([&](tx& t) { return size(t); });
+    [[nodiscard]] std::size_t size(std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return size(t); }, at);
     }
 
 private:

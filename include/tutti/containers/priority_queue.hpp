@@ -19,6 +19,9 @@ namespace tutti {
 /// **Who conflicts with whom.** Pops conflict with each other, since one must come first. A push conflicts with pushes
 /// and pops only where it comes within some 15 elements of them.
 ///
+/// **Exceptions.** An operation that throws, because a copy or the comparison does or memory runs out, has no effect,
+/// also where the block catches that and commits.
+///
 /// @tparam T        any copyable type; an element is constant once it is in
 /// @tparam Compare  a strict weak order: what it says is less goes later
 template <std::copyable T, class Compare = std::less<T>>
@@ -33,18 +36,22 @@ public:
     void push(tx& t, const T& value) { elements_.insert(t, value, nothing{}); }
     /// Takes out the largest element, or nothing when the queue is empty.
     [[nodiscard]] std::optional<T> try_pop(tx& t) {
-        auto first = elements_.pop_front(t);
-        return first ? std::optional<T>{std::move(first->first)} : std::nullopt;
+        std::optional<T> value;
+        elements_.pop_key(t, [&](const T& first) { value.emplace(first); });
+        return value;
     }
     /// The same, but waits by `retry` while the queue is empty.
     T pop(tx& t) {
-        if (std::optional<T> value = try_pop(t)) return *std::move(value);
-        retry(t);
+        const T* const first = elements_.lowest(t);
+        if (first == nullptr) retry(t);
+        T value{*first};  // returned as it is: once the element is out, no copy may throw
+        elements_.pop_key(t, [](const T&) {});
+        return value;
     }
     /// A copy of what `try_pop` would take out.
     [[nodiscard]] std::optional<T> top(tx& t) const {
-        auto first = elements_.front(t);
-        return first ? std::optional<T>{std::move(first->first)} : std::nullopt;
+        const T* const first = elements_.lowest(t);
+        return first != nullptr ? std::optional<T>{*first} : std::nullopt;
     }
     /// O(n).
     void clear(tx& t) { elements_.clear(t); }
@@ -56,12 +63,14 @@ public:
 
     // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
 
-    void push(const T& value) { elements_.insert(value, nothing{}); }
-    [[nodiscard]] std::optional<T> try_pop() {
-        return atomically([&](tx& t) { return try_pop(t); });
+    void push(const T& value, std::source_location at = std::source_location::current()) {
+        elements_.insert(value, nothing{}, at);
     }
-    T pop() {
-        return atomically([&](tx& t) { return pop(t); });
+    [[nodiscard]] std::optional<T> try_pop(std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return try_pop(t); }, at);
+    }
+    T pop(std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return pop(t); }, at);
     }
 
 private:

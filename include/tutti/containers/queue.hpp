@@ -21,6 +21,9 @@ namespace tutti {
 /// separate variables, and the pushing one never looks at the other unless the queue is empty (as the two locks of
 /// Michael, Scott, "Simple, Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms", PODC 1996).
 ///
+/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the block
+/// catches that and commits.
+///
 /// @tparam T  any copyable type; an element is constant once it is in
 template <std::copyable T>
 class queue {
@@ -38,7 +41,10 @@ public:
     /// O(1).
     void push(tx& t, const T& value) {
         node* const last = newest_.get(t);
-        node* const fresh = tutti::create<node>(t, value, last == nullptr ? 0 : last->number + 1);
+        detail::unlinked<1> made{t};
+        node* const fresh = made.template make<node>(value, last == nullptr ? 0 : last->number + 1);
+        detail::reserve(t, 2, 0);
+        made.keep();
         newest_.set(t, fresh);
         // The pop that empties the queue clears both ends, so the last node is never one that was removed.
         if (last == nullptr) oldest_.set(t, fresh);
@@ -47,18 +53,20 @@ public:
 
     /// Takes out what was pushed first, or nothing when the queue is empty. O(1).
     [[nodiscard]] std::optional<T> try_pop(tx& t) {
-        node* const first = oldest_.get(t);
-        if (first == nullptr) return std::nullopt;
-        node* const next = first->next.get(t);
-        oldest_.set(t, next);
-        if (next == nullptr) newest_.set(t, nullptr);
-        tutti::destroy(t, first);
-        return first->value;
+        std::optional<T> value;  // the only thing to return, so that nothing copies it
+        if (node* const first = oldest_.get(t)) {
+            value.emplace(first->value);
+            take_out(t, first);
+        }
+        return value;
     }
     /// The same, but waits by `retry` while the queue is empty.
     T pop(tx& t) {
-        if (std::optional<T> value = try_pop(t)) return *std::move(value);
-        retry(t);
+        node* const first = oldest_.get(t);
+        if (first == nullptr) retry(t);
+        T value{first->value};  // returned as it is: once the element is out, no copy may throw
+        take_out(t, first);
+        return value;
     }
     /// A copy of what `try_pop` would take out. O(1).
     [[nodiscard]] std::optional<T> front(tx& t) const {
@@ -76,7 +84,13 @@ public:
 
     /// O(n).
     void clear(tx& t) {
-        while (try_pop(t)) {}
+        const std::size_t count = size(t);
+        if (count == 0) return;
+        detail::reserve(t, 2, count);
+        node* n = oldest_.get(t);
+        oldest_.set(t, nullptr);
+        newest_.set(t, nullptr);
+        while (n != nullptr) tutti::destroy(t, std::exchange(n, n->next.get(t)));
     }
 
     /// Calls f(const T&) for every element, oldest first. Conflicts with every push and pop. O(n).
@@ -87,17 +101,17 @@ public:
 
     // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
 
-    void push(const T& value) {
-        atomically([&](tx& t) { push(t, value); });
+    void push(const T& value, std::source_location at = std::source_location::current()) {
+        atomically([&](tx& t) { push(t, value); }, at);
     }
-    [[nodiscard]] std::optional<T> try_pop() {
-        return atomically([&](tx& t) { return try_pop(t); });
+    [[nodiscard]] std::optional<T> try_pop(std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return try_pop(t); }, at);
     }
-    T pop() {
-        return atomically([&](tx& t) { return pop(t); });
+    T pop(std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return pop(t); }, at);
     }
-    [[nodiscard]] std::size_t size() const {
-        return detail::read_at_once([&](tx& t) { return size(t); });
+    [[nodiscard]] std::size_t size(std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return size(t); }, at);
     }
 
 private:
@@ -107,6 +121,14 @@ private:
         const std::size_t number;  // of the push, so that nothing need be counted
         var<node*> next{nullptr};
     };
+
+    void take_out(tx& t, node* first) {
+        node* const next = first->next.get(t);
+        detail::reserve(t, 2, 1);
+        oldest_.set(t, next);
+        if (next == nullptr) newest_.set(t, nullptr);
+        tutti::destroy(t, first);
+    }
 
     static constexpr std::size_t line = 64;  // producers and consumers share no cache line
 

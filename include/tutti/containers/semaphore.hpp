@@ -34,14 +34,14 @@ public:
 
     // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
 
-    void acquire() {
-        atomically([&](tx& t) { acquire(t); });
+    void acquire(std::source_location at = std::source_location::current()) {
+        atomically([&](tx& t) { acquire(t); }, at);
     }
-    [[nodiscard]] bool try_acquire() {
-        return atomically([&](tx& t) { return try_acquire(t); });
+    [[nodiscard]] bool try_acquire(std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return try_acquire(t); }, at);
     }
-    void release() {
-        atomically([&](tx& t) { release(t); });
+    void release(std::source_location at = std::source_location::current()) {
+        atomically([&](tx& t) { release(t); }, at);
     }
     [[nodiscard]] std::size_t available() const { return permits_.load(); }
 

@@ -23,6 +23,9 @@ namespace tutti {
 /// conflicts with `push_back` and `pop_back`: these themselves, `size`, `empty`, `back`, `for_each`, and also `at`,
 /// which checks. Growth conflicts with nothing, and moves nothing.
 ///
+/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the block
+/// catches that and commits.
+///
 /// **Memory.** 16 bytes an element if T is trivially copyable and of up to eight bytes; otherwise these and a node of
 /// its own. In chunks of 128, which stay until the vector goes.
 ///
@@ -34,7 +37,8 @@ class vector {
 public:
     using value_type = T;
     /// What reading an element returns: a copy of a small one, otherwise a reference, which is good until the outermost
-    /// block ends, or the element is changed by a nested block that is rolled back.
+    /// block ends. A reference to what this transaction has put there itself is good until the transaction replaces or
+    /// removes the element, or rolls back the nested block that put it there.
     using reading = std::conditional_t<in_slot, T, const T&>;
 
     vector() = default;
@@ -59,15 +63,20 @@ public:
     /// O(1), but for one call in 128, which makes the slots.
     void push_back(tx& t, const T& value) {
         const std::size_t end = size_.get(t);
-        slots_.reach(end).set(t, value);
+        slot& last = slots_.reach(end);
+        detail::unlinked<1> made{t};
+        const auto fresh = slot::make(made, value);
+        last.replace(t, fresh, made, 2);
         size_.set(t, end + 1);
     }
     /// Takes out the last element and returns it, or nothing. O(1).
     std::optional<T> pop_back(tx& t) {
+        std::optional<T> value;  // the only thing to return, so that nothing copies it
         const std::size_t end = size_.get(t);
-        if (end == 0) return std::nullopt;
+        if (end == 0) return value;
         slot& last = *slots_.find(end - 1);
-        std::optional<T> value{last.get(t)};
+        value.emplace(last.get(t));
+        detail::reserve(t, 2, 1);
         last.clear(t);
         size_.set(t, end - 1);
         return value;
@@ -79,7 +88,9 @@ public:
     }
     /// O(n).
     void clear(tx& t) {
-        for (std::size_t i = size_.get(t); i-- != 0;) slots_.find(i)->clear(t);
+        const std::size_t end = size_.get(t);
+        detail::reserve(t, in_slot ? 1 : end + 1, in_slot ? 0 : end);
+        for (std::size_t i = end; i-- != 0;) slots_.find(i)->clear(t);
         size_.set(t, 0);
     }
 
@@ -101,31 +112,33 @@ public:
 
     /// A copy of the element of that index, checked.
     /// @throws std::out_of_range  when there is none
-    [[nodiscard]] T at(std::size_t index) const {
-        return detail::read_at_once([&](tx& t) { return T{at(t, index)}; });
+    [[nodiscard]] T at(std::size_t index, std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return T{this->at(t, index)}; }, at);
     }
     /// Replaces an element, checked.
     /// @throws std::out_of_range  when there is none
-    void set(std::size_t index, const T& value) {
-        atomically([&](tx& t) {
-            if (index >= size(t)) throw std::out_of_range{"tutti::vector::set: there is no such index"};
-            set(t, index, value);
-        });
+    void set(std::size_t index, const T& value, std::source_location at = std::source_location::current()) {
+        atomically(
+            [&](tx& t) {
+                if (index >= size(t)) throw std::out_of_range{"tutti::vector::set: there is no such index"};
+                set(t, index, value);
+            },
+            at);
     }
-    void push_back(const T& value) {
-        atomically([&](tx& t) { push_back(t, value); });
+    void push_back(const T& value, std::source_location at = std::source_location::current()) {
+        atomically([&](tx& t) { push_back(t, value); }, at);
     }
-    std::optional<T> pop_back() {
-        return atomically([&](tx& t) { return pop_back(t); });
+    std::optional<T> pop_back(std::source_location at = std::source_location::current()) {
+        return atomically([&](tx& t) { return pop_back(t); }, at);
     }
-    [[nodiscard]] std::optional<T> back() const {
-        return detail::read_at_once([&](tx& t) { return back(t); });
+    [[nodiscard]] std::optional<T> back(std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return back(t); }, at);
     }
-    [[nodiscard]] std::size_t size() const {
-        return detail::read_at_once([&](tx& t) { return size(t); });
+    [[nodiscard]] std::size_t size(std::source_location at = std::source_location::current()) const {
+        return detail::read_at_once([&](tx& t) { return size(t); }, at);
     }
-    void clear() {
-        atomically([&](tx& t) { clear(t); });
+    void clear(std::source_location at = std::source_location::current()) {
+        atomically([&](tx& t) { clear(t); }, at);
     }
 
 private:
@@ -139,18 +152,35 @@ private:
             if constexpr (in_slot) return std::bit_cast<T>(value.get(t));
             else return *value.get(t);
         }
-        void set(tx& t, const T& v) {
+        /// What is to be stored for `v`: itself, or a copy of it.
+        static stored make(detail::unlinked<1>& made, const T& v) {
+            if constexpr (in_slot) return std::bit_cast<bytes>(v);
+            else return made.template make<T>(v);
+        }
+        /// Has no effect where it throws. Reserves for so many writes, of which it makes one.
+        void replace(tx& t, const stored& fresh, detail::unlinked<1>& made, std::size_t writes) {
             if constexpr (in_slot) {
-                value.set(t, std::bit_cast<bytes>(v));
+                if (writes != 1) detail::reserve(t, writes, 0);
+                value.set(t, fresh);
             } else {
-                clear(t);
-                value.set(t, tutti::create<T>(t, v));
+                const T* const old = value.get(t);
+                detail::reserve(t, writes, 1);
+                value.set(t, fresh);
+                made.keep();
+                detail::destroy_value<T>(t, old);
             }
         }
+        void set(tx& t, const T& v) {
+            detail::unlinked<1> made{t};
+            const stored fresh = make(made, v);
+            replace(t, fresh, made, 1);
+        }
+        /// REQUIRES: a write and a retirement are reserved.
         void clear(tx& t) {
             if constexpr (!in_slot) {
-                tutti::destroy(t, value.get(t));
+                const T* const old = value.get(t);
                 value.set(t, nullptr);
+                detail::destroy_value<T>(t, old);
             }
         }
 

@@ -58,6 +58,33 @@ TUTTI_EXPORT void* allocate(tx& t, std::size_t bytes, std::size_t alignment);
 TUTTI_EXPORT void on_abort_destroy(tx& t, void* object, destroyer destroy);
 /// `destroy(object)` runs once the transaction has committed and no running transaction can still see it.
 TUTTI_EXPORT void on_commit_retire(tx& t, void* object, destroyer destroy);
+/// The same for an object of plain memory: its destruction neither touches nor frees a variable. So `destroy(object)`
+/// may run before the end if the innermost open block has made the object: then nobody else has ever seen it.
+TUTTI_EXPORT void on_commit_retire_plain(tx& t, void* object, destroyer destroy);
+/// Destroys an object, or the memory for one whose constructor has thrown, which the innermost block has allocated and
+/// nothing refers to. Its memory goes back when the transaction ends. Does nothing while a signal passes, because the
+/// roll-back that follows does the same.
+TUTTI_EXPORT void abandon(tx& t, void* object) noexcept;
+/// Makes room in the logs: the next `writes` writes of variables and the next `retirements` calls of on_commit_retire do
+/// not run out of memory, nor do as many reads. Throws std::bad_alloc, and then nothing has changed. So an operation
+/// that reserves before its first write takes effect as a whole or, where it throws, not at all.
+TUTTI_EXPORT void reserve(tx& t, std::size_t writes, std::size_t retirements);
+
+/// Abandons memory whose object is being constructed, unless told to keep it.
+class unlinked_memory {
+public:
+    unlinked_memory(tx& t, void* memory) noexcept : t_{t}, memory_{memory} {}
+    ~unlinked_memory() {
+        if (memory_ != nullptr) abandon(t_, memory_);
+    }
+    unlinked_memory(const unlinked_memory&) = delete;
+    unlinked_memory& operator=(const unlinked_memory&) = delete;
+    void keep() noexcept { memory_ = nullptr; }
+
+private:
+    tx& t_;
+    void* memory_;
+};
 
 /// For destructors: `destroy(object)` runs now, or, where this thread runs a transaction, when that is over, however it
 /// ends: its logs may name variables in the object. REQUIRES: no other transaction can reach the object. Leaks it where

@@ -4,6 +4,7 @@
 #include "base/clock.hpp"
 #include "core/conflict/abstract_locks.hpp"
 #include "core/lifecycle/ends.hpp"
+#include "core/lifecycle/retired.hpp"
 #include "core/lifecycle/room.hpp"
 #include "core/modes/deadline.hpp"
 #include "core/rollback/deferred.hpp"
@@ -85,13 +86,14 @@ void finish_slowly(descriptor& d, privacy owed) {
         execution_end(d);
     }
     d.captured_size_ = 0;
+    const bool orphans = (d.slow_commit & slow_commit_orphans) != 0;
     attempt_close(d);
     d.serial = false;  // handlers may run transactions, which others do not wait for
     release_abstract_locks(d);
     pay_debts(d);  // its own among them; before a wait for all numbers, of which one may be its own
     if (owed == privacy::received) await_quiescence(d, d.quiescing.latest_read);
     if ((d.slow_commit & slow_commit_large) != 0) count_towards_settling(d);
-    if (d.limbo.due() || d.inner != nullptr) [[unlikely]]
+    if (orphans || d.limbo.due() || d.inner != nullptr) [[unlikely]]
         collect_retired(d);
     if (after.empty()) return;
     run_after_commit(d, after);

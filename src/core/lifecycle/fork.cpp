@@ -2,6 +2,7 @@
 
 #include "base/fence.hpp"
 #include "core/conflict/abstract_locks.hpp"
+#include "core/lifecycle/retired.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/tokens/serial_token.hpp"
 #include "core/tokens/slots.hpp"
@@ -21,6 +22,7 @@ void forget(descriptor& gone) noexcept {
     gone.shows_retry.store(false, std::memory_order_relaxed);
     gone.last_defeat.store(0, std::memory_order_relaxed);  // its execution does not go on
     gone.asleep = nullptr;
+    gone.limbo.forget_owner();
     gone.abstract_locks = nullptr;  // their memory stays where it is, like that of its logs
 }
 
@@ -34,6 +36,7 @@ void forget_others(const descriptor* self) noexcept {
         d.eviction.forget_holder();
         if (!is_of(d, self)) forget(d);
     }
+    forget_other_collectors();
     forget_serial_others(self);
     forget_bias_of_others(self);
     forget_other_occupants(self);

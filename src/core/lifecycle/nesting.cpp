@@ -7,6 +7,7 @@
 #include "core/lifecycle/retry_limits.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
+#include "core/rollback/replaced.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/rollback/user_code.hpp"
 #include "core/state/fault.hpp"
@@ -115,6 +116,8 @@ void close_nested(tx& t, frame& f) {
         }
     }
     d.frame_ = f.parent;
+    // What the block has replaced may have been made by its parent, which the two are now one with.
+    if (d.healthy()) core::destroy_replaced_where_due(d);
 }
 
 sequel reopen_nested(tx& t, frame& f) {

@@ -13,6 +13,7 @@
 #include "base/fence.hpp"
 #include "base/immortal.hpp"
 #include "base/panic.hpp"
+#include "core/lifecycle/retired.hpp"
 #include "core/lifecycle/room.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/privatization/quiescence_set.hpp"
@@ -107,6 +108,7 @@ void release_descriptor(descriptor& d) noexcept {
     if (d.inner != nullptr) release_descriptor(*std::exchange(d.inner, nullptr));
     d.outer = nullptr;
     d.limbo.leave(d);
+    call_for_orphans();
     give_back_room(d);
     d.hooks = nullptr;
     d.shows_thread.store(0, std::memory_order_relaxed);

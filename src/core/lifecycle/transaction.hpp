@@ -301,8 +301,10 @@ private:
         A::publish(d);
         // Relaxed and unfenced: see attention.hpp.
         const std::uint32_t attend = attention.load(std::memory_order_relaxed);
-        if ((attend & attention_waiters) != 0) [[unlikely]]
-            wake_waiters(d);
+        if ((attend & (attention_waiters | attention_orphans)) != 0) [[unlikely]] {
+            if ((attend & attention_waiters) != 0) wake_waiters(d);
+            if ((attend & attention_orphans) != 0) d.slow_commit |= slow_commit_orphans;
+        }
         d.writes.clear();
         d.overwritten.clear();
         return attend;

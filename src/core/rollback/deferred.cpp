@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/panic.hpp"
+#include "core/rollback/replaced.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/fault.hpp"
 
@@ -81,6 +82,7 @@ void keep_possessions(descriptor& d) noexcept {
 
 void run_before_commit(descriptor& d) {
     // By index: a handler may register others, and the log may move.
+    const no_look_for_replaced meanwhile{*d.frame_};
     for (std::size_t i = 0; i < d.deferred_log.size(); ++i) {
         const deferred e = d.deferred_log[i];
         if (e.what == deferred::kind::before_commit) handler_of(e)->run(d, abort_cause::none);
@@ -157,7 +159,7 @@ void run_at_commit(descriptor& d) noexcept {
 void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept {
     // `after` gets what runs code of the user's, in order. Its room was made by the swap: no allocation here can fail.
     keep_what_stays(d.deferred_log, 0, [&d](const deferred& e) {
-        if (e.what == deferred::kind::freed) {
+        if (e.what == deferred::kind::freed || e.what == deferred::kind::replaced) {
             if (broken(fault::reclaim_without_waiting)) e.destroy(e.object);
             else d.limbo.retire({e.object, e.destroy});
         }

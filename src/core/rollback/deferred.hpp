@@ -13,6 +13,7 @@
 //   discarded       freed                                           freed, with the outermost block
 //   doomed          destroyed                                       destroyed, with the outermost block at the latest
 //   freed           goes to limbo                                   forgotten
+//   replaced        as freed, or destroyed before the end           forgotten
 //   on_commit       runs when everything is over; may throw         over
 //   on_abort        over                                            runs; told the cause; must not fail; then over
 //   over            a handler, which is deleted                     deleted, with the outermost block
@@ -21,6 +22,8 @@
 // Memory that a nested block allocated outlives its roll-back, because the reads of that block stay in the logs of its
 // parent, and some of them may be of that memory. Handlers outlive it because what they captured is the user's, as
 // objects do unless they can be destroyed in the transaction that goes on; see user_code.hpp.
+//
+// What is replaced holds no variables, so no log names it: replaced.hpp.
 //
 // before_commit and at_commit handlers are over when they are dropped, or have run.
 #pragma once

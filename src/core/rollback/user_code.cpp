@@ -157,15 +157,4 @@ void keep_exception(descriptor& d) noexcept {
     if (object != nullptr && !hand_over(d, {deferred::kind::doomed, object, drop_exception})) drop_exception(object);
 }
 
-void collect_retired(descriptor& d) noexcept {
-    // Destructors run transactions, which may want what a transaction around d owns, or what an attempt holds whose undo
-    // actions run. A later commit collects.
-    if (ancestor_runs(d) || undoes(d)) return;
-    for (descriptor* each = &d; each != nullptr; each = each->inner) {
-        if (!each->limbo.due()) continue;
-        const destroying_idly section{d};
-        each->limbo.collect(*each);
-    }
-}
-
 }  // namespace tutti::core

@@ -86,8 +86,4 @@ void destroy_in_parent(descriptor& d, std::size_t mark, std::size_t reads) noexc
 /// on in its place.
 void keep_exception(descriptor& d) noexcept;
 
-/// Destroys what has been retired on d, or by open-nested transactions of its context, where enough waits. REQUIRES: d
-/// is idle.
-void collect_retired(descriptor& d) noexcept;
-
 }  // namespace tutti::core

@@ -11,6 +11,7 @@ namespace tutti::core {
 inline constexpr std::uint32_t attention_plain = 1;          // the process uses plain memory: see quiescence.hpp
 inline constexpr std::uint32_t attention_waiters = 2;        // a waiter is in retry: see wakeup.hpp
 inline constexpr std::uint32_t attention_plain_settled = 4;  // attention_plain was raised, and its raiser has fenced
+inline constexpr std::uint32_t attention_orphans = 8;        // ended contexts left objects to destroy; no fence: a hint
 
 inline constinit detail::shared<std::uint32_t> attention{0};
 

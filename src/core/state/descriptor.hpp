@@ -69,6 +69,7 @@ enum slow_commit_flag : std::uint32_t {
     slow_commit_serial = 1024,       // the serial token to give back, and no slot
     slow_commit_possessions = 2048,  // see core/rollback/deferred.hpp
     slow_commit_alone = 4096,        // with slow_commit_handlers: they are one companion that may commit alone
+    slow_commit_orphans = 8192,  // ended contexts left objects to destroy: see memory/limbo.hpp
     slow_commit_large =
         512  // a log is large; stays up from one transaction to the next until none is: core/lifecycle/room.hpp
 };
@@ -99,7 +100,8 @@ struct deferred {
         allocated,
         discarded,
         doomed,
-        freed
+        freed,
+        replaced
     };
     kind what;
     void* object;
@@ -423,6 +425,11 @@ public:
     void reserve_read() {
         if (read_next_ == read_end_) [[unlikely]]
             grow_reads();
+    }
+    /// Makes room for `more` reads, so that logging them cannot fail. Throws std::bad_alloc.
+    void reserve_reads(std::size_t more) {
+        while (static_cast<std::size_t>(read_end_ - read_next_) < more) grow_reads();
+        if (!kept.values.empty()) kept.values.reserve(more);
     }
     [[nodiscard]] std::uint64_t next_random() noexcept {
         random ^= random << 13;

@@ -1,0 +1,119 @@
+#include "core/lifecycle/retired.hpp"
+
+#include <sched.h>
+
+#include <new>
+
+#include "base/fence.hpp"
+#include "base/lock.hpp"
+#include "core/rollback/user_code.hpp"
+#include "core/state/ancestry.hpp"
+#include "core/state/attention.hpp"
+#include "core/waiting/waiting.hpp"
+#include "memory/limbo.hpp"
+
+namespace tutti::core {
+namespace {
+
+/// Held by the one thread that empties all limbos. A second one waits: its objects may be among those of the first.
+constinit base::lock emptying;
+
+struct holding {
+    holding() noexcept { memory::hold_orphanage(); }
+    ~holding() { memory::let_go_of_orphanage(); }
+    holding(const holding&) = delete;
+    holding& operator=(const holding&) = delete;
+};
+
+/// Moves all that is retired to `all`. The orphanage is held meanwhile, so nothing moves from a limbo that has not been
+/// looked at to one that has.
+void gather(memory::log<memory::retired>& all) {
+    const holding orphanage;
+    const std::uint32_t count = memory::activities();
+    for (std::uint32_t id = 0; id < count; ++id) descriptor::of(memory::activity_of(id)).limbo.hand_over(all);
+    memory::take_orphans(all);
+}
+
+/// Every transaction that may have seen what is gathered is over on return.
+void wait_for_transactions(descriptor& self) noexcept {
+    base::heavy_fence();  // partner of the plain store of the state in begin
+    const std::uint32_t count = memory::activities();
+    for (std::uint32_t id = 0; id < count; ++id) {
+        descriptor& other = descriptor::of(memory::activity_of(id));
+        if (&other == &self) continue;
+        const word seen = other.state.load(std::memory_order_acquire);
+        if (!memory::is_running(seen)) continue;
+        for (word now = seen; memory::is_running(now) && memory::sequence_of(now) == memory::sequence_of(seen);
+             now = other.state.load(std::memory_order_acquire)) {
+            wait_for(self, other, now);
+        }
+    }
+}
+
+/// Destructors that others had begun to run before the gathering have returned on return.
+void wait_for_destructors(const descriptor& self) noexcept {
+    const std::uint32_t count = memory::activities();
+    for (std::uint32_t id = 0; id < count; ++id) {
+        const descriptor& other = descriptor::of(memory::activity_of(id));
+        if (&other == &self) continue;
+        const std::atomic<std::uint32_t>& destroying = other.limbo.destroying();
+        const std::uint32_t seen = destroying.load(std::memory_order_acquire);
+        while (seen % 2 != 0 && destroying.load(std::memory_order_acquire) == seen) ::sched_yield();
+    }
+    while (memory::orphans_being_destroyed().load(std::memory_order_acquire) != 0) ::sched_yield();
+}
+
+}  // namespace
+
+void collect_retired(descriptor& d) noexcept {
+    // Destructors run transactions, which may want what a transaction around d owns, or what an attempt holds whose undo
+    // actions run. A later commit collects.
+    if (ancestor_runs(d) || undoes(d)) return;
+    const bool orphans = (attention.load(std::memory_order_relaxed) & attention_orphans) != 0;
+    for (descriptor* each = &d; each != nullptr; each = each->inner) {
+        if (!each->limbo.due() && !(each == &d && orphans)) continue;
+        const destroying_idly section{d};
+        each->limbo.collect(*each);
+    }
+    if ((attention.load(std::memory_order_relaxed) & attention_orphans) == 0 || memory::orphans_exist()) return;
+    attention.fetch_and(~attention_orphans, std::memory_order_seq_cst);
+    call_for_orphans();  // what came between the look and the line above
+}
+
+void call_for_orphans() noexcept {
+    if (memory::orphans_exist()) attention.fetch_or(attention_orphans, std::memory_order_seq_cst);
+}
+
+void forget_other_collectors() noexcept {
+    emptying.forget_holder();
+    memory::forget_collectors_of_orphans();
+}
+
+void destroy_all_retired(descriptor& self) {
+    if (self.running() || self.outer != nullptr || self.compensating) {
+        throw usage_error{
+            "tutti: destroy_retired inside a transaction or a handler of one, for which it would wait; call it when "
+            "the block has ended"};
+    }
+    if (self.limbo.is_collecting()) {
+        throw usage_error{"tutti: destroy_retired in a destructor of a retired object, for which it would wait"};
+    }
+    const base::lock_guard alone{emptying};
+    memory::log<memory::retired> all;
+    bool complete = true;
+    try {
+        gather(all);
+    } catch (const std::bad_alloc&) {
+        complete = false;  // what is gathered is destroyed nevertheless
+    }
+    wait_for_transactions(self);
+    {
+        const memory::limbo::collection running{self.limbo};
+        const destroying_idly section{self};
+        memory::destroy_each(all);
+    }
+    wait_for_destructors(self);
+    if (!complete) throw std::bad_alloc{};
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,92 @@
+#include "core/rollback/replaced.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "core/rollback/deferred.hpp"
+#include "core/state/critical.hpp"
+
+namespace tutti::core {
+namespace {
+
+bool precedes(const deferred& a, const deferred& b) noexcept { return std::less<>{}(a.object, b.object); }
+
+bool is_making(const deferred& e) noexcept {
+    return e.what == deferred::kind::allocated || e.what == deferred::kind::constructed;
+}
+
+/// Moves the entries of kind `replaced` whose object was allocated in the same part of the log from there to `found`,
+/// and drops those that say that these objects were made.
+void take_out(descriptor& d, std::size_t mark, memory::log<deferred>& found) noexcept {
+    for (std::size_t i = mark; i < d.deferred_log.size(); ++i) {
+        if (d.deferred_log[i].what == deferred::kind::replaced) found.push_reserved(d.deferred_log[i]);
+    }
+    if (found.empty()) return;
+    std::sort(found.begin(), found.end(), precedes);
+    // `what` says from here on whether the object was made in this part of the log.
+    const auto candidate = [&found](const deferred& e) -> deferred* {
+        deferred* const at = std::lower_bound(found.begin(), found.end(), e, precedes);
+        return at != found.end() && at->object == e.object ? at : nullptr;
+    };
+    for (std::size_t i = mark; i < d.deferred_log.size(); ++i) {
+        const deferred& e = d.deferred_log[i];
+        if (e.what != deferred::kind::allocated) continue;
+        if (deferred* const c = candidate(e)) c->what = deferred::kind::allocated;
+    }
+    std::size_t kept = mark;
+    for (std::size_t i = mark; i < d.deferred_log.size(); ++i) {
+        const deferred e = d.deferred_log[i];
+        if (is_making(e) || e.what == deferred::kind::replaced) {
+            const deferred* const c = candidate(e);
+            if (c != nullptr && c->what == deferred::kind::allocated) continue;
+        }
+        d.deferred_log[kept++] = e;
+    }
+    d.deferred_log.shrink(kept);
+    std::size_t ours = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (found[i].what == deferred::kind::allocated) found[ours++] = found[i];
+    }
+    found.shrink(ours);
+}
+
+}  // namespace
+
+void destroy_replaced(descriptor& d) noexcept {
+    const std::size_t mark = innermost_mark(d);
+    memory::log<deferred> found;
+    undisturbed(d, [&] {
+        try {
+            found.reserve(d.deferred_log.size() - mark);
+        } catch (const std::bad_alloc&) {
+            return;  // they stay until the end
+        }
+        take_out(d, mark, found);
+    });
+    d.frame_->looked_up_to = d.deferred_log.size();
+    if (found.empty()) return;
+    d.captured_size_ = 0;  // it may have been the memory of one of them
+    // The log is whole again: a destructor may add to it.
+    for (const deferred& e : found) undisturbed(d, [&e] { e.destroy(e.object); });
+}
+
+void abandon(descriptor& d, void* object) noexcept {
+    const std::size_t mark = innermost_mark(d);
+    for (std::size_t i = d.deferred_log.size(); i-- > mark;) {
+        deferred& e = d.deferred_log[i];
+        if (e.object != object) continue;
+        if (e.what == deferred::kind::allocated) {
+            e.what = deferred::kind::discarded;
+            return;
+        }
+        if (e.what != deferred::kind::constructed) continue;
+        const detail::destroyer destroy = e.destroy;
+        // Of the entries behind it none is walked over: they were added after the object was made.
+        std::copy(&e + 1, d.deferred_log.end(), &e);
+        d.deferred_log.shrink(d.deferred_log.size() - 1);
+        destroy(object);  // user code, and the log is whole
+        i = std::min(i, d.deferred_log.size());
+    }
+}
+
+}  // namespace tutti::core

@@ -1,0 +1,76 @@
+// Objects that transactions have retired: one call destroys them all, and what ended threads left does not stay.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <thread>
+
+#include "tutti/tutti.hpp"
+
+namespace tutti::containers {
+namespace {
+
+std::atomic<int> alive{0};
+struct counted {
+    counted() { ++alive; }
+    ~counted() { --alive; }
+};
+using pointer = std::shared_ptr<const counted>;
+
+void replace(var<pointer>& in, int times) {
+    for (int i = 0; i < times; ++i) in.store(std::make_shared<counted>());
+}
+
+TEST(retired, all_that_every_thread_has_retired_is_destroyed_on_return) {
+    var<pointer> x{std::make_shared<counted>()};
+    std::promise<void> replaced, checked;
+    std::thread other{[&] {
+        replace(x, 10);
+        replaced.set_value();
+        checked.get_future().wait();
+        replace(x, 10);  // its limbo works as before
+    }};
+    replaced.get_future().wait();
+    replace(x, 10);
+    EXPECT_GT(alive.load(), 1);
+    destroy_retired();
+    EXPECT_EQ(alive.load(), 1);
+    checked.set_value();
+    other.join();
+    destroy_retired();
+    EXPECT_EQ(alive.load(), 1);
+}
+
+TEST(retired, a_transaction_cannot_wait_for_itself) {
+    EXPECT_THROW(atomically([](tx&) { destroy_retired(); }), usage_error);
+    int thrown = 0;
+    struct waits_for_itself {
+        int& thrown;
+        ~waits_for_itself() {
+            try {
+                destroy_retired();
+            } catch (const usage_error&) {
+                ++thrown;
+            }
+        }
+    };
+    auto* const object = new waits_for_itself{thrown};
+    atomically([&](tx& t) { destroy(t, object); });
+    destroy_retired();
+    EXPECT_EQ(thrown, 1);
+}
+
+TEST(retired, what_an_ended_thread_left_goes_though_nobody_retires_again) {
+    var<pointer> x{std::make_shared<counted>()};
+    var<int> number{0};
+    atomically([&](tx& t) {
+        std::ignore = number.get(t);
+        std::thread{[&] { replace(x, 10); }}.join();  // this block holds back what the thread retires
+    });
+    EXPECT_GT(alive.load(), 1);
+    for (int i = 0; i < 4; ++i) number.store(i);
+    EXPECT_EQ(alive.load(), 1);
+}
+
+}  // namespace
+}  // namespace tutti::containers
