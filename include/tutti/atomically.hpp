@@ -150,6 +150,35 @@ auto run_nested(tx& t, const options& how, F& body, bool checkpoint = false) ->
     }
 }
 
+/// The promise of a flat block to be read-only, which the block around it keeps meanwhile. A restart may jump past the
+/// destructor; then the block around it forgets the promise when it runs again.
+class promise_in_part {
+public:
+    promise_in_part(tx& t, bool read_only) noexcept {
+        frame* const around = access::innermost(t);
+        if (!read_only || around->read_only) return;
+        around->read_only = around->read_only_in_part = true;
+        of_ = around;
+    }
+    ~promise_in_part() {
+        if (of_ != nullptr) of_->read_only = of_->read_only_in_part = false;
+    }
+    promise_in_part(const promise_in_part&) = delete;
+    promise_in_part& operator=(const promise_in_part&) = delete;
+
+private:
+    frame* of_ = nullptr;
+};
+
+/// A flat nested block: a part of the block around it, which switches to the mode of the part if that is stricter.
+template <class F>
+result_of<F> run_flat(tx& t, const options& how, F& body) {
+    if (how.mode == mode::visible && !t.irrevocable()) t.become_visible();
+    if (how.mode == mode::irrevocable) t.become_irrevocable();
+    const promise_in_part kept{t, how.read_only};
+    return body(t);
+}
+
 template <bool Lenient, bool Jumping, class F>
 TUTTI_ALWAYS_INLINE auto run(const options& how, F& body, std::source_location at) ->
     typename outcome<result_of<F>, Lenient>::type {
@@ -160,7 +189,7 @@ TUTTI_ALWAYS_INLINE auto run(const options& how, F& body, std::source_location a
     tx& t = current_or_attach();
     if (access::running(t)) [[unlikely]] {
         if constexpr (!Lenient) {
-            if (how.nesting == nesting::flat) return body(t);
+            if (how.nesting == nesting::flat) return run_flat(t, how, body);
         }
         return run_nested<Lenient>(t, how, body);
     }

@@ -4,12 +4,28 @@
 /// Transactional Memory", sections 3 and 4.2.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
 #include "tutti/mode.hpp"
 
 namespace tutti {
+
+namespace detail {
+
+/// The same time in nanoseconds; what they cannot count becomes their largest or smallest number.
+template <class Rep, class Period>
+[[nodiscard]] constexpr std::chrono::nanoseconds saturated(std::chrono::duration<Rep, Period> d) noexcept {
+    using std::chrono::nanoseconds;
+    constexpr double longest = 9.2e18;  // below 2^63 by more than the conversion loses
+    const double about = std::chrono::duration<double, std::nano>{d}.count();
+    if (!(about < longest)) return nanoseconds::max();
+    if (about <= -longest) return nanoseconds::min();
+    return std::chrono::duration_cast<nanoseconds>(d);
+}
+
+}  // namespace detail
 
 /// When a block should have committed: so long after the call of `atomically`, or at a point in time, which also counts
 /// what passed before the call, such as the wait for a worker. `{}` and a duration of zero mean no deadline.
@@ -25,7 +41,8 @@ public:
         : word_{clamped(after_the_call)} {}
     template <class Duration>
     constexpr deadline(std::chrono::time_point<std::chrono::steady_clock, Duration> at) noexcept  // NOLINT: as above
-        : word_{clamped(at.time_since_epoch()) | absolute} {}
+        // A point before the epoch of the clock has passed, as the epoch has.
+        : word_{std::max(clamped(at.time_since_epoch()), std::int64_t{0}) | absolute} {}
 
     [[nodiscard]] constexpr bool exists() const noexcept { return word_ != 0; }
     [[nodiscard]] constexpr bool is_absolute() const noexcept { return word_ >= absolute; }
@@ -41,12 +58,7 @@ private:
 
     template <class Rep, class Period>
     static constexpr std::int64_t clamped(std::chrono::duration<Rep, Period> d) noexcept {
-        using wide = std::chrono::duration<double, std::nano>;
-        constexpr auto longest = static_cast<double>(absolute);
-        const double about = wide{d}.count();
-        if (about >= longest) return absolute - 1;
-        if (about <= -longest) return -absolute;
-        return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count();
+        return std::clamp(detail::saturated(d).count(), -absolute, absolute - 1);
     }
 
     std::int64_t word_ = 0;

@@ -21,9 +21,11 @@ namespace tutti {
 ///
 /// Each call has a limit of its own, which counts from when this execution first came to it: a block that waits in two
 /// places, or calls a function that waits twice, waits for both limits, one after the other. Throws std::bad_alloc.
-inline void retry_for(tx& t, std::chrono::nanoseconds limit,
-                      std::source_location at = std::source_location::current()) {
-    detail::raise_retry_for(t, limit, {at.file_name(), at.line(), at.column()});
+/// A limit that nanoseconds cannot count is taken for their largest number, or their smallest.
+template <class Rep, class Period>
+void retry_for(tx& t, std::chrono::duration<Rep, Period> limit,
+               std::source_location at = std::source_location::current()) {
+    detail::raise_retry_for(t, detail::saturated(limit), {at.file_name(), at.line(), at.column()});
 }
 
 /// Goes on if the condition holds, and otherwise waits by `retry` until it may: `check(t, !queue.empty(t));`.
@@ -35,9 +37,15 @@ inline void check(tx& t, bool condition) {
 /// taken as it is when the call is made, in every attempt anew.
 template <class Clock, class Duration>
 void retry_until(tx& t, std::chrono::time_point<Clock, Duration> when) {
-    const auto left = when - Clock::now();
-    if (left > std::chrono::years{100}) retry(t);  // which nanoseconds cannot count
-    detail::raise_retry_until(t, std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::nanoseconds>(left));
+    // Seconds that cannot overflow, whatever the clock counts in: the difference itself could.
+    using seconds = std::chrono::duration<double>;
+    constexpr seconds far = std::chrono::years{100};
+    const auto now = Clock::now();
+    const auto mine = std::chrono::steady_clock::now();
+    const seconds about = seconds{when.time_since_epoch()} - seconds{now.time_since_epoch()};
+    if (about > far) retry(t);  // which nanoseconds cannot count
+    if (!(about > -far)) return detail::raise_retry_until(t, mine);  // long past
+    detail::raise_retry_until(t, mine + std::chrono::ceil<std::chrono::nanoseconds>(when - now));
 }
 
 namespace detail {

@@ -80,6 +80,7 @@ private:
     /// commits meanwhile.
     static void log_for_retry(descriptor& d, const memory::orec& r) {
         const word seen = r.load(std::memory_order_relaxed);
+        if (d.owns(seen)) return;  // its own write, which no other transaction can change
         if (memory::is_version(seen) && seen > d.snapshot_bound) {
             version_clock::advance_to(seen);
             d.snapshot_bound = version_clock::sample(d);

@@ -1,4 +1,6 @@
 // Allocation and reclamation as part of a transaction.
+#include <algorithm>
+#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -50,6 +52,7 @@ void* allocate(tx& t, std::size_t bytes, std::size_t alignment) {
     return core::undisturbed(d, [&] {
         void* const memory = overaligned ? ::operator new(bytes, std::align_val_t{alignment}) : ::operator new(bytes);
         core::put_off(d, deferred::kind::allocated, memory, free);
+        d.deferred_log.back().bytes = static_cast<std::uint32_t>(std::min(bytes, std::size_t{UINT32_MAX}));
         d.captured_begin_ = reinterpret_cast<std::uintptr_t>(memory);
         d.captured_size_ = bytes;
         return memory;

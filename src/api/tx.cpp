@@ -3,11 +3,13 @@
 
 #include "core/conflict/abstract_locks.hpp"
 #include "core/lifecycle/footing.hpp"
+#include "core/modes/deadline.hpp"
 #include "core/modes/mode_switch.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/log_habits.hpp"
 #include "core/rollback/signal.hpp"
+#include "core/state/ancestry.hpp"
 #include "tutti/open_nesting.hpp"
 
 namespace tutti {
@@ -54,7 +56,17 @@ void tx::join(participant& p) {
 void tx::become_irrevocable(const char* reason) {
     descriptor& d = sound(*this);
     if (d.bound_to_commit()) return;
-    const bool stays = core::have_companions_hold_still(d);
+    // It would wait for its own thread.
+    for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
+        if (o->running() && o->bound_to_commit()) {
+            throw usage_error{
+                "tutti: become_irrevocable in an open nested block inside an irrevocable transaction, of which there is "
+                "one at a time; do this in the block around it"};
+        }
+    }
+    // Open nested blocks that have ended could no longer be undone beside those that are closed from here on.
+    const bool stays = d.run.opened_in != d.run.attempt && core::have_companions_hold_still(d);
+    core::note_demand(d, status::irrevocable);
     d.run.hurried = false;
     d.run.irrevocable_reason = reason;
     if (!stays) {
@@ -70,7 +82,10 @@ void tx::become_visible() {
     if (d.bound_to_commit()) {
         core::refuse_repetition(d, "tutti: become_visible in an irrevocable transaction, which is stricter already");
     }
+    core::note_demand(d, status::visible);
     if (d.strict()) return;
+    // Inside another transaction an attempt begins without a slot where none is to be had.
+    if (d.run.next_mode == status::visible && core::ancestor_runs(d)) return;
     core::become_strict(d, status::visible, abort_cause::mode_switch);
 }
 

@@ -25,8 +25,9 @@ struct conflicts {
     detail::shared<std::size_t> size{0};
 
     void changed() noexcept { size.store(all.size(), std::memory_order_relaxed); }
-    [[nodiscard]] auto of_loser(const core::descriptor& d) noexcept {
-        return std::find_if(all.begin(), all.end(), [&](const defeat& c) { return c.loser == &d; });
+    /// A thread may lose in several descriptors: an undo action loses while the block that it undoes has lost already.
+    [[nodiscard]] auto of_thread(int thread) noexcept {
+        return std::find_if(all.begin(), all.end(), [&](const defeat& c) { return c.thread == thread; });
     }
 };
 
@@ -35,7 +36,7 @@ constinit base::immortal<conflicts> matrix;
 void note(core::descriptor& self, const core::descriptor& winner) {
     conflicts& m = matrix.value;
     const base::lock_guard guard{m.lock};
-    const auto first = m.of_loser(self);
+    const auto first = m.of_thread(base::thread_number());
     defeat entry{&self, &winner, base::thread_number(), 0};
     if (first != m.all.end()) {
         if (std::any_of(first, m.all.end(), [&](const defeat& c) { return c.loser == &self && c.winner == &winner; })) {
@@ -78,7 +79,7 @@ void forget(const core::descriptor& self) noexcept {
         }
         m.all[i] = m.all.back();
         m.all.pop_back();
-        if (m.of_loser(*c.loser) == m.all.end()) base::restore_priority(c.thread, c.nice);
+        if (m.of_thread(c.thread) == m.all.end()) base::restore_priority(c.thread, c.nice);
     }
     m.changed();
 }

@@ -264,5 +264,53 @@ TEST_F(deadlines, of_nested_blocks_are_not_looked_at) {
     EXPECT_FALSE(outcome.committed);
 }
 
+// Catches sums and conversions that overflow, so that what is far away has passed, or the reverse.
+TEST_F(deadlines, times_that_cannot_be_counted_are_far_away_or_long_past) {
+    using std::chrono::steady_clock, std::chrono::system_clock;
+    const auto met = [](deadline due) {
+        deadline_outcome outcome;
+        atomically({.deadline = due, .when_missed = missed_deadline::run_anyway, .outcome = &outcome}, [](tx&) {});
+        return outcome.committed && outcome.met;
+    };
+    EXPECT_TRUE(met(std::chrono::hours::max()));
+    EXPECT_TRUE(met(std::chrono::years{300}));
+    EXPECT_TRUE(met(steady_clock::time_point::max()));
+    EXPECT_FALSE(met(steady_clock::time_point::min()));
+    EXPECT_THROW(met(std::chrono::nanoseconds::min()), usage_error);
+
+    // What a wait does not return from at once, another thread ends.
+    const auto waits = [](auto wait) {
+        var<int> ended{0};
+        std::atomic<bool> began{false};
+        std::atomic<bool> returned{false};
+        crew(2, [&](unsigned me) {
+            if (me == 0) {
+                atomically([&](tx& t) {
+                    if (ended.get(t) != 0) return;
+                    began = true;
+                    wait(t);
+                    returned = true;
+                });
+                began = true;
+            } else {
+                while (!began.load()) std::this_thread::yield();
+                ended.store(1);
+            }
+        });
+        return !returned.load();
+    };
+    EXPECT_TRUE(waits([](tx& t) { retry_for(t, std::chrono::nanoseconds::max()); }));
+    EXPECT_TRUE(waits([](tx& t) { retry_for(t, std::chrono::hours::max()); }));
+    EXPECT_TRUE(waits([](tx& t) { retry_for(t, std::chrono::years{300}); }));
+    EXPECT_FALSE(waits([](tx& t) { retry_for(t, std::chrono::nanoseconds::min()); }));
+    EXPECT_FALSE(waits([](tx& t) { retry_for(t, std::chrono::hours::min()); }));
+    EXPECT_TRUE(waits([](tx& t) { retry_until(t, steady_clock::time_point::max()); }));
+    EXPECT_TRUE(waits([](tx& t) { retry_until(t, system_clock::time_point::max()); }));
+    EXPECT_TRUE(waits([](tx& t) { retry_until(t, std::chrono::sys_days{std::chrono::year{2999} / 1 / 1}); }));
+    EXPECT_FALSE(waits([](tx& t) { retry_until(t, steady_clock::time_point::min()); }));
+    EXPECT_FALSE(waits([](tx& t) { retry_until(t, system_clock::time_point::min()); }));
+    EXPECT_FALSE(waits([](tx& t) { retry_until(t, std::chrono::sys_days{std::chrono::year{1000} / 1 / 1}); }));
+}
+
 }  // namespace
 }  // namespace tutti::anomalies

@@ -1,6 +1,7 @@
 // What open nesting must keep and must give back: an effect that survives the roll-back of the block around it, an undo
 // that runs twice, not at all or in the wrong order, two holders of one abstract lock, and a cycle of holders that
 // never ends.
+#include <array>
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -185,6 +186,45 @@ TEST_F(open_nesting, is_undone_in_a_block_that_has_become_irrevocable) {
     EXPECT_EQ(effects, 1);
     EXPECT_EQ(shared_.load(), 0);
     EXPECT_EQ(own_.load(), 1);
+}
+
+// Catches a second step that is a closed block, because of what the body has asked for after the first: it owns what
+// the undo of the first one needs.
+TEST_F(open_nesting, is_undone_although_the_block_has_become_irrevocable_between_two_steps) {
+    int effects = 0;
+    atomically([&](tx& t) {
+        EXPECT_FALSE(try_atomically([&](tx& n) {
+            add(n, shared_, 1);
+            n.become_irrevocable("an effect");
+            ++effects;
+            add(n, shared_, 10);
+            cancel(n);
+        }));
+        own_.set(t, 1);
+    });
+    EXPECT_EQ(effects, 1);
+    EXPECT_EQ(shared_.load(), 0);
+    EXPECT_EQ(own_.load(), 1);
+}
+
+// A deadline does not make a step a closed block: other threads see at once what it did, and its undo runs.
+TEST_F(open_nesting, stays_open_in_a_block_that_is_late) {
+    if (!concurrent()) GTEST_SKIP() << "the body is a closed nested block here";
+    int undone = 0;
+    EXPECT_THROW(atomically({.deadline = std::chrono::nanoseconds{1}, .when_missed = missed_deadline::run_irrevocable},
+                            [&](tx& t) {
+                                open_nested(
+                                    t, [&](tx& i) { shared_.set(i, 1); },
+                                    [&](tx& u) {
+                                        shared_.set(u, 0);
+                                        ++undone;
+                                    });
+                                std::thread{[&] { EXPECT_EQ(shared_.load(), 1); }}.join();
+                                throw failure{};
+                            }),
+                 failure);
+    EXPECT_EQ(undone, 1);
+    EXPECT_EQ(shared_.load(), 0);
 }
 
 TEST_F(open_nesting, a_visible_block_whose_reads_it_changes_starts_over_or_is_told_so) {
@@ -400,6 +440,83 @@ TEST_F(open_nesting, is_undone_although_the_irrevocable_one_waits_for_the_block_
     other.join();
     EXPECT_EQ(shared_.load(), 0);
     EXPECT_EQ(own_.load(), 101);
+}
+
+// One holds an abstract lock, and its undo needs what the other owns; the other needs the lock. Catches an undo that
+// waits for the commit of the other, which waits for the commit of the one that is undone.
+TEST_F(open_nesting, an_undo_does_not_wait_for_whom_its_abstract_lock_keeps_from_committing) {
+    if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
+    const std::string before{policy_in_force()};
+    for (const char* policy : {"serialize", "serialize-spin", "serialize-soft", "serialize-kernel", "adaptive"}) {
+        const support::watchdog dog{test_name() + " under " + policy};
+        use_policy(policy);
+        std::atomic<bool> stepped{false}, owned{false}, undone{false};
+        crew(2, [&](unsigned me) {
+            if (me == 0) {
+                atomically([&](tx& t) {
+                    if (t.attempt() > 1) return;
+                    open_nested(
+                        t, {{&own_}}, [&](tx& i) { shared_.set(i, shared_.get(i) + 1); },
+                        [&](tx& u) {
+                            undone = true;
+                            shared_.set(u, shared_.get(u) - 1);
+                        });
+                    stepped = true;
+                    while (!owned.load()) std::this_thread::yield();
+                    restart(t);
+                });
+            } else {
+                while (!stepped.load()) std::this_thread::yield();
+                atomically([&](tx& t) {
+                    shared_.set(t, shared_.get(t) + 10);
+                    owned = true;
+                    while (!undone.load()) std::this_thread::yield();
+                    acquire(t, {&own_});
+                });
+            }
+        });
+        EXPECT_EQ(shared_.load(), 10) << policy;
+        shared_.store(0);
+    }
+    use_policy(before);
+}
+
+// Catches open nested blocks that wait for slots which the blocks around them have.
+TEST_F(open_nesting, as_many_visible_blocks_as_can_be_with_visible_ones_inside) {
+    if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
+    constexpr unsigned all = 11;
+    std::array<var<long>, all> outside, inside;
+    std::atomic<unsigned> begun{0};
+    crew(all, [&](unsigned me) {
+        atomically({.mode = mode::visible}, [&](tx& t) {
+            static_cast<void>(outside[me].get(t));
+            if (t.attempt() == 1) ++begun;
+            while (begun.load() < all) std::this_thread::yield();
+            open_nested(
+                t,
+                [&](tx& i) {
+                    if (me % 2 == 0) i.become_visible();
+                    atomically({.mode = mode::visible}, [&](tx& n) { inside[me].set(n, inside[me].get(n) + 1); });
+                },
+                [&, me](tx& u) { inside[me].set(u, inside[me].get(u) - 1); });
+        });
+    });
+    for (const auto& v : inside) EXPECT_EQ(v.load(), 1);
+}
+
+// Its own thread has the slot that it would wait for.
+TEST_F(open_nesting, a_second_irrevocable_block_inside_an_irrevocable_one_is_diagnosed) {
+    if (!concurrent()) GTEST_SKIP() << "the body is a closed nested block here";
+    EXPECT_THROW(atomically([&](tx& t) {
+                     open_nested(
+                         t,
+                         [&](tx& i) {
+                             t.become_irrevocable("an effect");
+                             i.become_irrevocable("another");
+                         },
+                         [](tx&) {});
+                 }),
+                 usage_error);
 }
 
 TEST_F(open_nesting, sharers_of_an_abstract_lock_do_not_wait_for_each_other) {

@@ -47,6 +47,54 @@ TEST_F(use_errors, write_in_a_read_only_block) {
     }
 }
 
+TEST_F(use_errors, retry_that_only_the_block_itself_could_wake) {
+    var<int> own{0};
+    expect_diagnosed("retry", [&] {
+        atomically([&](tx& t) {
+            own.set(t, 1);
+            static_cast<void>(own.get(t));
+            retry(t);
+        });
+    });
+    expect_diagnosed("retry", [] {
+        atomically([](tx& t) {
+            const auto* const first = create<var<int>>(t, 1);
+            const auto* const second = create<var<int>>(t, 2);
+            static_cast<void>(first->get(t) + second->get(t));
+            retry(t);
+        });
+    });
+    EXPECT_EQ(own.load(), 0);
+}
+
+TEST_F(use_errors, a_flat_block_is_as_strict_as_it_says) {
+    var<int> v{0};
+    constexpr options reads{.read_only = true, .nesting = nesting::flat};
+    expect_diagnosed("read-only", [&] {
+        atomically([&](tx&) { atomically(reads, [&](tx& f) { v.set(f, 1); }); });
+    });
+    expect_diagnosed("read-only", [&] {
+        atomically([&](tx&) { atomically(reads, [&](tx&) { atomically([&](tx& n) { v.set(n, 1); }); }); });
+    });
+    // Its promise ends with it, however it ends.
+    atomically([&](tx& t) {
+        EXPECT_EQ(atomically(reads, [&](tx& f) { return v.get(f); }), 0);
+        v.set(t, 1);
+    });
+    atomically(no_unwind, [&](tx& t) {
+        v.set(t, 2);
+        atomically(reads, [](tx& f) {
+            if (f.attempt() == 1) restart(f);
+        });
+        v.set(t, 3);
+    });
+    EXPECT_EQ(v.load(), 3);
+    atomically([&](tx& t) {
+        atomically({.mode = mode::irrevocable, .nesting = nesting::flat}, [](tx& f) { EXPECT_TRUE(f.irrevocable()); });
+        EXPECT_TRUE(t.irrevocable());
+    });
+}
+
 TEST_F(use_errors, retry_that_nothing_can_wake) {
     expect_diagnosed("retry", [] { atomically([](tx& t) { retry(t); }); });
     expect_diagnosed("retry", [&] {

@@ -274,5 +274,93 @@ TEST_F(deadline_test, handlers_may_run_blocks_with_deadlines_of_their_own) {
     EXPECT_EQ(outcome.left, 1ms);
 }
 
+// --- what a body means stays the same
+
+// Adds one to `to` at once, in a block of its own.
+void add_openly(tx& t, var<int>& to) {
+    open_nested(t, {{&to}}, [&](tx& i) { to.set(i, to.get(i) + 1); }, [&to](tx& u) { to.set(u, to.get(u) - 1); });
+}
+
+// The second step would be a closed block of an irrevocable attempt, and own what the undo of the first one needs.
+TEST_F(deadline_test, steps_stay_open_when_the_deadline_nears_between_them) {
+    practise("two steps", 10ms);
+    int attempts = 0;
+    run({.name = "two steps", .deadline = 100ms}, [&](tx&) {
+        ++attempts;
+        EXPECT_FALSE(try_atomically([&](tx& n) {
+            add_openly(n, x_);
+            clock_.advance(65ms);
+            y_.set(n, 1);
+            EXPECT_EQ(mode_of(n), status::visible);
+            add_openly(n, x_);
+            std::jthread{[&] { EXPECT_EQ(x_.load(), 2); }}.join();
+            cancel(n);
+        }));
+    });
+    EXPECT_EQ(attempts, 1);
+    EXPECT_EQ(x_.load(), 0);
+}
+
+TEST_F(deadline_test, an_irrevocable_attempt_starts_over_for_an_open_nested_block) {
+    practise("one step", 10ms);
+    std::vector<status> modes;
+    run({.name = "one step", .deadline = 30ms}, [&](tx& t) {
+        modes.push_back(mode_of(t));
+        add_openly(t, x_);
+        std::jthread{[&] { EXPECT_EQ(x_.load(), 1); }}.join();
+    });
+    EXPECT_EQ(modes, (std::vector<status>{status::irrevocable, status::visible}));
+    EXPECT_EQ(x_.load(), 1);
+}
+
+TEST_F(deadline_test, an_attempt_that_the_body_made_irrevocable_does_not_start_over_for_one) {
+    practise("asked for", 10ms);
+    int attempts = 0;
+    run({.name = "asked for", .deadline = 30ms}, [&](tx& t) {
+        ++attempts;
+        t.become_irrevocable("an effect");
+        add_openly(t, x_);
+    });
+    EXPECT_EQ(attempts, 1);
+    EXPECT_EQ(x_.load(), 1);
+}
+
+// An optimistic attempt whose reads an open nested block, or its undo, changes would start over. One that is visible
+// only for its deadline does so, too.
+TEST_F(deadline_test, a_visible_attempt_whose_reads_an_undo_changes_starts_over) {
+    practise("undone", 10ms);
+    std::vector<status> modes;
+    run({.name = "undone", .deadline = 50ms}, [&](tx& t) {
+        modes.push_back(mode_of(t));
+        const bool first = modes.size() == 1;
+        EXPECT_FALSE(try_atomically([&](tx& n) {
+            add_openly(n, x_);
+            if (first) {
+                EXPECT_EQ(x_.get(n), 1);
+            }
+            cancel(n);
+        }));
+        y_.set(t, 1);
+    });
+    EXPECT_EQ(modes, (std::vector<status>{status::visible, status::visible}));
+    EXPECT_EQ(x_.load(), 0);
+    EXPECT_EQ(y_.load(), 1);
+}
+
+TEST_F(deadline_test, a_visible_attempt_whose_reads_a_step_changes_starts_over) {
+    practise("changed", 10ms);
+    std::vector<status> modes;
+    run({.name = "changed", .deadline = 50ms}, [&](tx& t) {
+        modes.push_back(mode_of(t));
+        if (modes.size() == 1) {
+            EXPECT_EQ(x_.get(t), 0);
+        }
+        add_openly(t, x_);
+        y_.set(t, 1);
+    });
+    EXPECT_EQ(modes, (std::vector<status>{status::visible, status::visible}));
+    EXPECT_EQ(x_.load(), 1);
+}
+
 }  // namespace
 }  // namespace tutti::core

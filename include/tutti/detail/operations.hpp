@@ -67,6 +67,8 @@ struct frame {
     bool alternative = false;
     /// The block, or one around it, promised to write nothing. A nested block sets its own promise before it opens.
     bool read_only = false;
+    /// `read_only` is the promise of a flat block inside, which ends with that block, or when this one runs again.
+    bool read_only_in_part = false;
     /// The rest of a transaction from a checkpoint on: its reads are validated before it closes.
     bool checkpoint = false;
     /// The signal that was on its way through a destructor when the nested block opened in it, and its cause; 0: none.

@@ -117,6 +117,7 @@ TUTTI_EXPORT void write_alone(cell& to, word value);
 /// The door to the hot fields.
 struct access {
     TUTTI_ALWAYS_INLINE static bool running(const tx& t) { return t.frame_ != nullptr; }
+    [[nodiscard]] static frame* innermost(const tx& t) noexcept { return t.frame_; }
     static void add(tx& t, handler_point point, std::unique_ptr<handler> h) { t.add(point, std::move(h)); }
     TUTTI_ALWAYS_INLINE static const operations& ops(const tx& t) { return *t.operations_; }
 

@@ -174,6 +174,7 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
         sleep_a_while(d, stripe_of(hash_of(name)), *met, turn);
     }
     if (!way.withdraw()) {
+        if (!d.bound_to_commit()) attempt_abort(d, abort_cause::validation);
         throw usage_error{
             "tutti: while an irrevocable transaction waited for an abstract lock, the undo of its holder has changed "
             "what this transaction had read; take the lock before become_irrevocable"};

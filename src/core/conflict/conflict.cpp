@@ -2,6 +2,7 @@
 
 #include "core/conflict/contention_rank.hpp"
 #include "core/conflict/kill.hpp"
+#include "core/conflict/rival.hpp"
 #include "core/ports/policy.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/ancestry.hpp"
@@ -82,6 +83,12 @@ verdict judge(descriptor& d, const encounter& e) noexcept {
 /// True if the other was killed.
 bool carry_out(descriptor& d, const encounter& e) {
     if (is_ancestor(e.other, d)) {
+        // Without its deadline that transaction would have no marks, and would start over when it found its reads
+        // changed. So d overrides its mark, and it starts over at its next barrier.
+        if (e.where == abort_cause::conflict_visible_read && e.other.run.timed.made_visible) {
+            note_kill(e.other, d);
+            if (kill(e.other, e.state)) return true;
+        }
         throw usage_error{
             "tutti: an open nested block or its undo touched what the transaction around it has written or marked; "
             "that transaction cannot go on before the block has ended"};

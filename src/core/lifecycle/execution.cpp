@@ -48,15 +48,16 @@ void start_counting(descriptor& d) noexcept {
     d.started = d.ledger.enter(d.run.block(), d.run.attempt) ? base::ticks() : 0;
 }
 
-/// Takes a slot. An undo inside a transaction that goes on does without one that is not to be had, with the rank of
-/// that transaction. False: the execution ends here, or the transaction around d has to start over instead.
+/// Takes a slot. Inside another transaction one that is not to be had is done without by a visible reader, and by an
+/// undo with the rank of the transaction that goes on: the occupants may be waiting for what that transaction owns, or
+/// for the slot that it has, as d does. False: the execution ends here, or the transaction around d has to start over instead.
 bool take_place(descriptor& d) noexcept {
     if (!ancestor_runs(d)) return wait_for_slot(d, d.mode);
     // The occupant of the slot may be waiting for what the transaction around d owns.
     constexpr auto a_while = std::chrono::milliseconds{1};
     while (!wait_for_slot(d, d.mode, base::now() + a_while)) {
         if (ancestor_is_doomed(d)) return false;
-        if ((d.outer->slow_path & slow_path_frozen) != 0) {
+        if (d.mode == status::visible || (d.outer->slow_path & slow_path_frozen) != 0) {
             d.mode = status::active;
             d.slow_commit |=
                 slow_commit_restarted;  // its end has `run` to reset, which still has the mode that it asked for
@@ -165,6 +166,7 @@ using core::descriptor;
 sequel reopen(tx& t) {
     descriptor& d = descriptor::of(t);
     frame* const outermost = d.frame_;
+    if (std::exchange(outermost->read_only_in_part, false)) outermost->read_only = false;
     TUTTI_ASSERT(outermost->parent == nullptr, "a signal for the outermost block reached it past an inner one");
     if (d.pending == core::signal::cancel) {
         core::execution_give_up(d, d.cause);

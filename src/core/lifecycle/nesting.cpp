@@ -122,6 +122,7 @@ void close_nested(tx& t, frame& f) {
 
 sequel reopen_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
+    if (std::exchange(f.read_only_in_part, false)) f.read_only = false;
     TUTTI_ASSERT(d.frame_ == &f, "blocks close in the order opposite to that in which they opened");
     const bool again = d.pending == signal::restart_block || (d.pending == signal::rewind && d.rewind.to == &f);
     const bool mine =

@@ -4,6 +4,7 @@
 
 #include "core/lifecycle/footing.hpp"
 #include "core/lifecycle/registry.hpp"
+#include "core/modes/deadline.hpp"
 #include "core/ports/algorithm.hpp"
 #include "tutti/open_nesting.hpp"
 
@@ -23,6 +24,11 @@ descriptor& enter_open_nested(descriptor& outer) {
 }
 
 void leave_open_nested(descriptor& outer) noexcept {
+    // Not of an undo of its own, which leaves nothing to undo.
+    if (outer.running() && (outer.slow_path & slow_path_frozen) == 0) {
+        outer.run.opened_in = outer.run.attempt;
+        outer.slow_commit |= slow_commit_restarted;  // so that `run` is reset
+    }
     detail::current_transaction = &outer;
     if (outer.frame_ != nullptr) outer.frame_->jump = std::exchange(outer.inner->masked_jump, nullptr);
 }
@@ -43,7 +49,11 @@ bool nests_closed(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
     core::leave_hardware(d, hardware_abort::software);  // which would take the inner commit back with the outer attempt
-    return d.is_irrevocable() || d.algorithm->one_at_a_time;
+    if (d.algorithm->one_at_a_time) return true;
+    core::keep_nesting_open(d);
+    // All steps of an attempt are open, or all are closed. A closed one owns what it has written until the attempt ends,
+    // and the undo of an open one that came before it may need that.
+    return d.is_irrevocable() && d.run.opened_in != d.run.attempt;
 }
 
 tx& enter_open_nested(tx& t) { return core::enter_open_nested(descriptor::of(t)); }

@@ -17,7 +17,26 @@
 namespace tutti::core {
 namespace {
 
-bool has_read(const descriptor& d) noexcept { return d.read_next_ != d.read_begin || !d.kept.values.empty(); }
+/// Whether `at` lies in an object that this attempt has created, which no other transaction can have written.
+bool is_own(const descriptor& d, const void* at) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(at);
+    for (const deferred& e : d.deferred_log) {
+        if (e.what != deferred::kind::allocated && e.what != deferred::kind::discarded) continue;
+        if (address - reinterpret_cast<std::uintptr_t>(e.object) < e.bytes) return true;  // below it: wraps around
+    }
+    return false;
+}
+
+/// Whether it has read anything that another transaction can change. Mostly the first read answers that.
+bool has_read(const descriptor& d) noexcept {
+    for (const orec* const* r = d.read_begin; r != d.read_next_; ++r) {
+        if (!is_own(d, *r)) return true;
+    }
+    for (const value_read& v : d.kept.values) {
+        if (!is_own(d, v.from)) return true;
+    }
+    return false;
+}
 
 void sleep_until(descriptor& d, base::deadline until, waiter::cancellable c) {
     static const detail::shared<std::uint32_t> nobody_wakes_this{0};

@@ -5,6 +5,7 @@
 
 #include "core/modes/mode_switch.hpp"
 #include "core/ports/timetable.hpp"
+#include "core/rollback/signal.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/critical.hpp"
 
@@ -55,12 +56,25 @@ base::deadline due_of(const deadline& given) noexcept {
 /// A transaction that owns something waits for no other inside its body, not even for a slot.
 bool may_hurry(const descriptor& d) noexcept { return !ancestor_runs(d); }
 
+/// The strictest mode that the deadline may ask for.
+status strictest(const descriptor& d) noexcept {
+    return d.run.timed.nests_openly ? status::visible : status::irrevocable;
+}
+
 void ask_for(descriptor& d, status wanted) noexcept {
+    wanted = std::min(wanted, strictest(d));
     if (wanted <= d.run.next_mode) return;
+    if (d.run.next_mode == status::active) d.run.timed.made_visible = true;
     d.run.next_mode = wanted;
     if (wanted != status::irrevocable) return;
+    d.run.timed.made_irrevocable = true;
     d.run.hurried = true;
     d.run.irrevocable_reason = irrevocability_reason;
+}
+
+/// When an attempt that runs in `mode` has to become stricter.
+base::deadline end_of(const descriptor& d, const timetable& plan, status mode) noexcept {
+    return mode >= strictest(d) ? base::deadline::max() : plan.end_of(mode);
 }
 
 /// The deadline cannot be met.
@@ -113,7 +127,25 @@ void plan_attempt(descriptor& d) {
     if (plan.hopeless_at(now, t.due)) return give_up_on_it(d);
     if (!may_hurry(d)) return;
     ask_for(d, plan.mode_at(now));
-    t.next_look = plan.end_of(d.run.next_mode);
+    t.next_look = end_of(d, plan, d.run.next_mode);
+}
+
+void keep_nesting_open(descriptor& d) {
+    timing& t = d.run.timed;
+    if (!t.on || t.nests_openly) return;
+    t.nests_openly = true;
+    if (d.run.next_mode == status::visible) t.next_look = base::deadline::max();
+    if (!t.made_irrevocable) return;
+    t.made_irrevocable = false;
+    d.run.next_mode = status::visible;
+    d.run.hurried = false;
+    d.run.irrevocable_reason = nullptr;
+    if (d.is_irrevocable()) attempt_abort(d, abort_cause::mode_switch);
+}
+
+void note_demand(descriptor& d, status wanted) noexcept {
+    d.run.timed.made_visible = false;
+    if (wanted == status::irrevocable) d.run.timed.made_irrevocable = false;
 }
 
 void note_start(descriptor& d) noexcept {
@@ -139,16 +171,17 @@ void look_at_clock(descriptor& d) {
         return;
     }
     const status before = d.run.next_mode;
-    const status wanted = plan.mode_at(now);
-    ask_for(d, wanted);
+    ask_for(d, plan.mode_at(now));
+    const status wanted = d.run.next_mode;
     if (!become_strict_if_a_slot_is_free(d, wanted, abort_cause::mode_switch)) {
         // What it has done is worth more than a place in the queue: it asks again at its next barrier.
         d.run.next_mode = before;
         d.run.hurried = false;
+        t.made_visible = t.made_irrevocable = false;
         return;
     }
     d.slow_path &= ~slow_path_timed;
-    t.next_look = plan.end_of(wanted);
+    t.next_look = end_of(d, plan, wanted);
     if (wanted == status::irrevocable && (d.slow_commit & slow_commit_counting) != 0)
         d.ledger.count_irrevocable(d.run.block(), irrevocability_reason);
 }

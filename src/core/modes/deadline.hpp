@@ -17,6 +17,12 @@
 //   paper does: it cannot turn irrevocable in place.
 //   A wait for another transaction ends when it is time, and the attempt starts over stricter. Not so the wait for a
 //   slot, and that for a commit that is under way.
+//
+// What a body means does not depend on its deadline
+//
+//   An open nested block stays open: its execution becomes visible at most. An open nested block that changes what the
+//   block around it has read makes an optimistic attempt start over; it does the same to an attempt that is visible
+//   only for its deadline (carry_out in conflict/conflict.cpp).
 #pragma once
 
 #include <optional>
@@ -30,6 +36,12 @@ void begin_timed(descriptor& d);
 /// Throws deadline_missed.
 void plan_attempt(descriptor& d);
 void note_start(descriptor& d) noexcept;
+/// An open nested block is about to begin in d's block. It must stay open, and an irrevocable attempt would make it a
+/// closed one, so from here on the deadline makes this execution visible at most. Restarts an attempt that is
+/// irrevocable for its deadline only.
+void keep_nesting_open(descriptor& d);
+/// The body asks for `wanted` itself, so that mode no longer depends on the deadline.
+void note_demand(descriptor& d, status wanted) noexcept;
 /// May restart the attempt. REQUIRES: the descriptor is sound but for slow_path_timed.
 void look_at_clock(descriptor& d);
 void end_timed(descriptor& d) noexcept;

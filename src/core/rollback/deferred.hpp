@@ -67,7 +67,7 @@ protected:
 
 /// REQUIRES: the log has room for one more.
 inline void own(descriptor& d, possession& p) noexcept {
-    d.deferred_log.push_reserved({deferred::kind::possession, &p, nullptr});
+    d.deferred_log.push_reserved({deferred::kind::possession, 0, &p, nullptr});
     d.slow_commit |= slow_commit_possessions;
 }
 
@@ -76,7 +76,7 @@ inline void own(descriptor& d, possession& p) noexcept {
 [[nodiscard]] constexpr bool is_memory(deferred::kind what) noexcept { return what >= deferred::kind::constructed; }
 /// Throws std::bad_alloc, and then nothing has changed.
 inline void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy) {
-    d.deferred_log.push({what, object, destroy});
+    d.deferred_log.push({what, 0, object, destroy});
     d.slow_commit &= ~slow_commit_alone;
     d.slow_commit |= is_memory(what) ? slow_commit_memory : slow_commit_handlers;
 }
@@ -98,7 +98,7 @@ void run_before_commit(descriptor& d);
 /// Has d, of which nothing is put off, put off but to that companion, which is asked to commit alone. REQUIRES: the log
 /// has room for one more.
 TUTTI_ALWAYS_INLINE void put_off_to_one(descriptor& d, companion& only) noexcept {
-    d.deferred_log.push_reserved({deferred::kind::companion, static_cast<participant*>(&only), nullptr});
+    d.deferred_log.push_reserved({deferred::kind::companion, 0, static_cast<participant*>(&only), nullptr});
     d.slow_commit = slow_commit_handlers | slow_commit_alone;
 }
 /// Whether that has been done, and nothing since.

@@ -104,6 +104,7 @@ struct deferred {
         replaced
     };
     kind what;
+    std::uint32_t bytes;  // of an allocation of `create`, as far as 32 bits count them; else 0
     void* object;
     detail::destroyer destroy;
 };
@@ -223,6 +224,7 @@ struct execution {
     abort_cause last_cause = abort_cause::none;
     status next_mode = status::active;  // the mode that the next attempt starts in
     std::uint32_t rewinds = 0;          // partial roll-backs of this attempt
+    std::uint32_t opened_in = 0;        // the latest attempt in which an open nested block has ended; 0: none
     bool log_reads = false;             // even in a block that promised to write nothing
     const char* irrevocable_reason = nullptr;
     std::optional<std::size_t> waits_from;      // where its retry_calls begin, if it has made any

@@ -65,17 +65,24 @@ bool is_settled(const descriptor& other, word seen) noexcept {
     return now > last && !(now == last + 1 && memory::is_running(state));
 }
 
-/// While it lives, says for which descriptor `self` waits.
+/// While it lives, says for which descriptor `self` waits. The transactions around self's wait with it: they share its
+/// stack, so none of them ends before the wait does.
 class waiting {
 public:
     // seq_cst: of the waiters that are about to close a cycle, the last one to say so sees all the others.
     waiting(descriptor& self, descriptor& other, word seen) noexcept : self_{self}, other_{other} {
-        self.waits_for_state.store(seen, std::memory_order_relaxed);
-        self.waits_for.store(&other, std::memory_order_seq_cst);
+        for (descriptor* each = &self; each != nullptr; each = each->outer) {
+            each->waits_for_state.store(seen, std::memory_order_relaxed);
+            each->waits_for.store(&other, std::memory_order_seq_cst);
+        }
     }
     waiting(const waiting&) = delete;
     waiting& operator=(const waiting&) = delete;
-    ~waiting() { self_.waits_for.store(nullptr, std::memory_order_relaxed); }
+    ~waiting() {
+        for (descriptor* each = &self_; each != nullptr; each = each->outer) {
+            each->waits_for.store(nullptr, std::memory_order_relaxed);
+        }
+    }
 
     /// Whether `other`, or one that it waits for in turn, waits for self. Links seen one after the other need not have
     /// been there together; links found twice were, between the two times. In a true cycle nothing changes any more, so
@@ -98,7 +105,7 @@ private:
             const word seen = o->waits_for_state.load(std::memory_order_relaxed);
             if (is_settled(*next, seen)) return 0;
             print = (print * 31 + next->id) * 31 + seen;
-            if (next == &self_) return print | 1;
+            if (next == &self_ || is_ancestor(*next, self_)) return print | 1;
             o = next;
         }
         return 0;
@@ -107,6 +114,19 @@ private:
     descriptor& self_;
     descriptor& other_;
 };
+
+/// Whether the context of `self` may hold what another execution needs before it can commit: it runs an undo action or
+/// an on_abort handler, while the abstract locks and the possessions of the attempt that is undone are still held; or
+/// a transaction around self runs.
+bool may_own_outside(const descriptor& self) noexcept { return undoes(self) || ancestor_runs(self); }
+
+/// The part of wait_for_commit that such a context may wait for. An attempt always ends: it waits for an abstract lock
+/// for a while only, and it owns nothing afterwards.
+void wait_for_attempt(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
+    std::optional<base::deadline> late = patience(self);
+    if (until && (!late || *until < *late)) late = until;
+    wait_for(self, other, seen, late);
+}
 
 }  // namespace
 
@@ -158,6 +178,7 @@ void wait_in_place(descriptor& self, descriptor& other, word seen, const orec* r
 
 void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
                      std::optional<base::deadline> until) noexcept {
+    if (may_own_outside(self)) return wait_for_attempt(self, other, seen, until);
     const waiting w{self, other, seen};
     const auto done = [&] { return is_settled(other, seen) || w.in_a_cycle() || ends_here(self); };
     std::optional<base::deadline> late = patience(self);
@@ -171,7 +192,7 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinni
 
 void wait_for_commit(descriptor& self, descriptor& other, word seen, const kernel_sleep& how) noexcept {
     // A preemption layer switches, and whoever waits for a context of one sleeps as its layer wakes.
-    if (self.hooks != nullptr) return wait_for_commit(self, other, seen, false);
+    if (self.hooks != nullptr || may_own_outside(self)) return wait_for_commit(self, other, seen, false);
     {
         const waiting w{self, other, seen};
         const auto done = [&] { return is_settled(other, seen) || w.in_a_cycle() || ends_here(self); };

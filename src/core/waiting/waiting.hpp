@@ -42,7 +42,8 @@ void wait_in_place(descriptor& self, descriptor& other, word seen, const orec* r
 /// Returns when the execution whose attempt's state read `seen` has committed or been given up, however often it starts
 /// over; when it waits for self in the same way, directly or through others; when self has to become stricter, or to
 /// end; or at `until`. In a preemptable context it switches; elsewhere it spins all the time if `spinning`, and else
-/// sleeps. REQUIRES: self holds nothing.
+/// sleeps. A self that may hold an abstract lock or a possession (an undo action, an on_abort handler) waits for that
+/// attempt only: the execution may need the lock to commit. REQUIRES: self owns no orec.
 void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
                      std::optional<base::deadline> until = std::nullopt) noexcept;
 
