@@ -41,6 +41,8 @@ conflict_word& conflict_word_of(const void* thing) noexcept {
     return words[((address >> 4) * 0x9e3779b97f4a7c15U) >> (64 - words_log2)];
 }
 
+std::span<conflict_word> all_conflict_words() noexcept { return words; }
+
 bool take(core::descriptor& d, conflict_word& w, bool owns_more) {
     for (;;) {
         core::descriptor* seen = w.owner.load(std::memory_order_relaxed);

@@ -19,16 +19,24 @@
 // mark, whose owner sleeps at most for an orec.
 #pragma once
 
+#include <span>
+
 #include "core/state/descriptor.hpp"
 
 namespace tutti::libc {
 
+struct touch;
+
 struct alignas(64) conflict_word {
     detail::shared<core::descriptor*> owner{nullptr};
+    detail::shared<touch*> touches{nullptr};  ///< of its owner's streams: all_streams.cpp looks at them at the exit
 };
 
 /// One for each thing, or for several: then two transactions conflict that need not.
 [[nodiscard]] conflict_word& conflict_word_of(const void* thing) noexcept;
+
+/// All of them.
+[[nodiscard]] std::span<conflict_word> all_conflict_words() noexcept;
 
 /// d owns the word. False: it did before. May wait; may leave the frame, and then it does not own it, unless it did
 /// before. `owns_more`: it owns another word. After true: refresh_snapshot.

@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
 #include "api/language.hpp"
 #include "base/futex.hpp"
+#include "libc/all_streams.hpp"
 #include "libc/context_state.hpp"
 #include "libc/file_layout.hpp"
 #include "tutti/detail/runtime.hpp"
@@ -21,7 +23,7 @@ namespace {
 
 file_place place_of(const FILE* f) noexcept {
     return {f->_flags,         f->_mode,         f->_IO_read_ptr,  f->_IO_read_end, f->_IO_read_base,
-            f->_IO_write_base, f->_IO_write_ptr, f->_IO_write_end, f->_offset,      f->_IO_buf_base != nullptr};
+            f->_IO_write_base, f->_IO_write_ptr, f->_IO_write_end, f->_offset,      f->_IO_buf_base};
 }
 
 void restore_pointers(FILE* f, const file_place& p) noexcept {
@@ -42,10 +44,36 @@ void forget_buffer(FILE* f, off64_t position) noexcept {
     f->_offset = ::lseek64(f->_fileno, position, SEEK_SET);
 }
 
+/// A pointer into a buffer that began at `from`, in one that begins at `to`.
+char* moved_to(char* pointer, const char* from, char* to) noexcept {
+    return pointer != nullptr ? to + (pointer - from) : nullptr;
+}
+
+/// glibc's buffer of a stream in memory never shrinks, so the image has room in the one that there is now.
+void restore_image(const touch& t) noexcept {
+    FILE* const f = t.file;
+    const file_place& p = t.before;
+    char* const to = f->_IO_buf_base;
+    std::memcpy(to, t.image, t.image_size);
+    f->_flags = p.flags;
+    f->_mode = p.mode;
+    f->_offset = p.offset;
+    f->_IO_read_ptr = moved_to(p.read_ptr, p.buffer, to);
+    f->_IO_read_end = moved_to(p.read_end, p.buffer, to);
+    f->_IO_read_base = moved_to(p.read_base, p.buffer, to);
+    f->_IO_write_base = moved_to(p.write_base, p.buffer, to);
+    f->_IO_write_ptr = moved_to(p.write_ptr, p.buffer, to);
+    // Behind the end of the image glibc expects zeros, as it makes them where it makes the buffer larger.
+    const bool to_the_end = p.write_end == p.buffer + t.image_size;
+    f->_IO_write_end = to_the_end ? f->_IO_buf_end : moved_to(p.write_end, p.buffer, to);
+    std::memset(to + t.image_size, 0, static_cast<std::size_t>(f->_IO_buf_end - to) - t.image_size);
+}
+
 void restore(const touch& t) noexcept {
+    if (t.image != nullptr) return restore_image(t);
     FILE* const f = t.file;
     // A buffer that has come stays, with what is known of the file since.
-    const int kept = t.before.has_buffer ? 0 : of_buffer;
+    const int kept = t.before.buffer != nullptr ? 0 : of_buffer;
     f->_flags = (t.before.flags & ~kept) | (f->_flags & kept);
     f->_mode = t.before.mode;
     if (!t.moved) return restore_pointers(f, t.before);
@@ -98,6 +126,7 @@ touch* prepare_touch(descriptor& d, context_state& s, FILE* f, bool outermost) {
     fresh->moved = fresh->final = fresh->armed = false;
     fresh->outermost = outermost;
     fresh->word = nullptr;
+    fresh->beside = nullptr;
     fresh->home = &s;
     api::own(d, *fresh);
     return fresh;
@@ -115,6 +144,7 @@ touch* arm(context_state& s, touch* prepared) noexcept {
 /// Null: there is no memory for it.
 touch* first_touch(tx& t, context_state& s, FILE* f) {
     descriptor& d = descriptor::of(t);
+    refuse_at_exit();
     touch* const prepared = prepare_touch(d, s, f, true);
     if (prepared == nullptr) return nullptr;
     conflict_word& word = conflict_word_of(f);
@@ -123,7 +153,11 @@ touch* first_touch(tx& t, context_state& s, FILE* f) {
         refresh_snapshot(d);
     }
     lock(t, f);
-    return arm(s, prepared);  // nothing between the two leaves the frame
+    arm(s, prepared);  // nothing between the two leaves the frame
+    // Partner: acquire in for_each_other_touch. Only the word's owner changes the list.
+    prepared->beside = prepared->word == nullptr ? word.touches.load(std::memory_order_relaxed) : nullptr;
+    word.touches.store(prepared, std::memory_order_release);
+    return prepared;
 }
 
 touch* inner_touch(tx& t, context_state& s, FILE* f) {
@@ -133,14 +167,31 @@ touch* inner_touch(tx& t, context_state& s, FILE* f) {
 
 /// What glibc's unlocked functions do to it is what is described in the header.
 bool is_ordinary(const FILE* f) noexcept {
-    return f->_fileno >= 0 && f->_mode <= 0 && f->_markers == nullptr && (f->_flags & in_backup) == 0;
+    return f->_fileno >= 0 && !is_in_memory(f) && f->_mode <= 0 && f->_markers == nullptr &&
+           (f->_flags & in_backup) == 0;
+}
+
+/// Of a stream of bytes in memory. Keeps its image, unless there is no memory for it or characters were put back.
+bool keep_image(touch& t) noexcept {
+    const FILE* const f = t.file;
+    if (!is_in_memory(f) || f->_mode > 0 || f->_markers != nullptr || (f->_flags & in_backup) != 0) return false;
+    t.image_size = static_cast<std::size_t>(f->_IO_buf_end - f->_IO_buf_base);
+    t.image = static_cast<char*>(std::malloc(t.image_size + 1));
+    if (t.image == nullptr) return false;
+    std::memcpy(t.image, f->_IO_buf_base, t.image_size);
+    return true;
 }
 
 }  // namespace
 
 void touch::give_back() noexcept {
+    std::free(image);
+    image = nullptr;
     if (armed && outermost) ::funlockfile(file);
-    if (word != nullptr) libc::give_back(*word);
+    if (word != nullptr) {
+        word->touches.store(nullptr, std::memory_order_relaxed);
+        libc::give_back(*word);
+    }
     older = home->idle;
     home->idle = this;
 }
@@ -169,12 +220,12 @@ file::file(tx& t, FILE* f) : t_{t}, f_{f} {
     touch* at = find(*s, f);
     if (at == nullptr) at = first_touch(t, *s, f);
     else if (d.frame_->parent != nullptr && at->index < d.frame_->mark.deferred) at = inner_touch(t, *s, f);
-    if (at != nullptr && is_ordinary(f)) {
+    if (at != nullptr && (is_ordinary(f) || at->image != nullptr || (!at->final && keep_image(*at)))) {
         touch_ = at;
         return;
     }
     if (at != nullptr) at->final = true;
-    libc::become_irrevocable(t, "a stream of wide characters, of memory, or with characters put back",
+    libc::become_irrevocable(t, "a stream of wide characters, of fmemopen, or with characters put back",
                              "use an ordinary stream of bytes, or this one outside of blocks");
 }
 
@@ -250,6 +301,7 @@ bool file::write_committed() noexcept {
 }
 
 bool file::before_output(const char* bytes, std::size_t size) {
+    if (in_memory()) return true;
     // Output goes into the buffer behind what has been read of it and over what was read ahead, which a roll-back and a
     // seek back would want there.
     const bool holds_input = (f_->_flags & putting) == 0 && f_->_IO_read_end != f_->_IO_buf_base;
@@ -268,6 +320,10 @@ bool file::before_output(const char* bytes, std::size_t size) {
 }
 
 bool file::before_flush() {
+    if (in_memory()) {
+        before_finality("a flush of a stream in memory", "flush or close the stream after the block");
+        return true;
+    }
     if (touch_->final || pending() == 0) return true;
     if (pending() == committed()) return write_committed();
     before_finality(
@@ -317,16 +373,18 @@ void file::before_finality(const char* why, const char* instead) {
 }
 
 void file::before_moving() {
-    if (touch_->moved || touch_->final) return;
+    if (touch_->final || in_memory()) return;
     // A stream that is not fully buffered flushes others before it reads.
     constexpr int flushes = unbuffered | line_buffered;
     if (pending() != 0 && pending() == committed()) write_committed();  // glibc says so if that fails, as it would
-    if (pending() != 0 || (f_->_flags & (flushes | appending)) != 0 || !is_regular()) {
+    // Also where the position has moved before: glibc would write what the block has put into the buffer since then.
+    if (pending() != 0 || (f_->_flags & (flushes | appending)) != 0 || (!touch_->moved && !is_regular())) {
         return before_finality(
             "input or output that the stream's buffer does not serve",
             "read from a pipe, a terminal or a stream without a buffer before the block, and write to "
             "it after the block");
     }
+    if (touch_->moved) return;
     const off64_t kernel = ::lseek64(f_->_fileno, 0, SEEK_CUR);
     // Of the older touches, too: this one may become part of theirs, and what they remember of the buffer goes with it.
     for (touch* at = touch_; at != nullptr; at = at->older) {

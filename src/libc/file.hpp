@@ -18,6 +18,11 @@
 //                                              transaction becomes irrevocable first
 //   the position changes                       as for an empty buffer
 //
+// A stream of open_memstream makes no system call, but glibc moves its buffer when it grows. Each touch keeps an image of
+// what the stream holds, and a roll-back puts that into the buffer which the stream has then. A call that tells the
+// program where the bytes are (fflush, fclose) makes the transaction irrevocable, for it writes the program's variables
+// without barriers.
+//
 // Invariants
 //   F1  `newest` leads to the touches of the running attempt, the latest first, and nowhere when its sequence is not
 //       that of the descriptor
@@ -49,7 +54,7 @@ struct file_place {
     int mode;
     char *read_ptr, *read_end, *read_base, *write_base, *write_ptr, *write_end;
     off64_t offset;
-    bool has_buffer;
+    char* buffer;  ///< its begin, or null
 };
 
 /// Of a context, which uses it again.
@@ -63,8 +68,11 @@ struct touch final : core::possession {
     conflict_word* word = nullptr;  ///< what it has to give back, or null
     off64_t position = 0;           ///< of the program in the file, at the touch; valid if `moved`
     touch* older = nullptr;
+    touch* beside = nullptr;  ///< another FILE's outermost touch by the same word
     context_state* home = nullptr;
     file_place before{};
+    char* image = nullptr;  ///< of a stream in memory: its buffer as it was; from malloc
+    std::size_t image_size = 0;
 
     void keep() noexcept override;
     void undo(descriptor& d) noexcept override;
@@ -118,6 +126,8 @@ public:
 
     /// Whether the end of the transaction gives something back for which the FILE has to be there.
     [[nodiscard]] bool is_touched() const noexcept;
+    /// Whether it is one of open_memstream, which has no descriptor.
+    [[nodiscard]] bool in_memory() const noexcept { return touch_ != nullptr && touch_->image != nullptr; }
     /// Whether the transaction owns it; else it is irrevocable, or runs alone, and calls glibc's ordinary functions.
     [[nodiscard]] bool owned() const noexcept { return touch_ != nullptr; }
 

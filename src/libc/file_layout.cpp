@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace tutti::libc {
@@ -15,6 +16,30 @@ bool holds(const FILE* f, const char* buffer, std::size_t size, std::size_t writ
     return (flags & magic_bits) == magic && (flags & putting) != 0 && f->_IO_buf_base == buffer &&
            f->_IO_buf_end == buffer + size && f->_IO_write_base == buffer && f->_IO_write_ptr == buffer + written &&
            f->_IO_write_end == buffer + size && f->_fileno >= 0 && f->_mode == -1;
+}
+
+/// glibc's table of functions of a stream stands behind its FILE, and tells what kind of stream it is.
+const void* table_of(const FILE* f) noexcept {
+    const void* table = nullptr;
+    std::memcpy(&table, f + 1, sizeof table);
+    return table;
+}
+
+/// Null: there is no memory to try it.
+const void* table_in_memory() noexcept {
+    char* bytes = nullptr;
+    std::size_t size = 0;
+    FILE* const f = ::open_memstream(&bytes, &size);
+    if (f == nullptr) return nullptr;
+    const void* const table = table_of(f);
+    std::fclose(f);
+    std::free(bytes);
+    return table;
+}
+
+const void* memory_table() noexcept {
+    static const void* const table = table_in_memory();
+    return table;
 }
 
 /// Writes to a stream with a buffer of its own, and looks at its fields.
@@ -31,6 +56,7 @@ bool looks_right() noexcept {
 }
 
 bool test() noexcept {
+    if (memory_table() == nullptr) return false;  // which says nothing of the layout, either, but serves no stream
     if (looks_right()) return true;
     char version[40] = "glibc";
     ::confstr(_CS_GNU_LIBC_VERSION, version, sizeof version);
@@ -49,5 +75,7 @@ bool is_known_layout() noexcept {
     static const bool known = test();
     return known;
 }
+
+bool is_in_memory(const FILE* f) noexcept { return table_of(f) == memory_table(); }
 
 }  // namespace tutti::libc

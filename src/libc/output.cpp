@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstring>
 
+#include "libc/all_streams.hpp"
 #include "libc/file.hpp"
 #include "libc/formatting.hpp"
 #include "libc/memory.hpp"
@@ -39,7 +40,10 @@ std::size_t put(tx& t, FILE* f, const char* bytes, std::size_t size) {
 int fputc(tx& t, int c, FILE* f) {
     const char byte = static_cast<char>(c);
     if (touched_last(t, f) && room_at_once(f) != 0) return static_cast<unsigned char>(*f->_IO_write_ptr++ = byte);
-    return put(t, f, &byte, 1) == 1 ? static_cast<unsigned char>(byte) : EOF;
+    file to{t, f};
+    if (!to.owned()) return ::fputc(c, f);
+    if (!to.before_output(&byte, 1)) return EOF;
+    return put_at_once(f, &byte, 1) ? static_cast<unsigned char>(byte) : ::fputc_unlocked(c, f);
 }
 int putc(tx& t, int c, FILE* f) { return libc::fputc(t, c, f); }
 int putchar(tx& t, int c) { return libc::fputc(t, c, stdout); }
@@ -103,7 +107,7 @@ int vprintf(tx& t, const char* format, va_list arguments) { return libc::vfprint
 int fflush(tx& t, FILE* f) {
     if (f == nullptr) {  // all of them
         become_irrevocable(t, "a flush of all streams", "name the stream, and flush after the block");
-        return ::fflush(nullptr);
+        return flush_all(in_language(t) ? nullptr : &t);
     }
     file of{t, f};
     if (!of.owned()) return ::fflush(f);

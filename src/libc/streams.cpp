@@ -143,8 +143,10 @@ FILE* freopen(tx& t, const char* path, const char* mode, FILE* f) {
 int fclose(tx& t, FILE* f) {
     file of{t, f};
     if (!of.is_touched()) return std::fclose(f);
+    if (of.in_memory()) of.before_finality("fclose of a stream in memory", "close the stream after the block");
+    const bool flushes = !of.owned() || of.in_memory();
     const bool written =
-        of.owned() ? of.before_flush() && (of.pending() == 0 || ::fflush_unlocked(f) == 0) : std::fflush(f) == 0;
+        !flushes ? of.before_flush() && (of.pending() == 0 || ::fflush_unlocked(f) == 0) : std::fflush(f) == 0;
     const int error = errno;
     if (!put_off(t, detail::handler_point::at_commit, [f] { std::fclose(f); })) {
         of.before_finality("fclose, without memory to put it off");

@@ -7,12 +7,15 @@
 #include <cerrno>
 #include <climits>
 #include <clocale>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <initializer_list>
+#include <string>
 
 #include "libc/blocks.hpp"
+#include "libc/files.hpp"
 
 namespace {
 
@@ -242,6 +245,73 @@ void ends() {
     }
 }
 
+int is_written = 0;
+#ifndef TUTTI_TEST_LIBRARY
+[[gnu::transaction_pure, gnu::noinline]]
+#endif
+void stay() {
+    __atomic_store_n(&is_written, 1, __ATOMIC_RELEASE);
+    for (;;) ::pause();
+}
+
+/// What a block of another thread has written and not committed does not go out with the process; what was committed
+/// before does.
+void ends_beside_a_block() {
+    const folder here;
+    const pid_t child = ::fork();
+    EXPECT(child >= 0);
+    if (child == 0) {
+        static FILE* f = std::fopen("out", "w");
+        std::fputs("committed\n", f);
+        const auto write = [](void*) -> void* {
+            run(ending::cancel, [] {
+                CALL(fputs, "not committed\n", f);
+                stay();
+            });
+            return nullptr;
+        };
+        pthread_t other;
+        EXPECT(::pthread_create(&other, nullptr, write, nullptr) == 0);
+        while (__atomic_load_n(&is_written, __ATOMIC_ACQUIRE) == 0) ::sched_yield();
+        std::exit(0);
+    }
+    int status = -1;
+    EXPECT(::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT(contents("out") == "committed\n");
+}
+
+/// fflush(nullptr) outside of blocks, beside one that owns a stream and opens another: it waits for the one without a
+/// lock that the other needs.
+void flush_beside_a_block() {
+    const folder here;
+    static FILE* f = nullptr;
+    static pthread_t flusher;
+    f = std::fopen("out", "w");
+    std::fputs("pending ", f);
+    static int is_flushing = 0;
+    static int is_done = 0;
+    const auto flush = [](void*) -> void* {
+        while (__atomic_load_n(&is_done, __ATOMIC_ACQUIRE) == 0) {
+            EXPECT(std::fflush(nullptr) == 0);
+            __atomic_store_n(&is_flushing, 1, __ATOMIC_RELEASE);
+        }
+        return nullptr;
+    };
+    EXPECT(::pthread_create(&flusher, nullptr, flush, nullptr) == 0);
+    while (__atomic_load_n(&is_flushing, __ATOMIC_ACQUIRE) == 0) ::sched_yield();
+    for (int i = 0; i != 2000; ++i) {
+        run(ending::restarts, [] {
+            CALL(fputs, "x", f);
+            let_others_run();
+            FILE* const other = CALL(fopen, "out", "r");
+            CALL(fclose, other);
+        });
+    }
+    __atomic_store_n(&is_done, 1, __ATOMIC_RELEASE);
+    EXPECT(::pthread_join(flusher, nullptr) == 0 && std::fclose(f) == 0);
+    EXPECT(contents("out") == "pending " + std::string(2000, 'x'));
+}
+
 }  // namespace
 
 int main() {
@@ -255,4 +325,6 @@ int main() {
     errors();
 #endif
     ends();
+    ends_beside_a_block();
+    flush_beside_a_block();
 }

@@ -7,6 +7,7 @@ namespace streams {
 char text[8192];
 char got[8192];
 std::vector<answer> answers;
+outcome ended;
 
 namespace {
 

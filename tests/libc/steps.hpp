@@ -16,6 +16,8 @@ enum class call : std::uint8_t {
     fgets,
     fread,
     ungetc,
+    unread,
+    reposition,
     fseek,
     ftell,
     rewind,
@@ -54,7 +56,14 @@ extern std::vector<answer> answers;
 
 [[nodiscard]] answer answer_of(long result, const char* bytes, std::size_t size);
 
-// Each runs the plan on `f`, in one block, and leaves the answers of its last attempt.
+/// How the latest block ended: one that has become irrevocable is neither restarted nor cancelled.
+struct outcome {
+    bool nested_was_cancelled = false;
+    bool was_cancelled = false;
+};
+extern outcome ended;
+
+// Each runs the plan on `f`, in one block, and leaves the answers of its last attempt, and how it ended.
 void run_in_language(FILE* f, const plan& p);
 void run_in_library(FILE* f, const plan& p);
 

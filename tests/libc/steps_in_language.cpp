@@ -1,6 +1,7 @@
 #include "steps.hpp"
 
 extern "C" void _ITM_abortTransaction(std::uint32_t) __attribute__((noreturn, transaction_pure));
+extern "C" int _ITM_inTransaction() __attribute__((transaction_pure));
 
 namespace streams {
 namespace {
@@ -8,7 +9,20 @@ namespace {
 int restarts_left = 0;
 
 // Answers and restarts survive a roll-back, so the compiler must not see what they write.
-[[gnu::transaction_pure, gnu::noinline]] void begin_attempt() { answers.clear(); }
+[[gnu::transaction_pure, gnu::noinline]] void begin_attempt() {
+    answers.clear();
+    ended = {};
+}
+[[gnu::transaction_pure, gnu::noinline]] bool can_be_undone() {
+    constexpr int irrevocable = 2;
+    return _ITM_inTransaction() != irrevocable;
+}
+[[gnu::transaction_pure, gnu::noinline]] bool cancels_nested(bool is_planned) {
+    return ended.nested_was_cancelled = is_planned && can_be_undone();
+}
+[[gnu::transaction_pure, gnu::noinline]] bool cancels(bool is_planned) {
+    return ended.was_cancelled = is_planned && can_be_undone();
+}
 [[gnu::transaction_pure, gnu::noinline]] void note(long result) { answers.push_back(answer_of(result, nullptr, 0)); }
 // Blocks of the language write in place.
 [[gnu::transaction_pure, gnu::noinline]] void note_bytes(long result, std::size_t size) {
@@ -20,7 +34,7 @@ int restarts_left = 0;
     note_bytes(result, n);
 }
 [[gnu::transaction_pure, gnu::noinline]] void restart_some_times() {
-    if (restarts_left == 0) return;
+    if (restarts_left == 0 || !can_be_undone()) return;
     --restarts_left;
     constexpr std::uint32_t conflict = 4;
     _ITM_abortTransaction(conflict);
@@ -38,7 +52,7 @@ int restarts_left = 0;
 [[gnu::transaction_safe]] void run_nested(FILE* f, const step* steps, std::size_t count, bool is_cancelled) {
     __transaction_atomic {
         run(f, steps, count);
-        if (is_cancelled) __transaction_cancel;
+        if (cancels_nested(is_cancelled)) __transaction_cancel;
     }
 }
 
@@ -56,7 +70,7 @@ void run_in_language(FILE* f, const plan& p) {
             run_nested(f, nested, size_nested, nested_is_cancelled);
             run(f, after, size_after);
             restart_some_times();
-            if (is_cancelled) __transaction_cancel;
+            if (cancels(is_cancelled)) __transaction_cancel;
         }
     } else {
         __transaction_atomic {

@@ -34,19 +34,22 @@ void run_in_library(FILE* f, const plan& p) {
     try {
         tutti::atomically([&](tutti::tx& t) {
             answers.clear();
+            ended = {};
             run(t, f, p.before);
             try {
                 tutti::atomically([&](tutti::tx& inner) {
                     run(inner, f, p.nested);
-                    if (p.nested_is_cancelled) tutti::cancel(inner);
+                    ended.nested_was_cancelled = p.nested_is_cancelled && !inner.irrevocable();
+                    if (ended.nested_was_cancelled) tutti::cancel(inner);
                 });
             } catch (const tutti::cancelled&) {}
             run(t, f, p.after);
-            if (restarts_left != 0) {
+            if (restarts_left != 0 && !t.irrevocable()) {
                 --restarts_left;
                 tutti::restart(t);
             }
-            if (p.is_cancelled) tutti::cancel(t);
+            ended.was_cancelled = p.is_cancelled && !t.irrevocable();
+            if (ended.was_cancelled) tutti::cancel(t);
         });
     } catch (const tutti::cancelled&) {}
 }

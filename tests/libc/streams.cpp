@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 #include "libc/blocks.hpp"
 #include "libc/files.hpp"
@@ -343,6 +344,50 @@ void formats() {
     EXPECT(n == -1 && errno == EBADF);
 }
 
+/// A stream in memory has no descriptor, so descriptor 0 stays where it is; and a roll-back undoes what grew its buffer.
+void in_memory() {
+    const folder here;
+    fill("input", "0123456789");
+    const int input = ::dup(STDIN_FILENO);
+    const int fd = ::open("input", O_RDONLY);
+    EXPECT(::dup2(fd, STDIN_FILENO) == STDIN_FILENO && ::lseek(STDIN_FILENO, 4, SEEK_SET) == 4);
+    const std::string more(20'000, 'm');
+    for (const ending e : every_ending) {
+        char* bytes[2]{};
+        std::size_t sizes[2]{};
+        FILE* const f = ::open_memstream(&bytes[0], &sizes[0]);
+        FILE* const twin = ::open_memstream(&bytes[1], &sizes[1]);
+        std::fputs("hello ", f);
+        std::fputs("hello ", twin);
+        run(e, [&] {
+            CALL(fseek, f, 2, SEEK_SET);
+            CALL(fputc, 'L', f);
+            CALL(fputs, more.c_str(), f);
+        });
+        if (e != ending::cancel) {
+            std::fseek(twin, 2, SEEK_SET);
+            std::fputc('L', twin);
+            std::fputs(more.c_str(), twin);
+        }
+        EXPECT(::lseek(STDIN_FILENO, 0, SEEK_CUR) == 4);
+        for (FILE* const each : {f, twin}) EXPECT(std::fputs("end", each) >= 0 && std::fclose(each) == 0);
+        EXPECT(std::string(bytes[0], sizes[0]) == std::string(bytes[1], sizes[1]));
+        for (char* const each : bytes) std::free(each);
+    }
+    // Closed in the block, whose own code finds the bytes then.
+    char* bytes = nullptr;
+    std::size_t size = 0;
+    FILE* const f = ::open_memstream(&bytes, &size);
+    int closed = -2;
+    run(ending::commit, [&] {
+        CALL(fputs, "text", f);
+        closed = CALL(fclose, f);
+    });
+    EXPECT(closed == 0 && std::string(bytes, size) == "text");
+    std::free(bytes);
+    EXPECT(::dup2(input, STDIN_FILENO) == STDIN_FILENO && ::close(input) == 0 && ::close(fd) == 0);
+}
+
 void buffers() {
     const folder here;
     FILE* const f = std::fopen("out", "w");
@@ -365,5 +410,6 @@ int main() {
     closed_alone();
     from_descriptors();
     formats();
+    in_memory();
     buffers();
 }

@@ -104,6 +104,8 @@ void compare(unsigned seed, std::size_t room, void (*run)(FILE*, const plan&)) {
     for (int block = 0; block != 40; ++block) {
         const plan p = g.next();
         run(tried.f, p);
+        ASSERT_EQ(ended.was_cancelled, p.is_cancelled) << "block " << block;
+        ASSERT_EQ(ended.nested_was_cancelled, p.nested_is_cancelled) << "block " << block;
         const std::vector<answer> found = std::exchange(answers, {});
         if (!p.is_cancelled) {
             run_plainly(model.f, p.before);

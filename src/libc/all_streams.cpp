@@ -1,0 +1,168 @@
+// glibc flushes all streams under the lock of its list of streams, and waits there for the lock of each. A transaction
+// that owns a stream and opens another waits for the lock of the list, so the two wait for each other. This library
+// therefore brings an fflush of its own: it holds the lock of the list only while it tries the streams' locks.
+//
+// At the end of the process glibc writes what is in the buffers, and asks for no lock. What transactions of other
+// threads have put there is not committed, and does not go out: see end_streams.
+#include "libc/all_streams.hpp"
+
+#include <pthread.h>
+#include <stdio_ext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+#include "libc/file.hpp"
+
+// glibc exports them, but names them in no header.
+extern "C" {
+void _IO_list_lock();
+void _IO_list_unlock();
+void* _IO_iter_begin();
+void* _IO_iter_end();
+void* _IO_iter_next(void*);
+FILE* _IO_iter_file(void*);
+int _IO_fflush(FILE*);
+}
+
+namespace tutti::libc {
+namespace {
+
+std::atomic<bool> is_ending{false};
+pthread_t ending_thread;  // written before is_ending
+
+void nap() noexcept {
+    constexpr timespec pause{0, 200'000};
+    const int error = errno;
+    ::nanosleep(&pause, nullptr);
+    errno = error;
+}
+
+class list_of_streams {
+public:
+    list_of_streams() noexcept { _IO_list_lock(); }
+    ~list_of_streams() { _IO_list_unlock(); }
+    list_of_streams(const list_of_streams&) = delete;
+    list_of_streams& operator=(const list_of_streams&) = delete;
+
+    /// No stream goes while the list is locked: fclose takes it out of the list first.
+    template <class F>
+    void for_each(F f) const {
+        for (void* at = _IO_iter_begin(); at != _IO_iter_end(); at = _IO_iter_next(at)) f(_IO_iter_file(at));
+    }
+};
+
+/// False: somebody else has it locked.
+bool try_flush(FILE* f, int& result) noexcept {
+    if (::ftrylockfile(f) != 0) return false;
+    if (::__fpending(f) != 0 && ::fflush_unlocked(f) != 0) result = EOF;
+    ::funlockfile(f);
+    return true;
+}
+
+/// Asks the transaction that owns `f`, if there is one, to start over: it might wait for `t`.
+void displace_owner(tx& t, const FILE* f) {
+    conflict_word& word = conflict_word_of(f);
+    if (take(descriptor::of(t), word, true)) give_back(word);
+}
+
+/// Puts away what the touch's transaction has written, and writes what was committed before. The stream loses its
+/// descriptor, so whatever its owner still does reaches no file.
+void cut_off(const touch& of) noexcept {
+    if (!of.armed || of.final || of.image != nullptr) return;
+    const file_place p = of.before;
+    const int fd = std::exchange(of.file->_fileno, -1);
+    if (of.moved) {
+        ::lseek64(fd, of.position, SEEK_SET);
+        return;
+    }
+    if ((p.flags & putting) == 0) return;
+    // As glibc: what was read ahead lies between the kernel's position and the place of the output.
+    if ((p.flags & appending) == 0 && p.read_end != p.write_base) ::lseek64(fd, p.write_base - p.read_end, SEEK_CUR);
+    for (const char* at = p.write_base; at < p.write_ptr;) {
+        const ssize_t n = ::write(fd, at, static_cast<std::size_t>(p.write_ptr - at));
+        if (n < 0 && errno != EINTR) return;
+        at += std::max<ssize_t>(n, 0);
+    }
+}
+
+/// Whether a transaction of another thread owns a stream. It may end meanwhile, so what is seen is not exact; but no
+/// transaction begins to own a stream, and a touch's memory lives as long as its context.
+template <class F>
+[[gnu::no_sanitize("thread")]] bool for_each_other_touch(F f) noexcept {
+    bool any = false;
+    for (const conflict_word& w : all_conflict_words()) {
+        const core::descriptor* const owner = w.owner.load(std::memory_order_acquire);
+        if (owner == nullptr || owner == static_cast<const core::descriptor*>(detail::current_transaction)) continue;
+        for (touch* at = w.touches.load(std::memory_order_acquire); at != nullptr; at = at->beside) {
+            any = true;
+            f(*at);
+        }
+    }
+    return any;
+}
+
+/// Lets transactions that own streams end, for a moment. Those that do not end by then lose their streams.
+void end_streams(int, void*) {
+    ending_thread = ::pthread_self();
+    is_ending.store(true, std::memory_order_release);
+    for (int i = 0; i != 100; ++i) {
+        if (!for_each_other_touch([](const touch&) noexcept {})) return;
+        nap();
+    }
+    for_each_other_touch(cut_off);
+}
+
+// on_exit, because glibc calls it at the process's end alone; before all others, so it is called after them.
+[[gnu::constructor]] void arrange() { ::on_exit(end_streams, nullptr); }
+
+}  // namespace
+
+int flush_all(tx* t) {
+    int result = 0;
+    std::vector<FILE*> left;
+    try {
+        {
+            const list_of_streams list;
+            list.for_each([&](FILE* f) {
+                if (!try_flush(f, result)) left.push_back(f);
+            });
+        }
+        while (!left.empty()) {
+            if (t != nullptr) displace_owner(*t, left.back());
+            std::vector<FILE*> busy;
+            busy.reserve(left.size());
+            {
+                const list_of_streams list;
+                list.for_each([&](FILE* f) {
+                    const bool asked = std::find(left.begin(), left.end(), f) != left.end();
+                    if (asked && !try_flush(f, result)) busy.push_back(f);
+                });
+            }
+            left = std::move(busy);
+            if (!left.empty()) nap();
+        }
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        result = EOF;
+    }
+    return result;
+}
+
+void refuse_at_exit() noexcept {
+    if (!is_ending.load(std::memory_order_acquire) || ::pthread_equal(ending_thread, ::pthread_self()) != 0) return;
+    for (;;) ::pause();
+}
+
+}  // namespace tutti::libc
+
+/// In the place of glibc's: see the begin of this file.
+extern "C" TUTTI_EXPORT int fflush(FILE* f) {
+    return f != nullptr ? _IO_fflush(f) : tutti::libc::flush_all(nullptr);
+}
