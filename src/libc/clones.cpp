@@ -2,7 +2,10 @@
 // transactions, and in a block that runs without barriers, a clone calls the function itself. So a pointer to a
 // function finds its clone, too, this library brings a clone table, like every object that GCC compiles for
 // transactions.
+#include <arpa/inet.h>
+#include <dirent.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <math.h>
@@ -10,10 +13,17 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/times.h>
+#include <sys/uio.h>
+#include <sys/utsname.h>
 #include <syslog.h>
+#include <uchar.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include <clocale>
 #include <cstdarg>

@@ -22,6 +22,12 @@ struct close_both {
     }
 };
 
+/// F_SETFD and F_SETFL.
+struct set_flags_back {
+    int fd, command, flags;
+    void operator()() const noexcept { ::fcntl(fd, command, flags); }
+};
+
 /// What dup2 took from a number goes back to it.
 struct give_back_number {
     int saved, number, flags;
@@ -106,6 +112,45 @@ int dup3(tx& t, int from, int to, int flags) {
 int dup2(tx& t, int from, int to) {
     if (from != to) return libc::dup3(t, from, to, 0);
     return usable(t, from) ? ::dup2(from, to) : -1;
+}
+
+int fcntl(tx& t, int fd, int command, std::intptr_t argument) {
+    if (!usable(t, fd)) return -1;
+    const auto call = [&] { return ::fcntl(fd, command, argument); };
+    switch (command) {
+        case F_GETFD:
+        case F_GETFL:
+        case F_GETOWN:
+        case F_GETSIG:
+        case F_GETLEASE:
+        case F_GETPIPE_SZ:
+        case F_GET_SEALS: return call();
+        case F_DUPFD:
+        case F_DUPFD_CLOEXEC: return made(t, call);
+        case F_SETFD:
+        case F_SETFL: {
+            struct stat about;
+            if (::fstat(fd, &about) != 0 || !lock_file(t, about, false)) return -1;
+            auto* const undo = prepare_undo<set_flags_back>(t);
+            const int before = undo != nullptr ? ::fcntl(fd, command == F_SETFD ? F_GETFD : F_GETFL) : -1;
+            if (before < 0) return -1;
+            const int result = call();
+            if (result == 0) undo->arm({fd, command, before});
+            return result;
+        }
+        default: break;
+    }
+    const bool of_lock = command == F_GETLK || command == F_SETLK || command == F_SETLKW || command == F_OFD_GETLK ||
+                         command == F_OFD_SETLK || command == F_OFD_SETLKW;
+    const bool asks = command == F_GETLK || command == F_OFD_GETLK;
+    auto* const place = reinterpret_cast<struct flock*>(argument);
+    struct flock lock{};
+    if (of_lock) lock = libc::read(t, place);
+    if (!asks) become_irrevocable(t, "fcntl with a command that cannot be undone");
+    if (!of_lock) return call();
+    const int result = ::fcntl(fd, command, &lock);
+    if (asks && result == 0) write(t, place, lock);
+    return result;
 }
 
 int pipe2(tx& t, int* ends, int flags) {

@@ -6,9 +6,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <string>
 
 #include "libc/effects.hpp"
+#include "libc/environment.hpp"
 #include "libc/memory.hpp"
 #include "tutti/libc/functions.hpp"
 
@@ -34,6 +36,7 @@ struct put_back_entry {
     void operator()() const noexcept {
         if (before != nullptr) ::putenv(before);
         else ::unsetenv(name);
+        if (std::strcmp(name, "TZ") == 0) ::tzset();  // the block may have made glibc take over the other zone
     }
 };
 
@@ -53,6 +56,11 @@ int change(tx& t, const char* name, std::size_t size, Change make) {
 }
 
 }  // namespace
+
+void share_environment(tx& t) {
+    const kept_errno kept;
+    if (!lock_environment(t, true)) become_irrevocable(t, "a time zone, without memory for a lock");
+}
 
 char* getenv(tx& t, const char* name) {
     char room[128];

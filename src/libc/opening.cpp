@@ -1,9 +1,11 @@
-// open, openat and creat. Where the file is there already, or is made anew, the descriptor is made at once, so that its
+// open, openat, creat and mkstemp. Where the file is there already, or is made anew, the descriptor is made at once, so that its
 // number and the errors are exact.
 #include "libc/opening.hpp"
 
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include <cstdlib>
 
 #include "libc/descriptor_table.hpp"
 #include "libc/effects.hpp"
@@ -71,6 +73,26 @@ void made_file::remove() const noexcept {
     if (::fstatat(folder, path, &now, AT_SYMLINK_NOFOLLOW) != 0) return;
     if (now.st_dev == device && now.st_ino == inode) ::unlinkat(folder, path, S_ISDIR(now.st_mode) ? AT_REMOVEDIR : 0);
 }
+
+int mkostemps(tx& t, char* path, int suffix, int flags) {
+    char room[512];
+    std::size_t size = 0;
+    const char* const p = private_string(t, path, room, size);
+    auto* const kept = p != nullptr ? static_cast<char*>(private_memory(t, size + 1)) : nullptr;
+    auto* const undo = kept != nullptr ? prepare_undo<close_opened>(t) : nullptr;
+    if (undo == nullptr) return -1;
+    std::memcpy(kept, p, size + 1);
+    const int fd = ::mkostemps(kept, suffix, flags);
+    if (fd < 0) return -1;
+    struct stat about{};
+    ::fstat(fd, &about);
+    undo->arm({fd, {AT_FDCWD, kept, about.st_dev, about.st_ino}});
+    copy_out(t, path, kept, size);
+    return fd;
+}
+int mkostemp(tx& t, char* path, int flags) { return libc::mkostemps(t, path, 0, flags); }
+int mkstemps(tx& t, char* path, int suffix) { return libc::mkostemps(t, path, suffix, 0); }
+int mkstemp(tx& t, char* path) { return libc::mkostemps(t, path, 0, 0); }
 
 int openat(tx& t, int folder, const char* path, int flags, mode_t mode) {
     const int error = errno;

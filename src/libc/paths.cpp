@@ -4,6 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
 #include "libc/descriptor_table.hpp"
 #include "libc/effects.hpp"
 #include "libc/memory.hpp"
@@ -18,17 +25,18 @@ struct remove_made {
     void operator()() const noexcept { made.remove(); }
 };
 
-bool names(const char* path, dev_t device, ino_t inode) noexcept {
+bool names(int folder, const char* path, dev_t device, ino_t inode) noexcept {
     struct stat now;
-    return ::lstat(path, &now) == 0 && now.st_dev == device && now.st_ino == inode;
+    return ::fstatat(folder, path, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_dev == device && now.st_ino == inode;
 }
 
 struct rename_back {
+    int from_folder, to_folder;
     const char *from, *to;  ///< memory of the transaction's
     dev_t device;
     ino_t inode;
     void operator()() const noexcept {
-        if (names(to, device, inode)) ::renameat2(AT_FDCWD, to, AT_FDCWD, from, RENAME_NOREPLACE);
+        if (names(to_folder, to, device, inode)) ::renameat2(to_folder, to, from_folder, from, RENAME_NOREPLACE);
     }
 };
 
@@ -55,72 +63,235 @@ const char* kept_string(tx& t, const char* s) {
     return kept;
 }
 
-using status = int (*)(const char*, struct stat*);
-
-int status_of(tx& t, status call, const char* path, struct stat* to) {
+/// Calls `ask` with a private copy of the path, and with `-1` as its result where there is no memory for one.
+template <class Ask>
+auto asked(tx& t, const char* path, Ask ask) -> decltype(ask(path)) {
     char room[512];
     std::size_t size = 0;
     const char* const p = private_string(t, path, room, size);
+    return p != nullptr ? ask(p) : -1;
+}
+
+/// False, and errno is EBADF: the transaction has closed the folder that the path begins in.
+bool usable_for(tx& t, int folder, const char* path) { return *path == '/' || usable(t, folder); }
+
+/// Removes something, if it is there.
+template <class Call>
+int removed(tx& t, int folder, const char* path, const char* why, Call call) {
+    return asked(t, path, [&](const char* p) {
+        struct stat about;
+        if (!usable_for(t, folder, p) || ::fstatat(folder, p, &about, AT_SYMLINK_NOFOLLOW) != 0) return -1;
+        become_irrevocable(t, why);
+        return call(p);
+    });
+}
+
+/// Makes a name, by `call(private path)`, which a roll-back removes.
+template <class Call>
+int made_name(tx& t, int folder, const char* path, Call call) {
+    const char* const p = kept_string(t, path);
+    if (p == nullptr || !usable_for(t, folder, p)) return -1;
+    auto* const undo = prepare_undo<remove_made>(t);
+    if (undo == nullptr || call(p) != 0) return -1;
     struct stat about;
-    if (p == nullptr || call(p, &about) != 0) return -1;
-    write(t, to, about);
+    if (::fstatat(folder, p, &about, AT_SYMLINK_NOFOLLOW) == 0) undo->arm({{folder, p, about.st_dev, about.st_ino}});
     return 0;
 }
 
-using removal = int (*)(const char*);
+/// What is found out is written where the program wants it; as much as has room. -1 if it is negative.
+ssize_t text_out(tx& t, char* to, const char* text, ssize_t size) {
+    if (size > 0) copy_out(t, to, text, static_cast<std::size_t>(size));
+    return size;
+}
+/// A string with its end into `to`, or into new memory of the program's if that is null.
+char* string_out(tx& t, char* to, const char* text) {
+    const std::size_t size = std::strlen(text) + 1;
+    if (to == nullptr) to = static_cast<char*>(libc::malloc(t, size));
+    if (to != nullptr) copy_out(t, to, text, size);
+    return to;
+}
 
-int removed(tx& t, removal call, const char* path, const char* why) {
-    char room[512];
-    std::size_t size = 0;
-    const char* const p = private_string(t, path, room, size);
-    struct stat about;
-    if (p == nullptr || ::lstat(p, &about) != 0) return -1;
-    become_irrevocable(t, why);
-    return call(p);
+/// Puts permissions back.
+struct change_mode_back {
+    int fd;
+    const char* path;  ///< memory of the transaction's; null: of the descriptor
+    dev_t device;
+    ino_t inode;
+    mode_t mode;
+    void operator()() const noexcept {
+        struct stat now;
+        const int found = path != nullptr ? ::stat(path, &now) : ::fstat(fd, &now);
+        if (found != 0 || now.st_dev != device || now.st_ino != inode) return;
+        if ((path != nullptr ? ::chmod(path, mode) : ::fchmod(fd, mode)) != 0) return;
+    }
+};
+
+template <class Call>
+int mode_changed(tx& t, int fd, const char* path, const struct stat& about, Call call) {
+    if (!lock_file(t, about, false)) return -1;
+    auto* const undo = prepare_undo<change_mode_back>(t);
+    if (undo == nullptr || call() != 0) return -1;
+    undo->arm({fd, path, about.st_dev, about.st_ino, about.st_mode & 07777});
+    return 0;
 }
 
 }  // namespace
 
-int stat(tx& t, const char* path, struct stat* to) { return status_of(t, ::stat, path, to); }
-int lstat(tx& t, const char* path, struct stat* to) { return status_of(t, ::lstat, path, to); }
+int fstatat(tx& t, int folder, const char* path, struct stat* to, int flags) {
+    return asked(t, path, [&](const char* p) {
+        struct stat about;
+        if (!usable_for(t, folder, p) || ::fstatat(folder, p, &about, flags) != 0) return -1;
+        write(t, to, about);
+        return 0;
+    });
+}
+int stat(tx& t, const char* path, struct stat* to) { return libc::fstatat(t, AT_FDCWD, path, to, 0); }
+int lstat(tx& t, const char* path, struct stat* to) {
+    return libc::fstatat(t, AT_FDCWD, path, to, AT_SYMLINK_NOFOLLOW);
+}
 
 int access(tx& t, const char* path, int mode) {
+    return asked(t, path, [mode](const char* p) { return ::access(p, mode); });
+}
+int euidaccess(tx& t, const char* path, int mode) {
+    return asked(t, path, [mode](const char* p) { return ::euidaccess(p, mode); });
+}
+int eaccess(tx& t, const char* path, int mode) { return libc::euidaccess(t, path, mode); }
+int faccessat(tx& t, int folder, const char* path, int mode, int flags) {
+    return asked(t, path,
+                 [&](const char* p) { return usable_for(t, folder, p) ? ::faccessat(folder, p, mode, flags) : -1; });
+}
+long pathconf(tx& t, const char* path, int name) {
+    return asked(t, path, [name](const char* p) { return ::pathconf(p, name); });
+}
+long fpathconf(tx& t, int fd, int name) { return usable(t, fd) ? ::fpathconf(fd, name) : -1; }
+
+int unlink(tx& t, const char* path) { return removed(t, AT_FDCWD, path, "unlink", ::unlink); }
+int rmdir(tx& t, const char* path) { return removed(t, AT_FDCWD, path, "rmdir", ::rmdir); }
+int remove(tx& t, const char* path) { return removed(t, AT_FDCWD, path, "remove", ::remove); }
+int unlinkat(tx& t, int folder, const char* path, int flags) {
+    return removed(t, folder, path, "unlinkat", [=](const char* p) { return ::unlinkat(folder, p, flags); });
+}
+
+int mkdirat(tx& t, int folder, const char* path, mode_t mode) {
+    return made_name(t, folder, path, [=](const char* p) { return ::mkdirat(folder, p, mode); });
+}
+int mkdir(tx& t, const char* path, mode_t mode) { return libc::mkdirat(t, AT_FDCWD, path, mode); }
+int mkfifoat(tx& t, int folder, const char* path, mode_t mode) {
+    return made_name(t, folder, path, [=](const char* p) { return ::mkfifoat(folder, p, mode); });
+}
+int mkfifo(tx& t, const char* path, mode_t mode) { return libc::mkfifoat(t, AT_FDCWD, path, mode); }
+int linkat(tx& t, int from_folder, const char* from, int to_folder, const char* to, int flags) {
+    return asked(t, from, [&](const char* f) {
+        if (!usable_for(t, from_folder, f)) return -1;
+        return made_name(t, to_folder, to,
+                         [&](const char* p) { return ::linkat(from_folder, f, to_folder, p, flags); });
+    });
+}
+int link(tx& t, const char* from, const char* to) { return libc::linkat(t, AT_FDCWD, from, AT_FDCWD, to, 0); }
+int symlinkat(tx& t, const char* target, int folder, const char* path) {
+    return asked(t, target, [&](const char* text) {
+        return made_name(t, folder, path, [&](const char* p) { return ::symlinkat(text, folder, p); });
+    });
+}
+int symlink(tx& t, const char* target, const char* path) { return libc::symlinkat(t, target, AT_FDCWD, path); }
+char* mkdtemp(tx& t, char* path) {
+    const char* name = nullptr;
+    // glibc replaces the last characters in place.
+    const int result = made_name(
+        t, AT_FDCWD, path, [&](const char* p) { return (name = ::mkdtemp(const_cast<char*>(p))) != nullptr ? 0 : -1; });
+    return result == 0 ? string_out(t, path, name) : nullptr;
+}
+
+ssize_t readlinkat(tx& t, int folder, const char* path, char* to, std::size_t size) {
+    return asked(t, path, [&](const char* p) -> ssize_t {
+        char text[PATH_MAX];  // the kernel knows no longer ones
+        if (!usable_for(t, folder, p)) return -1;
+        return text_out(t, to, text, ::readlinkat(folder, p, text, std::min(size, sizeof text)));
+    });
+}
+ssize_t readlink(tx& t, const char* path, char* to, std::size_t size) {
+    return libc::readlinkat(t, AT_FDCWD, path, to, size);
+}
+char* realpath(tx& t, const char* path, char* to) {
+    if (path == nullptr) {
+        errno = EINVAL;
+        return nullptr;
+    }
     char room[512];
     std::size_t size = 0;
     const char* const p = private_string(t, path, room, size);
-    return p != nullptr ? ::access(p, mode) : -1;
+    char text[PATH_MAX];
+    if (p == nullptr || ::realpath(p, text) == nullptr) return nullptr;
+    return string_out(t, to, text);
+}
+char* canonicalize_file_name(tx& t, const char* path) { return libc::realpath(t, path, nullptr); }
+char* getcwd(tx& t, char* to, std::size_t size) {
+    char text[PATH_MAX];
+    if (size == 0 && to != nullptr) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    // glibc asks for as much as there is room for, and for all of it without a buffer and a size.
+    if (::getcwd(text, size == 0 ? sizeof text : std::min(size, sizeof text)) == nullptr) return nullptr;
+    if (to == nullptr && size != 0 && (to = static_cast<char*>(libc::malloc(t, size))) == nullptr) return nullptr;
+    return string_out(t, to, text);
+}
+char* get_current_dir_name(tx& t) { return libc::getcwd(t, nullptr, 0); }
+int chdir(tx& t, const char* path) {
+    return asked(t, path, [&](const char* p) {
+        become_irrevocable(t, "chdir");
+        return ::chdir(p);
+    });
+}
+int fchdir(tx& t, int fd) {
+    if (!usable(t, fd)) return -1;
+    become_irrevocable(t, "fchdir");
+    return ::fchdir(fd);
+}
+mode_t umask(tx& t, mode_t mode) {
+    become_irrevocable(t, "umask");
+    return ::umask(mode);
 }
 
-int unlink(tx& t, const char* path) { return removed(t, ::unlink, path, "unlink"); }
-int rmdir(tx& t, const char* path) { return removed(t, ::rmdir, path, "rmdir"); }
-
-int mkdir(tx& t, const char* path, mode_t mode) {
+int chmod(tx& t, const char* path, mode_t mode) {
     const char* const p = kept_string(t, path);
-    auto* const undo = p != nullptr ? prepare_undo<remove_made>(t) : nullptr;
-    if (undo == nullptr || ::mkdir(p, mode) != 0) return -1;
     struct stat about;
-    if (::stat(p, &about) == 0) undo->arm({{AT_FDCWD, p, about.st_dev, about.st_ino}});
-    return 0;
+    if (p == nullptr || ::stat(p, &about) != 0) return -1;
+    return mode_changed(t, -1, p, about, [=] { return ::chmod(p, mode); });
+}
+int fchmod(tx& t, int fd, mode_t mode) {
+    struct stat about;
+    if (!usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
+    return mode_changed(t, fd, nullptr, about, [=] { return ::fchmod(fd, mode); });
 }
 
-int rename(tx& t, const char* from, const char* to) {
+int renameat2(tx& t, int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
     const int error = errno;
     const char* const f = kept_string(t, from);
     const char* const n = f != nullptr ? kept_string(t, to) : nullptr;
-    auto* const undo = n != nullptr ? prepare_undo<rename_back>(t) : nullptr;
+    if (n == nullptr || !usable_for(t, from_folder, f) || !usable_for(t, to_folder, n)) return -1;
+    auto* const undo = prepare_undo<rename_back>(t);
     struct stat about;
-    if (undo == nullptr || ::lstat(f, &about) != 0) return -1;
-    if (::renameat2(AT_FDCWD, f, AT_FDCWD, n, RENAME_NOREPLACE) == 0) {
-        undo->arm({f, n, about.st_dev, about.st_ino});
-        return 0;
+    if (undo == nullptr || ::fstatat(from_folder, f, &about, AT_SYMLINK_NOFOLLOW) != 0) return -1;
+    if ((flags & ~unsigned{RENAME_NOREPLACE}) == 0) {
+        if (::renameat2(from_folder, f, to_folder, n, RENAME_NOREPLACE) == 0) {
+            undo->arm({from_folder, to_folder, f, n, about.st_dev, about.st_ino});
+            return 0;
+        }
+        if (flags != 0) return -1;
+        // Something has the new name, or the file system does not know the flag (EINVAL, which has other causes, too).
+        if (errno != EEXIST && errno != EINVAL && errno != ENOSYS) return -1;
     }
-    // Something has the new name, or the file system does not know the flag (EINVAL, which has other causes, too).
-    if (errno != EEXIST && errno != EINVAL && errno != ENOSYS) return -1;
-    become_irrevocable(t, "rename onto a name that is taken");
-    const int result = ::rename(f, n);
+    become_irrevocable(t, flags == 0 ? "rename onto a name that is taken" : "renameat2 with flags");
+    const int result = ::renameat2(from_folder, f, to_folder, n, flags);
     if (result == 0) errno = error;
     return result;
 }
+int renameat(tx& t, int from_folder, const char* from, int to_folder, const char* to) {
+    return libc::renameat2(t, from_folder, from, to_folder, to, 0);
+}
+int rename(tx& t, const char* from, const char* to) { return libc::renameat2(t, AT_FDCWD, from, AT_FDCWD, to, 0); }
 
 int truncate(tx& t, const char* path, off_t size) {
     const char* const p = kept_string(t, path);

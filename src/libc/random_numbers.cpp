@@ -112,12 +112,16 @@ drand48_data* const data = [] {
 
 /// Runs `call(data)` on a private copy, which then goes back.
 template <class Call>
-auto with_data(tx& t, Call call) {
+auto with(tx& t, drand48_data* of, Call call) {
     drand48_data copy;
-    copy_in(t, &copy, data, sizeof copy);
+    copy_in(t, &copy, of, sizeof copy);
     const auto result = call(&copy);
-    copy_out(t, data, &copy, sizeof copy);
+    copy_out(t, of, &copy, sizeof copy);
     return result;
+}
+template <class Call>
+auto with_data(tx& t, Call call) {
+    return with(t, data, call);
 }
 /// The same with a state of the caller's.
 template <class Call>
@@ -196,6 +200,64 @@ long jrand48(tx& t, unsigned short* state) {
 }
 void srand48(tx& t, long seed) {
     with_data(t, [seed](drand48_data* d) { return ::srand48_r(seed, d); });
+}
+
+unsigned short* seed48(tx& t, unsigned short* seed) {
+    libc::seed48_r(t, seed, data);
+    return data->__old_x;
+}
+void lcong48(tx& t, unsigned short* parameters) { libc::lcong48_r(t, parameters, data); }
+
+// What glibc writes into a state has no size that it says, so these are not undone.
+char* initstate(tx& t, unsigned seed, char* state, std::size_t size) {
+    own_generator(t);
+    become_irrevocable(t, "initstate", "srandom starts the sequence of the same state anew");
+    return ::initstate(seed, state, size);
+}
+char* setstate(tx& t, char* state) {
+    own_generator(t);
+    become_irrevocable(t, "setstate", "random_r has its state in memory of the program's");
+    return ::setstate(state);
+}
+
+#define TUTTI_NUMBER(type, name)                                                        \
+    int name(tx& t, drand48_data* of, type* to) {                                       \
+        type x = 0;                                                                     \
+        const int result = with(t, of, [&](drand48_data* d) { return ::name(d, &x); }); \
+        write(t, to, x);                                                                \
+        return result;                                                                  \
+    }
+#define TUTTI_NUMBER_OF_STATE(type, name)                                                     \
+    int name(tx& t, unsigned short* state, drand48_data* of, type* to) {                      \
+        unsigned short copy[3];                                                               \
+        copy_in(t, copy, state, sizeof copy);                                                 \
+        type x = 0;                                                                           \
+        const int result = with(t, of, [&](drand48_data* d) { return ::name(copy, d, &x); }); \
+        copy_out(t, state, copy, sizeof copy);                                                \
+        write(t, to, x);                                                                      \
+        return result;                                                                        \
+    }
+TUTTI_NUMBER(double, drand48_r)
+TUTTI_NUMBER(long, lrand48_r)
+TUTTI_NUMBER(long, mrand48_r)
+TUTTI_NUMBER_OF_STATE(double, erand48_r)
+TUTTI_NUMBER_OF_STATE(long, nrand48_r)
+TUTTI_NUMBER_OF_STATE(long, jrand48_r)
+#undef TUTTI_NUMBER
+#undef TUTTI_NUMBER_OF_STATE
+
+int srand48_r(tx& t, long seed, drand48_data* of) {
+    return with(t, of, [seed](drand48_data* d) { return ::srand48_r(seed, d); });
+}
+int seed48_r(tx& t, unsigned short* seed, drand48_data* of) {
+    unsigned short copy[3];
+    copy_in(t, copy, seed, sizeof copy);
+    return with(t, of, [&](drand48_data* d) { return ::seed48_r(copy, d); });
+}
+int lcong48_r(tx& t, unsigned short* parameters, drand48_data* of) {
+    unsigned short copy[7];
+    copy_in(t, copy, parameters, sizeof copy);
+    return with(t, of, [&](drand48_data* d) { return ::lcong48_r(copy, d); });
 }
 
 }  // namespace tutti::libc

@@ -28,6 +28,11 @@ int timespec_get(tx& t, timespec* to, int base) {
     if (status != 0) write(t, to, now);
     return status;
 }
+int timespec_getres(tx& t, timespec* to, int base) {
+    if (base != TIME_UTC) return 0;
+    if (to != nullptr) libc::clock_getres(t, CLOCK_REALTIME, to);
+    return base;
+}
 time_t time(tx& t, time_t* to) {
     const time_t now = ::time(nullptr);
     if (to != nullptr) write(t, to, now);

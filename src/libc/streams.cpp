@@ -39,6 +39,11 @@ struct forget_stream {
     }
 };
 
+struct unlock_stream {
+    FILE* file;
+    void operator()() const noexcept { ::funlockfile(file); }
+};
+
 /// What open gets for a mode of fopen. -1: glibc refuses it.
 int flags_of(const char* mode) noexcept {
     int flags = 0;
@@ -164,6 +169,44 @@ int setvbuf(tx& t, FILE* f, char* buffer, int mode, std::size_t size) {
     return std::setvbuf(f, buffer, mode, size);
 }
 void setbuf(tx& t, FILE* f, char* buffer) { libc::setvbuf(t, f, buffer, buffer != nullptr ? _IOFBF : _IONBF, BUFSIZ); }
+
+void setbuffer(tx& t, FILE* f, char* buffer, std::size_t size) {
+    libc::setvbuf(t, f, buffer, buffer != nullptr ? _IOFBF : _IONBF, size);
+}
+void setlinebuf(tx& t, FILE* f) { libc::setvbuf(t, f, nullptr, _IOLBF, 0); }
+
+int getw(tx& t, FILE* f) {
+    auto* const word = static_cast<int*>(private_memory(t, sizeof(int)));
+    return word != nullptr && libc::fread(t, word, sizeof *word, 1, f) == 1 ? libc::read(t, word) : EOF;
+}
+int putw(tx& t, int word, FILE* f) {
+    auto* const place = static_cast<int*>(private_memory(t, sizeof word));
+    if (place == nullptr) return EOF;
+    write(t, place, word);
+    return libc::fwrite(t, place, sizeof word, 1, f) == 1 ? 0 : EOF;
+}
+
+// The transaction owns the stream by glibc's lock, which counts. The program's own part of that count comes at once, so
+// that the commit leaves the stream locked, and is given back by a roll-back; it goes with the commit.
+void flockfile(tx& t, FILE* f) {
+    const file of{t, f};
+    auto* const undo = of.owned() ? prepare_undo<unlock_stream>(t) : nullptr;
+    if (of.owned() && undo == nullptr) become_irrevocable(t, "flockfile, without memory to undo it");
+    ::flockfile(f);
+    if (undo != nullptr) undo->arm({f});
+}
+int ftrylockfile(tx& t, FILE* f) {
+    const file of{t, f};
+    if (!of.owned()) return ::ftrylockfile(f);
+    libc::flockfile(t, f);
+    return 0;
+}
+void funlockfile(tx& t, FILE* f) {
+    const file of{t, f};
+    if (of.owned() && put_off(t, detail::handler_point::at_commit, unlock_stream{f})) return;
+    if (of.owned()) become_irrevocable(t, "funlockfile, without memory to put it off");
+    ::funlockfile(f);
+}
 
 void perror(tx& t, const char* s) {
     const int error = errno;

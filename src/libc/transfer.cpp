@@ -2,9 +2,12 @@
 // roll-back moves it back (paper 004, figure 3). Output is irrevocable: only the kernel can say how much of it there is
 // room for.
 #include <fcntl.h>
+#include <limits.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "libc/descriptor_table.hpp"
 #include "libc/effects.hpp"
@@ -15,6 +18,7 @@ namespace tutti::libc {
 namespace {
 
 constexpr std::size_t part_at_once = std::size_t{64} << 10;
+constexpr std::size_t most_at_once = 0x7ffff000;  // of one call: the kernel takes no more
 
 struct seek_back {
     int fd;
@@ -96,6 +100,91 @@ ssize_t write_finally(tx& t, int fd, const void* from, std::size_t count, Write 
     return write(bytes.at, count);
 }
 
+/// Private copies of the parts of readv and writev. False, and errno says why.
+class all_parts {
+public:
+    all_parts(tx& t, const iovec* parts, int count)
+        : parts_{t, count > 0 && count <= IOV_MAX ? static_cast<std::size_t>(count) : 0} {
+        if (count < 0 || count > IOV_MAX) {
+            errno = EINVAL;
+            return;
+        }
+        if (parts_.at == nullptr) return;
+        count_ = static_cast<std::size_t>(count);
+        copy_in(t, parts_.at, parts, count_ * sizeof(iovec));
+        for (std::size_t i = 0; i != count_; ++i) {
+            std::size_t& here = parts_.at[i].iov_len;
+            if (here > SSIZE_MAX) {
+                errno = EINVAL;
+                return;
+            }
+            here = std::min(here, most_at_once - size_);
+            size_ += here;
+        }
+        good_ = true;
+    }
+    explicit operator bool() const noexcept { return good_; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    /// Copies all of them, one behind the other.
+    void gather(tx& t, char* to) const {
+        for (std::size_t i = 0; i != count_; to += parts_.at[i++].iov_len)
+            copy_in(t, to, parts_.at[i].iov_base, parts_.at[i].iov_len);
+    }
+    /// Calls `part(to, size, how many came before)` for each of a regular file, until one gets fewer than it asked for;
+    /// of anything else `once(private bytes, size)` for all of them, since bytes may come later.
+    template <class Part, class Once>
+    ssize_t scattered(tx& t, int fd, Part part, Once once) const {
+        struct stat about;
+        if (::fstat(fd, &about) != 0) return -1;
+        if (!S_ISREG(about.st_mode)) return at_once(t, once);
+        if (size_ == 0) return part(nullptr, 0, 0);
+        std::size_t n = 0;
+        for (std::size_t i = 0; i != count_; ++i) {
+            const iovec& here = parts_.at[i];
+            if (here.iov_len == 0) continue;
+            const ssize_t got = part(here.iov_base, here.iov_len, n);
+            if (got < 0) return n != 0 ? static_cast<ssize_t>(n) : -1;
+            n += static_cast<std::size_t>(got);
+            if (static_cast<std::size_t>(got) < here.iov_len) break;
+        }
+        return static_cast<ssize_t>(n);
+    }
+
+private:
+    template <class Once>
+    ssize_t at_once(tx& t, Once once) const {
+        become_irrevocable(t, "input from a descriptor that cannot be read twice", "read before the block");
+        const private_array<char> bytes{t, size_};
+        if (bytes.at == nullptr) return -1;
+        const ssize_t got = once(bytes.at, size_);
+        auto left = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+        const char* from = bytes.at;
+        for (std::size_t i = 0; left != 0; ++i) {
+            const std::size_t here = std::min(left, parts_.at[i].iov_len);
+            copy_out(t, parts_.at[i].iov_base, from, here);
+            from += here;
+            left -= here;
+        }
+        return got;
+    }
+
+    private_array<iovec> parts_;
+    std::size_t count_ = 0;
+    std::size_t size_ = 0;
+    bool good_ = false;
+};
+
+template <class Write>
+ssize_t write_gathered(tx& t, int fd, const all_parts& parts, Write write) {
+    become_irrevocable(t, "output to a descriptor",
+                       "write after the block or in a commit action, or to a stream, whose buffer can be taken back");
+    if (!runs_plainly(t) && !lock_for_output(t, fd)) return -1;
+    const private_array<char> bytes{t, parts.size()};
+    if (bytes.at == nullptr) return -1;
+    parts.gather(t, bytes.at);
+    return write(bytes.at, parts.size());
+}
+
 }  // namespace
 
 ssize_t read(tx& t, int fd, void* to, std::size_t count) {
@@ -139,6 +228,38 @@ ssize_t write(tx& t, int fd, const void* from, std::size_t count) {
 ssize_t pwrite(tx& t, int fd, const void* from, std::size_t count, off_t to) {
     return write_finally(t, fd, from, count,
                          [=](const void* bytes, std::size_t size) { return ::pwrite(fd, bytes, size, to); });
+}
+
+ssize_t readv(tx& t, int fd, const iovec* parts, int count) {
+    if (!usable(t, fd) || ::fcntl(fd, F_GETFD) < 0) return -1;
+    const all_parts all{t, parts, count};
+    if (!all) return -1;
+    return all.scattered(
+        t, fd, [&](void* to, std::size_t size, std::size_t) { return libc::read(t, fd, to, size); },
+        [fd](void* bytes, std::size_t size) { return ::read(fd, bytes, size); });
+}
+ssize_t preadv(tx& t, int fd, const iovec* parts, int count, off_t from) {
+    if (!usable(t, fd) || ::fcntl(fd, F_GETFD) < 0) return -1;
+    const all_parts all{t, parts, count};
+    if (!all) return -1;
+    return all.scattered(
+        t, fd,
+        [&](void* to, std::size_t size, std::size_t before) {
+            return libc::pread(t, fd, to, size, from + static_cast<off_t>(before));
+        },
+        [=](void* bytes, std::size_t size) { return ::pread(fd, bytes, size, from); });
+}
+ssize_t writev(tx& t, int fd, const iovec* parts, int count) {
+    if (!takes_output(t, fd)) return -1;
+    const all_parts all{t, parts, count};
+    if (!all) return -1;
+    return write_gathered(t, fd, all, [fd](const void* from, std::size_t size) { return ::write(fd, from, size); });
+}
+ssize_t pwritev(tx& t, int fd, const iovec* parts, int count, off_t to) {
+    if (!takes_output(t, fd)) return -1;
+    const all_parts all{t, parts, count};
+    if (!all) return -1;
+    return write_gathered(t, fd, all, [=](const void* from, std::size_t size) { return ::pwrite(fd, from, size, to); });
 }
 
 off_t lseek(tx& t, int fd, off_t offset, int whence) {

@@ -64,3 +64,14 @@ inline std::string open_descriptors() {
     ::closedir(d);
     return all;
 }
+
+/// Each error is the call's, twice: in the transaction (blocks.hpp) and outside.
+#define FAILS(error, function, ...)                                                \
+    do {                                                                           \
+        long result_ = 0;                                                          \
+        errno = 0;                                                                 \
+        run(ending::commit, [&] { result_ = (long)CALL(function, __VA_ARGS__); }); \
+        EXPECT(result_ == -1 && errno == (error));                                 \
+        errno = 0;                                                                 \
+        EXPECT((long)::function(__VA_ARGS__) == -1 && errno == (error));           \
+    } while (false)

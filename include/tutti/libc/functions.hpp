@@ -21,15 +21,24 @@
 #include <cwchar>
 #include <cwctype>
 
+#include <dirent.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/types.h>
+#include <sys/uio.h>
+#include <uchar.h>
 
 #include "tutti/tx.hpp"
 
+struct drand48_data;
+struct rlimit;
+struct rusage;
 struct timeval;
+struct tms;
+struct utsname;
 
 namespace tutti::libc {
 
@@ -447,6 +456,236 @@ TUTTI_EXPORT lconv* localeconv(tx& t);
 TUTTI_EXPORT char* setlocale(tx& t, int category, const char* locale);
 TUTTI_EXPORT void vsyslog(tx& t, int priority, const char* format, va_list arguments);
 [[gnu::format(printf, 3, 4)]] TUTTI_EXPORT void syslog(tx& t, int priority, const char* format, ...);
+/// @}
+
+/// @name Calendar times
+/// What depends on the time zone reads the environment, and shares its lock with other readers. The static results of
+/// localtime, gmtime, asctime and ctime are memory like any. A year of more than four digits makes asctime and ctime
+/// irrevocable.
+/// @{
+TUTTI_EXPORT tm* localtime(tx& t, const time_t* at);
+TUTTI_EXPORT tm* gmtime(tx& t, const time_t* at);
+TUTTI_EXPORT char* asctime(tx& t, const tm* at);
+TUTTI_EXPORT char* ctime(tx& t, const time_t* at);
+TUTTI_EXPORT time_t mktime(tx& t, tm* at);
+TUTTI_EXPORT std::size_t strftime(tx& t, char* to, std::size_t size, const char* format, const tm* at);
+TUTTI_EXPORT tm* localtime_r(tx& t, const time_t* at, tm* to);
+TUTTI_EXPORT tm* gmtime_r(tx& t, const time_t* at, tm* to);
+TUTTI_EXPORT char* asctime_r(tx& t, const tm* at, char* to);
+TUTTI_EXPORT char* ctime_r(tx& t, const time_t* at, char* to);
+TUTTI_EXPORT void tzset(tx& t);
+TUTTI_EXPORT time_t timegm(tx& t, tm* at);
+TUTTI_EXPORT char* strptime(tx& t, const char* text, const char* format, tm* to);
+TUTTI_EXPORT std::size_t strftime_l(tx& t, char* to, std::size_t size, const char* format, const tm* at,
+                                           locale_t locale);
+TUTTI_EXPORT std::size_t wcsftime(tx& t, wchar_t* to, std::size_t size, const wchar_t* format, const tm* at);
+TUTTI_EXPORT std::size_t wcsftime_l(tx& t, wchar_t* to, std::size_t size, const wchar_t* format, const tm* at,
+                                           locale_t locale);
+/// @}
+
+/// @name Characters of several bytes
+/// A conversion without a state of the program's uses one that is hidden in the C library, and is irrevocable. mbtowc,
+/// mblen and wctomb begin each call in the initial state.
+/// @{
+TUTTI_EXPORT std::size_t mbrtowc(tx& t, wchar_t* to, const char* from, std::size_t limit, mbstate_t* state);
+TUTTI_EXPORT std::size_t mbrlen(tx& t, const char* from, std::size_t limit, mbstate_t* state);
+TUTTI_EXPORT std::size_t wcrtomb(tx& t, char* to, wchar_t wide, mbstate_t* state);
+TUTTI_EXPORT std::size_t mbsrtowcs(tx& t, wchar_t* to, const char** from, std::size_t count, mbstate_t* state);
+TUTTI_EXPORT std::size_t wcsrtombs(tx& t, char* to, const wchar_t** from, std::size_t count, mbstate_t* state);
+TUTTI_EXPORT std::size_t mbsnrtowcs(tx& t, wchar_t* to, const char** from, std::size_t limit, std::size_t count,
+                                           mbstate_t* state);
+TUTTI_EXPORT std::size_t wcsnrtombs(tx& t, char* to, const wchar_t** from, std::size_t limit, std::size_t count,
+                                           mbstate_t* state);
+TUTTI_EXPORT int wcswidth(tx& t, const wchar_t* s, std::size_t count);
+TUTTI_EXPORT int mbtowc(tx& t, wchar_t* to, const char* from, std::size_t limit);
+TUTTI_EXPORT int mblen(tx& t, const char* from, std::size_t limit);
+TUTTI_EXPORT int wctomb(tx& t, char* to, wchar_t wide);
+TUTTI_EXPORT std::size_t mbstowcs(tx& t, wchar_t* to, const char* from, std::size_t count);
+TUTTI_EXPORT std::size_t wcstombs(tx& t, char* to, const wchar_t* from, std::size_t count);
+TUTTI_EXPORT std::size_t mbrtoc16(tx& t, char16_t* to, const char* from, std::size_t limit, mbstate_t* state);
+TUTTI_EXPORT std::size_t mbrtoc32(tx& t, char32_t* to, const char* from, std::size_t limit, mbstate_t* state);
+TUTTI_EXPORT std::size_t c16rtomb(tx& t, char* to, char16_t wide, mbstate_t* state);
+TUTTI_EXPORT std::size_t c32rtomb(tx& t, char* to, char32_t wide, mbstate_t* state);
+/// @}
+
+/// @name Files by their names, continued
+/// What makes a name is undone by removing it. What removes or replaces something, and chdir and umask, make the
+/// transaction irrevocable.
+/// @{
+TUTTI_EXPORT int remove(tx& t, const char* path);
+TUTTI_EXPORT int renameat(tx& t, int from_folder, const char* from, int to_folder, const char* to);
+TUTTI_EXPORT int renameat2(tx& t, int from_folder, const char* from, int to_folder, const char* to,
+                                  unsigned flags);
+TUTTI_EXPORT int link(tx& t, const char* from, const char* to);
+TUTTI_EXPORT int chdir(tx& t, const char* path);
+TUTTI_EXPORT char* getcwd(tx& t, char* to, std::size_t size);
+TUTTI_EXPORT int faccessat(tx& t, int folder, const char* path, int mode, int flags);
+TUTTI_EXPORT int linkat(tx& t, int from_folder, const char* from, int to_folder, const char* to, int flags);
+TUTTI_EXPORT int symlinkat(tx& t, const char* target, int folder, const char* path);
+TUTTI_EXPORT ssize_t readlinkat(tx& t, int folder, const char* path, char* to, std::size_t size);
+TUTTI_EXPORT int unlinkat(tx& t, int folder, const char* path, int flags);
+TUTTI_EXPORT int euidaccess(tx& t, const char* path, int mode);
+TUTTI_EXPORT int eaccess(tx& t, const char* path, int mode);
+TUTTI_EXPORT char* get_current_dir_name(tx& t);
+TUTTI_EXPORT int symlink(tx& t, const char* target, const char* path);
+TUTTI_EXPORT ssize_t readlink(tx& t, const char* path, char* to, std::size_t size);
+TUTTI_EXPORT int fchdir(tx& t, int fd);
+TUTTI_EXPORT long pathconf(tx& t, const char* path, int name);
+TUTTI_EXPORT long fpathconf(tx& t, int fd, int name);
+TUTTI_EXPORT int chmod(tx& t, const char* path, mode_t mode);
+TUTTI_EXPORT int mkfifo(tx& t, const char* path, mode_t mode);
+TUTTI_EXPORT mode_t umask(tx& t, mode_t mode);
+TUTTI_EXPORT int fchmod(tx& t, int fd, mode_t mode);
+TUTTI_EXPORT int fstatat(tx& t, int folder, const char* path, struct stat* to, int flags);
+TUTTI_EXPORT int mkdirat(tx& t, int folder, const char* path, mode_t mode);
+TUTTI_EXPORT int mkfifoat(tx& t, int folder, const char* path, mode_t mode);
+TUTTI_EXPORT char* realpath(tx& t, const char* path, char* to);
+TUTTI_EXPORT char* canonicalize_file_name(tx& t, const char* path);
+/// @}
+
+/// @name Names and files for a time
+/// A file or folder is made at once, and a roll-back removes it.
+/// @{
+TUTTI_EXPORT int mkstemp(tx& t, char* path);
+TUTTI_EXPORT int mkstemps(tx& t, char* path, int suffix);
+TUTTI_EXPORT char* mkdtemp(tx& t, char* path);
+TUTTI_EXPORT int mkostemp(tx& t, char* path, int flags);
+TUTTI_EXPORT int mkostemps(tx& t, char* path, int suffix, int flags);
+/// @}
+
+/// @name Folders
+/// A roll-back closes what was opened, and puts the position back; one transaction at a time uses a folder that is
+/// open. closedir waits for the commit. The entry that readdir returns is a copy, good until the next call for the same
+/// folder, or its closedir.
+/// @{
+TUTTI_EXPORT DIR* opendir(tx& t, const char* path);
+TUTTI_EXPORT int closedir(tx& t, DIR* folder);
+TUTTI_EXPORT dirent* readdir(tx& t, DIR* folder);
+TUTTI_EXPORT void rewinddir(tx& t, DIR* folder);
+TUTTI_EXPORT DIR* fdopendir(tx& t, int fd);
+TUTTI_EXPORT void seekdir(tx& t, DIR* folder, long position);
+TUTTI_EXPORT long telldir(tx& t, DIR* folder);
+TUTTI_EXPORT int dirfd(tx& t, DIR* folder);
+/// @}
+
+/// @name Descriptors, continued
+/// fcntl: what asks takes effect nowhere; F_DUPFD, F_SETFD and F_SETFL are undone; every other command makes the
+/// transaction irrevocable, and a structure that it is given is read and written transactionally if it is a lock.
+/// writev and its like are irrevocable as write, readv as read.
+/// @{
+TUTTI_EXPORT int fcntl(tx& t, int fd, int command, std::intptr_t argument = 0);
+TUTTI_EXPORT ssize_t readv(tx& t, int fd, const iovec* parts, int count);
+TUTTI_EXPORT ssize_t writev(tx& t, int fd, const iovec* parts, int count);
+TUTTI_EXPORT ssize_t preadv(tx& t, int fd, const iovec* parts, int count, off_t from);
+TUTTI_EXPORT ssize_t pwritev(tx& t, int fd, const iovec* parts, int count, off_t to);
+/// @}
+
+/// @name Wide streams and formats
+/// A call on a wide stream makes the transaction irrevocable; to ask fwide for the orientation does not. swprintf
+/// computes, as sprintf.
+/// @{
+TUTTI_EXPORT wint_t fgetwc(tx& t, FILE* f);
+TUTTI_EXPORT wint_t getwc(tx& t, FILE* f);
+TUTTI_EXPORT wint_t getwchar(tx& t);
+TUTTI_EXPORT wint_t fputwc(tx& t, wchar_t c, FILE* f);
+TUTTI_EXPORT wint_t putwc(tx& t, wchar_t c, FILE* f);
+TUTTI_EXPORT wint_t putwchar(tx& t, wchar_t c);
+TUTTI_EXPORT wint_t ungetwc(tx& t, wint_t c, FILE* f);
+TUTTI_EXPORT wchar_t* fgetws(tx& t, wchar_t* to, int size, FILE* f);
+TUTTI_EXPORT int fputws(tx& t, const wchar_t* s, FILE* f);
+TUTTI_EXPORT int fwide(tx& t, FILE* f, int mode);
+TUTTI_EXPORT int vswprintf(tx& t, wchar_t* to, std::size_t size, const wchar_t* format, va_list arguments);
+TUTTI_EXPORT int vfwprintf(tx& t, FILE* f, const wchar_t* format, va_list arguments);
+TUTTI_EXPORT int vwprintf(tx& t, const wchar_t* format, va_list arguments);
+TUTTI_EXPORT int swprintf(tx& t, wchar_t* to, std::size_t size, const wchar_t* format, ...);
+TUTTI_EXPORT int fwprintf(tx& t, FILE* f, const wchar_t* format, ...);
+TUTTI_EXPORT int wprintf(tx& t, const wchar_t* format, ...);
+TUTTI_EXPORT wint_t fgetwc_unlocked(tx& t, FILE* f);
+TUTTI_EXPORT wint_t getwc_unlocked(tx& t, FILE* f);
+TUTTI_EXPORT wint_t getwchar_unlocked(tx& t);
+TUTTI_EXPORT wint_t fputwc_unlocked(tx& t, wchar_t c, FILE* f);
+TUTTI_EXPORT wint_t putwc_unlocked(tx& t, wchar_t c, FILE* f);
+TUTTI_EXPORT wint_t putwchar_unlocked(tx& t, wchar_t c);
+TUTTI_EXPORT wchar_t* fgetws_unlocked(tx& t, wchar_t* to, int size, FILE* f);
+TUTTI_EXPORT int fputws_unlocked(tx& t, const wchar_t* s, FILE* f);
+/// @}
+
+/// @name Streams, continued
+/// To lock a stream in a transaction owns it; funlockfile waits for the commit.
+/// @{
+TUTTI_EXPORT void flockfile(tx& t, FILE* f);
+TUTTI_EXPORT void funlockfile(tx& t, FILE* f);
+TUTTI_EXPORT int ftrylockfile(tx& t, FILE* f);
+TUTTI_EXPORT void setbuffer(tx& t, FILE* f, char* buffer, std::size_t size);
+TUTTI_EXPORT void setlinebuf(tx& t, FILE* f);
+TUTTI_EXPORT int getw(tx& t, FILE* f);
+TUTTI_EXPORT int putw(tx& t, int word, FILE* f);
+/// @}
+
+/// @name Random numbers, continued
+/// seed48 and lcong48 write the state of the drand48 family, initstate and setstate another state of random, which a
+/// roll-back puts back. What has its state in a structure of the program's works on that alone.
+/// @{
+TUTTI_EXPORT char* initstate(tx& t, unsigned seed, char* state, std::size_t size);
+TUTTI_EXPORT char* setstate(tx& t, char* state);
+TUTTI_EXPORT unsigned short* seed48(tx& t, unsigned short* seed);
+TUTTI_EXPORT void lcong48(tx& t, unsigned short* parameters);
+TUTTI_EXPORT int drand48_r(tx& t, drand48_data* data, double* to);
+TUTTI_EXPORT int lrand48_r(tx& t, drand48_data* data, long* to);
+TUTTI_EXPORT int mrand48_r(tx& t, drand48_data* data, long* to);
+TUTTI_EXPORT int erand48_r(tx& t, unsigned short* state, drand48_data* data, double* to);
+TUTTI_EXPORT int nrand48_r(tx& t, unsigned short* state, drand48_data* data, long* to);
+TUTTI_EXPORT int jrand48_r(tx& t, unsigned short* state, drand48_data* data, long* to);
+TUTTI_EXPORT int srand48_r(tx& t, long seed, drand48_data* data);
+TUTTI_EXPORT int seed48_r(tx& t, unsigned short* seed, drand48_data* data);
+TUTTI_EXPORT int lcong48_r(tx& t, unsigned short* parameters, drand48_data* data);
+/// @}
+
+/// @name The process and its threads
+/// What asks touches none of the program's memory, or writes an answer there. A value for a key is set at once and
+/// undone; a key goes with the commit.
+/// @{
+TUTTI_EXPORT int getgroups(tx& t, int count, gid_t* to);
+TUTTI_EXPORT int gethostname(tx& t, char* to, std::size_t size);
+TUTTI_EXPORT int getdomainname(tx& t, char* to, std::size_t size);
+TUTTI_EXPORT int getentropy(tx& t, void* to, std::size_t size);
+TUTTI_EXPORT std::size_t confstr(tx& t, int name, char* to, std::size_t size);
+TUTTI_EXPORT int getresuid(tx& t, uid_t* real, uid_t* effective, uid_t* saved);
+TUTTI_EXPORT int getresgid(tx& t, gid_t* real, gid_t* effective, gid_t* saved);
+TUTTI_EXPORT int ttyname_r(tx& t, int fd, char* to, std::size_t size);
+TUTTI_EXPORT void swab(tx& t, const void* from, void* to, ssize_t size);
+TUTTI_EXPORT int pthread_setspecific(tx& t, pthread_key_t key, const void* value);
+TUTTI_EXPORT int pthread_key_create(tx& t, pthread_key_t* key, void (*destroy)(void*));
+TUTTI_EXPORT int pthread_key_delete(tx& t, pthread_key_t key);
+TUTTI_EXPORT int sem_getvalue(tx& t, sem_t* s, int* to);
+TUTTI_EXPORT int sem_trywait(tx& t, sem_t* s);
+TUTTI_EXPORT int uname(tx& t, struct utsname* to);
+TUTTI_EXPORT clock_t times(tx& t, struct tms* to);
+TUTTI_EXPORT int getrusage(tx& t, int who, struct rusage* to);
+TUTTI_EXPORT int getrlimit(tx& t, int resource, struct rlimit* to);
+TUTTI_EXPORT ssize_t getrandom(tx& t, void* to, std::size_t size, unsigned flags);
+TUTTI_EXPORT int getloadavg(tx& t, double* to, int count);
+/// @}
+
+/// @name Text and numbers, continued
+/// They compute from their arguments.
+/// @{
+TUTTI_EXPORT int ecvt_r(tx& t, double x, int digits, int* point, int* sign, char* to, std::size_t size);
+TUTTI_EXPORT int fcvt_r(tx& t, double x, int digits, int* point, int* sign, char* to, std::size_t size);
+TUTTI_EXPORT int qecvt_r(tx& t, long double x, int digits, int* point, int* sign, char* to, std::size_t size);
+TUTTI_EXPORT int qfcvt_r(tx& t, long double x, int digits, int* point, int* sign, char* to, std::size_t size);
+TUTTI_EXPORT char* gcvt(tx& t, double x, int digits, char* to);
+TUTTI_EXPORT char* qgcvt(tx& t, long double x, int digits, char* to);
+TUTTI_EXPORT int strfromd(tx& t, char* to, std::size_t size, const char* format, double x);
+TUTTI_EXPORT int strfromf(tx& t, char* to, std::size_t size, const char* format, float x);
+TUTTI_EXPORT int strfroml(tx& t, char* to, std::size_t size, const char* format, long double x);
+TUTTI_EXPORT in_addr_t inet_addr(tx& t, const char* text);
+TUTTI_EXPORT int inet_pton(tx& t, int family, const char* text, void* to);
+TUTTI_EXPORT const char* inet_ntop(tx& t, int family, const void* address, char* to, unsigned size);
+TUTTI_EXPORT int inet_aton(tx& t, const char* text, in_addr* to);
+TUTTI_EXPORT int fnmatch(tx& t, const char* pattern, const char* text, int flags);
+TUTTI_EXPORT void* memfrob(tx& t, void* memory, std::size_t size);
+TUTTI_EXPORT int timespec_getres(tx& t, timespec* to, int base);
 /// @}
 
 }  // namespace tutti::libc

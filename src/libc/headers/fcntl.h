@@ -17,5 +17,9 @@ TUTTI_WRAPPED(7, creat64)
 TUTTI_WRAPPED(8, openat64)
 #endif
 #endif
+TUTTI_WRAPPED(5, fcntl)
+#if defined(__USE_LARGEFILE64)
+TUTTI_WRAPPED(7, fcntl64)
+#endif
 TUTTI_WRAP_END
 #endif

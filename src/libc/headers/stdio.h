@@ -100,5 +100,31 @@ TUTTI_WRAPPED(8, vdprintf)
 TUTTI_WRAPPED(7, getline)
 TUTTI_WRAPPED(8, getdelim)
 #endif
+TUTTI_WRAPPED(6, remove)
+#if defined(__USE_ATFILE)
+TUTTI_WRAPPED(8, renameat)
+#endif
+#if defined(__USE_GNU)
+TUTTI_WRAPPED(9, renameat2)
+#endif
+#if defined(__USE_POSIX199506)
+TUTTI_WRAPPED(9, flockfile)
+TUTTI_WRAPPED(11, funlockfile)
+TUTTI_WRAPPED(12, ftrylockfile)
+#endif
+#if defined(__USE_MISC)
+TUTTI_WRAPPED(9, setbuffer)
+TUTTI_WRAPPED(10, setlinebuf)
+#endif
+#if defined(__USE_MISC) || (defined(__USE_XOPEN) && !defined(__USE_XOPEN2K))
+TUTTI_WRAPPED(4, getw)
+TUTTI_WRAPPED(4, putw)
+#endif
+#if defined(__USE_LARGEFILE64)
+TUTTI_WRAPPED(8, fseeko64)
+TUTTI_WRAPPED(8, ftello64)
+TUTTI_WRAPPED(9, fgetpos64)
+TUTTI_WRAPPED(9, fsetpos64)
+#endif
 TUTTI_WRAP_END
 #endif

@@ -80,6 +80,75 @@ TUTTI_WRAPPED(7, strtold)
 #ifdef __USE_GNU
 TUTTI_WRAPPED(7, qsort_r)
 #endif
+TUTTI_WRAPPED(6, mbtowc)
+TUTTI_WRAPPED(5, mblen)
+TUTTI_WRAPPED(6, wctomb)
+TUTTI_WRAPPED(8, mbstowcs)
+TUTTI_WRAPPED(8, wcstombs)
+#if defined(__USE_MISC) || defined(__USE_XOPEN_EXTENDED)
+TUTTI_WRAPPED(8, realpath)
+#endif
+#if defined(__USE_GNU)
+TUTTI_WRAPPED(22, canonicalize_file_name)
+#endif
+#if defined(__USE_MISC) || defined(__USE_XOPEN_EXTENDED) || defined(__USE_XOPEN2K8)
+TUTTI_WRAPPED(7, mkstemp)
+#endif
+#if defined(__USE_MISC)
+TUTTI_WRAPPED(8, mkstemps)
+#endif
+#if defined(__USE_XOPEN2K8)
+TUTTI_WRAPPED(7, mkdtemp)
+#endif
+#if defined(__USE_GNU)
+TUTTI_WRAPPED(8, mkostemp)
+TUTTI_WRAPPED(9, mkostemps)
+#endif
+#if defined(__USE_LARGEFILE64) && (defined(__USE_MISC) || defined(__USE_XOPEN_EXTENDED) || defined(__USE_XOPEN2K8))
+TUTTI_WRAPPED(9, mkstemp64)
+#endif
+#if defined(__USE_LARGEFILE64) && defined(__USE_MISC)
+TUTTI_WRAPPED(10, mkstemps64)
+#endif
+#if defined(__USE_LARGEFILE64) && defined(__USE_GNU)
+TUTTI_WRAPPED(10, mkostemp64)
+TUTTI_WRAPPED(11, mkostemps64)
+#endif
+#if defined(__USE_XOPEN_EXTENDED) || defined(__USE_MISC)
+TUTTI_WRAPPED(9, initstate)
+TUTTI_WRAPPED(8, setstate)
+#endif
+#if defined(__USE_MISC) || defined(__USE_XOPEN)
+TUTTI_WRAPPED(6, seed48)
+TUTTI_WRAPPED(7, lcong48)
+#endif
+#if defined(__USE_MISC)
+TUTTI_WRAPPED(9, drand48_r)
+TUTTI_WRAPPED(9, lrand48_r)
+TUTTI_WRAPPED(9, mrand48_r)
+TUTTI_WRAPPED(9, erand48_r)
+TUTTI_WRAPPED(9, nrand48_r)
+TUTTI_WRAPPED(9, jrand48_r)
+TUTTI_WRAPPED(9, srand48_r)
+TUTTI_WRAPPED(8, seed48_r)
+TUTTI_WRAPPED(9, lcong48_r)
+TUTTI_WRAPPED(10, getloadavg)
+TUTTI_WRAPPED(6, ecvt_r)
+TUTTI_WRAPPED(6, fcvt_r)
+TUTTI_WRAPPED(7, qecvt_r)
+TUTTI_WRAPPED(7, qfcvt_r)
+TUTTI_WRAPPED(4, gcvt)
+TUTTI_WRAPPED(5, qgcvt)
+#endif
+#if __GLIBC_USE(IEC_60559_BFP_EXT_C2X)
+TUTTI_WRAPPED(8, strfromd)
+TUTTI_WRAPPED(8, strfromf)
+TUTTI_WRAPPED(8, strfroml)
+#endif
+#if defined(__USE_MISC)
+TUTTI_WRAPPED(6, strtoq)
+TUTTI_WRAPPED(7, strtouq)
+#endif
 TUTTI_WRAP_END
 #endif
 

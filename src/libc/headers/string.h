@@ -77,5 +77,8 @@ TUTTI_WRAPPED(9, strchrnul)
 TUTTI_WRAPPED(10, strcasestr)
 #endif
 #endif
+#if defined(__USE_GNU)
+TUTTI_WRAPPED(7, memfrob)
+#endif
 TUTTI_WRAP_END
 #endif

@@ -50,5 +50,64 @@ TUTTI_WRAPPED(8, pwrite64)
 TUTTI_WRAPPED(10, truncate64)
 TUTTI_WRAPPED(11, ftruncate64)
 #endif
+TUTTI_WRAPPED(4, link)
+TUTTI_WRAPPED(5, chdir)
+TUTTI_WRAPPED(6, getcwd)
+#if defined(__USE_ATFILE)
+TUTTI_WRAPPED(9, faccessat)
+TUTTI_WRAPPED(6, linkat)
+TUTTI_WRAPPED(9, symlinkat)
+TUTTI_WRAPPED(10, readlinkat)
+TUTTI_WRAPPED(8, unlinkat)
+#endif
+#if defined(__USE_GNU)
+TUTTI_WRAPPED(10, euidaccess)
+TUTTI_WRAPPED(7, eaccess)
+TUTTI_WRAPPED(20, get_current_dir_name)
+#endif
+#if defined(__USE_XOPEN_EXTENDED) || defined(__USE_XOPEN2K)
+TUTTI_WRAPPED(7, symlink)
+TUTTI_WRAPPED(8, readlink)
+#endif
+#if defined(__USE_XOPEN_EXTENDED) || defined(__USE_XOPEN2K8)
+TUTTI_WRAPPED(6, fchdir)
+#endif
+TUTTI_WRAPPED(8, pathconf)
+TUTTI_WRAPPED(9, fpathconf)
+TUTTI_PURE(getuid)
+TUTTI_PURE(geteuid)
+TUTTI_PURE(getgid)
+TUTTI_PURE(getegid)
+TUTTI_PURE(getpgrp)
+TUTTI_PURE(sysconf)
+#if defined(__USE_XOPEN_EXTENDED) || defined(__USE_XOPEN2K8)
+TUTTI_PURE(getpgid)
+TUTTI_PURE(getsid)
+#endif
+#if defined(__USE_MISC)
+TUTTI_PURE(getdtablesize)
+#endif
+#if defined(__USE_GNU)
+TUTTI_PURE(gettid)
+#endif
+TUTTI_WRAPPED(9, getgroups)
+#if defined(__USE_XOPEN_EXTENDED) || defined(__USE_XOPEN2K)
+TUTTI_WRAPPED(11, gethostname)
+#endif
+#if defined(__USE_MISC)
+TUTTI_WRAPPED(13, getdomainname)
+TUTTI_WRAPPED(10, getentropy)
+#endif
+#if defined(__USE_POSIX2)
+TUTTI_WRAPPED(7, confstr)
+#endif
+#if defined(__USE_GNU)
+TUTTI_WRAPPED(9, getresuid)
+TUTTI_WRAPPED(9, getresgid)
+#endif
+TUTTI_WRAPPED(9, ttyname_r)
+#if defined(__USE_XOPEN)
+TUTTI_WRAPPED(4, swab)
+#endif
 TUTTI_WRAP_END
 #endif

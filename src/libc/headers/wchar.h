@@ -65,5 +65,52 @@ TUTTI_WRAPPED(7, wmemchr)
 TUTTI_WRAPPED(9, wcschrnul)
 #endif
 #endif
+#if defined(__USE_ISOC95) || defined(__USE_UNIX98)
+TUTTI_WRAPPED(8, wcsftime)
+#endif
+#if defined(__USE_GNU)
+TUTTI_WRAPPED(10, wcsftime_l)
+#endif
+TUTTI_WRAPPED(7, mbrtowc)
+TUTTI_WRAPPED(6, mbrlen)
+TUTTI_WRAPPED(8, __mbrlen)
+TUTTI_WRAPPED(7, wcrtomb)
+TUTTI_WRAPPED(9, mbsrtowcs)
+TUTTI_WRAPPED(9, wcsrtombs)
+#if defined(__USE_XOPEN2K8)
+TUTTI_WRAPPED(10, mbsnrtowcs)
+TUTTI_WRAPPED(10, wcsnrtombs)
+#endif
+#if defined(__USE_XOPEN)
+TUTTI_WRAPPED(8, wcswidth)
+#endif
+TUTTI_WRAPPED(6, fgetwc)
+TUTTI_WRAPPED(5, getwc)
+TUTTI_WRAPPED(8, getwchar)
+TUTTI_WRAPPED(6, fputwc)
+TUTTI_WRAPPED(5, putwc)
+TUTTI_WRAPPED(8, putwchar)
+TUTTI_WRAPPED(7, ungetwc)
+TUTTI_WRAPPED(6, fgetws)
+TUTTI_WRAPPED(6, fputws)
+#if defined(__USE_ISOC95) || defined(__USE_UNIX98)
+TUTTI_WRAPPED(5, fwide)
+TUTTI_WRAPPED(8, swprintf)
+TUTTI_WRAPPED(8, fwprintf)
+TUTTI_WRAPPED(7, wprintf)
+TUTTI_WRAPPED(9, vswprintf)
+TUTTI_WRAPPED(9, vfwprintf)
+TUTTI_WRAPPED(8, vwprintf)
+#endif
+#if defined(__USE_GNU)
+TUTTI_WRAPPED(15, fgetwc_unlocked)
+TUTTI_WRAPPED(14, getwc_unlocked)
+TUTTI_WRAPPED(17, getwchar_unlocked)
+TUTTI_WRAPPED(15, fputwc_unlocked)
+TUTTI_WRAPPED(14, putwc_unlocked)
+TUTTI_WRAPPED(17, putwchar_unlocked)
+TUTTI_WRAPPED(15, fgetws_unlocked)
+TUTTI_WRAPPED(15, fputws_unlocked)
+#endif
 TUTTI_WRAP_END
 #endif

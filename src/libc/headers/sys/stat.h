@@ -16,5 +16,19 @@ TUTTI_WRAPPED(6, stat64)
 TUTTI_WRAPPED(7, fstat64)
 TUTTI_WRAPPED(7, lstat64)
 #endif
+TUTTI_WRAPPED(5, chmod)
+TUTTI_WRAPPED(6, mkfifo)
+TUTTI_WRAPPED(5, umask)
+#if defined(__USE_POSIX199309) || defined(__USE_XOPEN_EXTENDED)
+TUTTI_WRAPPED(6, fchmod)
+#endif
+#if defined(__USE_ATFILE)
+TUTTI_WRAPPED(7, fstatat)
+TUTTI_WRAPPED(7, mkdirat)
+TUTTI_WRAPPED(8, mkfifoat)
+#endif
+#if defined(__USE_ATFILE) && defined(__USE_LARGEFILE64)
+TUTTI_WRAPPED(9, fstatat64)
+#endif
 TUTTI_WRAP_END
 #endif

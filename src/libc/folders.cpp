@@ -1,0 +1,109 @@
+// Folders that are open: what a transaction opens exists at once, and a roll-back closes it; where it reads is undone by
+// a seek; what it closes is closed by the commit.
+//
+// glibc hands out a pointer into its buffer, which the next call changes without barriers. So blocks are handed a copy,
+// one for each folder, that is written through barriers. It is found by the address of the DIR: glibc uses that again
+// for another folder, and so does the copy, so there are never more copies than folders were open at a time.
+#include <dirent.h>
+
+#include <mutex>
+#include <unordered_map>
+
+#include "libc/descriptor_table.hpp"
+#include "libc/effects.hpp"
+#include "libc/memory.hpp"
+#include "tutti/libc/functions.hpp"
+
+namespace tutti::libc {
+namespace {
+
+constexpr char folders = 0;  // whose the locks are
+
+struct close_folder {
+    DIR* folder;
+    void operator()() const noexcept { ::closedir(folder); }
+};
+struct go_back {
+    DIR* folder;
+    long position;
+    void operator()() const noexcept { ::seekdir(folder, position); }
+};
+
+[[nodiscard]] bool own(tx& t, DIR* folder) {
+    return hold(t, {.of = &folders, .key = reinterpret_cast<std::uint64_t>(folder)});
+}
+
+/// Owns the folder, and has a roll-back put its position back.
+[[nodiscard]] bool remember_position(tx& t, DIR* folder) {
+    auto* const undo = own(t, folder) ? prepare_undo<go_back>(t) : nullptr;
+    if (undo == nullptr) return false;
+    undo->arm({folder, ::telldir(folder)});
+    return true;
+}
+
+/// Null, and errno is ENOMEM: there is none.
+dirent* copy_of_entry(DIR* folder) noexcept {
+    static std::mutex mutex;
+    static auto* const copies = new std::unordered_map<DIR*, dirent>;  // blocks may run when statics are gone
+    try {
+        const std::lock_guard lock{mutex};
+        return &(*copies)[folder];
+    } catch (const std::bad_alloc&) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+}
+
+template <class Open>
+DIR* opened(tx& t, Open open) {
+    auto* const undo = prepare_undo<close_folder>(t);
+    if (undo == nullptr) return nullptr;
+    DIR* const folder = open();
+    if (folder != nullptr) undo->arm({folder});
+    return folder;
+}
+
+}  // namespace
+
+DIR* opendir(tx& t, const char* path) {
+    char room[512];
+    std::size_t size = 0;
+    const char* const p = private_string(t, path, room, size);
+    return p != nullptr ? opened(t, [p] { return ::opendir(p); }) : nullptr;
+}
+
+DIR* fdopendir(tx& t, int fd) {
+    if (!usable(t, fd)) return nullptr;
+    // To close the DIR would close the descriptor as well, which a roll-back has to leave open.
+    become_irrevocable(t, "fdopendir", "use opendir");
+    return ::fdopendir(fd);
+}
+
+int closedir(tx& t, DIR* folder) {
+    if (!own(t, folder)) return -1;
+    return put_off(t, detail::handler_point::at_commit, close_folder{folder}) ? 0 : -1;
+}
+
+dirent* readdir(tx& t, DIR* folder) {
+    const int error = errno;
+    dirent* const copy = copy_of_entry(folder);
+    if (copy == nullptr || !remember_position(t, folder)) return nullptr;
+    errno = error;
+    const dirent* const entry = ::readdir(folder);
+    if (entry == nullptr) return nullptr;
+    copy_out(t, copy, entry, entry->d_reclen < sizeof *copy ? entry->d_reclen : sizeof *copy);
+    return copy;
+}
+
+void rewinddir(tx& t, DIR* folder) {
+    if (!remember_position(t, folder)) become_irrevocable(t, "rewinddir, without memory to remember the position");
+    ::rewinddir(folder);
+}
+void seekdir(tx& t, DIR* folder, long position) {
+    if (!remember_position(t, folder)) become_irrevocable(t, "seekdir, without memory to remember the position");
+    ::seekdir(folder, position);
+}
+long telldir(tx& t, DIR* folder) { return own(t, folder) ? ::telldir(folder) : -1; }
+int dirfd(tx&, DIR* folder) { return ::dirfd(folder); }
+
+}  // namespace tutti::libc
