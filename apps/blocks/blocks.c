@@ -1,10 +1,42 @@
 #include "apps/blocks/blocks.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* ---- actions ----------------------------------------------------------------------------------------------------
+ * GCC's libitm commits a hardware transaction without its actions, which stay in the list of the thread until a block
+ * commits in software. So a block that has actions leaves hardware. Tutti's runtime does that by itself, when the
+ * action is added. */
+
+#if defined(__x86_64__)
+static bool has_rtm;
+
+__attribute__((constructor)) static void look_for_rtm(void) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    has_rtm = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & (1U << 11)) != 0;
+}
+
+/* XTEST, and XABORT with a code that does not ask for another try. The roll-back takes the action back, too. */
+static void leave_hardware(void) {
+    if (!has_rtm) return;
+    bool runs_in_hardware;
+    __asm__ volatile(".byte 0x0f, 0x01, 0xd6\n\tsetnz %0" : "=r"(runs_in_hardware) : : "cc", "memory");
+    if (runs_in_hardware) __asm__ volatile(".byte 0xc6, 0xf8, 0xff" : : : "eax", "memory");
+}
+#else
+static void leave_hardware(void) {}
+#endif
+
+__attribute__((transaction_pure)) static void at_commit(void (*action)(void*), void* argument) {
+    _ITM_addUserCommitAction(action, tm_any_transaction, argument);
+    leave_hardware();
+}
 
 /* ---- deferred work --------------------------------------------------------------------------------------------*/
 
@@ -44,7 +76,7 @@ void tm_defer(void (*run)(void*), void (*dropped)(void*), void* argument) {
     }
     *work = (struct work){.next = NULL, .run = run, .drop = dropped, .argument = argument};
     _ITM_addUserUndoAction(drop, work);
-    _ITM_addUserCommitAction(queue, tm_any_transaction, work);
+    at_commit(queue, work);
 }
 
 void tm_leave(const int* scope) {
@@ -110,7 +142,7 @@ void tm_token_take(tm_token* token) {
 TM_SAFE void tm_token_give(tm_token* token) {
     __transaction_atomic {
         token->held = 0;
-        _ITM_addUserCommitAction(wake_token, tm_any_transaction, token);
+        at_commit(wake_token, token);
     }
 }
 
@@ -152,6 +184,6 @@ void tm_condition_wait_until(tm_condition* condition, tm_token* token, const str
 TM_SAFE void tm_condition_signal(tm_condition* condition) {
     __transaction_atomic {
         condition->signals++;
-        _ITM_addUserCommitAction(wake_condition, tm_any_transaction, condition);
+        at_commit(wake_condition, condition);
     }
 }

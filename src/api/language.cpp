@@ -161,6 +161,16 @@ void try_to_still_the_world(core::descriptor& d) noexcept { core::try_to_still_t
 
 const std::atomic<bool>& counting() noexcept { return observe::counting; }
 
+void introduce(const core::language_blocks& blocks) noexcept {
+    core::blocks_of_language.store(&blocks, std::memory_order_release);
+}
+void refuse_if_left_behind(const core::descriptor& d, std::uintptr_t stack) noexcept {
+    core::refuse_if_left_behind(d, stack);
+}
+void refuse_left_behind(const core::descriptor& d) noexcept { core::refuse_left_behind(d); }
+bool ends_cancellable_anywhere() noexcept { return core::ends_cancellable_anywhere(); }
+void refuse_asynchronous_cancel(const core::descriptor& d) noexcept { core::refuse_asynchronous_cancel(d); }
+
 void refuse(const char* message) noexcept { base::panic(message); }
 
 }  // namespace tutti::api

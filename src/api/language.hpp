@@ -2,6 +2,7 @@
 // engine is in another shared library, so these are exported; no user may call them.
 #pragma once
 
+#include "core/lifecycle/left_behind.hpp"
 #include "core/rollback/deferred.hpp"
 
 namespace tutti::api {
@@ -13,6 +14,18 @@ TUTTI_EXPORT void prepare_for_language() noexcept;
 
 /// A descriptor of the calling context that may run blocks of the language. Throws std::bad_alloc.
 TUTTI_EXPORT core::descriptor& attach_language();
+
+/// Makes `blocks`, which lives on, known to the engine.
+TUTTI_EXPORT void introduce(const core::language_blocks& blocks) noexcept;
+
+/// core::refuse_if_left_behind, core::refuse_left_behind, core::ends_cancellable_anywhere and
+/// core::refuse_asynchronous_cancel.
+TUTTI_EXPORT void refuse_if_left_behind(const core::descriptor& d, std::uintptr_t stack) noexcept;
+[[noreturn]] TUTTI_EXPORT void refuse_left_behind(const core::descriptor& d) noexcept;
+[[nodiscard]] TUTTI_EXPORT bool ends_cancellable_anywhere() noexcept;
+[[noreturn]] TUTTI_EXPORT void refuse_asynchronous_cancel(const core::descriptor& d) noexcept;
+/// core::refuse_jump_out for the calling context, before the function `jump` of the C library jumps to `target`.
+TUTTI_EXPORT void heed_jump(const void* target) noexcept;
 
 /// core::become_serial.
 TUTTI_EXPORT void become_serial(core::descriptor& d) noexcept;

@@ -1,6 +1,8 @@
 // What a program says that ends because a signal of the engine (core/rollback/signal.hpp) could not leave a function of
 // the user's: C++ calls the terminate handler, whose usual words name detail::unwind and nothing that the user wrote.
 //
+// So it is with a thread that is cancelled asynchronously in the middle of the engine.
+//
 // The handler is set when the library is loaded, so that one that the program sets later replaces it, and passes on to
 // the one that was there before.
 #include <cxxabi.h>
@@ -12,6 +14,7 @@
 #include <exception>
 #include <typeinfo>
 
+#include "core/lifecycle/left_behind.hpp"
 #include "core/state/descriptor.hpp"
 #include "observe/site.hpp"
 #include "tutti/detail/runtime.hpp"
@@ -51,7 +54,15 @@ void say_what_happened() noexcept {
     ::backtrace_symbols_fd(frames.data(), count, STDERR_FILENO);
 }
 
+/// An asynchronous cancellation unwinds from any instruction, and cannot pass functions that are noexcept.
+void refuse_if_cancelled() noexcept {
+    const tx* const t = detail::current_transaction;
+    if (t == nullptr || abi::__cxa_current_exception_type() != nullptr || !core::ends_cancellable_anywhere()) return;
+    core::refuse_asynchronous_cancel(static_cast<const core::descriptor&>(*t));
+}
+
 void end_with_words() {
+    refuse_if_cancelled();
     if (is_about_a_signal()) say_what_happened();
     handler_before();
 }

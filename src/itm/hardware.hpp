@@ -67,6 +67,7 @@ public:
         if (shyness_of(resume).level != 0 || !is_phase(token_.load(std::memory_order_relaxed))) return false;
         failed_ -= failed_ != 0 ? 1 : 0;
         ++begun_;
+        latest_ = resume;
         const std::uint32_t status = hardware::instructions::xbegin();
         if (status == hardware::instructions::has_begun) [[likely]]
             return enter();
@@ -92,6 +93,8 @@ public:
     /// Ends the attempt, because the block needs what software alone does, and from now on runs there.
     [[noreturn]] static void leave() noexcept;
 
+    /// Returns where the begin of the latest block that tried hardware returns to, or null.
+    [[nodiscard]] const void* latest() const noexcept { return latest_; }
     /// Whether blocks run in hardware, so that their context need not look for being the only one.
     [[nodiscard]] bool serves() const noexcept { return serves_; }
 
@@ -134,6 +137,7 @@ private:
     std::uint32_t next_until_;
     std::uint32_t status_ = hardware::instructions::has_begun;  // of an XBEGIN that `choose` has not seen
     std::uint32_t begun_ = 0;                                   // since the latest phase of software
+    const void* latest_ = nullptr;
     const detail::shared<detail::word>& token_;
     const detail::shared<std::uint32_t>& listeners_;
     core::hardware_state::place& place_;

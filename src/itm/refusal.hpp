@@ -31,6 +31,7 @@ TUTTI_ALWAYS_INLINE auto or_refuse(const block& b, const char* step, F&& f) {
     } catch (const std::exception& e) {
         refuse_step(b, step, e.what());
     } catch (const abi::__forced_unwind&) {
+        if (api::ends_cancellable_anywhere()) api::refuse_asynchronous_cancel(current());
         refuse_step(b, step, "the thread exits in a handler");
     } catch (...) {
         refuse_step(b, step, "an exception that is no std::exception leaves a handler");

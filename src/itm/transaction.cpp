@@ -1,4 +1,6 @@
 // Begin, commit, cancel and the switch to irrevocability.
+#include <unwind.h>
+
 #include <cerrno>
 #include <new>
 
@@ -17,7 +19,34 @@ namespace {
 constexpr options ordinary{};
 constexpr options irrevocable_at_once{.mode = mode::irrevocable};
 
-[[gnu::constructor]] void prepare() { api::prepare_for_language(); }
+void name_block(const descriptor& d, const detail::frame* f, char* into, std::size_t size) noexcept {
+    const side& s = side_of(d);
+    const void* const latest = s.outermost->at.resume != nullptr ? s.outermost->at.resume : s.hardware.latest();
+    const void* const resume = f != nullptr ? static_cast<const block*>(f)->at.resume : latest;
+    if (resume == nullptr) return;
+    describe(resume, into, size);
+}
+std::uintptr_t resume_of(const detail::frame& f) noexcept {
+    return reinterpret_cast<std::uintptr_t>(static_cast<const block&>(f).at.resume);
+}
+constexpr core::language_blocks blocks{receive, resume_of, name_block};
+
+[[gnu::constructor]] void prepare() {
+    api::introduce(blocks);
+    api::prepare_for_language();
+}
+
+/// An open block ends the process where it was left by a jump: the function that opens another one has a stack pointer
+/// that is above the open block's, or the same block begins again in the same frame.
+void heed_left_behind(const descriptor& d, const registers& at) noexcept {
+    const auto stack = reinterpret_cast<std::uintptr_t>(at.frame);
+    if (core::may_be_left_behind(d, stack)) [[unlikely]]
+        api::refuse_if_left_behind(d, stack);
+    if (!is_block(d.frame_)) return;
+    const block& b = innermost(d);
+    if (b.at.resume == at.resume && b.stack == stack) [[unlikely]]
+        api::refuse_left_behind(d);
+}
 
 /// All but the registers, which a block that is final does without.
 void describe_block(block& b, void* stack, void* resume, std::uint32_t properties, std::uint64_t id) noexcept {
@@ -132,6 +161,7 @@ TUTTI_NOINLINE std::uint32_t begin_alone(descriptor& d, side& s, block& b) {
 }
 
 TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t properties, const registers& at) {
+    heed_left_behind(d, at);
     side& s = side_of(d);
     block* const around = next_block(d.frame_);
     if (around == nullptr) {
@@ -296,6 +326,9 @@ TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {
     side& s = side_of(d);
     if (s.hardware.runs()) return s.hardware.end();
     if (!is_block(d.frame_)) return;
+    // The unwinding of a thread that ends has no class.
+    if (static_cast<const _Unwind_Exception*>(exception)->exception_class == 0 && tutti::api::ends_cancellable_anywhere())
+        tutti::api::refuse_asynchronous_cancel(d);
     s.leaving = exception;
     _ITM_commitTransaction();
     s.leaving = nullptr;

@@ -1,6 +1,7 @@
 // What ends the program with a message that names the block, one case a run: refusals <case>.
 #include <pthread.h>
 
+#include <csetjmp>
 #include <cstdint>
 #include <stdexcept>
 #include <string_view>
@@ -97,6 +98,66 @@ void handler_exits() {
     __transaction_atomic { ++number; exit_before_commit(); }
 }
 
+// ---- left in the middle
+
+jmp_buf outside;
+TUTTI_PURE [[gnu::noinline]] void jump_out() { longjmp(outside, 1); }
+TUTTI_PURE [[gnu::noinline]] void siglongjmp_out() { siglongjmp(outside, 1); }
+[[gnu::noinline]] void leave_by_jump() {
+    __transaction_atomic { ++number; jump_out(); }
+}
+void jumped_out_of_callee() {
+    if (setjmp(outside) == 0) leave_by_jump();
+    else another();
+}
+[[gnu::noinline]] void leave_by_siglongjmp() {
+    __transaction_atomic { ++number; siglongjmp_out(); }
+}
+void jumped_with_mask() {
+    if (sigsetjmp(outside, 1) == 0) leave_by_siglongjmp();
+    else another();
+}
+void jumped_when_alone() {
+    const another_context there{another};
+    if (setjmp(outside) == 0) {
+        __transaction_relaxed { ++number; longjmp(outside, 1); }
+    }
+    another();
+}
+void jumped_out_of_library() {
+    if (setjmp(outside) == 0) tutti::atomically([](tutti::tx&) { jump_out(); });
+}
+/// The jump's target is inside the block, in a function that is called there.
+TUTTI_PURE [[gnu::noinline]] void jump_inside() {
+    jmp_buf inside;
+    if (setjmp(inside) == 0) longjmp(inside, 1);
+}
+void jumped_inside() {
+    const another_context there{another};
+    __transaction_atomic { ++number; jump_inside(); }
+    tutti::atomically([](tutti::tx&) { jump_inside(); });
+    EXPECT(number == 2);
+}
+
+/// Nothing but a cancellation that may come at any instruction takes effect in here.
+TUTTI_PURE void cancel_self() { pthread_cancel(pthread_self()); }
+void* run_cancelled(void* body) {
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
+    reinterpret_cast<void (*)()>(body)();
+    return nullptr;
+}
+void in_cancelled_thread(void (*body)()) {
+    pthread_t thread{};
+    EXPECT(pthread_create(&thread, nullptr, run_cancelled, reinterpret_cast<void*>(body)) == 0);
+    pthread_join(thread, nullptr);
+}
+void cancelled_anywhere() {
+    in_cancelled_thread([] { __transaction_atomic { ++number; cancel_self(); } });
+}
+void cancelled_anywhere_in_library() {
+    in_cancelled_thread([] { tutti::atomically([](tutti::tx&) { cancel_self(); }); });
+}
+
 // ---- what the library asks of a block without barriers
 
 template <class F>
@@ -166,6 +227,13 @@ constexpr named cases[] = {
     {"late-handler-throws", late_handler_throws},
     {"handler-exits", handler_exits},
     {"action-cancels", action_cancels},
+    {"jumped-out-of-callee", jumped_out_of_callee},
+    {"jumped-with-mask", jumped_with_mask},
+    {"jumped-when-alone", jumped_when_alone},
+    {"jumped-out-of-library", jumped_out_of_library},
+    {"jumped-inside", jumped_inside},
+    {"cancelled-anywhere", cancelled_anywhere},
+    {"cancelled-anywhere-in-library", cancelled_anywhere_in_library},
     {"asked-without-barriers", asked_without_barriers},
     {"asked-with-cancel", asked_with_cancel},
     {"table-without-function", table_without_function},

@@ -10,6 +10,7 @@
 #include "core/conflict/abstract_locks.hpp"
 #include "core/conflict/contention_rank.hpp"
 #include "core/conflict/rival.hpp"
+#include "core/lifecycle/left_behind.hpp"
 #include "core/lifecycle/retry_limits.hpp"
 #include "core/lifecycle/room.hpp"
 #include "core/ports/algorithm.hpp"
@@ -129,6 +130,9 @@ using core::descriptor;
 
 void fail(tx& t) noexcept {
     descriptor& d = descriptor::of(t);
+    // The forced unwind of a thread has no type. An asynchronous one may have interrupted a step of the engine.
+    if (abi::__cxa_current_exception_type() == nullptr && core::ends_cancellable_anywhere())
+        core::refuse_asynchronous_cancel(d);
     if (!d.running()) return;  // thrown by an on_commit handler: the commit stands
     if (core::broken(core::fault::commit_on_exception) && d.pending == core::signal::none && d.operations_->commit(d))
         return;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/lifecycle/footing.hpp"
+#include "core/lifecycle/left_behind.hpp"
 #include "core/lifecycle/retry_limits.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
@@ -94,8 +95,15 @@ using core::signal;
 
 TUTTI_NOINLINE void open_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
+    // A block of the language has looked itself (itm/transaction.cpp).
+    if (f.receive == nullptr) {
+        f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
+        if (d.frame_ == &f) [[unlikely]]
+            core::refuse_left_behind(d);
+        if (core::may_be_left_behind(d, f.stack)) [[unlikely]]
+            core::refuse_if_left_behind(d, f.stack);
+    }
     if (!d.healthy()) core::examine(d);
-    if (f.receive == nullptr) f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
     f.parent = d.frame_;
     f.read_only |= f.parent->read_only;
     f.passing = static_cast<std::uint8_t>(d.pending);

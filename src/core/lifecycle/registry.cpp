@@ -13,6 +13,7 @@
 #include "base/fence.hpp"
 #include "base/immortal.hpp"
 #include "base/panic.hpp"
+#include "core/lifecycle/left_behind.hpp"
 #include "core/lifecycle/retired.hpp"
 #include "core/lifecycle/room.hpp"
 #include "core/ports/algorithm.hpp"
@@ -59,6 +60,7 @@ TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
 /// a language-level block in C. What ran alone cannot be undone, so it commits, as it does where frames are unwound.
 /// The frames of its open blocks are gone.
 TUTTI_NOINLINE void end_with_thread(descriptor& d) noexcept {
+    if (ends_cancellable_anywhere()) refuse_asynchronous_cancel(d);
     d.landing = stack_of_thread_start();
     if (!d.serial || !d.operations_->commit(d)) detail::fail(d);
     d.landing = 0;

@@ -1,0 +1,20 @@
+// longjmp and its kin, in front of the C library's (api/jumps.cpp). A block in hardware goes to software first, because
+// the processor would keep its attempt open.
+#include "api/jumps.hpp"
+
+#include "itm/block.hpp"
+
+namespace tutti::itm {
+namespace {
+
+void heed_jump(const void* target) noexcept {
+    if (detail::current_transaction == nullptr) return;
+    const descriptor& d = current();
+    if (d.language != nullptr && side_of(d).hardware.runs()) hardware_side::leave();
+    api::heed_jump(target);
+}
+
+}  // namespace
+}  // namespace tutti::itm
+
+TUTTI_JUMPS(tutti::itm::heed_jump)
