@@ -115,23 +115,24 @@ packages_redis=(redis-server redis-tools)
 # Gets sources of Debian's, applies semantic patches, compiles memcached and runs its tests.
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
 # Builds the kernel module, and boots guests that load it.
-packages_kernel=(qemu-system-x86 busybox-static cpio make linux-headers-cloud-amd64)
+packages_kernel=(qemu-system-x86 busybox-static cpio gcc make linux-headers-cloud-amd64)
 # Builds whole kernels from Debian's source package.
 packages_kernel_build=(gcc make bc bison flex libelf-dev libssl-dev xz-utils)
 # Builds the program for sched_ext; its libbpf is fetched where the installed one is too old (scripts/scheduler.sh).
 packages_scheduler=(clang-19 g++ libelf1)
 # Makes the package of the module's source, and builds the module from it.
 packages_dkms=(dh-dkms dkms make linux-headers-cloud-amd64)
-packages_charts=(python3-matplotlib)
-# The tests of the server make certificates, and those of the language unpack the tests of GCC.
-packages_test=(gdb valgrind "${packages_apps[@]}"
+packages_charts=(python3 python3-matplotlib)
+# The tests of the server make certificates, and those of the language unpack the tests of GCC. Each program that a test
+# runs is named here by its own package: Debian's node-redis does not bring nodejs, for example.
+packages_test=(binutils perl python3 util-linux gdb valgrind "${packages_apps[@]}"
     "${packages_server[@]}" "${packages_cluster[@]}" "${packages_engines[@]}" "${packages_charts[@]}" "${packages_memcached[@]}"
-    redis-tools python3-redis node-redis golang-go golang-github-gomodule-redigo-dev libgtest-dev
+    redis-tools python3-redis nodejs node-redis golang-go golang-github-gomodule-redigo-dev libgtest-dev
     librapidcheck-dev gcc-12-source openssl iproute2 xz-utils locales "${packages_kernel[@]}")
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
 # The last is what names functions in the reports of sanitizers.
 packages_clang=(clang-19 libclang-rt-19-dev llvm-19)
-packages_check=(clang-format-19 shellcheck codespell mandoc python3)
+packages_check=(clang-format-19 shellcheck codespell git mandoc python3)
 
 has_header() { [[ -e /usr/include/$1 || -e /usr/local/include/$1 ]]; }
 
@@ -184,7 +185,10 @@ installed() {
         redis-tools) command -v redis-cli ;;
         debhelper) command -v dh ;;
         dh-dkms) command -v dh_dkms ;;
-        node-redis) [[ -e /usr/share/nodejs/redis/package.json ]] && command -v node ;;
+        nodejs) command -v node ;;
+        node-redis) [[ -e /usr/share/nodejs/redis/package.json ]] ;;
+        binutils) command -v readelf ;;
+        util-linux) command -v unshare ;;
         golang-go) command -v go ;;
         golang-github-gomodule-redigo-dev) [[ -d /usr/share/gocode/src/github.com/gomodule/redigo/redis ]] ;;
         python3-redis) /usr/bin/python3 -c 'import redis' 2>&1 ;;

@@ -37,6 +37,7 @@ TEST_P(counted_ticks, leave_no_trace) {
         wait_for_progress(low.turns);
         ASSERT_TRUE(s.submit({disturb, &disturbed, 5}));
         ++handed_in;
+        dog.progress();
     }
     low.stop = true;
     s.drain();

@@ -40,6 +40,7 @@ TEST(migration, errno_and_thread_locals_stay_right) {
         // One turn may have been under way; the second one is on the other worker.
         wait_for_progress(low.turns);
         ASSERT_EQ(low.moves, i + 1);
+        dog.progress();
     }
     high.back().stop = true;
     low.stop = true;
@@ -65,6 +66,7 @@ TEST(migration, transactions_go_on_where_they_were) {
         }
         ASSERT_TRUE(s.submit({look, &audits.emplace_back(&b, 0), 5}));
         wait_for_progress(low[2].reads);
+        dog.progress();
     }
     stop = true;
     s.drain();

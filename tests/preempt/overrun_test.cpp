@@ -57,6 +57,7 @@ protected:
             // No record is held, and nothing is counted twice.
             tutti::atomically([&](tutti::tx& t) { shared.set(t, shared.get(t)); });
             look(d);
+            dog.progress();
         }
         EXPECT_EQ(s.statistics().finished, 2 * count);
     }
@@ -110,6 +111,7 @@ TEST_P(overrun, others_are_not_disturbed) {
         d.of = &shared;
         ASSERT_TRUE(s.submit(given_up(i % 2 == 0 ? dive : dive_owning, d, 2)));
         wait_for_count(d.cut, 1);
+        dog.progress();
     }
     stop = true;
     s.drain();

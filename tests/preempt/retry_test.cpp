@@ -101,6 +101,7 @@ TEST(retry, is_woken_by_a_thread_that_is_no_worker) {
         x.store(1);
         s.drain();
         ASSERT_TRUE(c.got);
+        dog.progress();
     }
 }
 

@@ -219,6 +219,7 @@ TEST_P(ticking, what_is_handed_in_together_interrupts_once) {
         while (m[0].at == 0) std::this_thread::yield();
         for (int k = 0; k < 4; ++k) ASSERT_EQ(m[k].at, 4 - k) << "wave " << i;
         ASSERT_EQ(s.statistics().preemptions, i + 1);
+        dog.progress();
     }
     busy.stop = true;
     s.drain();
@@ -261,6 +262,7 @@ TEST_P(ticking, registers_errno_and_exceptions_survive) {
         keeper& k = high.emplace_back(nullptr, i + 2);
         ASSERT_TRUE(s.submit({keep, &k, 2 + static_cast<unsigned>(i % 4)}));
         wait_until(k.right);
+        dog.progress();
     }
     stop = true;
     s.drain();
@@ -311,6 +313,7 @@ TEST_P(ticking, malloc_and_stdio_can_be_hammered_from_both_sides) {
         if (i % 4 == 0) {
             while (!a.right.load()) std::this_thread::yield();
         }
+        dog.progress();
     }
     stop = true;
     s.drain();
@@ -338,6 +341,7 @@ TEST_P(ticking, transactions_that_preempt_each_other_stay_atomic) {
             ASSERT_TRUE(s.submit({transfer, &high.emplace_back(&b[level % 2], i * 7 + level, nullptr, 4, 100), level}));
         }
         ASSERT_TRUE(s.submit({look, &audits.emplace_back(&b[i % 2], 0), 5}));
+        dog.progress();
     }
     stop = true;
     s.drain();

@@ -3,7 +3,11 @@
 #
 # Runs the command and compares its exit status; its whole output, as one line, must match the expression. A refusal
 # (status 2) must take exactly one line.
+#
+# The locale is C.UTF-8, so that `.` in an expression matches any character, whatever the caller's locale is. Debian's C
+# library brings this locale.
 set -uo pipefail
+export LC_ALL=C.UTF-8
 
 status=$1
 pattern=$2

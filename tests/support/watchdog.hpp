@@ -1,4 +1,9 @@
-// Turns a hang into a report: when the time is up, every thread prints where it stands, and the program aborts.
+// Turns a hang into a report: when a test has made no progress for the limit, every thread prints where it stands, and
+// the program aborts.
+//
+// A test of many rounds reports each round by progress(). The limit then bounds one round, not their sum: an emulated
+// guest on a busy machine takes longer for the sum than any fixed limit, and does not hang. A test that reports nothing
+// has the limit as a whole.
 //
 // The limit is no part of any test's verdict. It is there because a lost wake-up or a deadlock would otherwise end in
 // a time-out that says nothing.
@@ -13,15 +18,27 @@
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "support/effort.hpp"
 
 namespace tutti::support {
+
+/// Tells a test that hangs from a slow one, by the number of rounds that the test has reported.
+class stall_detector {
+public:
+    /// Returns true if `rounds` has not changed since the previous call, or since the start.
+    bool is_stalled(std::uint64_t rounds) noexcept { return std::exchange(seen_, rounds) == rounds; }
+
+private:
+    std::uint64_t seen_ = 0;
+};
 
 class watchdog {
 public:
@@ -40,6 +57,9 @@ public:
         ended_.notify_all();
         thread_.join();
     }
+
+    /// Reports that a round has ended: the limit starts again for the next round. Safe from every thread.
+    void progress() const noexcept { rounds_.fetch_add(1, std::memory_order_relaxed); }
 
     /// Every thread of the process, by name, with its stack, on standard error.
     static void dump_threads() {
@@ -73,8 +93,12 @@ private:
 
     void watch() {
         std::unique_lock hold{guard_};
-        if (ended_.wait_for(hold, limit_, [this] { return done_; })) return;
-        std::fprintf(stderr, "watchdog: %s has not ended after %lld s; where its threads are:\n", what_.c_str(),
+        // The counter carries no data, so it needs no order. A round that ends during the wait is seen after the wait.
+        stall_detector detector;
+        do {
+            if (ended_.wait_for(hold, limit_, [this] { return done_; })) return;
+        } while (!detector.is_stalled(rounds_.load(std::memory_order_relaxed)));
+        std::fprintf(stderr, "watchdog: %s has made no progress for %lld s; where its threads are:\n", what_.c_str(),
                      static_cast<long long>(limit_.count()));
         dump_threads();
         std::abort();
@@ -85,6 +109,7 @@ private:
     std::mutex guard_;
     std::condition_variable ended_;
     bool done_ = false;
+    mutable std::atomic<std::uint64_t> rounds_{0};
     std::thread thread_;
 };
 

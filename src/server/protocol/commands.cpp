@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <string>
 #include <utility>
 
@@ -17,7 +18,7 @@ namespace {
 
 using words = std::span<const std::string_view>;
 
-constexpr std::string_view wrong_password = "there is no such user, or the password is not right";
+constexpr std::string_view wrong_password = "invalid username-password pair or user is disabled.";
 constexpr std::string_view nameless = "default";  // who gives a password alone
 
 /// The request is refused.
@@ -40,7 +41,8 @@ words credentials(words given) {
 void keep_within(const account& a, call_line& l) {
     const procedure& p = l.which->what;
     const user& who = a.what;
-    if (!a.may_call(p.name)) throw refusal{"NOPERM", who.name + " may not call " + p.name};
+    if (!a.may_call(p.name))
+        throw refusal{"NOPERM", "this user has no permissions to call the procedure '" + p.name + "'"};
     if (l.priority.value_or(0) > who.highest)
         throw bad_argument{p.name + ": you may bring a PRIORITY from 0 to " + std::to_string(who.highest)};
     if (!l.priority && p.options.priority > who.highest) l.priority = who.highest;
@@ -250,7 +252,12 @@ void commands::hello(session& who, words given, reply& to) const {
             return to.error("ERR", "HELLO is followed by a version, AUTH <user> <password>, SETNAME <name>");
         }
     }
-    if (!who.trusted) return to.error("NOAUTH", "HELLO must be called with AUTH here");
+    if (!who.trusted)
+        return to.error(
+            "NOAUTH",
+            "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> "
+            "<pass> "
+            "option can be used to authenticate the client and select the RESP protocol version at the same time");
     who.spoken = wanted;
     to = reply{to.target(), wanted};
     to.map(4);
@@ -395,7 +402,9 @@ commands::outcome commands::take(session& who, words given, request& r) const {
 
 bool commands::may_ask(const session& who, words given, reply& to) {
     if (who.as == nullptr || who.as->what.operates || !is_operation(given)) return true;
-    to.error("NOPERM", "this is for users who operate the server");
+    std::string name{given[0].substr(0, 64)};
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    to.error("NOPERM", "this user has no permissions to run the '" + name + "' command");
     return false;
 }
 
@@ -403,7 +412,7 @@ void commands::answer_command(session& who, words given, reply& to) const {
     const auto* const known = std::ranges::find_if(list, [&](const command& c) { return same_word(given[0], c.name); });
     const bool public_one = same_word(given[0], "AUTH") || same_word(given[0], "HELLO") || same_word(given[0], "QUIT");
     if (!who.trusted && !public_one) {
-        to.error("NOAUTH", "AUTH with the password first");
+        to.error("NOAUTH", "Authentication required.");
     } else if (known == std::end(list)) {
         to.error("ERR", "there is no command '" + std::string{given[0].substr(0, 64)} + "'");
     } else if (given.size() < known->least || given.size() > known->most) {
