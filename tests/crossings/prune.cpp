@@ -1,0 +1,160 @@
+// What has a meaning where. A program may only do what the documentation defines, so that each failure is a fault of
+// the library, or of the model.
+#include <algorithm>
+
+#include "program.hpp"
+
+namespace crossings {
+namespace {
+
+enum class place : std::uint8_t {
+    top,     ///< outside of any block: a thread, and a hook that runs when its block has ended
+    body,    ///< in a block
+    before,  ///< in a before_commit hook
+};
+
+struct surroundings {
+    place where = place::top;
+    bool reads_only = false;
+    bool apart = false;         ///< in an open nested block
+    bool has_open = false;      ///< the outermost block has an open nested block somewhere
+    bool may_give_way = false;  ///< in a first alternative
+    bool in_hook = false;
+    bool in_abort_hook = false;
+    bool many = false;  ///< several threads
+    int depth = 0;
+};
+
+bool contains(const std::vector<node>& body, step what) {
+    return std::any_of(body.begin(), body.end(), [what](const node& n) {
+        // Blocks in on_commit and on_abort hooks are outermost blocks of their own.
+        if (n.what == step::on_commit || n.what == step::on_abort) return false;
+        return n.what == what || contains(n.body, what) || contains(n.other, what);
+    });
+}
+
+void prune(std::vector<node>& body, const surroundings& in);
+
+/// Whether the step stays; its bodies are pruned then.
+bool keep_at_top(node& n, const surroundings& in) {
+    surroundings inside = in;
+    ++inside.depth;
+    switch (n.what) {
+        case step::closed:
+            inside.where = place::body;
+            inside.reads_only = (n.options & read_only) != 0;
+            inside.has_open = contains(n.body, step::open);
+            inside.may_give_way = false;
+            if ((n.options & as_irrevocable) != 0) n.options &= ~unsigned{as_visible};
+            if (in.in_abort_hook) n.options |= swallows;
+            prune(n.body, inside);
+            return true;
+        case step::listen:
+        case step::repeat: prune(n.body, inside); return true;
+        // Of a block that waits for ever, or of the destructor of what its body has made at the top.
+        case step::interrupted: prune(n.body, inside); return !in.in_hook;
+        case step::burn: return true;
+        case step::meet: return in.many && !in.in_hook;
+        default: return group_of(n.what) == group::data && n.what != step::sum_add;
+    }
+}
+
+bool keep_hook(node& n, const surroundings& in) {
+    surroundings inside = in;
+    ++inside.depth;
+    inside.in_hook = true;
+    inside.may_give_way = false;
+    if (in.where == place::before) return false;
+    switch (n.what) {
+        case step::before_commit:
+            inside.where = place::before;
+            prune(n.body, inside);
+            return true;
+        case step::on_commit:
+            inside = {};
+            inside.in_hook = true;
+            inside.depth = in.depth + 1;
+            prune(n.body, inside);
+            return true;
+        case step::on_abort:
+            inside = {};
+            inside.in_hook = true;
+            inside.in_abort_hook = true;
+            inside.depth = in.depth + 1;
+            prune(n.body, inside);
+            return true;
+        default: n.body.clear(); return true;
+    }
+}
+
+bool keep_in_body(node& n, const surroundings& in) {
+    surroundings inside = in;
+    ++inside.depth;
+    switch (group_of(n.what)) {
+        case group::data:
+            // These two show that a write is refused there.
+            if (writes(n.what) && in.reads_only && n.what != step::word_set && n.what != step::text_set) return false;
+            if (in.apart) return n.what == step::sum_add;
+            return n.what != step::sum_add || !in.has_open;
+        case group::hook: return in.depth < 6 && keep_hook(n, in);
+        case group::ending: return n.what != step::give_way || in.may_give_way;
+        case group::mode:
+            if (n.what == step::meet) return in.many && !in.in_hook;
+            if (n.what == step::wait) return !in.in_hook;
+            return in.where == place::body || n.what == step::burn || n.what == step::lock;
+        default: break;
+    }
+    if (in.depth > 8) return false;
+    switch (n.what) {
+        case step::closed:
+        case step::flat:
+            n.options &= ~unsigned{timed | refuses};
+            if ((n.options & as_irrevocable) != 0) n.options &= ~unsigned{as_visible};
+            inside.reads_only |= (n.options & read_only) != 0;
+            prune(n.body, inside);
+            return true;
+        case step::open:
+            if (in.apart || in.reads_only || in.where != place::body) return false;
+            n.options &= unsigned{swallows};
+            inside.apart = true;
+            inside.may_give_way = false;
+            prune(n.body, inside);
+            return true;
+        case step::either:
+            n.options &= unsigned{swallows};
+            prune(n.other, inside);
+            inside.may_give_way = true;
+            prune(n.body, inside);
+            return true;
+        case step::checkpoint:
+        case step::attempt:
+            n.options &= unsigned{swallows};
+            prune(n.body, inside);
+            return true;
+        // Not a listener that is a local of the body: its variable would be gone when the block commits.
+        default: return false;
+    }
+}
+
+void prune(std::vector<node>& body, const surroundings& in) {
+    std::vector<node> kept;
+    for (node& n : body) {
+        if (!(in.where == place::top ? keep_at_top(n, in) : keep_in_body(n, in))) continue;
+        kept.push_back(std::move(n));
+        // What comes behind an ending is not reached; a restart is one only the first few times.
+        const step last = kept.back().what;
+        if (in.where != place::top && group_of(last) == group::ending && last != step::restart) break;
+    }
+    body = std::move(kept);
+}
+
+}  // namespace
+
+void prune(program& p) {
+    surroundings in;
+    in.many = p.threads.size() * static_cast<std::size_t>(p.copies) > 1;
+    for (auto& t : p.threads) prune(t, in);
+    std::erase_if(p.threads, [](const auto& t) { return t.empty(); });
+}
+
+}  // namespace crossings
