@@ -46,8 +46,8 @@ void store(tx& t, T* to, const std::type_identity_t<T>& value) {
 
 /// Whether a value of type T is plain memory: its destruction neither touches nor frees a variable (`var`, or what
 /// `load` and `store` access). A transaction destroys such a value early when it has made and replaced it itself, so a
-/// block that sets a variable again and again needs no more memory than one that sets it once. Any other value waits for
-/// the end of the transaction. Specialize it as true for types of yours that hold nothing but such values.
+/// block that sets a variable again and again needs no more memory than one that sets it once. Any other value waits
+/// for the end of the transaction. Specialize it as true for types of yours that hold nothing but such values.
 template <class T>
 inline constexpr bool is_plain_value = std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T>;
 template <class T>
@@ -66,9 +66,9 @@ template <class... T>
 inline constexpr bool is_plain_value<std::tuple<T...>> = (is_plain_value<T> && ...);
 
 /// Makes an object that exists only if the block commits. After a roll-back of the outermost block its destructor has
-/// run and its memory is free. After one of a nested block alone its destructor has run in the transaction that goes on,
-/// or runs when the outermost block has ended: docs/semantics.md. Passes on what the constructor throws; then there is
-/// no object, also where the block catches that and commits.
+/// run and its memory is free. After one of a nested block alone its destructor has run in the transaction that goes
+/// on, or runs when the outermost block has ended: docs/semantics.md. Passes on what the constructor throws; then there
+/// is no object, also where the block catches that and commits.
 /// @throws std::bad_alloc  when memory for it or for the log of allocations runs out
 /// @throws usage_error     when T wants an alignment beyond 4096 bytes
 template <class T, class... Args>
@@ -149,9 +149,9 @@ void destroy(tx& t, T* object) {
 
 /// Destroys all that any thread's transactions have destroyed or replaced before the call, and returns when the
 /// destructors have returned: waits until every transaction that was running at the call has ended. What liburcu calls
-/// rcu_barrier. A program calls it before `dlclose`, because a destructor may be code of the object that is unloaded, and
-/// before it looks whether anything has leaked. What these destructors retire themselves may wait for a further call.
-/// O(threads + objects).
+/// rcu_barrier. A program calls it before `dlclose`, because a destructor may be code of the object that is unloaded,
+/// and before it looks whether anything has leaked. What these destructors retire themselves may wait for a further
+/// call. O(threads + objects).
 /// @throws usage_error     inside a transaction, a handler of one, or a destructor of a retired object
 /// @throws std::bad_alloc  when memory runs out; some objects may wait as before
 TUTTI_EXPORT void destroy_retired();

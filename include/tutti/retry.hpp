@@ -43,7 +43,7 @@ void retry_until(tx& t, std::chrono::time_point<Clock, Duration> when) {
     const auto now = Clock::now();
     const auto mine = std::chrono::steady_clock::now();
     const seconds about = seconds{when.time_since_epoch()} - seconds{now.time_since_epoch()};
-    if (about > far) retry(t);  // which nanoseconds cannot count
+    if (about > far) retry(t);                                       // which nanoseconds cannot count
     if (!(about > -far)) return detail::raise_retry_until(t, mine);  // long past
     detail::raise_retry_until(t, mine + std::chrono::ceil<std::chrono::nanoseconds>(when - now));
 }

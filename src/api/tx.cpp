@@ -60,7 +60,8 @@ void tx::become_irrevocable(const char* reason) {
     for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
         if (o->running() && o->bound_to_commit()) {
             throw usage_error{
-                "tutti: become_irrevocable in an open nested block inside an irrevocable transaction, of which there is "
+                "tutti: become_irrevocable in an open nested block inside an irrevocable transaction, of which there "
+                "is "
                 "one at a time; do this in the block around it"};
         }
     }

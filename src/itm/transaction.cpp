@@ -327,7 +327,8 @@ TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {
     if (s.hardware.runs()) return s.hardware.end();
     if (!is_block(d.frame_)) return;
     // The unwinding of a thread that ends has no class.
-    if (static_cast<const _Unwind_Exception*>(exception)->exception_class == 0 && tutti::api::ends_cancellable_anywhere())
+    if (static_cast<const _Unwind_Exception*>(exception)->exception_class == 0 &&
+        tutti::api::ends_cancellable_anywhere())
         tutti::api::refuse_asynchronous_cancel(d);
     s.leaving = exception;
     _ITM_commitTransaction();

@@ -95,7 +95,7 @@ void cut_off(const touch& of) noexcept {
 /// Whether a transaction of another thread owns a stream. It may end meanwhile, so what is seen is not exact; but no
 /// transaction begins to own a stream, and a touch's memory lives as long as its context.
 template <class F>
-[[gnu::no_sanitize("thread")]] bool for_each_other_touch(F f) noexcept {
+__attribute__((no_sanitize("thread"))) bool for_each_other_touch(F f) noexcept {
     bool any = false;
     for (const conflict_word& w : all_conflict_words()) {
         const core::descriptor* const owner = w.owner.load(std::memory_order_acquire);
@@ -120,7 +120,7 @@ void end_streams(int, void*) {
 }
 
 // on_exit, because glibc calls it at the process's end alone; before all others, so it is called after them.
-[[gnu::constructor]] void arrange() { ::on_exit(end_streams, nullptr); }
+[[gnu::constructor]] void arrange_exit() { ::on_exit(end_streams, nullptr); }
 
 }  // namespace
 

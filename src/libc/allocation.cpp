@@ -12,13 +12,13 @@
 namespace tutti::libc {
 namespace {
 
-constexpr detail::destroyer give_back = [](void* p) { std::free(p); };
+constexpr detail::destroyer free_memory = [](void* p) { std::free(p); };
 
 /// Null where `memory` is, or where memory to remember it runs out: then it has been freed.
 void* noted(tx& t, void* memory) noexcept {
     if (memory == nullptr) return nullptr;
     try {
-        api::note_allocation(static_cast<descriptor&>(t), memory, give_back);
+        api::note_allocation(static_cast<descriptor&>(t), memory, free_memory);
     } catch (const std::bad_alloc&) {
         std::free(memory);
         errno = ENOMEM;
@@ -36,7 +36,7 @@ void free(tx& t, void* memory) {
     if (memory == nullptr) return;
     // Without memory to remember it, what is to be freed is leaked.
     try {
-        api::note_free(static_cast<descriptor&>(t), memory, give_back);
+        api::note_free(static_cast<descriptor&>(t), memory, free_memory);
     } catch (const std::bad_alloc&) {}
 }
 

@@ -167,7 +167,8 @@ touch* inner_touch(tx& t, context_state& s, FILE* f) {
 
 /// What glibc's unlocked functions do to it is what is described in the header.
 bool is_ordinary(const FILE* f) noexcept {
-    return f->_fileno >= 0 && !is_in_memory(f) && f->_mode <= 0 && f->_markers == nullptr &&
+    // First whether it is in memory: glibc leaves the descriptor and the offset of such a stream as they are.
+    return !is_in_memory(f) && f->_fileno >= 0 && f->_mode <= 0 && f->_markers == nullptr &&
            (f->_flags & in_backup) == 0;
 }
 
@@ -348,7 +349,8 @@ bool file::fill() {
 
 bool file::has_buffered(off_t offset, int whence) const noexcept {
     constexpr int others = unbuffered | line_buffered | putting | in_backup;
-    const bool reads = (f_->_flags & others) == 0 && f_->_IO_read_base != nullptr && f_->_IO_save_base == nullptr;
+    const bool reads =
+        !is_in_memory(f_) && (f_->_flags & others) == 0 && f_->_IO_read_base != nullptr && f_->_IO_save_base == nullptr;
     if (!reads || f_->_offset < 0 || whence == SEEK_END) return false;
     off64_t to = offset;
     if (whence == SEEK_CUR && __builtin_add_overflow(to, f_->_offset - (f_->_IO_read_end - f_->_IO_read_ptr), &to))

@@ -18,8 +18,8 @@
 //                                              transaction becomes irrevocable first
 //   the position changes                       as for an empty buffer
 //
-// A stream of open_memstream makes no system call, but glibc moves its buffer when it grows. Each touch keeps an image of
-// what the stream holds, and a roll-back puts that into the buffer which the stream has then. A call that tells the
+// A stream of open_memstream makes no system call, but glibc moves its buffer when it grows. Each touch keeps an image
+// of what the stream holds, and a roll-back puts that into the buffer which the stream has then. A call that tells the
 // program where the bytes are (fflush, fclose) makes the transaction irrevocable, for it writes the program's variables
 // without barriers.
 //

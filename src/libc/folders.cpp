@@ -1,5 +1,5 @@
-// Folders that are open: what a transaction opens exists at once, and a roll-back closes it; where it reads is undone by
-// a seek; what it closes is closed by the commit.
+// Folders that are open: what a transaction opens exists at once, and a roll-back closes it; where it reads is undone
+// by a seek; what it closes is closed by the commit.
 //
 // glibc hands out a pointer into its buffer, which the next call changes without barriers. So blocks are handed a copy,
 // one for each folder, that is written through barriers. It is found by the address of the DIR: glibc uses that again
@@ -44,7 +44,8 @@ struct go_back {
 /// Null, and errno is ENOMEM: there is none.
 dirent* copy_of_entry(DIR* folder) noexcept {
     static std::mutex mutex;
-    static auto* const copies = new std::unordered_map<DIR*, dirent>;  // blocks may run when statics are gone
+    // Never destroyed: blocks may run in destructors at the program's end.
+    static auto* const copies = new std::unordered_map<DIR*, dirent>;
     try {
         const std::lock_guard lock{mutex};
         return &(*copies)[folder];

@@ -1,5 +1,5 @@
-// open, openat, creat and mkstemp. Where the file is there already, or is made anew, the descriptor is made at once, so that its
-// number and the errors are exact.
+// open, openat, creat and mkstemp. Where the file is there already, or is made anew, the descriptor is made at once, so
+// that its number and the errors are exact.
 #include "libc/opening.hpp"
 
 #include <sys/sysmacros.h>

@@ -32,10 +32,17 @@ bool is_string(int type) noexcept {
     return (type & PA_FLAG_PTR) == 0 && ((type & ~PA_FLAG_MASK) == PA_STRING || (type & ~PA_FLAG_MASK) == PA_WSTRING);
 }
 
-/// Calls `found(argument, whether it is wide, precision)` for each conversion of a string. A precision is SIZE_MAX where there is none, and
-/// `value(argument)` where an argument gives it.
-template <class Value, class Found>
-void each_string(const char* format, std::size_t count, Value value, Found found) {
+/// The type of what %n stores to. glibc says of all of them that it is int.
+int type_of_count(unsigned shorts, bool is_long) noexcept {
+    if (is_long) return PA_INT | PA_FLAG_PTR | PA_FLAG_LONG;
+    if (shorts == 1) return PA_INT | PA_FLAG_PTR | PA_FLAG_SHORT;
+    return (shorts == 0 ? PA_INT : PA_CHAR) | PA_FLAG_PTR;
+}
+
+/// Calls `found(argument, whether it is wide, precision)` for each conversion of a string, and `counted(argument,
+/// type)` for each %n. A precision is SIZE_MAX where there is none, and `value(argument)` where an argument gives it.
+template <class Value, class Found, class Counted>
+void each_pointer(const char* format, std::size_t count, Value value, Found found, Counted counted) {
     int next = 0;
     for (const char* at = std::strchr(format, '%'); at != nullptr; at = std::strchr(at, '%')) {
         ++at;
@@ -58,15 +65,21 @@ void each_string(const char* format, std::size_t count, Value value, Found found
                 precision = star();
             }
         }
-        bool is_long = false;
-        for (; *at != 0 && std::strchr("hlLqjzZtw", *at) != nullptr; ++at) is_long |= *at == 'l';
+        bool is_long = false, is_wide = false;
+        unsigned shorts = 0;
+        for (; *at != 0 && std::strchr("hlLqjzZtw", *at) != nullptr; ++at) {
+            is_wide |= *at == 'l';
+            if (*at == 'h') ++shorts;
+            else is_long = true;
+        }
         if (*at == 0) return;
         const char letter = *at++;
         if (letter == '%' || letter == 'm') continue;
         const int from = fixed >= 0 ? fixed : next++;
         if ((letter == 's' || letter == 'S') && static_cast<std::size_t>(from) < count) {
-            found(from, letter == 'S' || is_long, precision < 0 ? SIZE_MAX : static_cast<std::size_t>(precision));
+            found(from, letter == 'S' || is_wide, precision < 0 ? SIZE_MAX : static_cast<std::size_t>(precision));
         }
+        if (letter == 'n' && static_cast<std::size_t>(from) < count) counted(from, type_of_count(shorts, is_long));
     }
 }
 
@@ -137,12 +150,13 @@ bool wide_format::copy(const wchar_t* format, va_list arguments) {
         given_[i] = va_arg(arguments, std::uint64_t);
         slots_[slot++] = given_[i];
     }
-    each_string(
+    each_pointer(
         narrow.at, count_, [this](int from) { return static_cast<long>(static_cast<int>(given_[from])); },
         [&](int from, bool wide, std::size_t limit) {
             if (wide) types_[from] = PA_WSTRING;  // glibc says of %ls that it takes characters
             limits.at[from] = std::max(limits.at[from], limit);
-        });
+        },
+        [this](int from, int type) { types_[from] = type; });
     slot = 0;
     for (std::size_t i = 0; i != count_; ++i) {
         const bool is_real = (types_[i] & ~PA_FLAG_MASK) == PA_DOUBLE && (types_[i] & PA_FLAG_PTR) == 0;

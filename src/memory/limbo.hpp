@@ -62,8 +62,8 @@ public:
     void leave(const activity& self) noexcept;
     /// Any thread: moves all objects to `to`. Throws std::bad_alloc, and then has moved none.
     void hand_over(log<retired>& to);
-    /// In the child of a fork, where the owner is gone. What it was about to change is dropped, because it may be in two
-    /// logs at once. REQUIRES: there is no other thread.
+    /// In the child of a fork, where the owner is gone. What it was about to change is dropped, because it may be in
+    /// two logs at once. REQUIRES: there is no other thread.
     void forget_owner() noexcept;
     /// Whether destructors of its objects run on the owner's thread.
     [[nodiscard]] bool is_collecting() const noexcept { return collecting_; }

@@ -134,7 +134,8 @@ TEST_P(handlers_and_blocks, what_they_have_captured_is_destroyed_after_a_commit)
         auto held = std::make_shared<alive_in>(alive);
         run(unwinding(), [&](tx& t) {
             v.set(t, v.get(t) + 1);
-            put(t, std::exchange(held, nullptr));
+            put(t, held);
+            held = nullptr;  // after the call: it may start the block over
         });
         EXPECT_EQ(alive.load(), 0);
         // Whatever the commit owned is free: another thread can have it.
@@ -149,7 +150,8 @@ TEST_P(handlers_and_blocks, what_they_have_captured_is_destroyed_after_a_roll_ba
         auto held = std::make_shared<alive_in>(alive);
         EXPECT_FALSE(try_atomically({.mode = unwinding().mode}, [&](tx& t) {
             v.set(t, 1);
-            put(t, std::exchange(held, nullptr));
+            put(t, held);
+            held = nullptr;  // after the call: it may start the block over
             cancel(t);
         }));
         EXPECT_EQ(alive.load(), 0);
@@ -163,7 +165,8 @@ TEST_P(handlers_and_blocks, what_they_have_captured_outlives_a_nested_roll_back)
         run(unwinding(), [&](tx& t) {
             v.set(t, alive.get(t));
             EXPECT_FALSE(try_atomically([&](tx& c) {
-                put(c, std::exchange(held, nullptr));
+                put(c, held);
+                held = nullptr;  // after the call: it may start the block over
                 cancel(c);
             }));
             alive.set(t, alive.get(t) + v.get(t));

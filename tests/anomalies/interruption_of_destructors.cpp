@@ -43,9 +43,11 @@ TEST_F(interruption_of_destructors, of_objects_that_are_rolled_back) {
 }
 
 TEST_F(interruption_of_destructors, of_what_handlers_have_captured) {
+    auto held = std::make_shared<restarting>(&here_, &ends_);
     atomically([&](tx& t) {
         v_.set(t, 1);
-        t.on_abort([held = std::make_shared<restarting>(&here_, &ends_)] {});
+        t.on_abort([held] {});
+        held = nullptr;  // after the call: it may start the block over
     });
     EXPECT_EQ(ends_.load(), 1);
 }

@@ -165,18 +165,20 @@ TEST_P(nested_objects, that_are_containers) {
     }
 }
 
-// What the destructor did in the parent goes with the parent.
+// What the destructor did in the parent goes with the parent. A strict attempt destroys when it has ended.
 TEST_P(nested_objects, end_in_the_parent_and_are_taken_back_with_it) {
     var<long> count{10};
-    EXPECT_FALSE(try_atomically({.mode = once().mode}, [&](tx& t) {
+    const mode m = once().mode;
+    const bool at_once = m == mode::optimistic || !concurrent();
+    EXPECT_FALSE(try_atomically({.mode = m}, [&](tx& t) {
         EXPECT_FALSE(try_atomically([&](tx& c) {
             (void)create<counting>(c, count, counting::way::block);
             cancel(c);
         }));
-        EXPECT_EQ(count.get(t), 9);
+        EXPECT_EQ(count.get(t), at_once ? 9 : 10);
         cancel(t);
     }));
-    EXPECT_EQ(count.load(), 10);
+    EXPECT_EQ(count.load(), at_once ? 10 : 9);
 }
 
 TUTTI_IN_EVERY_FLAVOUR(nested_objects);

@@ -193,12 +193,16 @@ TEST_P(nesting_leaks, of_objects_and_their_ends) {
         int alive = 0;
         counted kept{&alive};
         auto* const doomed = new counted{&alive};
-        run(unwinding(), [&](tx&) {
+        const flavour how = unwinding();
+        run(how, [&](tx&) {
             ruin(out, [&](tx& c) {
                 (void)create<counted>(c, &alive);
                 destroy(c, doomed);
             });
-            EXPECT_EQ(alive, 2);
+            // A strict attempt destroys when it has ended.
+            if (how.mode == mode::optimistic || !concurrent()) {
+                EXPECT_EQ(alive, 2);
+            }
         });
         EXPECT_EQ(alive, 2);
         delete doomed;

@@ -63,5 +63,21 @@ TEST_F(open_nesting_leftovers, of_objects_that_are_retired) {
     EXPECT_LT(owned_.load(), 100 * many);
 }
 
+// The inner commit owes a wait for its plain memory until the locks are released. The handler's block owes one as a
+// reader, and must not wait for the publication of its own context.
+TEST_F(open_nesting_leftovers, a_wait_that_a_handler_owes_passes_over_its_own_context) {
+    static long plain = 0;
+    atomically([](tx& t) { store(t, &plain, 1L); });
+    atomically([this](tx& t) {
+        static int lock = 0;
+        open_nested(
+            t, {{&lock, 1}}, [this](tx& i) { inner_.set(i, inner_.get(i) + 1); },
+            [this](tx& u) { inner_.set(u, inner_.get(u) - 1); });
+        t.on_abort([] { EXPECT_FALSE(try_atomically([](tx& u) { cancel(u); })); });
+        if (t.attempt() < 3) restart(t);
+    });
+    EXPECT_EQ(inner_.load(), 1);
+}
+
 }  // namespace
 }  // namespace tutti::anomalies

@@ -70,9 +70,7 @@ TEST_F(use_errors, retry_that_only_the_block_itself_could_wake) {
 TEST_F(use_errors, a_flat_block_is_as_strict_as_it_says) {
     var<int> v{0};
     constexpr options reads{.read_only = true, .nesting = nesting::flat};
-    expect_diagnosed("read-only", [&] {
-        atomically([&](tx&) { atomically(reads, [&](tx& f) { v.set(f, 1); }); });
-    });
+    expect_diagnosed("read-only", [&] { atomically([&](tx&) { atomically(reads, [&](tx& f) { v.set(f, 1); }); }); });
     expect_diagnosed("read-only", [&] {
         atomically([&](tx&) { atomically(reads, [&](tx&) { atomically([&](tx& n) { v.set(n, 1); }); }); });
     });

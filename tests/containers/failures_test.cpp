@@ -1,6 +1,6 @@
 // Every operation of every container fails at each place where it can: at its n-th copy, comparison or hash, and at its
-// n-th allocation, for every n until it succeeds. The block catches what is thrown and commits. Then the container holds
-// what it held before, or what a successful operation leaves, and the operation succeeds when it is repeated.
+// n-th allocation, for every n until it succeeds. The block catches what is thrown and commits. Then the container
+// holds what it held before, or what a successful operation leaves, and the operation succeeds when it is repeated.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -247,7 +247,8 @@ TEST(failures, vector) {
     const auto fill = [](subject& v, int i) { v.push_back(fragile{i}); };
     at_every_size<subject>("push_back", fill, [](tx& t, subject& v, int) { v.push_back(t, fragile{1000}); });
     at_every_size<subject>("pop_back", fill, [](tx& t, subject& v, int) { v.pop_back(t); });
-    at_every_size<subject>("set", fill, [](tx& t, subject& v, int size) { v.set(t, size / 2, fragile{-1}); }, 1);
+    at_every_size<subject>(
+        "set", fill, [](tx& t, subject& v, int size) { v.set(t, static_cast<std::size_t>(size) / 2, fragile{-1}); }, 1);
     at_every_size<subject>("clear", fill, [](tx& t, subject& v, int) { v.clear(t); });
 }
 TEST(failures, broadcast) {

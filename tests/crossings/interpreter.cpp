@@ -100,8 +100,8 @@ private:
 
     /// The body of a call: what it tells the trace, and the steps.
     void enter(tx& t, const node& n, const std::vector<node>& body, int call, enclosure as);
-    /// Runs `make_call(number of the call)`, which returns whether the block was kept, and tells the trace how it ended.
-    /// What it throws goes on where `throws`.
+    /// Runs `make_call(number of the call)`, which returns whether the block was kept, and tells the trace how it
+    /// ended. What it throws goes on where `throws`.
     template <class Call>
     bool call(const int& number, bool throws, Call&& make_call, bool is_part_of_parent = false);
 

@@ -50,8 +50,7 @@ long model::apply(step what, int first, int second) {
         case step::tree_first: return tree.empty() ? nothing : tree.begin()->second;
         case step::multi_put: multi[first % keys].push_back(second); return 0;
         case step::multi_take: return multi.contains(first % keys) ? take_front(multi[first % keys]) : nothing;
-        case step::multi_count:
-            return multi.contains(first % keys) ? static_cast<long>(multi[first % keys].size()) : 0;
+        case step::multi_count: return multi.contains(first % keys) ? static_cast<long>(multi[first % keys].size()) : 0;
         case step::hash_set_put: return hash_set.insert(first % keys).second ? 1 : 0;
         case step::hash_set_take: return static_cast<long>(hash_set.erase(first % keys));
         case step::tree_set_put: return tree_set.insert(first % keys).second ? 1 : 0;

@@ -6,6 +6,7 @@ namespace streams {
 
 char text[8192];
 char got[8192];
+fpos_t position;
 std::vector<answer> answers;
 outcome ended;
 

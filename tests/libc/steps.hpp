@@ -52,6 +52,7 @@ struct answer {
 extern char text[8192];
 /// Where input goes.
 extern char got[8192];
+extern fpos_t position;  // outlives the block, whose commit writes it
 extern std::vector<answer> answers;
 
 [[nodiscard]] answer answer_of(long result, const char* bytes, std::size_t size);

@@ -1,9 +1,10 @@
-// Random programs of stdio against glibc alone. A program opens a stream of one of many kinds, and then runs blocks that
-// commit, restart, or are cancelled in part or as a whole, with plain calls between them. A twin stream gets the plain
-// calls and the committed ones, by glibc alone. Answers, positions, indicators and the contents have to be the same.
+// Random programs of stdio against glibc alone. A program opens a stream of one of many kinds, and then runs blocks
+// that commit, restart, or are cancelled in part or as a whole, with plain calls between them. A twin stream gets the
+// plain calls and the committed ones, by glibc alone. Answers, positions, indicators and the contents have to be the
+// same.
 //
-// Unlike streams_test.cpp, input, output and seeks mix in one block, with the seeks between them that C asks for. A block that has become
-// irrevocable on the way commits, whatever its plan is. A failure names its number, which
+// Unlike streams_test.cpp, input, output and seeks mix in one block, with the seeks between them that C asks for. A
+// block that has become irrevocable on the way commits, whatever its plan is. A failure names its number, which
 // TUTTI_TEST_STREAM_PROGRAM=<number> runs again alone, and shows the smallest program that still fails.
 //
 // Catches output of a cancelled block that a later seek of the same block has flushed.

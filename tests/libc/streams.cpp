@@ -344,7 +344,8 @@ void formats() {
     EXPECT(n == -1 && errno == EBADF);
 }
 
-/// A stream in memory has no descriptor, so descriptor 0 stays where it is; and a roll-back undoes what grew its buffer.
+/// A stream in memory has no descriptor, so descriptor 0 stays where it is; and a roll-back undoes what grew its
+/// buffer.
 void in_memory() {
     const folder here;
     fill("input", "0123456789");

@@ -23,8 +23,8 @@ namespace tutti {
 /// it has come to, and never looks at how far the other one is (Giacomoni, Moseley, Vachharajani, "FastForward for
 /// Efficient Pipeline Parallelism", PPoPP 2008).
 ///
-/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the block
-/// catches that and commits.
+/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the
+/// block catches that and commits.
 ///
 /// @tparam T  any copyable type; an element is constant once it is in
 template <std::copyable T>

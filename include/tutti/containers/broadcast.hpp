@@ -23,8 +23,8 @@ namespace tutti {
 /// and go. A listener that receives conflicts with a send only over the newest message, and with the other listeners
 /// over the message that both receive: the last of them destroys it.
 ///
-/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the block
-/// catches that and commits.
+/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the
+/// block catches that and commits.
 ///
 /// **Memory.** A message stays until every listener of its time has received it. A listener that does not keep up makes
 /// it grow.
@@ -69,8 +69,8 @@ public:
     [[nodiscard]] bool is_closed(tx& t) const { return closed_.get(t); }
 
     /// One that listens, from its making to its end. Used by one transaction at a time, or by several that conflict.
-    /// REQUIRES: the channel outlives it, also where `destroy` has its destructor run later; no transaction can reach it
-    /// when it is destroyed, but the one that destroys it.
+    /// REQUIRES: the channel outlives it, also where `destroy` has its destructor run later; no transaction can reach
+    /// it when it is destroyed, but the one that destroys it.
     class listener {
     public:
         explicit listener(broadcast& to) : to_{to} {

@@ -21,8 +21,8 @@ namespace tutti {
 /// separate variables, and the pushing one never looks at the other unless the queue is empty (as the two locks of
 /// Michael, Scott, "Simple, Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms", PODC 1996).
 ///
-/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the block
-/// catches that and commits.
+/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the
+/// block catches that and commits.
 ///
 /// @tparam T  any copyable type; an element is constant once it is in
 template <std::copyable T>

@@ -11,7 +11,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "tutti/detail/runtime.hpp"
+#include "tutti/memory.hpp"
 
 namespace tutti {
 

@@ -23,8 +23,8 @@ namespace tutti {
 /// conflicts with `push_back` and `pop_back`: these themselves, `size`, `empty`, `back`, `for_each`, and also `at`,
 /// which checks. Growth conflicts with nothing, and moves nothing.
 ///
-/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the block
-/// catches that and commits.
+/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the
+/// block catches that and commits.
 ///
 /// **Memory.** 16 bytes an element if T is trivially copyable and of up to eight bytes; otherwise these and a node of
 /// its own. In chunks of 128, which stay until the vector goes.

@@ -20,7 +20,8 @@
 // libstdc++ lays its own types out differently by these two macros. A library that was built with the same setting says
 // so by TUTTI_GLIBCXX_DEBUG or TUTTI_GLIBCXX_OLD_ABI, which its programs define as well.
 #if defined(_GLIBCXX_DEBUG) && !defined(TUTTI_GLIBCXX_DEBUG)
-#error "tutti: this libtutti is built without _GLIBCXX_DEBUG, which changes std::string's and std::vector's layout; \
+#error \
+    "tutti: this libtutti is built without _GLIBCXX_DEBUG, which changes std::string's and std::vector's layout; \
 compile without it, with _GLIBCXX_ASSERTIONS instead"
 #elif defined(_GLIBCXX_USE_CXX11_ABI) && !_GLIBCXX_USE_CXX11_ABI && !defined(TUTTI_GLIBCXX_OLD_ABI)
 #error "tutti: this libtutti is built with the current ABI of std::string; compile with _GLIBCXX_USE_CXX11_ABI=1"

@@ -53,8 +53,8 @@ using destroyer = void (*)(void*);
 /// Memory that goes back if the transaction is rolled back, or at its end if only the block was: what was read of it
 /// stays in the logs. Throws std::bad_alloc.
 TUTTI_EXPORT void* allocate(tx& t, std::size_t bytes, std::size_t alignment);
-/// `destroy(object)` runs after the block is rolled back: at once, or at the end of the outermost block. It must not free
-/// the object's memory. Throws std::bad_alloc, and then has destroyed it.
+/// `destroy(object)` runs after the block is rolled back: at once, or at the end of the outermost block. It must not
+/// free the object's memory. Throws std::bad_alloc, and then has destroyed it.
 TUTTI_EXPORT void on_abort_destroy(tx& t, void* object, destroyer destroy);
 /// `destroy(object)` runs once the transaction has committed and no running transaction can still see it.
 TUTTI_EXPORT void on_commit_retire(tx& t, void* object, destroyer destroy);
@@ -65,8 +65,8 @@ TUTTI_EXPORT void on_commit_retire_plain(tx& t, void* object, destroyer destroy)
 /// nothing refers to. Its memory goes back when the transaction ends. Does nothing while a signal passes, because the
 /// roll-back that follows does the same.
 TUTTI_EXPORT void abandon(tx& t, void* object) noexcept;
-/// Makes room in the logs: the next `writes` writes of variables and the next `retirements` calls of on_commit_retire do
-/// not run out of memory, nor do as many reads. Throws std::bad_alloc, and then nothing has changed. So an operation
+/// Makes room in the logs: the next `writes` writes of variables and the next `retirements` calls of on_commit_retire
+/// do not run out of memory, nor do as many reads. Throws std::bad_alloc, and then nothing has changed. So an operation
 /// that reserves before its first write takes effect as a whole or, where it throws, not at all.
 TUTTI_EXPORT void reserve(tx& t, std::size_t writes, std::size_t retirements);
 

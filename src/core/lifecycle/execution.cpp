@@ -50,7 +50,8 @@ void start_counting(descriptor& d) noexcept {
 
 /// Takes a slot. Inside another transaction one that is not to be had is done without by a visible reader, and by an
 /// undo with the rank of the transaction that goes on: the occupants may be waiting for what that transaction owns, or
-/// for the slot that it has, as d does. False: the execution ends here, or the transaction around d has to start over instead.
+/// for the slot that it has, as d does. False: the execution ends here, or the transaction around d has to start over
+/// instead.
 bool take_place(descriptor& d) noexcept {
     if (!ancestor_runs(d)) return wait_for_slot(d, d.mode);
     // The occupant of the slot may be waiting for what the transaction around d owns.

@@ -28,8 +28,8 @@ TUTTI_COLD void refuse_if_left_behind(const descriptor& d, std::uintptr_t stack)
 [[noreturn]] TUTTI_COLD void refuse_left_behind(const descriptor& d) noexcept;
 
 /// Whether the innermost block of d may be left behind. `stack` is the stack pointer of the function that opens another
-/// block inside it. All frames of live functions are at `stack` or above, so a block whose frame is below has been left. The
-/// distance tells frames on the stack from blocks of the language on the heap, in most cases.
+/// block inside it. All frames of live functions are at `stack` or above, so a block whose frame is below has been
+/// left. The distance tells frames on the stack from blocks of the language on the heap, in most cases.
 TUTTI_ALWAYS_INLINE bool may_be_left_behind(const descriptor& d, std::uintptr_t stack) noexcept {
     constexpr std::uintptr_t near = std::uintptr_t{64} << 20;
     const auto at = reinterpret_cast<std::uintptr_t>(d.frame_);

@@ -51,8 +51,8 @@ bool nests_closed(tx& t) {
     core::leave_hardware(d, hardware_abort::software);  // which would take the inner commit back with the outer attempt
     if (d.algorithm->one_at_a_time) return true;
     core::keep_nesting_open(d);
-    // All steps of an attempt are open, or all are closed. A closed one owns what it has written until the attempt ends,
-    // and the undo of an open one that came before it may need that.
+    // All steps of an attempt are open, or all are closed. A closed one owns what it has written until the attempt
+    // ends, and the undo of an open one that came before it may need that.
     return d.is_irrevocable() && d.run.opened_in != d.run.attempt;
 }
 

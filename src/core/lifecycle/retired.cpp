@@ -66,8 +66,8 @@ void wait_for_destructors(const descriptor& self) noexcept {
 }  // namespace
 
 void collect_retired(descriptor& d) noexcept {
-    // Destructors run transactions, which may want what a transaction around d owns, or what an attempt holds whose undo
-    // actions run. A later commit collects.
+    // Destructors run transactions, which may want what a transaction around d owns, or what an attempt holds whose
+    // undo actions run. A later commit collects.
     if (ancestor_runs(d) || undoes(d)) return;
     const bool orphans = (attention.load(std::memory_order_relaxed) & attention_orphans) != 0;
     for (descriptor* each = &d; each != nullptr; each = each->inner) {

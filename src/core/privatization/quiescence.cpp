@@ -176,11 +176,13 @@ void quiesce(descriptor& self) noexcept {
 }
 
 void pay_debts(descriptor& self) noexcept {
+    // All publications of the context end first: what it owes as a reader waits for every publication, its own too.
     for (descriptor* d = &self; d != nullptr; d = d->inner) {
-        if (d->privatizing.load(std::memory_order_relaxed) != 0) {
-            if (d != &self && broken(fault::forget_what_inner_owes)) end_publication(*d);
-            else quiesce(*d);
-        }
+        if (d->privatizing.load(std::memory_order_relaxed) == 0) continue;
+        if (d != &self && broken(fault::forget_what_inner_owes)) end_publication(*d);
+        else quiesce(*d);
+    }
+    for (descriptor* d = &self; d != nullptr; d = d->inner) {
         if (const word bound = std::exchange(d->quiescing.owes_up_to, 0); bound != 0) await_or_owe(*d, bound);
     }
 }

@@ -115,8 +115,8 @@ inline constexpr word unpublished = memory::locked_bit;
 }
 
 /// Before others can read what self publishes under `version`. One that is up already is owed, and serves for both.
-/// The bits below `first_version_bit` hold the transaction's sequence: two announcements of self differ even if deferred
-/// commits draw the same version.
+/// The bits below `first_version_bit` hold the transaction's sequence: two announcements of self differ even if
+/// deferred commits draw the same version.
 TUTTI_ALWAYS_INLINE void announce_publication(descriptor& self, word version,
                                               int first_version_bit = memory::writer_bits) noexcept {
     if (!self.quiescing.announced && self.privatizing.load(std::memory_order_relaxed) != 0) [[unlikely]]

@@ -10,8 +10,6 @@
 namespace tutti::core {
 namespace {
 
-detail::handler* handler_of(const deferred& e) noexcept { return static_cast<detail::handler*>(e.object); }
-
 possession& possession_of(const deferred& e) noexcept { return *static_cast<possession*>(e.object); }
 
 companion* companion_of(const deferred& e) noexcept {

@@ -73,6 +73,10 @@ inline void own(descriptor& d, possession& p) noexcept {
 
 /// Whether the entry owns a detail::handler.
 [[nodiscard]] constexpr bool is_handler(deferred::kind what) noexcept { return what <= deferred::kind::over; }
+/// REQUIRES: is_handler(e.what).
+[[nodiscard]] inline detail::handler* handler_of(const deferred& e) noexcept {
+    return static_cast<detail::handler*>(e.object);
+}
 [[nodiscard]] constexpr bool is_memory(deferred::kind what) noexcept { return what >= deferred::kind::constructed; }
 /// Throws std::bad_alloc, and then nothing has changed.
 inline void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy) {

@@ -8,14 +8,13 @@
 #include <new>
 
 #include "base/panic.hpp"
+#include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/fault.hpp"
 
 namespace tutti::core {
 namespace {
-
-detail::handler* handler_of(const deferred& e) noexcept { return static_cast<detail::handler*>(e.object); }
 
 void destroy(const deferred& e) noexcept {
     if (is_handler(e.what)) delete handler_of(e);
@@ -50,7 +49,7 @@ void destroy_some(descriptor& d, memory::log<deferred>& entries, Predicate&& hol
     }
     const destroying_idly section{d};
     for (std::size_t i = entries.size(); i-- > 0;) {
-        if (holds(entries[i])) destroy(std::exchange(entries[i], {deferred::kind::spent, nullptr, nullptr}));
+        if (holds(entries[i])) destroy(std::exchange(entries[i], {deferred::kind::spent, 0, nullptr, nullptr}));
     }
 }
 
@@ -133,15 +132,17 @@ void run_after_commit(descriptor& d, memory::log<deferred>& after) {
 
 void destroy_in_parent(descriptor& d, std::size_t mark, std::size_t reads) noexcept {
     // A destructor may free memory with variables in it, and the log names those that the block has read. It may write,
-    // which a block that promised to write nothing does not allow.
-    if (d.reads() != reads || d.frame_->read_only) return;
+    // which a block that promised to write nothing does not allow. In a strict attempt the destructor marks what it
+    // reads, and only the end of the attempt takes marks away.
+    const bool marks_reads = d.strict() && !d.algorithm->one_at_a_time;
+    if (d.reads() != reads || d.frame_->read_only || marks_reads) return;
     TUTTI_ASSERT(d.running() && d.pending == signal::none && (d.slow_path & ~slow_path_timed) == 0,
                  "destructors run in a transaction that is healthy");
     const shield no_signal_leaves{d};
     // By index: a destructor may put off more, behind these, and the log may move.
     for (std::size_t i = d.deferred_log.size(); i-- > mark;) {
         if (d.deferred_log[i].what != deferred::kind::doomed) continue;
-        const deferred one = std::exchange(d.deferred_log[i], {deferred::kind::spent, nullptr, nullptr});
+        const deferred one = std::exchange(d.deferred_log[i], {deferred::kind::spent, 0, nullptr, nullptr});
         const destructors_block around{d};
         one.destroy(one.object);
     }
@@ -154,7 +155,7 @@ void keep_exception(descriptor& d) noexcept {
     void* object = nullptr;
     std::memcpy(&object, reference, sizeof object);
     // Without memory for the entry the handler destroys the exception after all, as if it had not been kept.
-    if (object != nullptr && !hand_over(d, {deferred::kind::doomed, object, drop_exception})) drop_exception(object);
+    if (object != nullptr && !hand_over(d, {deferred::kind::doomed, 0, object, drop_exception})) drop_exception(object);
 }
 
 }  // namespace tutti::core

@@ -1,5 +1,5 @@
-// Where code of the user's runs at the end of a block, an attempt or an execution. It meets a healthy transaction, or an
-// idle descriptor, and nothing in between:
+// Where code of the user's runs at the end of a block, an attempt or an execution. It meets a healthy transaction, or
+// an idle descriptor, and nothing in between:
 //
 //   what                                            the descriptor
 //   before_commit handlers                          healthy: the body has returned, nothing is prepared
@@ -15,8 +15,8 @@
 // transaction a shield is up: an access that finds a conflict dooms the attempt and answers from memory, as it does
 // while an exception passes, and the signal leaves when the destructor has returned.
 //
-// An open-nested transaction is idle while the one around it runs, and may own what a destructor wants. So it hands what
-// is left to destroy on to that one, which destroys it when it is idle itself.
+// An open-nested transaction is idle while the one around it runs, and may own what a destructor wants. So it hands
+// what is left to destroy on to that one, which destroys it when it is idle itself.
 #pragma once
 
 #include <utility>
@@ -69,8 +69,8 @@ private:
 /// is while a restart passes. The next attempt takes the shield down.
 inline void shield_value(descriptor& d) noexcept { d.unwinds_from = 0; }
 
-/// Destroys what a roll-back or a commit has left, the newest first, and empties the log. What belongs to an open-nested
-/// transaction goes to the one around it. REQUIRES: d is idle.
+/// Destroys what a roll-back or a commit has left, the newest first, and empties the log. What belongs to an
+/// open-nested transaction goes to the one around it. REQUIRES: d is idle.
 void destroy_left(descriptor& d, memory::log<deferred>& left) noexcept;
 
 /// The commit is over: destroys what nested blocks had left, runs the on_commit handlers, destroys what handlers

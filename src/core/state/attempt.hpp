@@ -40,8 +40,8 @@ TUTTI_ALWAYS_INLINE void attempt_close_committed(descriptor& d) noexcept {
 // --- an interruption (lifecycle/interrupt.hpp), as waiters see it
 
 /// Whether attempt_start, whose condition this is, ends the execution once it is interrupted. False for an undo action,
-/// for a destructor, and for a block of the language, which no exception of the runtime can leave. REQUIRES: d.frame_ is
-/// the outermost block.
+/// for a destructor, and for a block of the language, which no exception of the runtime can leave. REQUIRES: d.frame_
+/// is the outermost block.
 [[nodiscard]] inline bool ends_when_interrupted(const descriptor& d) noexcept {
     return !d.compensating && !d.destroying && d.frame_->receive == nullptr;
 }

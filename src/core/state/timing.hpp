@@ -8,8 +8,8 @@ namespace tutti::core {
 
 struct timing {
     bool on = false;
-    // The mode of the next attempt, where only the deadline made it so strict. A body that asks for a mode itself lowers
-    // the flag of that mode.
+    // The mode of the next attempt, where only the deadline made it so strict. A body that asks for a mode itself
+    // lowers the flag of that mode.
     bool made_visible = false;
     bool made_irrevocable = false;
     bool nests_openly = false;      // the block has had an open nested one, so the deadline makes it visible at most
