@@ -37,7 +37,7 @@ struct stretch {
 };
 
 /// Runs the programs of those seeds in a child. Returns the first that fails; `done` is how many were right before it.
-/// A program that makes no progress for so many seconds hangs.
+/// A program hangs if it makes no progress for this number of seconds.
 [[nodiscard]] std::optional<failure_of_child> try_seeds(const stretch& s, const engine& e, double seconds_to_hang,
                                                         double seconds, std::uint64_t& done);
 

@@ -1,4 +1,4 @@
-// Objects that transactions have retired: who destroys them, and when.
+// The destruction of objects that transactions have retired.
 //
 // Each context collects what it has retired itself. What ended contexts left is collected by whoever commits an update
 // while attention_orphans is up, whether or not that context retires anything itself. And a program may have all of it

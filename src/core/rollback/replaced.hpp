@@ -1,8 +1,7 @@
 // Objects that one block has both made and replaced: they are destroyed before the transaction ends.
 //
-// A block that sets a variable a thousand times makes a thousand nodes. Nobody but this transaction has ever seen all
-// but the last of them, so they need not wait for the commit, and the memory of the block stays in proportion to what
-// is live.
+// A block that sets a variable a thousand times makes a thousand nodes. Other transactions have seen none of them. So
+// all nodes but the last need not wait for the commit, and the block keeps memory in proportion to what is live.
 //
 // Three conditions make this safe.
 //  1. The object is plain memory (kind `replaced`): its destruction frees no variable, so no entry of the write set or
