@@ -56,13 +56,12 @@ void tx::join(participant& p) {
 void tx::become_irrevocable(const char* reason) {
     descriptor& d = sound(*this);
     if (d.bound_to_commit()) return;
-    // It would wait for its own thread.
+    // It would wait for its own thread to give the token back. A biased owner has none.
     for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
-        if (o->running() && o->bound_to_commit()) {
+        if (o->running() && o->is_irrevocable()) {
             throw usage_error{
                 "tutti: become_irrevocable in an open nested block inside an irrevocable transaction, of which there "
-                "is "
-                "one at a time; do this in the block around it"};
+                "is one at a time; call it in the block around this one"};
         }
     }
     // Open nested blocks that have ended could no longer be undone beside those that are closed from here on.
