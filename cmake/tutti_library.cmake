@@ -117,7 +117,6 @@ target_link_libraries(tutti_internal PUBLIC Threads::Threads)
 set_target_properties(tutti_internal PROPERTIES LINKER_LANGUAGE CXX)
 
 add_library(tutti_interleave STATIC EXCLUDE_FROM_ALL ${tutti_sources})
-tutti_together(tutti_interleave)
 tutti_engine(tutti_interleave)
 tutti_usage(tutti_interleave)
 target_compile_definitions(tutti_interleave PUBLIC TUTTI_INTERLEAVE=1)

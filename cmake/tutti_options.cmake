@@ -33,14 +33,8 @@ function(tutti_compile_quickly)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}")
 endfunction()
 
-# tutti_together(<target>): several of its files are compiled at a time, in every flavour.
-function(tutti_together target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON)
-  target_compile_options(${target} PRIVATE -Wno-shadow) # names of other files are in sight
-endfunction()
-
-# tutti_alone(<source>...): where several files are compiled at a time (CMAKE_UNITY_BUILD, half of the work), these are
-# not, because they have names of their own that other files have, too.
+# tutti_alone(<source>...): where several files are compiled at a time (CMAKE_UNITY_BUILD), these are not, because they
+# have names of their own that other files have, too.
 function(tutti_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
@@ -59,6 +53,8 @@ include(GNUInstallDirs)
 file(RELATIVE_PATH tutti_libraries_from_programs "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
 set(CMAKE_INSTALL_RPATH "$ORIGIN/${tutti_libraries_from_programs}" "$ORIGIN")
 
+# Headers are most of what a file compiles, so eight files at a time take half of the time that they take one by one.
+option(CMAKE_UNITY_BUILD "Compile up to eight files of a target at a time" ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_CXX_STANDARD 20)

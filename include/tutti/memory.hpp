@@ -151,7 +151,7 @@ void destroy(tx& t, T* object) {
 /// destructors have returned: waits until every transaction that was running at the call has ended. What liburcu calls
 /// rcu_barrier. A program calls it before `dlclose`, because a destructor may be code of the object that is unloaded,
 /// and before it looks whether anything has leaked. What these destructors retire themselves may wait for a further
-/// call. O(threads + objects).
+/// call. A destructor must not wait for another thread's call, which waits for that destructor. O(threads + objects).
 /// @throws usage_error     inside a transaction, a handler of one, or a destructor of a retired object
 /// @throws std::bad_alloc  when memory runs out; some objects may wait as before
 TUTTI_EXPORT void destroy_retired();

@@ -104,8 +104,8 @@ TEST(pastime, is_left_by_whoever_is_awake_when_work_comes) {
     all = &s;
     ready = true;
     await(second.runs);
-    EXPECT_TRUE(first.begun);
     s.stop();
+    EXPECT_TRUE(first.begun);
 }
 
 // It sleeps, so nobody tells it before `rouse` does.

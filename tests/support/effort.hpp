@@ -1,8 +1,8 @@
 // How much work a stress test does. Every iteration count of the tests passes through here, and nowhere else.
 //
 // A sanitizer makes barriers several times slower and shows a race without needing it to do harm, so there fewer
-// rounds say as much. TUTTI_TEST_EFFORT multiplies, also by less than one: the long ctest cases set it, those under
-// valgrind, and you when you hunt a rare failure.
+// rounds say as much. TUTTI_TEST_EFFORT multiplies, also by less than one: `./dev torture anomalies` sets it, the cases
+// under valgrind do, and you do when you hunt a rare failure.
 #pragma once
 
 #include <algorithm>
