@@ -3,7 +3,8 @@
 // therefore brings an fflush of its own: it holds the lock of the list only while it tries the streams' locks.
 //
 // At the end of the process glibc writes what is in the buffers, and asks for no lock. What transactions of other
-// threads have put there is not committed, and does not go out: see end_streams.
+// threads have put there is not committed, and does not go out: see end_streams. Nor does the child of a fork write it,
+// which has a copy of the buffers: see forget_other_owners.
 #include "libc/all_streams.hpp"
 
 #include <pthread.h>
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/state/ancestry.hpp"
 #include "libc/file.hpp"
 
 // glibc exports them, but names them in no header.
@@ -119,8 +121,26 @@ void end_streams(int, void*) {
     for_each_other_touch(cut_off);
 }
 
-// on_exit, because glibc calls it at the process's end alone; before all others, so it is called after them.
-[[gnu::constructor]] void arrange_exit() { ::on_exit(end_streams, nullptr); }
+/// In the child of a fork, where the parent's other threads do not exist: what their transactions have put into streams
+/// is taken out. A thread may have been stopped in the middle of a call; a touch is listed only when it is complete.
+__attribute__((no_sanitize("thread"))) void forget_other_owners() noexcept {
+    const auto* const self = static_cast<const core::descriptor*>(detail::current_transaction);
+    for (conflict_word& w : all_conflict_words()) {
+        const core::descriptor* const owner = w.owner.load(std::memory_order_relaxed);
+        if (owner == nullptr || core::is_of(*owner, self)) continue;
+        for (const touch* at = w.touches.load(std::memory_order_relaxed); at != nullptr; at = at->beside) {
+            at->undo_in_child();
+        }
+        w.touches.store(nullptr, std::memory_order_relaxed);
+        w.owner.store(nullptr, std::memory_order_relaxed);
+    }
+}
+
+[[gnu::constructor]] void arrange() {
+    // on_exit, because glibc calls it at the process's end alone; before all others, so it is called after them.
+    ::on_exit(end_streams, nullptr);
+    ::pthread_atfork(nullptr, nullptr, forget_other_owners);
+}
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What concerns every stream of the process: a flush of all of them, and the end of the process.
+// What concerns every stream of the process: a flush of all of them, the end of the process, and a fork.
 #pragma once
 
 #include "libc/context.hpp"

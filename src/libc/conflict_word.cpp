@@ -1,12 +1,10 @@
 #include "libc/conflict_word.hpp"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include "api/language.hpp"
 #include "base/futex.hpp"
 #include "core/ports/algorithm.hpp"
-#include "core/state/ancestry.hpp"
 
 namespace tutti::libc {
 namespace {
@@ -22,17 +20,6 @@ bool spin_while_owned(const conflict_word& w, const core::descriptor* by) noexce
     }
     return false;
 }
-
-/// Owners in other threads of the parent do not exist here.
-void forget_other_owners() noexcept {
-    const auto* const self = static_cast<const core::descriptor*>(detail::current_transaction);
-    for (conflict_word& w : words) {
-        const core::descriptor* const owner = w.owner.load(std::memory_order_relaxed);
-        if (owner != nullptr && !core::is_of(*owner, self)) w.owner.store(nullptr, std::memory_order_relaxed);
-    }
-}
-
-[[gnu::constructor]] void arrange() { ::pthread_atfork(nullptr, nullptr, forget_other_owners); }
 
 }  // namespace
 

@@ -29,7 +29,8 @@ struct touch;
 
 struct alignas(64) conflict_word {
     detail::shared<core::descriptor*> owner{nullptr};
-    detail::shared<touch*> touches{nullptr};  ///< of its owner's streams: all_streams.cpp looks at them at the exit
+    detail::shared<touch*> touches{
+        nullptr};  ///< of its owner's streams: all_streams.cpp looks at them at an exit, or after a fork
 };
 
 /// One for each thing, or for several: then two transactions conflict that need not.

@@ -36,11 +36,19 @@ void restore_pointers(FILE* f, const file_place& p) noexcept {
     f->_offset = p.offset;
 }
 
-/// The buffer holds nothing, and the kernel is where the program is.
-void forget_buffer(FILE* f, off64_t position) noexcept {
+constexpr off64_t unknown_offset = -1;  // what glibc calls _IO_pos_BAD
+
+/// The buffer holds nothing.
+void empty_buffer(FILE* f) noexcept {
     char* const at = f->_IO_buf_base;
     f->_IO_read_ptr = f->_IO_read_end = f->_IO_read_base = at;
     f->_IO_write_base = f->_IO_write_ptr = f->_IO_write_end = at;
+    f->_offset = unknown_offset;
+}
+
+/// The buffer holds nothing, and the kernel is where the program is.
+void forget_buffer(FILE* f, off64_t position) noexcept {
+    empty_buffer(f);
     f->_offset = ::lseek64(f->_fileno, position, SEEK_SET);
 }
 
@@ -69,17 +77,23 @@ void restore_image(const touch& t) noexcept {
     std::memset(to + t.image_size, 0, static_cast<std::size_t>(f->_IO_buf_end - to) - t.image_size);
 }
 
-void restore(const touch& t) noexcept {
-    if (t.image != nullptr) return restore_image(t);
+/// What does not depend on the place in the file.
+void restore_state(const touch& t) noexcept {
     FILE* const f = t.file;
     // A buffer that has come stays, with what is known of the file since.
     const int kept = t.before.buffer != nullptr ? 0 : of_buffer;
     f->_flags = (t.before.flags & ~kept) | (f->_flags & kept);
     f->_mode = t.before.mode;
-    if (!t.moved) return restore_pointers(f, t.before);
-    f->_flags &= ~putting;
+    if (t.moved) f->_flags &= ~putting;
+    else restore_pointers(f, t.before);
+}
+
+void restore(const touch& t) noexcept {
+    if (t.image != nullptr) return restore_image(t);
+    restore_state(t);
+    if (!t.moved) return;
     const int error = errno;
-    forget_buffer(f, t.position);
+    forget_buffer(t.file, t.position);
     errno = error;
 }
 
@@ -208,6 +222,13 @@ void touch::undo(descriptor&) noexcept {
         home->newest = older;
     }
     give_back();
+}
+
+void touch::undo_in_child() const noexcept {
+    if (!armed || final) return;
+    if (image != nullptr) return restore_image(*this);
+    restore_state(*this);
+    if (moved) empty_buffer(file);
 }
 
 file::file(tx& t, FILE* f) : t_{t}, f_{f} {

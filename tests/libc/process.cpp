@@ -254,10 +254,11 @@ void stay() {
     for (;;) ::pause();
 }
 
-/// What a block of another thread has written and not committed does not go out with the process; what was committed
-/// before does.
-void ends_beside_a_block() {
+/// What a block of another thread has written and not committed does not go out with the process, nor with a child that
+/// has a copy of the buffer; what was committed before does.
+void ends_beside_a_block(bool in_a_child) {
     const folder here;
+    is_written = 0;
     const pid_t child = ::fork();
     EXPECT(child >= 0);
     if (child == 0) {
@@ -273,7 +274,10 @@ void ends_beside_a_block() {
         pthread_t other;
         EXPECT(::pthread_create(&other, nullptr, write, nullptr) == 0);
         while (__atomic_load_n(&is_written, __ATOMIC_ACQUIRE) == 0) ::sched_yield();
-        std::exit(0);
+        const pid_t copy = in_a_child ? ::fork() : 0;
+        if (copy == 0) std::exit(0);
+        int status = -1;
+        ::_exit(::waitpid(copy, &status, 0) == copy && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
     }
     int status = -1;
     EXPECT(::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -325,6 +329,9 @@ int main() {
     errors();
 #endif
     ends();
-    ends_beside_a_block();
+    ends_beside_a_block(false);
+#ifdef TUTTI_TEST_LIBRARY
+    ends_beside_a_block(true);  // a fork waits for the end of blocks of the language
+#endif
     flush_beside_a_block();
 }
