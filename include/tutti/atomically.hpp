@@ -182,6 +182,7 @@ result_of<F> run_flat(tx& t, const options& how, F& body) {
 template <bool Lenient, bool Jumping, class F>
 TUTTI_ALWAYS_INLINE auto run(const options& how, F& body, std::source_location at) ->
     typename outcome<result_of<F>, Lenient>::type {
+    require_body<F, tx&>();
     static_assert(!std::is_reference_v<result_of<F>>,
                   "the body must return a value: what a reference refers to may change when the block ends");
     static constinit site_slot slot;

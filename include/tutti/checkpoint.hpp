@@ -30,6 +30,7 @@ namespace tutti {
 template <class F>
     requires std::is_invocable_v<F&, tx&>
 auto checkpoint(tx& t, F&& rest) {
+    detail::require_body<F, tx&>();
     return detail::run_nested<false>(t, options{}, rest, true);
 }
 

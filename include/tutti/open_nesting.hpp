@@ -49,20 +49,18 @@ private:
 template <class R, class Undo>
 concept undoes_result = !std::is_void_v<R> && std::is_invocable_v<Undo&, tx&, const R&>;
 template <class R, class Undo>
-concept undoes = std::copy_constructible<Undo> && (std::is_invocable_v<Undo&, tx&> || undoes_result<R, Undo>);
+concept undoes = std::move_constructible<Undo> && (std::is_invocable_v<Undo&, tx&> || undoes_result<R, Undo>);
 
 /// What undoes a block; registered before the block runs, so that nothing can fail after it has committed.
 template <class R, class Undo>
 class undoing final : public handler {
 public:
-    using result = std::conditional_t<std::is_void_v<R>, bool, R>;
+    static constexpr bool takes_result = undoes_result<R, Undo>;
+    using result = std::conditional_t<takes_result, R, bool>;
 
     explicit undoing(Undo undo) : undo_{std::move(undo)} {}
     /// Of an attempt that has not committed yet.
-    template <class... Arguments>
-    void keep(Arguments&&... arguments) {
-        result_.emplace(std::forward<Arguments>(arguments)...);
-    }
+    void keep(const result& of_body) { result_.emplace(of_body); }
     void arm() noexcept { armed_ = true; }
     /// REQUIRES: something is kept.
     [[nodiscard]] const result& kept() const { return *result_; }  // NOLINT(bugprone-unchecked-optional-access)
@@ -75,7 +73,7 @@ public:
         const apart from_it{t};
         atomically(how, [&](tx& inner) {
             if (how.mode == mode::irrevocable) allow_to_start_over(inner);
-            if constexpr (undoes_result<R, Undo>) undo_(inner, kept());
+            if constexpr (takes_result) undo_(inner, kept());
             else undo_(inner);
         });
     }
@@ -104,7 +102,8 @@ private:
 /// The body and the undo see memory as it is outside of `t`: what `t` has written is not there yet, and touching it is
 /// an error of use (under norec it is not noticed: the old value is seen). What `t` has read and the body changes rolls
 /// `t` back, or is an error of use where `t` is visible and its records are marked. Undo must not fail: an exception
-/// out of it ends the program. It is copied when it is registered: capture by value, or what outlives `t`.
+/// out of it ends the program. It outlives the call: capture by value, or what outlives `t`. The result and what the undo
+/// has captured may be of types that can only be moved; only an undo that takes the result needs a copy of it.
 ///
 /// In an irrevocable transaction, and where one transaction runs at a time, the body is a closed nested block and undo
 /// is not needed.
@@ -116,27 +115,48 @@ template <class Body, class Undo>
 auto open_nested(tx& t, std::initializer_list<abstract_lock> locks, Body&& body, Undo undo,
                  std::source_location at = std::source_location::current()) {
     using R = detail::result_of<Body>;
+    detail::require_body<Body, tx&>();
+    constexpr bool takes_result = detail::undoes_result<R, Undo>;
+    if constexpr (takes_result) {
+        detail::require_body<Undo, tx&, const R&>();
+        static_assert(std::copy_constructible<R>,
+                      "tutti: open_nested keeps a copy of the result for an undo that takes it; where the result can "
+                      "only be moved, use an undo that takes nothing but the tx");
+    } else {
+        detail::require_body<Undo, tx&>();
+    }
     for (const abstract_lock& lock : locks) acquire(t, lock);
     if (detail::nests_closed(t)) return detail::run_nested<false>(t, options{}, body);
     auto owned = std::make_unique<detail::undoing<R, Undo>>(std::move(undo));
     auto* const undoing = owned.get();
     detail::access::add(t, detail::handler_point::on_abort, std::move(owned));
-    // The result is kept before the commit: afterwards nothing may fail until the undo is armed.
-    const auto and_keep = [&](tx& inner) {
-        if constexpr (std::is_void_v<R>) body(inner);
-        else undoing->keep(body(inner));
+    // The undo's copy of the result is made before the commit: afterwards nothing may fail until the undo is armed.
+    const auto and_keep = [&](tx& inner) -> R {
+        if constexpr (takes_result) {
+            R result = body(inner);
+            undoing->keep(result);
+            return result;
+        } else {
+            return body(inner);
+        }
     };
-    {
+    const auto run_apart = [&]() -> R {
         const detail::apart from_it{t};
         try {
-            detail::run<false, false>(options{}, and_keep, at);
+            return detail::run<false, false>(options{}, and_keep, at);
         } catch (...) {
             if (detail::threw_after_open_nested_commit(t)) undoing->arm();
             throw;
         }
+    };
+    if constexpr (std::is_void_v<R>) {
+        run_apart();
         undoing->arm();
+    } else {
+        R result = run_apart();
+        undoing->arm();
+        return result;
     }
-    if constexpr (!std::is_void_v<R>) return R{undoing->kept()};
 }
 
 template <class Body, class Undo>

@@ -94,6 +94,8 @@ R choose(tx& t, First& first, Rest&... rest) {
 template <class First, class... Rest>
     requires(sizeof...(Rest) > 0)
 auto or_else(tx& t, First&& first, Rest&&... rest) {
+    detail::require_body<First, tx&>();
+    (detail::require_body<Rest, tx&>(), ...);
     using R = detail::result_of<std::remove_reference_t<First>>;
     static_assert((std::is_same_v<R, detail::result_of<std::remove_reference_t<Rest>>> && ...),
                   "all alternatives must return the same type");

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tutti/detail/body.hpp"
 #include "tutti/detail/operations.hpp"
 #include "tutti/errors.hpp"
 #include "tutti/options.hpp"
@@ -64,7 +65,11 @@ enum class handler_point : std::uint8_t { before_commit, at_commit, on_commit, o
 template <class F>
 class handler_of final : public handler {
 public:
-    explicit handler_of(F f) : function_{std::move(f)} {}
+    explicit handler_of(F f) : function_{std::move(f)} {
+        if constexpr (std::is_invocable_v<F&, tx&>) require_no_coroutine<F, tx&>();
+        else if constexpr (std::is_invocable_v<F&, abort_cause>) require_no_coroutine<F, abort_cause>();
+        else require_no_coroutine<F>();
+    }
     void run(tx& t, abort_cause cause) override {
         if constexpr (std::is_invocable_v<F&, tx&>) {
             function_(t);
@@ -95,6 +100,7 @@ public:
     /// register further handlers (which run too). If it throws, the transaction rolls back and the exception leaves.
     template <class F>
     void before_commit(F f) {
+        if constexpr (std::is_invocable_v<F&, tx&>) detail::require_body<F, tx&>();
         add(detail::handler_point::before_commit, std::make_unique<detail::handler_of<F>>(std::move(f)));
     }
     /// Runs `f()` when the decision to commit is made and ownership is still held, so that effects happen in the order

@@ -53,7 +53,7 @@ bool open_without_listeners(core::descriptor& d, detail::frame& f, detail::call_
     if (core::listeners_to_language.load(std::memory_order_relaxed) != 0) return false;
     d.run.where = where;
     d.run.how = &how;
-    d.unwinds_from = d.opened_under = ~0U;  // it never unwinds
+    d.unwinds_from = d.opened_under = core::opened_by_language;
     d.frame_ = &f;
     if (begin(d)) return true;
     d.frame_ = nullptr;

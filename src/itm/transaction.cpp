@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <new>
+#include <utility>
 
 #include "core/ports/algorithm.hpp"
 #include "itm/block.hpp"
@@ -242,8 +243,10 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
         s.outermost->wants_serial = false;
     }
     s.direct = true;
+    // A block that is final has final ones alone around it, so an unsafe operation in a deep block need not walk to the
+    // outermost one each time.
     for (detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
-        if (is_block(f)) static_cast<block*>(f)->final = true;
+        if (is_block(f) && std::exchange(static_cast<block*>(f)->final, true)) break;
     }
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "anomalies/flavour.hpp"
@@ -33,6 +34,24 @@ TEST_F(open_nesting, commits_at_once_and_returns_what_the_body_does) {
         own_.set(t, seen);
     });
     EXPECT_EQ(own_.load(), 1);
+}
+
+TEST_F(open_nesting, takes_results_and_undos_that_can_only_be_moved) {
+    bool restarted = false;
+    std::unique_ptr<long> got;
+    atomically([&](tx& t) {
+        auto added = std::make_unique<long>(5);
+        got = open_nested(
+            t,
+            [&](tx& i) {
+                shared_.set(i, shared_.get(i) + 5);
+                return std::make_unique<long>(shared_.get(i));
+            },
+            [this, added = std::move(added)](tx& u) { shared_.set(u, shared_.get(u) - *added); });
+        if (!std::exchange(restarted, true)) restart(t);
+    });
+    EXPECT_EQ(*got, 5);
+    EXPECT_EQ(shared_.load(), 5);
 }
 
 TEST_F(open_nesting, is_undone_with_the_block_around_it) {

@@ -9,31 +9,55 @@
 #include <map>
 #include <random>
 #include <set>
+#include <vector>
 
 namespace tutti::core {
 namespace {
 
 class holding_table_test : public ::testing::Test {
 protected:
-    void insert(std::uint64_t key) {
-        holdings_.push_back({.name = {this, key}, .shared = false, .who = nullptr, .age = 0});
+    /// By a transaction that holds nothing else.
+    abstract_holding& insert(std::uint64_t key, bool shared = true) {
+        return insert_for(holder(holdings_.size()), key, shared);
+    }
+    abstract_holding& insert_for(descriptor* who, std::uint64_t key, bool shared) {
+        holdings_.push_back({.name = name(key), .shared = shared, .who = who, .age = 0});
         table_.make_room();
         table_.insert(holdings_.back(), hash(key));
+        return holdings_.back();
     }
+    /// The table looks at no holder. Descriptors lie at multiples of their size.
+    static descriptor* holder(std::size_t number) { return reinterpret_cast<descriptor*>((number + 1) * 1024); }
+    lock_name name(std::uint64_t key) const { return {this, key}; }
     /// The upper bits, which have chosen the table, are the same for all that is in it.
     static std::uint64_t hash(std::uint64_t key) { return hash_of({nullptr, key}) >> holding_table::bits_of_table; }
-    std::size_t looks(std::uint64_t key) const {
-        return table_.for_each(hash(key), [](const abstract_holding&) {});
-    }
+    std::size_t looks(std::uint64_t key) const { return table_.first(name(key), hash(key)).looks; }
     std::size_t looks_for_all(std::size_t keys) const {
         std::size_t sum = 0;
         for (std::uint64_t key = 0; key < keys; ++key) sum += looks(key);
         return sum;
     }
-    std::set<const abstract_holding*> held_under(std::uint64_t key) const {
-        std::set<const abstract_holding*> found;
-        table_.for_each(hash(key), [&](const abstract_holding& h) { found.insert(&h); });
+    const abstract_holding* held_by(const descriptor* who, std::uint64_t key) const {
+        return table_.held_by(*who, name(key), hash(key)).of;
+    }
+    /// In the order of the list, whose links are consistent.
+    std::vector<const abstract_holding*> list_of(std::uint64_t key) const {
+        std::vector<const abstract_holding*> found;
+        const abstract_holding* const first = table_.first(name(key), hash(key)).of;
+        for (const abstract_holding* h = first; h != nullptr; h = h->next) {
+            if (!found.empty()) {
+                EXPECT_EQ(h->before, found.back());
+            }
+            found.push_back(h);
+        }
+        if (first != nullptr) {
+            EXPECT_EQ(first->before, found.back());
+        }
         return found;
+    }
+    std::set<const abstract_holding*> held_under(std::uint64_t key) const {
+        const auto list = list_of(key);
+        return {list.begin(), list.end()};
     }
 
     ~holding_table_test() override { table_.attempt_fail(); }  // tables live for ever, and have no destructor
@@ -62,27 +86,77 @@ TEST_F(holding_table_test, is_small_again_when_all_are_gone) {
     EXPECT_EQ(table_.slots(), before);
 }
 
-// Against a model, with several of one hash and removals in any order.
+TEST_F(holding_table_test, looks_at_as_many_slots_however_many_share_a_lock) {
+    constexpr std::uint64_t key = 7;
+    for (std::size_t held = 0; held < std::size_t{1} << 15;) {
+        for (const std::size_t until = held + held / 2 + 8; held != until; ++held) insert(key);
+        std::size_t sum = 0;
+        for (std::size_t i = 0; i < held; ++i) {
+            const auto found = table_.held_by(*holder(i), name(key), hash(key));
+            EXPECT_EQ(found.of, &holdings_[i]);
+            sum += found.looks;
+        }
+        EXPECT_LE(sum, 5 * held) << held;
+        EXPECT_LE(table_.held_by(*holder(held), name(key), hash(key)).looks, 64u) << held;
+    }
+}
+
+TEST_F(holding_table_test, lists_exclusive_holdings_first_the_latest_at_the_front) {
+    const auto& sharer = insert(7);
+    const auto& outer = insert(7, false);
+    const auto& late_sharer = insert(7);
+    const auto& inner = insert(7, false);
+    const auto& also_shares = insert_for(inner.who, 7, true);
+    using list = std::vector<const abstract_holding*>;
+    EXPECT_EQ(list_of(7), (list{&inner, &outer, &sharer, &late_sharer, &also_shares}));
+    table_.remove(holdings_[3], hash(7));
+    EXPECT_EQ(list_of(7), (list{&outer, &sharer, &late_sharer, &also_shares}));
+    EXPECT_EQ(held_by(inner.who, 7), &also_shares);
+    table_.remove(holdings_[0], hash(7));
+    EXPECT_EQ(list_of(7), (list{&outer, &late_sharer, &also_shares}));
+    EXPECT_EQ(held_by(sharer.who, 7), nullptr);
+}
+
+// Against a model, with several of one name, of one hash but another name, and removals in any order.
 TEST_F(holding_table_test, finds_what_is_held_and_nothing_else) {
     constexpr std::uint64_t keys = 150;
     std::mt19937_64 dice{1};
-    std::map<std::uint64_t, std::set<const abstract_holding*>> model;
+    std::map<std::uint64_t, std::set<abstract_holding*>> model;
     for (int step = 0; step < 60'000; ++step) {
-        const std::uint64_t key = dice() % keys;
+        const std::uint64_t key = dice() % 3 == 0 ? 0 : dice() % keys;
         auto& held = model[key];
         // Many for a while, few for a while.
         if (dice() % 100 < (step / 6'000 % 2 == 0 ? 70u : 30u)) {
-            insert(key);
-            held.insert(&holdings_.back());
+            held.insert(&insert(key, dice() % 4 != 0));
         } else if (!held.empty()) {
-            table_.remove(**held.begin(), hash(key));
-            held.erase(held.begin());
+            auto one = held.begin();
+            std::advance(one, static_cast<std::ptrdiff_t>(dice() % std::min<std::size_t>(held.size(), 20)));
+            table_.remove(**one, hash(key));
+            EXPECT_EQ(held_by((*one)->who, key), nullptr);
+            held.erase(one);
         }
-        ASSERT_EQ(held_under(key), held) << step;
+        if (key == 0 && step % 64 != 0) continue;  // a long list
+        const auto list = list_of(key);
+        ASSERT_EQ((std::set<const abstract_holding*>{list.begin(), list.end()}),
+                  (std::set<const abstract_holding*>{held.begin(), held.end()}))
+            << step;
+        ASSERT_TRUE(std::ranges::is_partitioned(list, [](const abstract_holding* h) { return !h->shared; })) << step;
+        for (const abstract_holding* h : list) ASSERT_EQ(held_by(h->who, key), h) << step;
     }
-    for (const auto& [key, held] : model) {
-        EXPECT_EQ(held_under(key), held);
-    }
+}
+
+TEST_F(holding_table_test, tells_names_with_the_same_hash_apart) {
+    abstract_holding other{.name = {nullptr, 7}, .shared = true, .who = holder(1000), .age = 0};
+    const auto& first = insert(7);
+    table_.make_room();
+    table_.insert(other, hash(7));
+    const auto& second = insert(7);
+    EXPECT_EQ(table_.first(other.name, hash(7)).of, &other);
+    EXPECT_EQ(list_of(7), (std::vector<const abstract_holding*>{&first, &second}));
+    EXPECT_EQ(held_by(other.who, 7), nullptr);
+    table_.remove(other, hash(7));
+    EXPECT_EQ(table_.first(other.name, hash(7)).of, nullptr);
+    EXPECT_EQ(held_by(second.who, 7), &second);
 }
 
 TEST_F(holding_table_test, is_empty_once_abandoned) {

@@ -125,6 +125,65 @@ TEST_P(logs, of_reads_are_left_alone_at_a_checkpoint_when_nobody_has_committed) 
     });
 }
 
+// Blocks of the language that can be cancelled have frames of their own. Catches an access that walks over them.
+TEST_P(logs, and_frames_of_blocks_around_the_innermost_one_are_left_alone_by_accesses) {
+    if (!GetParam()->in_place) GTEST_SKIP() << "runs no blocks of the language";
+    const auto make = [](std::size_t count) {
+        auto frames = std::make_unique<detail::frame[]>(count);
+        for (std::size_t i = 0; i != count; ++i) frames[i].receive = [](tx&) {};
+        return frames;
+    };
+    constexpr std::size_t many = 1000;
+    const auto outermost = make(1), around = make(many), innermost = make(1);
+    alignas(8) long plain = 0;
+    d_.algorithm->open_plainly(d_, outermost[0], {}, detail::no_options);
+    for (std::size_t i = 0; i != many; ++i) detail::open_nested(d_, around[i]);
+    store(d_, &plain, 1L);
+    detail::open_nested(d_, innermost[0]);
+    {
+        const out_of_reach frames{&around[0], &around[many - 1]};
+        EXPECT_EQ(load(d_, &plain), 1);
+        store(d_, &plain, 2L);
+        vars_[0].set(d_, vars_[1].get(d_));
+        detail::close_nested(d_, innermost[0]);
+    }
+    for (std::size_t i = many; i-- != 0;) detail::close_nested(d_, around[i]);
+    EXPECT_TRUE(d_.operations_->commit(d_));
+    EXPECT_EQ(plain, 2);
+}
+
+#if !defined(TUTTI_CHECK) && !defined(TUTTI_SANITIZED)  // which look at once: core/rollback/replaced.hpp
+
+/// The entries that were looked at when blocks closed, each in the last one, to find objects that were replaced.
+class looks {
+public:
+    explicit looks(descriptor& d) : d_{d} {}
+    void down(tx& t, int levels) {
+        if (levels == 0) return;
+        t.on_commit([] {});
+        atomically([&](tx& n) { down(n, levels - 1); });
+        // At its close the nested block had fewer entries than the two have together, so that this tells a look.
+        const std::size_t mark = d_.frame_->parent != nullptr ? d_.frame_->mark.deferred : 0;
+        const std::size_t left = d_.frame_->left_when_looked;
+        if (left == d_.deferred_log.size() - mark) sum_ += left;
+    }
+    [[nodiscard]] std::size_t sum() const { return sum_; }
+
+private:
+    descriptor& d_;
+    std::size_t sum_ = 0;
+};
+
+TEST_P(logs, of_what_is_put_off_are_looked_through_a_few_times_however_deep_the_blocks) {
+    constexpr int levels = 4000;
+    looks seen{d_};
+    atomically([&](tx& t) { seen.down(t, levels); });
+    EXPECT_GE(seen.sum(), std::size_t{levels} / 4);
+    EXPECT_LE(seen.sum(), std::size_t{levels} * 3);
+}
+
+#endif
+
 // What a block has allocated it writes directly, and no roll-back puts that back. Catches one that goes on so when the
 // block is over, or the one around it.
 TEST_P(logs, have_what_a_block_allocated_that_is_over) {

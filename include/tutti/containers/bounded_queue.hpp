@@ -27,8 +27,10 @@ namespace tutti {
 /// block catches that and commits.
 ///
 /// @tparam T  any copyable type; an element is constant once it is in
-template <std::copyable T>
+template <class T>
 class bounded_queue {
+    static_assert(detail::require_copyable<T>());
+
 public:
     using value_type = T;
 

@@ -30,8 +30,10 @@ namespace tutti {
 /// it grow.
 ///
 /// @tparam T  any copyable type; a message is constant once it is sent
-template <std::copyable T>
+template <class T>
 class broadcast {
+    static_assert(detail::require_copyable<T>());
+
     struct link {
         // The last link is the place of the next message.
         std::optional<T> message;

@@ -14,6 +14,24 @@ namespace tutti::detail {
 template <class F>
 concept transparent = requires { typename F::is_transparent; };
 
+/// Refuses a type of elements or mapped values that can only be moved. True, for a static_assert in a container.
+template <class T>
+consteval bool require_copyable() {
+    static_assert(
+        std::copyable<T>,
+        "tutti: a container's elements and mapped values need a type that can be copied, because a block that "
+        "runs again finds them again; hold what can only be moved by std::shared_ptr");
+    return true;
+}
+/// The same of keys, which are never assigned.
+template <class Key>
+consteval bool require_copyable_key() {
+    static_assert(std::copy_constructible<Key>,
+                  "tutti: a container's keys need a type that can be copied, because a block that runs again finds "
+                  "them again; hold what can only be moved by std::shared_ptr");
+    return true;
+}
+
 /// A constant, so that nothing has to be written at the call.
 inline constexpr options reading{.read_only = true};
 

@@ -46,8 +46,11 @@ namespace tutti {
 /// @tparam T      any copyable type
 /// @tparam Hash   what it returns is mixed, so it need not be good in any particular bits
 /// @tparam Equal  keys that it calls equal have the same hash
-template <std::copy_constructible Key, std::copyable T, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
+template <class Key, class T, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
 class hash_map {
+    static_assert(detail::require_copyable_key<Key>());
+    static_assert(detail::require_copyable<T>());
+
 public:
     using key_type = Key;
     using mapped_type = T;

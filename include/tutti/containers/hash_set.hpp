@@ -13,8 +13,10 @@ namespace tutti {
 
 /// A set by hash, which transactions read and change: a `hash_map` whose elements have no value. What is said there of
 /// conflicts, growth and memory holds here.
-template <std::copy_constructible Key, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
+template <class Key, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
 class hash_set {
+    static_assert(detail::require_copyable_key<Key>());
+
 public:
     using key_type = Key;
     using value_type = Key;

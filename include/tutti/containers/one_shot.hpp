@@ -15,8 +15,10 @@ namespace tutti {
 /// Arvind, Nikhil, Pingali, "I-Structures: Data Structures for Parallel Computing", TOPLAS 11(4), 1989).
 ///
 /// @tparam T  any copyable type
-template <std::copyable T>
+template <class T>
 class one_shot {
+    static_assert(detail::require_copyable<T>());
+
 public:
     using value_type = T;
 

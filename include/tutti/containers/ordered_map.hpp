@@ -34,8 +34,11 @@ namespace tutti {
 /// @tparam Key      its copies are constant once they are in
 /// @tparam T        any copyable type
 /// @tparam Compare  a strict weak order of keys
-template <std::copy_constructible Key, std::copyable T, class Compare = std::less<Key>>
+template <class Key, class T, class Compare = std::less<Key>>
 class ordered_map {
+    static_assert(detail::require_copyable_key<Key>());
+    static_assert(detail::require_copyable<T>());
+
 public:
     using key_type = Key;
     using mapped_type = T;

@@ -15,7 +15,7 @@
 
 namespace tutti {
 
-template <std::copyable T, class Compare>
+template <class T, class Compare>
 class priority_queue;
 
 /// A map in the order of its keys, in which equal keys stand in about the order in which they were inserted.
@@ -32,8 +32,11 @@ class priority_queue;
 /// @tparam Key      its copies are constant once they are in
 /// @tparam T        any copyable type
 /// @tparam Compare  a strict weak order of keys
-template <std::copy_constructible Key, std::copyable T, class Compare = std::less<Key>>
+template <class Key, class T, class Compare = std::less<Key>>
 class ordered_multimap {
+    static_assert(detail::require_copyable_key<Key>());
+    static_assert(detail::require_copyable<T>());
+
 public:
     using key_type = Key;
     using mapped_type = T;
@@ -185,7 +188,7 @@ private:
         const element* const e = tree_.first(t);
         return e != nullptr ? &e->key.first : nullptr;
     }
-    template <std::copyable U, class Order>
+    template <class U, class Order>
     friend class priority_queue;
 
     element_tree<element, order> tree_;

@@ -26,8 +26,10 @@ namespace tutti {
 ///
 /// @tparam Key      its copies are constant once they are in
 /// @tparam Compare  a strict weak order of keys. Where it is transparent, look-ups take whatever it compares with a key
-template <std::copy_constructible Key, class Compare = std::less<Key>>
+template <class Key, class Compare = std::less<Key>>
 class ordered_set {
+    static_assert(detail::require_copyable_key<Key>());
+
 public:
     using key_type = Key;
     using value_type = Key;

@@ -24,8 +24,10 @@ namespace tutti {
 ///
 /// @tparam T        any copyable type; an element is constant once it is in
 /// @tparam Compare  a strict weak order: what it says is less goes later
-template <std::copyable T, class Compare = std::less<T>>
+template <class T, class Compare = std::less<T>>
 class priority_queue {
+    static_assert(detail::require_copyable<T>());
+
 public:
     using value_type = T;
 

@@ -25,8 +25,10 @@ namespace tutti {
 /// block catches that and commits.
 ///
 /// @tparam T  any copyable type; an element is constant once it is in
-template <std::copyable T>
+template <class T>
 class queue {
+    static_assert(detail::require_copyable<T>());
+
 public:
     using value_type = T;
 

@@ -30,8 +30,10 @@ namespace tutti {
 /// its own. In chunks of 128, which stay until the vector goes.
 ///
 /// @tparam T  any copyable type
-template <std::copyable T>
+template <class T>
 class vector {
+    static_assert(detail::require_copyable<T>());
+
     static constexpr bool in_slot = std::is_trivially_copyable_v<T> && sizeof(T) <= 8;
 
 public:

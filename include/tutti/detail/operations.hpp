@@ -76,9 +76,9 @@ struct frame {
     std::uint8_t passing_cause = 0;
     /// A block of the C interface: where an error's code is left before jumping to it. Null: errors are exceptions.
     int* failure = nullptr;
-    /// The size of the log of what is put off when the engine last looked for objects that the block has made and
-    /// replaced; see src/core/rollback/replaced.hpp.
-    std::size_t looked_up_to = 0;
+    /// How many entries the block's part of the log of what is put off had left when the engine last looked there for
+    /// objects that the block has made and replaced; see src/core/rollback/replaced.hpp.
+    std::size_t left_when_looked = 0;
     savepoint mark;  // set when a nested block opens; an outermost one, whose marks would all be 0, has none
 };
 

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -307,15 +308,53 @@ public:
     [[nodiscard]] virtual cluster::node& cluster() const = 0;
 };
 
+namespace detail {
+
+/// How the compiler laid out what a shared object and its server pass to each other. The object has one as plain data,
+/// which the server reads from the file before it loads it: by then no code of the object has run.
+struct object_layout {
+    char magic[16];
+    std::uint32_t version;           ///< of the interface
+    std::uint32_t libcxx;            ///< 1: LLVM's standard library
+    std::uint32_t debug_containers;  ///< 1: _GLIBCXX_DEBUG
+    std::uint32_t new_strings;       ///< 1: _GLIBCXX_USE_CXX11_ABI
+    std::uint32_t sizes[7];          ///< of types of the standard library and of the interface
+    bool operator==(const object_layout&) const = default;
+};
+
+consteval object_layout layout_of_this_object() {
+    object_layout l{"tutti-procedure", 5, 0, 0, 0, {}};
+#if defined(_LIBCPP_VERSION)
+    l.libcxx = 1;
+#endif
+#if defined(_GLIBCXX_DEBUG)
+    l.debug_containers = 1;
+#endif
+#if defined(_GLIBCXX_USE_CXX11_ABI)
+    l.new_strings = _GLIBCXX_USE_CXX11_ABI;
+#endif
+    std::uint32_t* at = l.sizes;
+    for (const std::size_t size : {sizeof(std::string), sizeof(std::vector<std::string>), sizeof(std::function<void()>),
+                                   sizeof(procedure_options), sizeof(call), sizeof(procedure), sizeof(registry)}) {
+        *at++ = static_cast<std::uint32_t>(size);
+    }
+    return l;
+}
+
+}  // namespace detail
 }  // namespace tutti::server
 
 /// Begins the function that a shared object registers its procedures in. The name carries the version of the interface,
-/// so that an object that was built for another one is refused.
-#define TUTTI_PROCEDURES(registry_name)                                                   \
-    TUTTI_UNDISTURBED_STATICS                                                             \
-    static void tutti_define_procedures(tutti::server::registry& registry_name);          \
-    extern "C" TUTTI_EXPORT void tutti_server_procedures_5(tutti::server::registry* to);  \
-    extern "C" TUTTI_EXPORT void tutti_server_procedures_5(tutti::server::registry* to) { \
-        tutti_define_procedures(*to);                                                     \
-    }                                                                                     \
+/// so that an object that was built for another one is refused. So is one in which types of the standard library have
+/// another layout than in the server.
+#define TUTTI_PROCEDURES(registry_name)                                                     \
+    TUTTI_UNDISTURBED_STATICS                                                               \
+    static void tutti_define_procedures(tutti::server::registry& registry_name);            \
+    extern "C" TUTTI_EXPORT const tutti::server::detail::object_layout tutti_server_layout; \
+    constinit const tutti::server::detail::object_layout tutti_server_layout =              \
+        tutti::server::detail::layout_of_this_object();                                     \
+    extern "C" TUTTI_EXPORT void tutti_server_procedures_5(tutti::server::registry* to);    \
+    extern "C" TUTTI_EXPORT void tutti_server_procedures_5(tutti::server::registry* to) {   \
+        tutti_define_procedures(*to);                                                       \
+    }                                                                                       \
     static void tutti_define_procedures(tutti::server::registry& registry_name)

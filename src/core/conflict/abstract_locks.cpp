@@ -61,17 +61,22 @@ struct finding {
     bool held_already = false;
 };
 
+/// Looks for a holder that d has to wait for. Takes time in proportion to how deeply open-nested transactions nest,
+/// however many share the lock. Every exclusive holder was alone but for its ancestors when it took the lock. Who has
+/// taken the lock since then runs inside it. So exclusive holders are d and its ancestors, up to the first one that is
+/// in the way; and the same is true of all holders that a transaction which wants the lock for itself looks at.
 /// REQUIRES: the stripe is locked.
 finding look(const stripe& s, std::uint64_t hash, const lock_name& name, bool shared, const descriptor& d) noexcept {
     finding found;
-    s.held.for_each(hash, [&](const abstract_holding& h) {
-        if (h.name != name) return;
-        if (h.who == &d) {
-            found.held_already |= !h.shared || shared;
-        } else if (!(h.shared && shared) && !is_ancestor(*h.who, d)) {
-            found.in_the_way = &h;
+    for (const abstract_holding* h = s.held.first(name, hash).of; h != nullptr && !(h->shared && shared); h = h->next) {
+        if (h->who == &d) {
+            found.held_already |= !h->shared;
+        } else if (!is_ancestor(*h->who, d)) {
+            found.in_the_way = h;
+            return found;
         }
-    });
+    }
+    if (shared && !found.held_already) found.held_already = s.held.held_by(d, name, hash).of != nullptr;
     return found;
 }
 

@@ -14,7 +14,7 @@
 //   it:    takes the flag down (seq_cst); loads the same (seq_cst)
 // Either the undo finds the flag down, and waits for the end of the transaction, or its commit is found.
 //
-// A lock costs the same however many are held: 1,024 tables, each under a lock of its own and as large as what it has
+// A lock costs the same however many are held, and however many transactions share it: 1,024 tables, each under a lock of its own and as large as what it has
 // (holding_table.hpp), and holdings from a slab of their holder's. A release makes a system call only if a
 // transaction sleeps for a lock of the same table.
 #pragma once

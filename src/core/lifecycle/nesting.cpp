@@ -109,6 +109,7 @@ TUTTI_NOINLINE void open_nested(tx& t, frame& f) {
     f.passing = static_cast<std::uint8_t>(d.pending);
     f.passing_cause = static_cast<std::uint8_t>(d.cause);
     f.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size(), d.reads(), d.run.waits_made};
+    f.left_when_looked = 0;
     d.frame_ = &f;
     d.captured_size_ = 0;  // what the parent allocated is shared with it: a direct write could not be undone
 }
@@ -125,6 +126,7 @@ void close_nested(tx& t, frame& f) {
     }
     d.frame_ = f.parent;
     // What the block has replaced may have been made by its parent, which the two are now one with.
+    f.parent->left_when_looked = std::max(f.parent->left_when_looked, f.left_when_looked);
     if (d.healthy()) core::destroy_replaced_where_due(d);
 }
 

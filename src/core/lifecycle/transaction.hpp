@@ -66,7 +66,7 @@ public:
         TUTTI_ASSERT(d.run.attempt == 1 && d.run.next_mode == status::active && d.run.in_the_way.who == nullptr, "I6");
         d.run.where = where;
         d.run.how = &how;
-        d.unwinds_from = d.opened_under = ~0U;  // it never unwinds
+        d.unwinds_from = d.opened_under = opened_by_language;
         d.frame_ = &f;
         d.plain.store(1, std::memory_order_relaxed);
         if (!A::privatizes_by_waiting || is_special(how, listeners_to_language)) [[unlikely]]

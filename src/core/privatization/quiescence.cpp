@@ -15,11 +15,7 @@ namespace tutti::core {
 namespace {
 
 /// Whether the outermost block is one of the language, which keeps `plain` raised from its begin on.
-bool began_plainly(const descriptor& d) noexcept {
-    const detail::frame* f = d.frame_;
-    while (f->parent != nullptr) f = f->parent;
-    return f->receive != nullptr;
-}
+bool began_plainly(const descriptor& d) noexcept { return d.opened_under == opened_by_language; }
 
 void end_publication(descriptor& self) noexcept {
     self.quiescing.announced = false;

@@ -63,7 +63,7 @@ void destroy_replaced(descriptor& d) noexcept {
         }
         take_out(d, mark, found);
     });
-    d.frame_->looked_up_to = d.deferred_log.size();
+    d.frame_->left_when_looked = d.deferred_log.size() - mark;
     if (found.empty()) return;
     d.captured_size_ = 0;  // it may have been the memory of one of them
     // The log is whole again: a destructor may add to it.

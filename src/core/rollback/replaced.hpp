@@ -13,8 +13,11 @@
 //  3. Nothing walks that part of the log by index meanwhile: `no_look_for_replaced`.
 //
 // Cost. The engine looks through the part of the log that belongs to the innermost block when it has grown to twice
-// what was left of it at the last look, and a little more. So each entry is looked at a constant number of times for
-// each level of nesting that it has come through, and a short transaction never looks.
+// what was left of it at the last look, and a little more. A short transaction never looks. When a nested block closes,
+// its part of the log joins its parent's, and of the two last looks the one that left more counts for both. So at least
+// half of what a look goes through is new, or comes from the smaller of two parts that have been joined. An entry
+// is looked at O(log n) times in all, n being the size of the log, however deeply it was nested; in a chain of blocks,
+// each in the last one, a constant number of times.
 #pragma once
 
 #include <limits>
@@ -40,9 +43,8 @@ TUTTI_ALWAYS_INLINE void destroy_replaced_where_due(descriptor& d) noexcept {
     constexpr std::size_t at_least = 96;
 #endif
     if (d.deferred_log.size() <= at_least) return;
-    const std::size_t mark = innermost_mark(d);
-    const std::size_t left = d.frame_->looked_up_to > mark ? d.frame_->looked_up_to - mark : 0;
-    if (d.deferred_log.size() - mark > at_least + (at_least != 0 ? 2 * left : left)) [[unlikely]]
+    const std::size_t left = d.frame_->left_when_looked;
+    if (d.deferred_log.size() - innermost_mark(d) > at_least + (at_least != 0 ? 2 * left : left)) [[unlikely]]
         destroy_replaced(d);
 }
 
@@ -50,10 +52,10 @@ TUTTI_ALWAYS_INLINE void destroy_replaced_where_due(descriptor& d) noexcept {
 /// end leaves the block as it is, which costs memory and no more.
 class no_look_for_replaced {
 public:
-    explicit no_look_for_replaced(detail::frame& f) noexcept : frame_{f}, before_{f.looked_up_to} {
-        f.looked_up_to = std::numeric_limits<std::size_t>::max() / 4;
+    explicit no_look_for_replaced(detail::frame& f) noexcept : frame_{f}, before_{f.left_when_looked} {
+        f.left_when_looked = std::numeric_limits<std::size_t>::max() / 4;
     }
-    ~no_look_for_replaced() { frame_.looked_up_to = before_; }
+    ~no_look_for_replaced() { frame_.left_when_looked = before_; }
     no_look_for_replaced(const no_look_for_replaced&) = delete;
     no_look_for_replaced& operator=(const no_look_for_replaced&) = delete;
 

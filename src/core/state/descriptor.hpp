@@ -251,6 +251,9 @@ struct exception_globals {
     unsigned uncaught;
 };
 
+/// descriptor::opened_under where a block of the language is the outermost one: it never unwinds.
+inline constexpr unsigned opened_by_language = ~0U;
+
 class descriptor final : public tx, public memory::activity {
 public:
     descriptor();
@@ -318,7 +321,8 @@ public:
     execution run;
     const instance* algorithm = nullptr;
     const exception_globals* exceptions = nullptr;
-    unsigned opened_under = 0;  // one more than the exceptions in flight when the outermost block was opened
+    // One more than the exceptions in flight when the outermost block was opened, or `opened_by_language`.
+    unsigned opened_under = 0;
     unsigned unwinds_from = 0;  // while so many are in flight, no barrier throws: `opened_under`, or 0 in a shield
     bool compensating = false;  // undo actions run
     bool destroying = false;    // destructors run, which no interruption can leave: core/rollback/user_code.hpp

@@ -5,6 +5,11 @@
 // moves up those behind it (Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm R), so that it leaves
 // nothing behind.
 //
+// The holdings of one lock form a list. The exclusive ones come first, the latest of them at the front. The first
+// holding has its slot under the hash of the name. Every other one has its slot under a hash of the name and the
+// holder. So the slots of a lock with many sharers do not lie in one run. Whether a lock is held, and whether a given
+// transaction holds it, takes the same time however many share it. A lock with one holder takes one slot.
+//
 // A table doubles when more than half of its slots are in use, and becomes half as large when fewer than an eighth are:
 // a number of operations in proportion to its size lies between two changes, so each is O(1), amortised. A table of two
 // has no memory of its own. What moves at once is one table's share, a thousandth of all holdings: abstract_locks.cpp
@@ -38,6 +43,8 @@ struct abstract_holding {
     descriptor* who;
     std::uint64_t age;
     abstract_holding* next_of_holder = nullptr;
+    abstract_holding* next = nullptr;    // of the same lock; the table's
+    abstract_holding* before = nullptr;  // the last one for the first; the table's
 };
 
 class holding_table {
@@ -45,25 +52,25 @@ public:
     /// The upper bits of a hash, which choose the table.
     static constexpr unsigned bits_of_table = 10;
 
+    struct finding {
+        abstract_holding* of;  // null: there is none
+        std::size_t looks;     // the number of slots that the search looked at
+    };
+
     constexpr holding_table() noexcept = default;
     holding_table(const holding_table&) = delete;
     holding_table& operator=(const holding_table&) = delete;
 
-    /// Calls f(holding) for every one of that hash, and returns the number of slots that it looked at.
-    template <class F>
-    std::size_t for_each(std::uint64_t hash, F&& f) const {
-        std::size_t looks = 1;
-        for (std::size_t at = home(hash); begin()[at].of != nullptr; at = behind(at), ++looks) {
-            if (begin()[at].hash == hash) f(*begin()[at].of);
-        }
-        return looks;
-    }
+    /// Finds the first holding of the lock. `next` leads from it to the others, the exclusive ones first.
+    [[nodiscard]] finding first(const lock_name& name, std::uint64_t hash) const noexcept;
+    /// Finds a holding of the lock that belongs to `who`.
+    [[nodiscard]] finding held_by(const descriptor& who, const lock_name& name, std::uint64_t hash) const noexcept;
     /// Makes room for one more. Throws std::bad_alloc.
     void make_room();
     /// REQUIRES: there is room for it.
     void insert(abstract_holding& h, std::uint64_t hash) noexcept;
     /// REQUIRES: it is in the table.
-    void remove(const abstract_holding& h, std::uint64_t hash) noexcept;
+    void remove(abstract_holding& h, std::uint64_t hash) noexcept;
     /// In the child of a fork: empties the table, whatever another thread was in the middle of.
     void attempt_fail() noexcept;
 
@@ -80,7 +87,10 @@ private:
     [[nodiscard]] const slot* begin() const noexcept { return many_ != nullptr ? many_ : few_; }
     [[nodiscard]] std::size_t home(std::uint64_t hash) const noexcept { return hash << bits_of_table >> (64 - bits_); }
     [[nodiscard]] std::size_t behind(std::size_t at) const noexcept { return (at + 1) & (slots() - 1); }
+    /// The slot of `h`. REQUIRES: it has one, under that hash.
+    [[nodiscard]] std::size_t place_of(const abstract_holding& h, std::uint64_t hash) const noexcept;
     void put(const slot& s) noexcept;
+    void erase(std::size_t hole) noexcept;
     /// Does nothing where memory runs out.
     void resize(unsigned bits) noexcept;
 

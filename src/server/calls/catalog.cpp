@@ -3,13 +3,13 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "server/calls/object_file.hpp"
 #include "server/calls/words.hpp"
 
 namespace tutti::server {
 namespace {
-
-constexpr const char* entry_symbol = "tutti_server_procedures_5";
 
 bool is_printable(char c) noexcept { return c > ' ' && c < 127; }
 
@@ -90,14 +90,14 @@ int catalog::most_urgent() const noexcept {
 void catalog::load(const std::string& path) {
     // Without a slash the dynamic linker would search its own folders and not the current one.
     const std::string where = path.find('/') == std::string::npos ? "./" + path : path;
+    // Before it is loaded: to load it runs the initializers of its static variables, which already call the library.
+    if (const std::optional<std::string> why = why_unfit(where)) throw registration_error{path + *why};
     // It stays: procedures, and exceptions on their way, refer to its code.
     void* const handle = ::dlopen(where.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) throw registration_error{path + " cannot be loaded: " + ::dlerror()};
     auto* const register_all = reinterpret_cast<void (*)(registry*)>(::dlsym(handle, entry_symbol));
-    if (register_all == nullptr) {
-        throw registration_error{path + " registers no procedures: it lacks " + entry_symbol +
-                                 ", which TUTTI_PROCEDURES of <tutti/server/procedure.hpp> defines"};
-    }
+    const auto* const layout = static_cast<const detail::object_layout*>(::dlsym(handle, layout_symbol));
+    if (const auto why = why_unfit(layout, register_all != nullptr)) throw registration_error{path + *why};
     objects_.push_back(reinterpret_cast<const void*>(register_all));
     try {
         register_all(this);
