@@ -33,7 +33,7 @@ static void leave_hardware(void) {
 static void leave_hardware(void) {}
 #endif
 
-__attribute__((transaction_pure)) static void at_commit(void (*action)(void*), void* argument) {
+void tm_at_commit(void (*action)(void*), void* argument) {
     _ITM_addUserCommitAction(action, tm_any_transaction, argument);
     leave_hardware();
 }
@@ -76,7 +76,7 @@ void tm_defer(void (*run)(void*), void (*dropped)(void*), void* argument) {
     }
     *work = (struct work){.next = NULL, .run = run, .drop = dropped, .argument = argument};
     _ITM_addUserUndoAction(drop, work);
-    at_commit(queue, work);
+    tm_at_commit(queue, work);
 }
 
 void tm_leave(const int* scope) {
@@ -142,7 +142,7 @@ void tm_token_take(tm_token* token) {
 TM_SAFE void tm_token_give(tm_token* token) {
     __transaction_atomic {
         token->held = 0;
-        at_commit(wake_token, token);
+        tm_at_commit(wake_token, token);
     }
 }
 
@@ -184,6 +184,6 @@ void tm_condition_wait_until(tm_condition* condition, tm_token* token, const str
 TM_SAFE void tm_condition_signal(tm_condition* condition) {
     __transaction_atomic {
         condition->signals++;
-        at_commit(wake_condition, condition);
+        tm_at_commit(wake_condition, condition);
     }
 }

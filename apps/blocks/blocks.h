@@ -16,6 +16,10 @@ TM_PURE void _ITM_addUserUndoAction(void (*action)(void*), void* argument);
 enum { tm_any_transaction = 1 };
 TM_PURE static inline bool tm_in_block(void) { return _ITM_inTransaction() != 0; }
 
+/* Has the block run `action(argument)` at its commit, while ownership is still held. Programs call this function, not
+ * the ABI's: GCC's libitm loses the action of a block that commits in hardware. REQUIRES: a block. */
+void tm_at_commit(void (*action)(void*), void* argument) TM_PURE;
+
 /* ---- deferred work --------------------------------------------------------------------------------------------
  * `tm_defer` runs `run(argument)` after the outermost block has committed, in the thread that ran the block and outside
  * of every block, so it may begin blocks of its own; at once where there is no block. `drop(argument)` runs instead if

@@ -13,7 +13,7 @@ static _Thread_local const char* told;
 /* At commit, while ownership is still held: the thread may not end here. */
 static void tell(void* what) { told = what; }
 
-void tm_tell(const char* what) { _ITM_addUserCommitAction(tell, tm_any_transaction, (void*)(uintptr_t)what); }
+void tm_tell(const char* what) { tm_at_commit(tell, (void*)(uintptr_t)what); }
 
 void tm_fail_if_told(const int* scope) {
     (void)scope;
@@ -22,4 +22,4 @@ void tm_fail_if_told(const int* scope) {
 
 static void send(void* signal) { xraise((int)(intptr_t)signal); }
 
-void tm_raise(int signal) { _ITM_addUserCommitAction(send, tm_any_transaction, (void*)(intptr_t)signal); }
+void tm_raise(int signal) { tm_at_commit(send, (void*)(intptr_t)signal); }

@@ -50,6 +50,12 @@ for build in "$@"; do
     with_server "${server[@]}" -o no_lru_crawler,no_lru_maintainer -- "${check[@]}" || failures=1
     # A hash table that grows while commands run.
     with_server "${server[@]}" -o hashpower=13 -- "${check[@]}" --fill 30000 || failures=1
+    # The same program on the compiler's runtime, which runs blocks in hardware where the processor has RTM.
+    if grep -q "^$build .*volatiles" "$here/builds.txt"; then
+        echo "answers of $build on the compiler's libitm"
+        libitm=$(dirname "$(gcc -print-file-name=libitm.so.1)")
+        with_server env "LD_LIBRARY_PATH=$libitm" "${server[@]}" -- "${check[@]}" || failures=1
+    fi
     echo "histories of $build"
     with_server "${server[@]}" -- timeout 300 "$programs/tutti-mc-linear" --rounds "$rounds" || failures=1
 done

@@ -89,7 +89,7 @@ static void add_one(void* counter) { tm_count(counter, 1); }
 void tm_count_at_commit(uint64_t* counter, int64_t by) {
     if (!tm_in_block()) tm_count(counter, by);
     else
-        for (; by > 0; by--) _ITM_addUserCommitAction(add_one, tm_any_transaction, counter);
+        for (; by > 0; by--) tm_at_commit(add_one, counter);
 }
 
 void tm_add(uint64_t* total, int64_t by) { __atomic_fetch_add(total, (uint64_t)by, __ATOMIC_RELAXED); }
@@ -102,7 +102,7 @@ static void count_item(void* argument) {
 }
 
 void tm_count_item(int64_t bytes) {
-    if (tm_in_block()) _ITM_addUserCommitAction(count_item, tm_any_transaction, (void*)(intptr_t)bytes);
+    if (tm_in_block()) tm_at_commit(count_item, (void*)(intptr_t)bytes);
     else count_item((void*)(intptr_t)bytes);
 }
 

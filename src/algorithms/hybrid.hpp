@@ -15,9 +15,10 @@
 //   software attempt    as in norec.hpp, where "the sequence" is the sum of both
 //   software commit     lock the sequence; have hardware commits been counted since the snapshot? unlock, revalidate
 //
-// What differs is where a block goes when hardware has failed it (attempts_in_hardware times, or once where another try
-// would fail as well): under `hytm` it runs as any optimistic transaction of NOrec, beside others of both kinds. Under
-// `htm` it becomes irrevocable at its first access, so there is one such block at a time, beside which nobody commits.
+// What differs is where a block goes when hardware has failed it (attempts_in_hardware times, or earlier where another
+// try would fail as well), or has failed it so often that this execution does not try (core/state/hardware_habits.hpp):
+// under `hytm` it runs as any optimistic transaction of NOrec, beside others of both kinds. Under `htm` it becomes
+// irrevocable at its first access, so there is one such block at a time, beside which nobody commits.
 //
 // A hardware attempt begins at the first access of the block, not at its begin: the context has said by then that a
 // transaction runs, which nobody would see if it were said in hardware, and all that waits for transactions
@@ -89,7 +90,10 @@ struct hybrid {
     [[nodiscard]] static bool is_served() noexcept { return H::exists(); }
 
     static void begin(descriptor& d) noexcept {
-        if (d.run.attempt == 1) d.kept.hardware.tries_left = hardware::attempts_in_hardware;
+        if (d.run.attempt == 1) {
+            d.kept.hardware.tries_left = hardware::attempts_in_hardware;
+            d.kept.hardware.trial = {};
+        }
         if (!may_run_in_hardware(d)) {
             d.kept.hardware.runs_in = place::software;
             return software::begin(d);
@@ -184,6 +188,9 @@ private:
     /// The first access of the attempt.
     TUTTI_NOINLINE static void decide(descriptor& d) {
         core::hardware_state& h = d.kept.hardware;
+        // Once an execution: each try takes one away.
+        const bool has_tried = h.tries_left != hardware::attempts_in_hardware;
+        if (!has_tried && !hardware::tries_hardware(d)) h.tries_left = 0;
         while (h.tries_left != 0 && (d.slow_commit & software_only) == 0) {
             --h.tries_left;
             core::attempt_abort_if_doomed(d);
@@ -242,7 +249,7 @@ private:
     /// It has ended well.
     static void close(descriptor& d) noexcept {
         d.kept.hardware.runs_in = place::software;
-        if ((d.slow_commit & core::slow_commit_counting) != 0) d.ledger.count_hardware_commit(d.run.block());
+        hardware::note_commit(d);
     }
 
     static void replay(descriptor& d) {

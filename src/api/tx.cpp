@@ -10,6 +10,7 @@
 #include "core/rollback/log_habits.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/ancestry.hpp"
+#include "observe/site.hpp"
 #include "tutti/open_nesting.hpp"
 
 namespace tutti {
@@ -30,6 +31,15 @@ descriptor& sound(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
     return d;
+}
+
+/// The attempt was irrevocable before its body asked for that, only so that it commits: the switch has been counted.
+/// The body's reason replaces the engine's. Drops the reason when memory runs out, as the ledger drops counts.
+void replace_irrevocable_reason(const descriptor& d, const char* reason) noexcept {
+    try {
+        const observe::block block = d.run.block();
+        observe::site_of(block.at, block.name).irrevocable_reason.store(reason, std::memory_order_relaxed);
+    } catch (const std::bad_alloc&) {}
 }
 
 }  // namespace
@@ -73,8 +83,11 @@ void tx::become_irrevocable(const char* reason) {
         d.run.next_mode = status::irrevocable;
         core::attempt_abort(d, abort_cause::irrevocable_switch);
     }
-    if (!d.is_irrevocable()) core::become_strict(d, status::irrevocable, abort_cause::irrevocable_switch);
-    if ((d.slow_commit & core::slow_commit_counting) != 0) d.ledger.count_irrevocable(d.run.block(), reason);
+    const bool switches = !d.is_irrevocable();
+    if (switches) core::become_strict(d, status::irrevocable, abort_cause::irrevocable_switch);
+    if ((d.slow_commit & core::slow_commit_counting) == 0) return;
+    if (switches) d.ledger.count_irrevocable(d.run.block(), reason);
+    else replace_irrevocable_reason(d, reason);
 }
 
 void tx::become_visible() {

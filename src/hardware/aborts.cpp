@@ -1,22 +1,14 @@
 #include "hardware/aborts.hpp"
 
 namespace tutti::hardware {
-namespace {
-
-/// Whether the next attempt of the same block may well end otherwise.
-bool may_pass(hardware_abort why) noexcept {
-    switch (why) {
-        case hardware_abort::conflict:
-        case hardware_abort::interrupt:
-        case hardware_abort::busy: return true;
-        default: return false;
-    }
-}
-
-}  // namespace
 
 void note_abort(core::descriptor& d, hardware_abort why) noexcept {
-    if (!may_pass(why)) d.kept.hardware.tries_left = 0;
+    core::hardware_state& h = d.kept.hardware;
+    if (h.trial.is_over_after(why)) {
+        h.tries_left = 0;
+        // Which transactions ran beside it says nothing of the block.
+        if (why != hardware_abort::strict) h.habits.note_failure(block_of(d), why);
+    }
     if ((d.slow_commit & core::slow_commit_counting) != 0) d.ledger.count_hardware_abort(d.run.block(), why);
 }
 

@@ -1,4 +1,4 @@
-// What follows from the end of a hardware attempt, whoever ended it.
+// What follows from the end of a hardware attempt of a block of the library, whoever ended it.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -9,8 +9,26 @@ namespace tutti::hardware {
 /// So many hardware attempts of one execution, before it runs in software.
 inline constexpr std::uint8_t attempts_in_hardware = 8;
 
-/// A hardware attempt of d ended for `why`: counts it, and says by d.kept.hardware.tries_left whether another one pays.
-/// REQUIRES: none runs, or what is stored here would be lost.
+/// Returns the key of d's block in the table of habits. Calls of one type share a slot, wherever they are; most of them
+/// differ in the line.
+[[nodiscard]] inline core::hardware_habits::key block_of(const core::descriptor& d) noexcept {
+    const detail::call_site& where = d.run.where;
+    return reinterpret_cast<std::uintptr_t>(where.slot) ^ std::uintptr_t{where.at.line()} << 48;
+}
+
+/// Returns whether the execution of d that makes its first access tries hardware. REQUIRES: once an execution.
+[[nodiscard]] inline bool tries_hardware(core::descriptor& d) noexcept {
+    return d.kept.hardware.habits.tries(block_of(d));
+}
+
+/// Notes that a hardware attempt of d has ended for `why`: counts the end, takes the execution's other tries away where
+/// they would end likewise, and has the context remember a block that is itself the cause.
+/// REQUIRES: no hardware attempt runs, or what is stored here would be lost.
 void note_abort(core::descriptor& d, hardware_abort why) noexcept;
+/// Notes that an attempt of d has committed in hardware.
+inline void note_commit(core::descriptor& d) noexcept {
+    d.kept.hardware.habits.note_commit(block_of(d));
+    if ((d.slow_commit & core::slow_commit_counting) != 0) d.ledger.count_hardware_commit(d.run.block());
+}
 
 }  // namespace tutti::hardware

@@ -110,7 +110,8 @@ conditions parse(std::string_view text) {
         else if (name == "one_in") all.one_in = value;
         else if (name == "reads") all.reads = value;
         else if (name == "writes") all.writes = value;
-        else base::panic("TUTTI_SOFTWARE_HTM: valid are seed, one_in, reads, writes");
+        else if (name == "missing") all.missing = value;
+        else base::panic("TUTTI_SOFTWARE_HTM: valid are seed, one_in, reads, writes, missing");
     }
     return all;
 }
@@ -176,6 +177,7 @@ word software_htm::look(descriptor& d, const void* from, unsigned size) {
         a.log.push_back({from, size, value});
         machine& m = the_machine();
         if (a.log.size() > m.now.reads) why = hardware_abort::capacity;
+        else if (m.now.missing != 0 && value == m.now.missing) why = hardware_abort::interrupt;
         else if (!is_current(a)) why = hardware_abort::conflict;
         else if (!m.now.last_only) why = mishap();
         if (!why) return value;

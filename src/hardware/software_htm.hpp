@@ -22,12 +22,14 @@
 namespace tutti::hardware {
 
 /// What goes wrong: one step in `one_in`, drawn from `seed`, ends its attempt for a reason of the processor's (0:
-/// none); an attempt reads `reads` words and writes `writes` at most. `last_only`: only commits go wrong.
+/// none); an attempt reads `reads` words and writes `writes` at most. `last_only`: only commits go wrong. A read that
+/// finds the value `missing` is interrupted, as by a page that is not there (0: none is).
 struct conditions {
     std::uint64_t seed = 1;
     std::uint32_t one_in = 0;
     std::uint32_t reads = ~std::uint32_t{0};
     std::uint32_t writes = ~std::uint32_t{0};
+    std::uint32_t missing = 0;
     bool last_only = false;
 };
 

@@ -23,8 +23,6 @@ constexpr std::uint32_t least_in_software = 8;  // the way back costs about as m
 constexpr std::uint32_t most_in_software = 65536;
 /// So many blocks in a phase of hardware have paid for the way back: a page that is not there ends phases now and then.
 constexpr std::uint32_t worth_the_way_back = 256;
-constexpr std::uint8_t shyest = 6;
-constexpr std::uint8_t needs_software = 7;  // in place of a level
 
 }  // namespace
 
@@ -33,39 +31,31 @@ hardware_side::hardware_side(descriptor& owner) noexcept
       next_until_{least_in_software},
       token_{api::serial_token()},
       listeners_{api::listeners()},
-      place_{owner.kept.hardware.runs_in} {}
+      hardware_{owner.kept.hardware} {}
 
 hardware_side::way hardware_side::choose(descriptor& d, const void* resume, way otherwise) noexcept {
     std::uint32_t status = std::exchange(status_, rtm::has_begun);
     if (!may_run(d)) return otherwise;
-    shyness& shy = shyness_of(resume);
-    const auto become_shy = [&] { shy.level = std::min<std::uint8_t>(shy.level + 1, shyest); };
-    if (shy.level == needs_software) return leave_phase(otherwise);
     if (status == rtm::has_begun) {
+        core::hardware_habit* const habit = hardware_.habits.find(key_of(resume));
+        const bool rests = habit != nullptr && !habit->tries();
+        // A block that software serves counts for the way back to hardware, but does not go there itself.
+        if (rests && habit->why() != hardware_abort::capacity) {
+            until_ -= until_ != 0 ? 1 : 0;
+            return leave_phase(otherwise);
+        }
         if (!awaits_phase(d)) return otherwise;
         failed_ -= failed_ != 0 ? 1 : 0;
-        if ((++shy.begun & ((1U << shy.level) - 1)) != 0) return give_up(otherwise);
+        if (rests) return give_up(otherwise);
         ++begun_;
+        latest_ = resume;
         status = rtm::xbegin();
     }
     unsigned left = attempts;
     unsigned stood_aside = 0;
-    for (bool interrupted = false; status != rtm::has_begun; status = rtm::xbegin()) {
-        switch (rtm::reason_of(status)) {
-            case hardware_abort::conflict:
-            case hardware_abort::busy: break;
-            case hardware_abort::capacity:
-                become_shy();
-                left = 1;
-                break;
-            case hardware_abort::interrupt:
-                // The first may have come by chance.
-                if (!std::exchange(interrupted, true)) break;
-                if (otherwise == way::alone) become_shy();
-                return ++shy.interrupted % 2 != 0 ? leave_phase(otherwise) : give_up(otherwise);
-            case hardware_abort::software: shy.level = needs_software; return leave_phase(otherwise);
-            default: return leave_phase(otherwise);
-        }
+    for (core::hardware_trial trial; status != rtm::has_begun; status = rtm::xbegin()) {
+        const hardware_abort why = rtm::reason_of(status);
+        if (trial.is_over_after(why)) return go_by(hardware_.habits.note_failure(key_of(resume), why), otherwise);
         // A change of the token has ended it more likely than not, which says nothing of the block.
         if (!is_phase(token_.load(std::memory_order_acquire))) {
             if (!awaits_phase(d)) return otherwise;
@@ -75,7 +65,7 @@ hardware_side::way hardware_side::choose(descriptor& d, const void* resume, way 
         }
         for (unsigned turns = attempts - left; turns != 0; --turns) base::spin_turn();
     }
-    if (shy.level != 0) --shy.level;  // undone with the attempt
+    hardware_.habits.note_commit(key_of(resume));  // undone with the attempt
     enter();
     return way::hardware;
 }
@@ -101,6 +91,14 @@ bool hardware_side::awaits_phase(descriptor& d) noexcept {
 
 void hardware_side::put_off() noexcept {
     until_ = std::exchange(next_until_, std::min(next_until_ * 2, most_in_software));
+}
+
+hardware_side::way hardware_side::go_by(core::hardware_habit& habit, way otherwise) noexcept {
+    switch (habit.why()) {
+        case hardware_abort::capacity: return give_up(otherwise);
+        case hardware_abort::interrupt: return habit.takes_turn() ? give_up(otherwise) : leave_phase(otherwise);
+        default: return leave_phase(otherwise);
+    }
 }
 
 hardware_side::way hardware_side::give_up(way otherwise) noexcept {

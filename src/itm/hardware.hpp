@@ -30,8 +30,10 @@
 //   interrupts            once more to hardware, then to software: it may make a system call, wait for another, or have
 //                         touched a page that is not there yet. Every second time it runs alone, because only its code
 //                         without barriers has the dynamic linker bind what that calls, which hardware undoes
-//   what software does    to software, also the next time: a user action, a cancelled block inside it, …
-// and one that cannot run in software runs alone in all cases.
+//   all else              to software: a user action, a cancelled block inside it, …
+// and one that cannot run in software runs alone in all cases. A block that fails for another reason than conflicts
+// tries hardware more rarely from then on, as blocks of the library do (core/state/hardware_habits.hpp), and goes there
+// without a try in between.
 // Each way to software begins its phase for all. Its context comes back after a number of blocks that doubles while too
 // few run in hardware in between.
 //
@@ -39,7 +41,6 @@
 // every block of a process that counts, reports, or has a policy that listens, runs in software.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "api/language.hpp"
@@ -64,7 +65,8 @@ public:
     /// that. REQUIRES: d, the owner, begins a block whose uninstrumented code may run, and begin returns to `resume`.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool begin(descriptor& d, const void* resume) noexcept {
         if (!may_run(d) || runs() || d.running()) return false;
-        if (shyness_of(resume).level != 0 || !is_phase(token_.load(std::memory_order_relaxed))) return false;
+        if (hardware_.habits.find(key_of(resume)) != nullptr) return false;
+        if (!is_phase(token_.load(std::memory_order_relaxed))) return false;
         failed_ -= failed_ != 0 ? 1 : 0;
         ++begun_;
         latest_ = resume;
@@ -79,7 +81,7 @@ public:
     [[nodiscard]] way choose(descriptor& d, const void* resume, way otherwise) noexcept;
 
     /// Whether an attempt runs.
-    [[nodiscard]] bool runs() const noexcept { return place_ == core::hardware_state::place::hardware; }
+    [[nodiscard]] bool runs() const noexcept { return hardware_.runs_in == core::hardware_state::place::hardware; }
     /// REQUIRES: runs(); the same for the two below.
     void begin_nested() noexcept { ++depth_; }
     TUTTI_ALWAYS_INLINE void end() noexcept {
@@ -87,10 +89,10 @@ public:
             --depth_;
             return;
         }
-        place_ = core::hardware_state::place::software;
+        hardware_.runs_in = core::hardware_state::place::software;
         hardware::instructions::xend();
     }
-    /// Ends the attempt, because the block needs what software alone does, and from now on runs there.
+    /// Ends the attempt, because the block needs what software alone does. The block runs there.
     [[noreturn]] static void leave() noexcept;
 
     /// Returns where the begin of the latest block that tried hardware returns to, or null.
@@ -99,13 +101,6 @@ public:
     [[nodiscard]] bool serves() const noexcept { return serves_; }
 
 private:
-    /// How a block, or several of one place in the table, has fared: one begin of 2^level tries hardware.
-    struct shyness {
-        std::uint8_t level = 0;
-        std::uint8_t begun = 0;
-        std::uint8_t interrupted = 0;
-    };
-
     // Of the token only its bits are used here: the token itself is the engine's, in another shared library.
     static bool is_phase(detail::word token) noexcept {
         return (token & (core::serial_owner_mask | core::world_is_still)) == core::world_is_still;
@@ -114,24 +109,25 @@ private:
         return serves_ && d.hooks == nullptr && d.outer == nullptr && !d.compensating &&
                listeners_.load(std::memory_order_relaxed) == 0;
     }
-    [[nodiscard]] shyness& shyness_of(const void* resume) noexcept {
-        return shyness_[reinterpret_cast<std::uintptr_t>(resume) / 4 % std::tuple_size_v<decltype(shyness_)>];
+    [[nodiscard]] static core::hardware_habits::key key_of(const void* resume) noexcept {
+        return reinterpret_cast<std::uintptr_t>(resume);
     }
     /// The first step of an attempt. H1
     TUTTI_ALWAYS_INLINE bool enter() noexcept {
         if (!is_phase(token_.load(std::memory_order_relaxed))) hardware::instructions::xabort<hardware_abort::busy>();
-        place_ = core::hardware_state::place::hardware;
+        hardware_.runs_in = core::hardware_state::place::hardware;
         return true;
     }
     /// Waits while a transaction runs alone. Whether this is the phase of hardware, which d brings about where that is
     /// due.
     [[nodiscard]] bool awaits_phase(descriptor& d) noexcept;
     void put_off() noexcept;
+    [[nodiscard]] way go_by(core::hardware_habit& habit, way otherwise) noexcept;
     [[nodiscard]] way give_up(way otherwise) noexcept;
     [[nodiscard]] way leave_phase(way otherwise) noexcept;
 
     bool serves_;
-    std::uint32_t depth_ = 0;   // of blocks inside the one that runs; like `place_` undone with the attempt
+    std::uint32_t depth_ = 0;   // of blocks inside the one that runs; like the place undone with the attempt
     std::uint32_t failed_ = 0;  // a leaky bucket of blocks that hardware failed
     std::uint32_t until_ = 0;   // so many blocks run in software, until the context brings hardware's phase back
     std::uint32_t next_until_;
@@ -140,8 +136,7 @@ private:
     const void* latest_ = nullptr;
     const detail::shared<detail::word>& token_;
     const detail::shared<std::uint32_t>& listeners_;
-    core::hardware_state::place& place_;
-    std::array<shyness, 64> shyness_{};
+    core::hardware_state& hardware_;
 };
 
 }  // namespace tutti::itm

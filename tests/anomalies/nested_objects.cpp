@@ -169,7 +169,7 @@ TEST_P(nested_objects, that_are_containers) {
 TEST_P(nested_objects, end_in_the_parent_and_are_taken_back_with_it) {
     var<long> count{10};
     const mode m = once().mode;
-    const bool at_once = m == mode::optimistic || !concurrent();
+    const bool at_once = m == mode::optimistic || one_at_a_time();
     EXPECT_FALSE(try_atomically({.mode = m}, [&](tx& t) {
         EXPECT_FALSE(try_atomically([&](tx& c) {
             (void)create<counting>(c, count, counting::way::block);

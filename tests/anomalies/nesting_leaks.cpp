@@ -200,7 +200,7 @@ TEST_P(nesting_leaks, of_objects_and_their_ends) {
                 destroy(c, doomed);
             });
             // A strict attempt destroys when it has ended.
-            if (how.mode == mode::optimistic || !concurrent()) {
+            if (how.mode == mode::optimistic || one_at_a_time()) {
                 EXPECT_EQ(alive, 2);
             }
         });

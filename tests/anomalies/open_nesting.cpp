@@ -78,7 +78,7 @@ TEST_F(open_nesting, is_undone_with_a_nested_block) {
 }
 
 TEST_F(open_nesting, is_undone_newest_first) {
-    if (!concurrent()) GTEST_SKIP() << "the body is a closed nested block here, and needs no undo";
+    if (one_at_a_time()) GTEST_SKIP() << "the body is a closed nested block here, and needs no undo";
     std::vector<int> order;
     EXPECT_THROW(atomically([&](tx& t) {
                      for (int i = 0; i < 4; ++i) {
@@ -105,7 +105,7 @@ TEST_F(open_nesting, a_body_that_fails_is_not_undone) {
 }
 
 TEST_F(open_nesting, a_body_whose_handler_throws_is_undone) {
-    if (!concurrent()) GTEST_SKIP() << "the body is a closed nested block here, and needs no undo";
+    if (one_at_a_time()) GTEST_SKIP() << "the body is a closed nested block here, and needs no undo";
     EXPECT_THROW(atomically([&](tx& t) {
                      try {
                          open_nested(
@@ -228,7 +228,7 @@ TEST_F(open_nesting, is_undone_although_the_block_has_become_irrevocable_between
 
 // A deadline does not make a step a closed block: other threads see at once what it did, and its undo runs.
 TEST_F(open_nesting, stays_open_in_a_block_that_is_late) {
-    if (!concurrent()) GTEST_SKIP() << "the body is a closed nested block here";
+    if (one_at_a_time()) GTEST_SKIP() << "the body is a closed nested block here";
     int undone = 0;
     EXPECT_THROW(atomically({.deadline = std::chrono::nanoseconds{1}, .when_missed = missed_deadline::run_irrevocable},
                             [&](tx& t) {
@@ -304,7 +304,7 @@ TEST_F(open_nesting, inside_blocks_that_jump) {
         if (t.attempt() < 3) restart(t);
     });
     EXPECT_EQ(shared_.load(), 1);
-    EXPECT_EQ(undone.load(), concurrent() ? 2 : 0);
+    EXPECT_EQ(undone.load(), one_at_a_time() ? 0 : 2);
 }
 
 TEST_F(open_nesting, touching_what_the_block_around_it_wrote_is_diagnosed) {
@@ -525,7 +525,7 @@ TEST_F(open_nesting, as_many_visible_blocks_as_can_be_with_visible_ones_inside) 
 
 // Its own thread has the slot that it would wait for.
 TEST_F(open_nesting, a_second_irrevocable_block_inside_an_irrevocable_one_is_diagnosed) {
-    if (!concurrent()) GTEST_SKIP() << "the body is a closed nested block here";
+    if (one_at_a_time()) GTEST_SKIP() << "the body is a closed nested block here";
     EXPECT_THROW(atomically([&](tx& t) {
                      open_nested(
                          t,

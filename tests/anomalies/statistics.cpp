@@ -108,6 +108,15 @@ TEST_F(statistics_suite, say_why_it_became_irrevocable) {
     EXPECT_EQ(row("late").irrevocable, 3u);
     EXPECT_EQ(row("late").irrevocable_reason, "writes a file");
     EXPECT_EQ(row("late").commits, 3u);
+    // A block that is irrevocable for its deadline does not switch again when its body asks for it.
+    atomically(
+        {.name = "both", .deadline = std::chrono::nanoseconds{1}, .when_missed = missed_deadline::run_irrevocable},
+        [&](tx& t) {
+            v.set(t, v.get(t) + 1);
+            t.become_irrevocable("writes a file");
+        });
+    EXPECT_EQ(row("both").irrevocable, 1u);
+    EXPECT_EQ(row("both").irrevocable_reason, "writes a file");
     EXPECT_EQ(row("never").irrevocable, 0u);
     EXPECT_EQ(row("never").irrevocable_reason, "");
 }

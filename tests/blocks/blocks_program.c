@@ -1,5 +1,5 @@
-/* What apps/blocks promises: work that waits for the commit, tokens, conditions. The first argument names the case.
- * A lost wake-up ends in the time limit of the test. */
+/* What apps/blocks promises: work that waits for the commit, actions of a commit, tokens, conditions. The first
+ * argument names the case. A lost wake-up ends in the time limit of the test. */
 #include "apps/blocks/blocks.h"
 
 #include <pthread.h>
@@ -13,6 +13,8 @@ static void check(bool holds, const char* what, int line) {
     exit(1);
 }
 #define CHECK(what) check((what), #what, __LINE__)
+
+enum { threads = 4, rounds = 3000 };
 
 /* ---- deferred work */
 
@@ -94,9 +96,40 @@ static void deferred_work(void) {
     CHECK(is_done("1"));
 }
 
+/* ---- actions of a commit */
+
+static _Thread_local long counted, blocks;
+static pthread_barrier_t all_have_begun, all_have_ended;
+static void add_one(void* argument) { ++*(long*)argument; }
+static void count_in_a_block(void) {
+    __transaction_atomic {
+        tm_at_commit(add_one, &counted);
+        blocks++;
+    }
+}
+static void* count_all(void* argument) {
+    for (long i = 1; i <= rounds; i++) {
+        count_in_a_block();
+        CHECK(counted == i);
+        if (i == 1) pthread_barrier_wait(&all_have_begun);
+    }
+    CHECK(blocks == rounds);
+    pthread_barrier_wait(&all_have_ended);
+    return argument;
+}
+
+/* No block may leave its action to a later one. Two threads, because libitm runs a single one without hardware. */
+static void actions(void) {
+    pthread_barrier_init(&all_have_begun, NULL, 2);
+    pthread_barrier_init(&all_have_ended, NULL, 2);
+    pthread_t other;
+    pthread_create(&other, NULL, count_all, NULL);
+    count_all(NULL);
+    pthread_join(other, NULL);
+}
+
 /* ---- tokens */
 
-enum { threads = 4, rounds = 3000 };
 static tm_token token;
 static int inside, entries;
 
@@ -188,6 +221,7 @@ int main(int argc, char** argv) {
     const char* const what = argc == 2 ? argv[1] : "";
     if (strcmp(what, "deferred_work") == 0) deferred_work();
     else if (strcmp(what, "cancelled_work") == 0) cancelled_work();
+    else if (strcmp(what, "actions") == 0) actions();
     else if (strcmp(what, "tokens") == 0) tokens();
     else if (strcmp(what, "conditions") == 0) conditions();
     else return 2;

@@ -7,9 +7,10 @@
 static tutti_var early = TUTTI_VAR_INIT(0), late = TUTTI_VAR_INIT(0), latest = TUTTI_VAR_INIT(0);
 static tutti_var own = TUTTI_VAR_INIT(0);
 
-/// Whether two transactions can be under way at once.
+/// Whether two transactions can be under way at once. Under htm they can until hardware has failed one of them.
 static bool concurrent(void) {
-    return strcmp(tutti_algorithm(), "serial") != 0 && strcmp(tutti_algorithm(), "global-lock") != 0;
+    return strcmp(tutti_algorithm(), "serial") != 0 && strcmp(tutti_algorithm(), "global-lock") != 0 &&
+           strcmp(tutti_algorithm(), "htm") != 0;
 }
 
 static void change(tutti_tx* tx, void* seen) {

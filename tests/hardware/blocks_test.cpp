@@ -1,10 +1,12 @@
 // What users see of blocks that run in hardware: the same as of any other, and by the counters why they went to
 // software.
 //
-// Runs on the library with faults, whose hardware is src/hardware/software_htm.hpp. Catches a call that is made before
-// the commit which it was put off to, an attempt that stays in hardware where it must not, and a hardware commit that
-// tears an invariant. `TUTTI_SOFTWARE_HTM` says how much goes wrong by itself: nothing in the first suite.
+// Runs on the library with faults, whose hardware is src/hardware/software_htm.hpp; one suite runs on the processor.
+// Catches a call that is made before the commit which it was put off to, an attempt that stays in hardware where it
+// must not, a hardware commit that tears an invariant, and a block that tries hardware for nothing again and again.
+// `TUTTI_SOFTWARE_HTM` says how much goes wrong by itself: nothing in the first suite.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <string>
@@ -181,6 +183,126 @@ TEST_F(hardware, does_not_commit_beside_an_irrevocable_transaction) {
     });
     other.join();
     EXPECT_EQ(x.load(), 1);
+}
+
+/// Blocks that end their hardware attempts themselves, again and again. The stand-in interrupts a read of `absent`.
+class hardware_that_learns : public counted {
+protected:
+    static constexpr int absent = 1000001;
+    static constexpr int executions = 1000;
+
+    // Of 1,000 executions 20 try hardware: 7 while the distance doubles, and one in 64 of the others.
+    static constexpr std::uint64_t few = 20;
+
+    void run_bad() {
+        atomically({.name = "bad"}, [&](tx& t) {
+            (void)page_.get(t);
+            bad_.set(t, bad_.get(t) + 1);
+        });
+    }
+    void run_good() {
+        atomically({.name = "good"}, [&](tx& t) { good_.set(t, good_.get(t) + 1); });
+    }
+
+    var<int> page_{absent}, bad_{0}, good_{0};
+};
+
+TEST_F(hardware_that_learns, a_block_that_is_always_interrupted_rarely_tries) {
+    for (int i = 0; i < executions; ++i) run_bad();
+    EXPECT_EQ(bad_.load(), executions);
+    const site_statistics s = figures_of("bad");
+    EXPECT_EQ(ended(s, hardware_abort::interrupt), 2 * few);  // the first may have come by chance
+    EXPECT_EQ(ended_in_all(s), 2 * few);
+    EXPECT_EQ(s.hardware_commits, 0U);
+}
+
+TEST_F(hardware_that_learns, a_block_comes_back_that_is_interrupted_no_more) {
+    for (int i = 0; i < executions; ++i) run_bad();
+    page_.store(0);
+    for (int i = 0; i < 128; ++i) run_bad();
+    reset_statistics();
+    for (int i = 0; i < executions; ++i) run_bad();
+    EXPECT_EQ(figures_of("bad").hardware_commits, static_cast<std::uint64_t>(executions));
+    EXPECT_EQ(bad_.load(), 2 * executions + 128);
+}
+
+TEST_F(hardware_that_learns, a_block_beside_it_stays_in_hardware) {
+    for (int i = 0; i < executions; ++i) {
+        run_bad();
+        run_good();
+    }
+    EXPECT_EQ(figures_of("good").hardware_commits, static_cast<std::uint64_t>(executions));
+    EXPECT_EQ(ended_in_all(figures_of("good")), 0U);
+    EXPECT_EQ(figures_of("bad").hardware_commits, 0U);
+}
+
+TEST_F(hardware_that_learns, what_needs_software_rarely_tries) {
+    var<int> x{0};
+    std::vector<var<int>> many(100);
+    for (int i = 0; i < executions; ++i) {
+        atomically({.name = "undone"}, [&](tx& t) {
+            x.set(t, x.get(t) + 1);
+            t.on_abort([](abort_cause) {});
+        });
+        atomically({.name = "apart"}, [&](tx& t) {
+            x.set(t, x.get(t) + 1);
+            open_nested(t, [](tx&) {}, [](tx&) {});
+        });
+        atomically({.name = "large"}, [&](tx& t) {
+            for (var<int>& v : many) v.set(t, v.get(t) + 1);
+        });
+    }
+    EXPECT_EQ(x.load(), 2 * executions);
+    EXPECT_EQ(ended_in_all(figures_of("undone")), few);
+    EXPECT_EQ(ended_in_all(figures_of("apart")), few);
+    EXPECT_EQ(ended_in_all(figures_of("large")), few);
+}
+
+// The other transaction is the cause, not the block.
+TEST_F(hardware_that_learns, a_block_that_met_irrevocable_ones_stays_in_hardware) {
+    constexpr int times = 20;
+    std::atomic<int> begun{0}, over{0};
+    std::thread other{[&] {
+        for (int i = 0; i < times; ++i) {
+            while (over.load() != i) std::this_thread::yield();
+            atomically({.mode = mode::irrevocable}, [&](tx&) {
+                ++begun;
+                const auto met = static_cast<std::uint64_t>(i);
+                while (ended(figures_of("good"), hardware_abort::strict) == met) std::this_thread::yield();
+            });
+        }
+    }};
+    for (int i = 0; i < times; ++i) {
+        while (begun.load() == i) std::this_thread::yield();
+        run_good();
+        ++over;
+    }
+    other.join();
+    run_good();
+    EXPECT_EQ(figures_of("good").hardware_commits, 1U);
+}
+
+/// With the processor's hardware transactions, in place of the stand-in.
+class hardware_of_the_processor : public counted {};
+
+TEST_F(hardware_of_the_processor, a_block_with_a_system_call_rarely_tries_until_it_makes_no_more) {
+    constexpr int executions = 1000;
+    var<int> x{0};
+    bool calls = true;
+    const auto run = [&] {
+        atomically({.name = "call"}, [&](tx& t) {
+            x.set(t, x.get(t) + 1);
+            if (calls) (void)getppid();
+        });
+    };
+    for (int i = 0; i < executions; ++i) run();
+    EXPECT_GT(ended_in_all(figures_of("call")), 0U);
+    EXPECT_LE(ended_in_all(figures_of("call")), 8U * 20);  // 20 executions try, with eight attempts at most
+    EXPECT_EQ(figures_of("call").hardware_commits, 0U);
+    calls = false;
+    for (int i = 0; i < executions; ++i) run();
+    EXPECT_GT(figures_of("call").hardware_commits, executions / 2U);
+    EXPECT_EQ(x.load(), 2 * executions);
 }
 
 /// With a hardware that ends attempts as it likes.

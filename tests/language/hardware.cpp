@@ -5,6 +5,7 @@
 // Catches an attempt that does not look at the token, one that looks before it begins, a begin that leaves `still` up,
 // and a phase of hardware that comes up beside one who runs or sleeps.
 #include <cpuid.h>
+#include <unistd.h>
 
 #include <tutti/tutti.h>
 #include <array>
@@ -311,6 +312,42 @@ void leaves() {
     say(inside_in_hardware, 1);
 }
 
+// ---- what fails in hardware, and does no more
+
+enum class ending { acts, calls, runs };
+TUTTI_PURE [[gnu::noinline]] void call_system() { (void)getppid(); }
+[[gnu::noinline]] bool end_as(ending how) {
+    bool hardware = false;
+    __transaction_atomic {
+        hardware = runs_in_hardware();
+        if (how == ending::acts) act_on_commit(number);
+        if (how == ending::calls) call_system();
+        ++number;
+    }
+    return hardware;
+}
+
+/// A block that fails each time, for either reason, and then no more, runs in hardware again, and then each time. One
+/// beside it has run there meanwhile.
+void comes_back() {
+    constexpr int fails = 300, enough = 2000000;
+    long in_hardware = 0;
+    for (const ending how : {ending::acts, ending::calls}) {
+        for (int i = 0; i < fails; ++i) {
+            actions.clear();
+            actions.reserve(1);
+            EXPECT(!end_as(how));
+            EXPECT(actions.size() == (how == ending::acts ? 1 : 0));
+        }
+        come_to_hardware();
+        int in_a_row = 0;
+        for (int i = 0; in_a_row < 100 && i < enough; ++i) in_a_row = end_as(ending::runs) ? in_a_row + 1 : 0;
+        EXPECT((in_a_row == 100) == expects_hardware());
+        in_hardware += in_a_row;
+    }
+    say(in_hardware, 200);
+}
+
 // ---- private memory
 
 struct alignas(64) node { long value = 0; node* next = nullptr; };
@@ -370,7 +407,8 @@ struct named {
     void (*run)();
 };
 constexpr named cases[] = {
-    {"meets", meets}, {"wakes", wakes}, {"large-blocks", large_blocks}, {"leaves", leaves}, {"privatizes", privatizes},
+    {"meets", meets},   {"wakes", wakes},           {"large-blocks", large_blocks},
+    {"leaves", leaves}, {"comes-back", comes_back}, {"privatizes", privatizes},
 };
 
 }  // namespace

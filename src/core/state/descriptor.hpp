@@ -23,6 +23,7 @@
 
 #include "base/clock.hpp"
 #include "base/lock.hpp"
+#include "core/state/hardware_habits.hpp"
 #include "core/state/holding_table.hpp"
 #include "core/state/rewinding.hpp"
 #include "core/state/timing.hpp"
@@ -132,7 +133,7 @@ struct clock_view {
 };
 
 /// An attempt that may run in hardware: of an algorithm for that (algorithms/hybrid.hpp), or of a block of the language
-/// (itm/hardware.hpp), which stores nothing else here.
+/// (itm/hardware.hpp), which stores only the place and the habits.
 struct hardware_state {
     enum class place : std::uint8_t {
         software,   // the attempt runs there, or none does
@@ -141,6 +142,8 @@ struct hardware_state {
     };
     place runs_in = place::software;
     std::uint8_t tries_left = 0;  // of this execution
+    hardware_trial trial;         // the same
+    hardware_habits habits;
 };
 
 /// What some algorithms keep and others do not.

@@ -1,0 +1,129 @@
+// How the hardware attempts of blocks end, as one context has seen it.
+//
+// A block that makes a system call ends each of its hardware attempts, and so does one that touches more than the
+// processor keeps apart. Two users ask the table which blocks these are: algorithms/hybrid.hpp for blocks of the
+// library, and itm/hardware.hpp for blocks of the language.
+//
+// Only a block whose attempts have failed for a reason of its own is in the table. So a block that hardware serves pays
+// one look at the number of entries while there is none, and one at four entries of a cache line else. Its commits
+// store nothing here. The table belongs to one context, so contexts do not share these lines.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "tutti/detail/config.hpp"
+#include "tutti/hardware.hpp"
+
+namespace tutti::core {
+
+/// The hardware attempts of one execution.
+class hardware_trial {
+public:
+    /// Notes that an attempt has ended for `why`. Returns true if another one of this execution would end likewise.
+    [[nodiscard]] bool is_over_after(hardware_abort why) noexcept {
+        switch (why) {
+            case hardware_abort::conflict:
+            case hardware_abort::busy: return false;
+            // The first interrupt may have come by chance. A second one comes from what the block does.
+            case hardware_abort::interrupt: {
+                const bool again = interrupted_;
+                interrupted_ = true;
+                return again;
+            }
+            default: return true;
+        }
+    }
+
+private:
+    bool interrupted_ = false;
+};
+
+/// A block whose hardware attempts have failed. One of 2^level of its executions tries hardware: each execution that
+/// fails there adds one to the level, up to `rarest`, and each hardware commit takes one away.
+class hardware_habit {
+public:
+    static constexpr unsigned rarest = 6;
+
+    /// Counts an execution that begins. Returns whether it tries hardware.
+    [[nodiscard]] bool tries() noexcept {
+        if (++begun_ < 1U << level_) return false;
+        begun_ = 0;
+        return true;
+    }
+    /// Returns why the latest execution that tried hardware has failed there.
+    [[nodiscard]] hardware_abort why() const noexcept { return why_; }
+    /// Returns false and true in turns, beginning with false: for a caller with two ways to run what hardware fails.
+    [[nodiscard]] bool takes_turn() noexcept { return (turns_++ & 1) != 0; }
+
+private:
+    friend class hardware_habits;
+
+    std::uintptr_t block_ = 0;  // meaningful while the level is not 0
+    std::uint8_t level_ = 0;    // 0: the entry is free
+    std::uint8_t begun_ = 0;    // executions since the latest one that tried
+    std::uint8_t turns_ = 0;
+    hardware_abort why_ = hardware_abort::conflict;
+};
+
+/// The table. A key is a number that tells the blocks of one user apart: an address in the program that the block has
+/// for itself. All calls are O(1).
+class hardware_habits {
+public:
+    using key = std::uintptr_t;
+
+    /// Returns the entry of a block, or null if hardware serves the block.
+    [[nodiscard]] TUTTI_ALWAYS_INLINE hardware_habit* find(key block) noexcept {
+        return used_ == 0 ? nullptr : search(block);
+    }
+    /// Counts an execution that begins. Returns whether it tries hardware.
+    [[nodiscard]] bool tries(key block) noexcept {
+        hardware_habit* const known = find(block);
+        return known == nullptr || known->tries();
+    }
+    /// The hardware attempts of an execution have failed for `why`, a reason of the block's own. The block takes the
+    /// place of the one in its set that tries hardware most often, if the set is full. Returns its entry.
+    hardware_habit& note_failure(key block, hardware_abort why) noexcept {
+        hardware_habit* known = find(block);
+        if (known == nullptr) {
+            set& all = set_of(block);
+            known = std::ranges::min_element(all, {}, &hardware_habit::level_);
+            used_ += known->level_ == 0 ? 1 : 0;
+            *known = {};
+            known->block_ = block;
+        }
+        known->level_ = static_cast<std::uint8_t>(std::min(known->level_ + 1U, hardware_habit::rarest));
+        known->begun_ = 0;
+        known->why_ = why;
+        return *known;
+    }
+    /// An attempt of the block has committed in hardware. A caller may say so inside the attempt, whose end by the
+    /// processor takes the note back.
+    void note_commit(key block) noexcept {
+        hardware_habit* const known = find(block);
+        if (known != nullptr && --known->level_ == 0) --used_;
+    }
+
+private:
+    static constexpr std::size_t ways = 4;
+    static constexpr unsigned set_bits = 4;
+    using set = std::array<hardware_habit, ways>;
+
+    [[nodiscard]] set& set_of(key block) noexcept {
+        constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U;
+        return sets_[(std::uint64_t{block} * golden) >> (64 - set_bits)];
+    }
+    [[nodiscard]] hardware_habit* search(key block) noexcept {
+        for (hardware_habit& h : set_of(block)) {
+            if (h.block_ == block && h.level_ != 0) return &h;
+        }
+        return nullptr;
+    }
+
+    std::uint32_t used_ = 0;  // entries whose level is not 0
+    alignas(64) std::array<set, std::size_t{1} << set_bits> sets_{};
+};
+
+}  // namespace tutti::core
