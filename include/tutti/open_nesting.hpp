@@ -19,7 +19,8 @@ struct abstract_lock {
 
 /// Takes an abstract lock, which is held until the outermost block has ended, its undo actions included. Waits while
 /// another transaction holds it; may restart the block. Idempotent. Throws std::bad_alloc; and usage_error in a block
-/// that must commit (become_irrevocable), after some seconds, if the holder's undo needs what the block has marked.
+/// that must commit (become_irrevocable): after some seconds, if the holder's undo needs what the block has marked; at
+/// once, if an on_abort handler of the holder waits to become irrevocable.
 TUTTI_EXPORT void acquire(tx& t, const abstract_lock& lock);
 
 namespace detail {

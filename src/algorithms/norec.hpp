@@ -231,8 +231,18 @@ private:
             core::follow_snapshot(d);
             value = place.read();
         }
-        if (d.logging) d.kept.values.push(logged(place, value));
+        if (d.logging && !is_written_directly(d, place)) d.kept.values.push(logged(place, value));
         return value;
+    }
+
+    /// Whether the block may still write `place` without the write set, because it has just allocated that memory
+    /// (detail::access::write). Such a write leaves no trace, and a comparison would take it for a commit of another
+    /// transaction, in every attempt. No log is needed: no other transaction can reach the memory before this one has
+    /// published an address of it. Once the block has allocated other memory, or has opened a nested block, it writes
+    /// `place` through the write set only, so what is logged from then on stays comparable.
+    template <class Place>
+    static bool is_written_directly(const descriptor& d, const Place& place) noexcept {
+        return reinterpret_cast<std::uintptr_t>(place.location()) - d.captured_begin_ < d.captured_size_;
     }
 
     template <class Place>

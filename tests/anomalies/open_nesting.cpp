@@ -3,7 +3,9 @@
 // never ends.
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -398,6 +400,166 @@ TEST_F(open_nesting, an_irrevocable_block_whose_abstract_lock_comes_free_only_af
     over = true;
     holder.join();
     EXPECT_EQ(own_.load(), 1);
+}
+
+/// A block that holds an abstract lock and is rolled back; an on_abort handler of it runs an irrevocable block.
+class irrevocable_in_its_handler {
+public:
+    /// `at_handler` runs in the handler's block.
+    template <class F>
+    irrevocable_in_its_handler(const abstract_lock& lock, F at_handler)
+        : thread_{[this, lock, at_handler] {
+              atomically([&](tx& t) {
+                  if (t.attempt() != 1) return;
+                  acquire(t, lock);
+                  t.on_abort([this, at_handler] {
+                      in_handler_ = true;
+                      atomically({.mode = mode::irrevocable}, [&](tx&) { at_handler(); });
+                  });
+                  held_ = true;
+                  held_.notify_one();
+                  ends_.wait(false);
+                  restart(t);
+              });
+          }} {
+        held_.wait(false);
+    }
+    irrevocable_in_its_handler(const irrevocable_in_its_handler&) = delete;
+    irrevocable_in_its_handler& operator=(const irrevocable_in_its_handler&) = delete;
+    ~irrevocable_in_its_handler() { thread_.join(); }
+
+    /// Has it rolled back. Called by the irrevocable transaction, beside which the handler's block waits.
+    void roll_back() {
+        ends_ = true;
+        ends_.notify_one();
+        while (!in_handler_.load()) std::this_thread::yield();
+    }
+
+private:
+    std::atomic<bool> held_{false}, ends_{false}, in_handler_{false};
+    std::thread thread_;
+};
+
+// The holder keeps its lock until its handlers have run, so the two wait for each other.
+TEST_F(open_nesting, an_irrevocable_block_is_told_of_a_holder_whose_handler_waits_to_become_irrevocable) {
+    if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
+    std::string said;
+    bool has_run = false;
+    {
+        irrevocable_in_its_handler holder{{&shared_, 1}, [&] { has_run = true; }};
+        try {
+            atomically({.mode = mode::irrevocable}, [&](tx& t) {
+                holder.roll_back();
+                acquire(t, {&shared_, 1});
+            });
+        } catch (const usage_error& e) {
+            said = e.what();
+        }
+    }
+    EXPECT_NE(said.find("on_abort handler"), std::string::npos) << said;
+    EXPECT_TRUE(has_run);
+}
+
+// The block is irrevocable for its deadline only, so it can start over: it lets the handler's block run first.
+TEST_F(open_nesting, a_late_block_lets_a_handler_become_irrevocable_that_keeps_its_abstract_lock) {
+    if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
+    std::atomic<int> attempts{0};
+    int attempts_before_handler = 0;
+    {
+        irrevocable_in_its_handler holder{{&shared_, 1}, [&] { attempts_before_handler = attempts.load(); }};
+        atomically({.deadline = std::chrono::nanoseconds{1}, .when_missed = missed_deadline::run_irrevocable},
+                   [&](tx& t) {
+                       if (++attempts == 1) holder.roll_back();
+                       acquire(t, {&shared_, 1});
+                   });
+    }
+    // Another one where the handler's thread lost its processor on the way to its block.
+    EXPECT_LE(attempts_before_handler, 2);
+}
+
+// Two share a lock. The older one waits to have it alone; a third, younger still, must not come to share it meanwhile.
+TEST_F(open_nesting, who_waits_to_have_a_shared_lock_alone_keeps_younger_sharers_out) {
+    if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
+    const support::watchdog dog{test_name()};
+    std::atomic<int> stage{0};
+    const auto await = [&stage](int at) {
+        while (stage.load() < at) std::this_thread::yield();
+    };
+    bool was_kept_out = false;
+    crew(3, [&](unsigned me) {
+        if (me == 0) {
+            atomically([&](tx& t) {
+                acquire(t, {&own_, 1, true});
+                if (stage == 0) stage = 1;
+                await(2);
+                acquire(t, {&own_, 1});
+            });
+        } else if (me == 1) {
+            await(1);
+            atomically([&](tx& t) {
+                acquire(t, {&own_, 1, true});
+                if (stage == 1) stage = 2;
+                await(3);
+            });
+        } else {
+            await(2);
+            // Often, because the first may still be on its way to wait.
+            for (int i = 0; i < 20000 && !was_kept_out; ++i) {
+                atomically([&](tx& t) {
+                    if (t.attempt() == 2) {
+                        was_kept_out = true;
+                        stage = 3;
+                    }
+                    acquire(t, {&own_, 1, true});
+                });
+                std::this_thread::yield();
+            }
+            stage = 3;
+        }
+    });
+    EXPECT_TRUE(was_kept_out);
+}
+
+// A visible block is in the way of an undo and waits for the lock that is free only after it. The block is older, so it
+// would be patient.
+TEST_F(open_nesting, an_undo_ends_a_visible_block_that_waits_for_its_abstract_lock) {
+    if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
+    const support::watchdog dog{test_name()};
+    abort_cause cause = abort_cause::none;
+    // It gives up by itself, and all begins anew, where the undo's thread lost its processor for longer than it waits.
+    for (int i = 0; i < 20 && cause != abort_cause::killed; ++i) {
+        std::atomic<int> stage{0};
+        const auto reach = [&stage](int at) {
+            stage = at;
+            stage.notify_all();
+        };
+        const auto await = [&stage](int at) {
+            for (int now = stage; now < at; now = stage) stage.wait(now);
+        };
+        std::thread waiter{[&] {
+            atomically([&](tx& t) {
+                if (t.attempt() != 1) {
+                    cause = t.last_abort();
+                    return;
+                }
+                t.become_visible();
+                acquire(t, {&own_, 2});  // which draws its age
+                static_cast<void>(shared_.get(t));
+                reach(1);
+                await(2);
+                acquire(t, {&own_, 1});
+            });
+        }};
+        atomically([&](tx& t) {
+            if (t.attempt() != 1) return;
+            await(1);
+            open_nested(t, {{&own_, 1}}, [](tx&) {}, [this](tx& u) { shared_.set(u, shared_.get(u) + 1); });
+            reach(2);
+            restart(t);
+        });
+        waiter.join();
+    }
+    EXPECT_EQ(cause, abort_cause::killed);
 }
 
 // Catches, under AddressSanitizer, a jump that loses what had been prepared to hold the lock.

@@ -2,6 +2,7 @@
 //
 // Catches an engine that destroys it at the end of the inner transaction.
 #include <memory>
+#include <thread>
 
 #include "anomalies/flavour.hpp"
 
@@ -77,6 +78,35 @@ TEST_F(open_nesting_leftovers, a_wait_that_a_handler_owes_passes_over_its_own_co
         if (t.attempt() < 3) restart(t);
     });
     EXPECT_EQ(inner_.load(), 1);
+}
+
+// A block that has read an object of its own, and has written it since, still finds what it has read unchanged.
+TEST_F(open_nesting_leftovers, what_a_block_has_made_and_written_is_no_conflict) {
+    if (!concurrent()) GTEST_SKIP() << "nothing commits beside the block";
+    struct thing {
+        var<long> count{0};
+    };
+    int attempts = 0;
+    thing* made = nullptr;
+    const auto use_one = [&](tx& t) {
+        ++attempts;
+        made = create<thing>(t);
+        made->count.set(t, made->count.get(t) + 1);
+        owned_.set(t, made->count.get(t));
+    };
+    atomically([&](tx& t) {
+        use_one(t);
+        open_nested(t, [this](tx& i) { inner_.set(i, 1); }, [](tx&) {});
+    });
+    EXPECT_EQ(attempts, 1);
+    atomically([&](tx& t) { destroy(t, made); });
+    atomically([&](tx& t) {
+        use_one(t);
+        if (attempts == 2) std::thread{[this] { inner_.store(2); }}.join();
+    });
+    EXPECT_EQ(attempts, 2);
+    EXPECT_EQ(made->count.load(), 1);
+    atomically([&](tx& t) { destroy(t, made); });
 }
 
 }  // namespace

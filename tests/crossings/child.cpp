@@ -112,6 +112,15 @@ std::optional<ending> ended(int status, const report& r, const std::string& erro
                   std::string{"it was ended by "} + strsignal(signal) + "\n" + errors};
 }
 
+/// Runs the shell's command that TUTTI_CROSSINGS_AT_HANG has, with the child's number in PID: a debugger, say.
+void look_at_hang(pid_t child) {
+    const char* const command = std::getenv("TUTTI_CROSSINGS_AT_HANG");
+    if (command == nullptr) return;
+    setenv("PID", std::to_string(child).c_str(), 1);
+    std::fflush(nullptr);
+    static_cast<void>(!std::system(command));
+}
+
 /// Waits for the child's end. Returns whether it had to be ended because it made no progress.
 bool wait_for(pid_t child, const report& r, double seconds_to_hang, int& status) {
     using clock = std::chrono::steady_clock;
@@ -128,6 +137,7 @@ bool wait_for(pid_t child, const report& r, double seconds_to_hang, int& status)
             last = now;
             last_change = clock::now();
         } else if (clock::now() - last_change > std::chrono::duration<double>(seconds_to_hang)) {
+            look_at_hang(child);
             kill(child, SIGKILL);
             waitpid(child, &status, 0);
             return true;

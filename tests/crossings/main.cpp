@@ -53,7 +53,8 @@ double patience() { return tutti::support::slowdown > 1 ? 3 : 1; }
         "  an algorithm or policy may be 'all': all that this machine runs, and six that differ\n"
         "  TUTTI_CROSSINGS_SEED=<seed>      runs the programs of that seed alone\n"
         "  TUTTI_CROSSINGS_PROGRAM=<text>   runs that program, or the one in the file @<path>\n"
-        "  TUTTI_CROSSINGS_TIMES=<n>        so many times (default: 100)\n",
+        "  TUTTI_CROSSINGS_TIMES=<n>        so many times (default: 100)\n"
+        "  TUTTI_CROSSINGS_AT_HANG=<command>  runs that command of the shell, with PID, where a program hangs\n",
         stderr);
     std::exit(2);
 }

@@ -33,50 +33,67 @@ class search {
 public:
     explicit search(const std::vector<transaction>& all) : all_{all}, placed_(all.size()) {}
 
-    /// True if the transactions that are not placed yet can follow.
-    bool from(model& m) {
+    /// Returns true if all transactions fit an order, or if the search took too many steps. Then `m`, which was the model
+    /// before the first, is the one after the last that was placed. The path is no recursion, because threads that are
+    /// rolled back again and again leave thousands of transactions.
+    bool run(model& m) {
+        std::vector<place> path{here(std::move(m))};
+        for (;;) {
+            place& last = path.back();
+            const bool is_out_of_steps = last.tried < last.next.size() && ++steps_ > most_steps;
+            if (last.next.empty() || is_out_of_steps) {
+                m = std::move(last.before);
+                return true;
+            }
+            if (last.tried == last.next.size()) {
+                path.pop_back();
+                if (path.empty()) return false;
+                place& back = path.back();
+                placed_[back.next[back.tried++]] = false;
+                continue;
+            }
+            const std::size_t i = last.next[last.tried];
+            model after = last.before;
+            if (auto wrong = replay(all_[i], after)) {
+                // What the longest beginning of an order stumbles over says most.
+                if (path.size() >= deepest_) {
+                    deepest_ = path.size();
+                    wrong_ = std::move(wrong);
+                }
+                ++last.tried;
+                continue;
+            }
+            if (!all_[i].committed) after = last.before;
+            placed_[i] = true;
+            path.push_back(here(std::move(after)));
+        }
+    }
+    [[nodiscard]] std::string wrong() const { return wrong_.value_or("no order"); }
+
+private:
+    static constexpr std::size_t most_steps = 20'000;
+
+    struct place {
+        model before;
+        std::vector<std::size_t> next;  ///< the transactions that may come first, by real time
+        std::size_t tried = 0;
+    };
+
+    /// The place in the order behind the transactions that are placed.
+    place here(model before) const {
         std::uint32_t first_end = std::numeric_limits<std::uint32_t>::max();
         std::vector<std::size_t> next;
         for (std::size_t i = 0; i < all_.size(); ++i)
             if (!placed_[i]) first_end = std::min(first_end, all_[i].end);
         for (std::size_t i = 0; i < all_.size(); ++i)
             if (!placed_[i] && all_[i].begin <= first_end) next.push_back(i);
-        if (next.empty()) return true;
         std::sort(next.begin(), next.end(), [&](auto a, auto b) { return all_[a].end < all_[b].end; });
-        for (const std::size_t i : next) {
-            if (++steps_ > most_steps) return true;
-            model after = m;
-            const auto wrong = replay(all_[i], after);
-            if (wrong) {
-                // What the longest beginning of an order stumbles over says most.
-                if (depth_ >= deepest_) {
-                    deepest_ = depth_;
-                    wrong_ = wrong;
-                }
-                continue;
-            }
-            if (!all_[i].committed) after = m;
-            placed_[i] = true;
-            ++depth_;
-            const bool fits = from(after);
-            --depth_;
-            placed_[i] = false;
-            if (fits) {
-                m = std::move(after);
-                return true;
-            }
-        }
-        return false;
+        return {std::move(before), std::move(next)};
     }
-    [[nodiscard]] bool undecided() const { return steps_ > most_steps; }
-    [[nodiscard]] std::string wrong() const { return wrong_.value_or("no order"); }
-
-private:
-    static constexpr std::size_t most_steps = 20'000;
 
     const std::vector<transaction>& all_;
     std::vector<bool> placed_;
-    std::size_t steps_ = 0, depth_ = 0, deepest_ = 0;
+    std::size_t steps_ = 0, deepest_ = 0;
     std::optional<std::string> wrong_;
 };
 
@@ -84,7 +101,7 @@ private:
 
 std::optional<std::string> find_no_order(const std::vector<transaction>& all, model& after) {
     search s{all};
-    if (s.from(after)) return std::nullopt;
+    if (s.run(after)) return std::nullopt;
     return "no serial order: " + s.wrong();
 }
 

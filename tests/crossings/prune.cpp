@@ -16,9 +16,10 @@ enum class place : std::uint8_t {
 struct surroundings {
     place where = place::top;
     bool reads_only = false;
-    bool apart = false;         ///< in an open nested block
-    bool has_open = false;      ///< the outermost block has an open nested block somewhere
-    bool may_give_way = false;  ///< in a first alternative
+    bool apart = false;          ///< in an open nested block
+    bool beside_reader = false;  ///< in a hook of an open nested block: what it writes the block around may have read
+    bool has_open = false;       ///< the outermost block has an open nested block somewhere
+    bool may_give_way = false;   ///< in a first alternative
     bool in_hook = false;
     bool in_abort_hook = false;
     bool many = false;  ///< several threads
@@ -55,7 +56,8 @@ bool keep_at_top(node& n, const surroundings& in) {
         case step::interrupted: prune(n.body, inside); return !in.in_hook;
         case step::burn: return true;
         case step::meet: return in.many && !in.in_hook;
-        default: return group_of(n.what) == group::data && n.what != step::sum_add;
+        default:
+            return group_of(n.what) == group::data && n.what != step::sum_add && !(in.beside_reader && writes(n.what));
     }
 }
 
@@ -73,12 +75,14 @@ bool keep_hook(node& n, const surroundings& in) {
         case step::on_commit:
             inside = {};
             inside.in_hook = true;
+            inside.beside_reader = in.apart || in.beside_reader;
             inside.depth = in.depth + 1;
             prune(n.body, inside);
             return true;
         case step::on_abort:
             inside = {};
             inside.in_hook = true;
+            inside.beside_reader = in.apart || in.beside_reader;
             inside.in_abort_hook = true;
             inside.depth = in.depth + 1;
             prune(n.body, inside);
@@ -94,6 +98,8 @@ bool keep_in_body(node& n, const surroundings& in) {
         case group::data:
             // These two show that a write is refused there.
             if (writes(n.what) && in.reads_only && n.what != step::word_set && n.what != step::text_set) return false;
+            // Else the block around, if it has read this, would start over in every attempt.
+            if (in.beside_reader && writes(n.what)) return false;
             if (in.apart) return n.what == step::sum_add;
             return n.what != step::sum_add || !in.has_open;
         case group::hook: return in.depth < 6 && keep_hook(n, in);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <vector>
 
@@ -145,6 +146,58 @@ TEST(slots, that_are_left_to_who_gives_up_are_found_by_the_next) {
             release_descriptor(d);
         });
     }
+}
+
+// The first to wait is passed over once. Catches a slot that is only made free, which any other may take.
+TEST_P(slots_of_readers, are_handed_to_who_is_called_forward) {
+    const support::watchdog dog{"slots"};
+    for (std::size_t i = 0; i < rounds(50); ++i) {
+        full_house full{GetParam()};
+        std::array<std::atomic<descriptor*>, 2> waiting{};
+        std::atomic<int> order{0};
+        std::array<int, 2> place{};
+        crew(3, [&](unsigned me) {
+            if (me == 2) {
+                for (const auto& w : waiting) {
+                    while (w == nullptr || !call_forward(*full.sitting.back(), *w)) std::this_thread::yield();
+                }
+                while (!full.sitting.empty()) full.leave_one();
+                return;
+            }
+            descriptor& d = acquire_descriptor();
+            waiting[me] = &d;
+            EXPECT_TRUE(wait_for_slot(d, GetParam()));
+            place[me] = ++order;
+            release_slot(d);
+            release_descriptor(d);
+        });
+        EXPECT_TRUE(place[1] == 1 || GetParam() == status::visible) << "other visible readers may come first";
+    }
+}
+
+// Each calls another forward, which may be waiting, may be about to give up, or may do neither.
+TEST_P(slots_of_readers, are_not_lost_with_who_is_called_forward) {
+    const support::watchdog dog{"slots"};
+    constexpr unsigned many = 24;
+    const std::size_t each = rounds(400);
+    std::array<std::atomic<descriptor*>, many> all{};
+    std::atomic<std::uint64_t> got{0};
+    crew(many, [&](unsigned me) {
+        descriptor& d = acquire_descriptor();
+        all[me] = &d;
+        support::random dice{me};
+        for (std::size_t i = 0; i < each; ++i) {
+            std::optional<base::deadline> until;
+            if (me % 2 == 0) until = base::now() + std::chrono::microseconds{dice.below(100)};
+            if (!wait_for_slot(d, GetParam(), until)) continue;
+            std::this_thread::yield();
+            if (const descriptor* const other = all[dice.below(many)].load()) (void)call_forward(d, *other);
+            release_slot(d);
+            if (!until) got.fetch_add(1);
+        }
+        release_descriptor(d);
+    });
+    EXPECT_EQ(got, many / 2 * each);
 }
 
 INSTANTIATE_TEST_SUITE_P(each_kind, slots_of_readers, testing::Values(status::irrevocable, status::visible),

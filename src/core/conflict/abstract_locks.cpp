@@ -12,6 +12,7 @@
 #include "core/state/attempt.hpp"
 #include "core/state/critical.hpp"
 #include "core/state/sleepers.hpp"
+#include "core/tokens/slots.hpp"
 #include "core/waiting/waiting.hpp"
 
 namespace tutti::core {
@@ -58,26 +59,70 @@ unsigned patience(const descriptor& d, bool with_older) noexcept {
 
 struct finding {
     const abstract_holding* in_the_way = nullptr;
+    abstract_holding* mine = nullptr;
     bool held_already = false;
 };
 
-/// Looks for a holder that d has to wait for. Takes time in proportion to how deeply open-nested transactions nest,
-/// however many share the lock. Every exclusive holder was alone but for its ancestors when it took the lock. Who has
-/// taken the lock since then runs inside it. So exclusive holders are d and its ancestors, up to the first one that is
-/// in the way; and the same is true of all holders that a transaction which wants the lock for itself looks at.
+/// Whether `h`, which is of no transaction around d, keeps d from taking the lock.
+bool is_in_the_way(const abstract_holding& h, bool shared, const descriptor& d, std::uint64_t age) noexcept {
+    if (h.held && !(h.shared && shared)) return true;
+    return h.claimed_alone && h.age < age && !d.prevails();
+}
+
+/// Looks for a holder that d has to wait for, or for one that has claimed the lock. Takes time in proportion to how
+/// deeply open-nested transactions nest and to how many claim the lock, however many share it. Every exclusive holder
+/// was alone but for its ancestors when it took the lock. Who has taken the lock since then runs inside it. So exclusive
+/// holders are d and its ancestors, up to the first one that is in the way; and the same is true of all holders that a
+/// transaction which wants the lock for itself looks at.
 /// REQUIRES: the stripe is locked.
-finding look(const stripe& s, std::uint64_t hash, const lock_name& name, bool shared, const descriptor& d) noexcept {
+finding look(const stripe& s, std::uint64_t hash, const lock_name& name, bool shared, const descriptor& d,
+             std::uint64_t age) noexcept {
     finding found;
-    for (const abstract_holding* h = s.held.first(name, hash).of; h != nullptr && !(h->shared && shared); h = h->next) {
-        if (h->who == &d) {
-            found.held_already |= !h->shared;
-        } else if (!is_ancestor(*h->who, d)) {
-            found.in_the_way = h;
-            return found;
-        }
+    finding found{.mine = s.held.held_by(d, name, hash).of};
+    if (shared && found.mine != nullptr && found.mine->held) {
+        found.held_already = true;
+        return found;
     }
-    if (shared && !found.held_already) found.held_already = s.held.held_by(d, name, hash).of != nullptr;
+    for (const abstract_holding* h = s.held.first(name, hash).of; h != nullptr && (!shared || h->comes_first());
+         h = h->next) {
+        if (h->who == &d) {
+            if (!h->held || h->shared) continue;
+            found.held_already = true;
+            found.in_the_way = nullptr;
+            break;
+        }
+        if (!is_in_the_way(*h, shared, d, age) || is_ancestor(*h->who, d)) continue;
+        found.in_the_way = h;
+        if (h->held) break;  // so d does not hold the lock alone
+    }
     return found;
+}
+
+/// Enters a new holding or claim of d's. Throws std::bad_alloc, and then nothing has changed. REQUIRES: the stripe is
+/// locked.
+void enter(descriptor& d, stripe& s, std::uint64_t hash, const abstract_holding& as) {
+    s.held.make_room();
+    abstract_holding& mine = d.holdings.push(as);
+    mine.next_of_holder = d.abstract_locks;
+    s.held.insert(mine, hash);
+    d.abstract_locks = &mine;
+}
+
+/// So many looks in vain, and a transaction that does not hold the lock claims it.
+constexpr unsigned turns_before_claim = 8;
+
+/// d waits to have the lock for itself. REQUIRES: the stripe is locked.
+void claim(descriptor& d, stripe& s, std::uint64_t hash, const lock_name& name, abstract_holding* mine,
+           std::uint64_t age, unsigned turn) {
+    if (mine == nullptr) {
+        if (turn < turns_before_claim) return;
+        enter(d, s, hash,
+              {.name = name, .shared = true, .who = &d, .age = age, .held = false, .claimed_alone = true});
+    } else if (!mine->claimed_alone) {
+        s.held.remove(*mine, hash);
+        mine->claimed_alone = true;
+        s.held.insert(*mine, hash);  // there is room: it has just been there
+    }
 }
 
 /// Another holder of a lock, as found in the critical section in which `releases` was `seen`.
@@ -87,24 +132,22 @@ struct meeting {
     std::uint32_t seen = 0;
 };
 
-/// Has d hold the lock, unless another holder is in the way. Throws std::bad_alloc, and then nothing has changed.
-std::optional<meeting> take_or_meet(descriptor& d, const lock_name& name, bool shared, std::uint64_t age) {
+/// Has d hold the lock, unless another holder is in the way, or one that has claimed it. Throws std::bad_alloc, and then
+/// nothing has changed.
+std::optional<meeting> take_or_meet(descriptor& d, const lock_name& name, bool shared, std::uint64_t age,
+                                    unsigned turn) {
     const std::uint64_t hash = hash_of(name);
     stripe& s = stripe_of(hash);
     return locked(d, s, [&]() -> std::optional<meeting> {
-        const finding found = look(s, hash, name, shared, d);
+        const finding found = look(s, hash, name, shared, d, age);
         if (const abstract_holding* const h = found.in_the_way; h != nullptr) {
+            if (!shared) claim(d, s, hash, name, found.mine, age, turn);
             // The holder cannot end while the stripe is locked: it has to unlink its holding first.
             return meeting{.other = {h->who, h->who->state.load(std::memory_order_acquire)},
                            .older = h->age < age,
                            .seen = s.releases.load(std::memory_order_relaxed)};
         }
-        if (!found.held_already) {
-            s.held.make_room();
-            abstract_holding& mine = d.holdings.push({name, shared, &d, age, d.abstract_locks});
-            s.held.insert(mine, hash);
-            d.abstract_locks = &mine;
-        }
+        if (!found.held_already) enter(d, s, hash, {.name = name, .shared = shared, .who = &d, .age = age});
         return std::nullopt;
     });
 }
@@ -149,15 +192,43 @@ void sleep_a_while(descriptor& d, stripe& s, const meeting& met, unsigned turn) 
     locked(d, s, [&] { --s.sleepers; });
 }
 
+bool is_same(const obstacle& a, const obstacle& b) noexcept { return a.who == b.who && a.state == b.state; }
+
+/// An on_abort handler of the holder waits for a slot of the kind that d has, and the holder keeps its locks until that
+/// handler has run. REQUIRES: the holder held the lock before and after it was found among the waiters, and had begun
+/// no transaction in between.
+[[noreturn]] void let_holder_have_slot(descriptor& d, const obstacle& holder) {
+    if (d.bound_to_commit()) {
+        throw usage_error{
+            "tutti: an irrevocable transaction waits for an abstract lock, and an on_abort handler of the lock's "
+            "holder waits to become irrevocable; take the lock before become_irrevocable, or run no irrevocable block "
+            "in an on_abort handler of a block that takes abstract locks"};
+    }
+    d.run.in_the_way = holder;
+    attempt_abort(d, abort_cause::conflict_abstract_lock);
+}
+
 }  // namespace
 
 void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
     d.slow_commit |= slow_commit_abstract_locks;
     const std::uint64_t age = age_of(d);
     making_way way{d};
+    obstacle waits_for_slot;
     for (unsigned turn = 0;; ++turn) {
-        const std::optional<meeting> met = take_or_meet(d, name, shared, age);
+        const std::optional<meeting> met = take_or_meet(d, name, shared, age, turn);
         if (!met) break;
+        if (d.strict()) {
+            if (is_same(waits_for_slot, met->other)) {
+                way.end();
+                let_holder_have_slot(d, met->other);
+            }
+            waits_for_slot = {};
+            if (call_forward(d, *met->other.who)) {
+                waits_for_slot = met->other;
+                continue;  // to find out whether that holder still has the lock
+            }
+        }
         if (d.asked_to_die() || ancestor_is_doomed(d)) {
             way.end();
             attempt_abort(d, abort_cause::killed);

@@ -53,10 +53,13 @@ void end_what_was_put_off(descriptor& d, abort_cause cause) noexcept {
     abstract_holding* const kept_locks = std::exchange(d.kept_locks, d.abstract_locks);
     memory::log<deferred> left;
     const bool compensating = std::exchange(d.compensating, true);
+    const std::uint32_t under_locks = d.undoes_under_locks.load(std::memory_order_relaxed);
+    if (d.abstract_locks != nullptr) d.undoes_under_locks.store(1, std::memory_order_relaxed);
     compensate(d, left, cause);
     d.compensating = compensating;
     d.kept_locks = kept_locks;
     release_abstract_locks(d);
+    d.undoes_under_locks.store(under_locks, std::memory_order_relaxed);
     pay_debts(d);
     if (!left.empty()) destroy_left(d, left);
     left.swap(d.deferred_log);  // its memory is there for the next attempt

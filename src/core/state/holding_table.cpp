@@ -71,7 +71,7 @@ void holding_table::insert(abstract_holding& h, std::uint64_t hash) noexcept {
         return;
     }
     h.before = std::exchange(front->before, &h);
-    if (h.shared) {
+    if (!h.comes_first()) {
         h.before->next = &h;
         put({hash_for(h.who, hash), &h});
     } else {

@@ -5,7 +5,7 @@
 // moves up those behind it (Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm R), so that it leaves
 // nothing behind.
 //
-// The holdings of one lock form a list. The exclusive ones come first, the latest of them at the front. The first
+// The holdings of one lock form a list. Exclusive ones and claims come first, the latest of them at the front. The first
 // holding has its slot under the hash of the name. Every other one has its slot under a hash of the name and the
 // holder. So the slots of a lock with many sharers do not lie in one run. Whether a lock is held, and whether a given
 // transaction holds it, takes the same time however many share it. A lock with one holder takes one slot.
@@ -36,15 +36,20 @@ struct lock_name {
     return (reinterpret_cast<std::uintptr_t>(n.of) ^ n.key * 0x9E3779B97F4A7C15U) * 0xD6E8FEB86659FD93U;
 }
 
-/// One lock that one transaction holds: in a table and in the list of its holder.
+/// One lock that one transaction holds, or claims: in a table and in the list of its holder.
 struct abstract_holding {
     lock_name name;
     bool shared;
     descriptor* who;
     std::uint64_t age;
     abstract_holding* next_of_holder = nullptr;
+    bool held = true;            // false: it is a claim and no more
+    bool claimed_alone = false;  // `who` waits to have the lock for itself: abstract_locks.hpp
     abstract_holding* next = nullptr;    // of the same lock; the table's
     abstract_holding* before = nullptr;  // the last one for the first; the table's
+
+    /// Whether it stands before those that only share the lock.
+    [[nodiscard]] bool comes_first() const noexcept { return !shared || claimed_alone; }
 };
 
 class holding_table {
@@ -61,7 +66,7 @@ public:
     holding_table(const holding_table&) = delete;
     holding_table& operator=(const holding_table&) = delete;
 
-    /// Finds the first holding of the lock. `next` leads from it to the others, the exclusive ones first.
+    /// Finds the first holding of the lock. `next` leads from it to the others, exclusive ones and claims first.
     [[nodiscard]] finding first(const lock_name& name, std::uint64_t hash) const noexcept;
     /// Finds a holding of the lock that belongs to `who`.
     [[nodiscard]] finding held_by(const descriptor& who, const lock_name& name, std::uint64_t hash) const noexcept;

@@ -41,23 +41,42 @@ constinit row for_irrevocable{0, 1};
 constinit row for_visible{1, slot_count};
 
 row& row_for(status mode) noexcept { return mode == status::irrevocable ? for_irrevocable : for_visible; }
+row& row_of_slot(unsigned slot) noexcept { return slot < for_irrevocable.end ? for_irrevocable : for_visible; }
+
+/// Whether the next slot is handed to c, if c is the first of the list.
+bool is_due(const candidate& c) noexcept { return c.tries >= tries_before_hand_over; }
 
 /// seq_cst: partner of the look at `wanted` in release_slot.
 void say_whether_wanted(row& r) noexcept {
-    r.wanted.store(r.first != nullptr && r.looking == nullptr ? 1 : 0, std::memory_order_seq_cst);
+    const bool wanted = r.first != nullptr && (r.looking == nullptr || is_due(*r.first));
+    r.wanted.store(wanted ? 1 : 0, std::memory_order_seq_cst);
 }
+
+/// REQUIRES: d has a slot.
+unsigned slot_number(const descriptor& d) noexcept { return static_cast<unsigned>(std::countr_zero(d.slot)); }
 
 void join(row& r, candidate& c) noexcept {
     (r.first == nullptr ? r.first : r.last->next) = &c;
     r.last = &c;
 }
 
-void leave(row& r, candidate& c) noexcept {
+void unlink(row& r, candidate& c) noexcept {
     candidate* before = nullptr;
     for (candidate* each = r.first; each != &c; each = each->next) before = each;
     (before == nullptr ? r.first : before->next) = c.next;
     if (r.last == &c) r.last = before;
+}
+
+void leave(row& r, candidate& c) noexcept {
+    unlink(r, c);
     if (r.looking == &c) r.looking = nullptr;
+}
+
+void move_to_front(row& r, candidate& c) noexcept {
+    unlink(r, c);
+    c.next = r.first;
+    r.first = &c;
+    if (r.last == nullptr) r.last = &c;
 }
 
 void call(candidate& c) noexcept {
@@ -171,9 +190,9 @@ bool wait_for_slot(descriptor& d, status mode, std::optional<base::deadline> unt
 }
 
 void release_slot(descriptor& d) noexcept {
-    const auto slot = static_cast<unsigned>(std::countr_zero(d.slot));
+    const unsigned slot = slot_number(d);
     d.slot = 0;
-    row& r = slot < for_irrevocable.end ? for_irrevocable : for_visible;
+    row& r = row_of_slot(slot);
     if (r.wanted.load(std::memory_order_relaxed) == 0) {
         slots.occupants[slot].store(0, std::memory_order_seq_cst);  // S2
         if (r.wanted.load(std::memory_order_seq_cst) == 0) return;
@@ -181,7 +200,7 @@ void release_slot(descriptor& d) noexcept {
     }
     in_row(d, r, [&] {
         candidate* const c = r.first;
-        if (c == nullptr || r.looking != nullptr || c->tries < tries_before_hand_over) {
+        if (c == nullptr || !is_due(*c)) {
             slots.occupants[slot].store(0, std::memory_order_seq_cst);
             return call_next(r);
         }
@@ -190,6 +209,19 @@ void release_slot(descriptor& d) noexcept {
         c->slot = slot;
         call(*c);
         say_whether_wanted(r);
+    });
+}
+
+bool call_forward(descriptor& d, const descriptor& other) noexcept {
+    row& r = row_of_slot(slot_number(d));
+    return in_row(d, r, [&] {
+        candidate* c = r.first;
+        while (c != nullptr && &c->who != &other && !is_ancestor(other, c->who)) c = c->next;
+        if (c == nullptr) return false;
+        c->tries = tries_before_hand_over;
+        move_to_front(r, *c);
+        say_whether_wanted(r);
+        return true;
     });
 }
 

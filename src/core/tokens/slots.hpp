@@ -15,8 +15,9 @@
 //
 // The first transaction to come takes a free slot, so a thread that runs need not wait, between two transactions, for
 // another to wake up. But one waiter at a time is on its way to look, and after tries_before_hand_over looks in vain it
-// is handed the next slot of its kind that is released. So a release wakes one thread at most, and none while one is
-// on its way; and every waiter gets a slot.
+// is handed the next slot of its kind that is released, whether or not another waiter is looking. So a release wakes one
+// thread at most; and every waiter gets a slot. The occupant of a slot may need what a waiter holds. It then calls that
+// waiter forward: the waiter comes first in the list, and counts as one that has looked in vain often enough.
 //
 // Invariants
 //   S1  outside of the lock, `wanted` is up if the list is not empty and no waiter is looking
@@ -46,6 +47,10 @@ bool take_slot(descriptor& d, status mode) noexcept;
 /// transaction, so no other can be waiting for it.
 bool wait_for_slot(descriptor& d, status mode, std::optional<base::deadline> until = std::nullopt) noexcept;
 void release_slot(descriptor& d) noexcept;
+
+/// Returns whether `other`, or a transaction inside its body, is in the waiting list for slots of the kind that d has.
+/// Has the next of these slots handed to that waiter, ahead of the list. REQUIRES: d has a slot.
+bool call_forward(descriptor& d, const descriptor& other) noexcept;
 
 /// In the child of a fork: the slots of others are free, and no transaction waits for one.
 void forget_other_occupants(const descriptor* self) noexcept;
