@@ -30,6 +30,8 @@ struct exclusive {
             const core::before_attempt unbegun{d};
             if (!Token::take(d)) core::execution_interrupt(d);
         }
+        if (version_clock::is_late()) [[unlikely]]
+            version_clock::start_era();  // no other transaction runs, and no version is announced or settled
         d.snapshot_bound = version_clock::sample(d);
         d.inlined = false;
         d.close_bounds();
@@ -78,11 +80,12 @@ struct exclusive {
 private:
     /// `unchanged` compares with the snapshot bound, so the bound has to reach what was read. No other transaction
     /// commits meanwhile.
-    static void log_for_retry(descriptor& d, const memory::orec& r) {
-        const word seen = r.load(std::memory_order_relaxed);
-        if (d.owns(seen)) return;  // its own write, which no other transaction can change
-        if (memory::is_version(seen) && seen > d.snapshot_bound) {
-            version_clock::advance_to(seen);
+    static void log_for_retry(descriptor& d, memory::orec& r) {
+        for (;;) {
+            const word seen = r.load(std::memory_order_acquire);
+            if (d.owns(seen)) return;  // its own write, which no other transaction can change
+            if (!memory::is_version(seen) || seen <= d.snapshot_bound) break;
+            version_clock::advance_to(r, seen);
             d.snapshot_bound = version_clock::sample(d);
         }
         d.log_read(r);

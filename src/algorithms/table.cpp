@@ -44,6 +44,7 @@ constexpr core::instance make(const core::instance* preemptable) noexcept {
     i.become = [](core::descriptor& d, memory::status s) { return A::become(d, s); };
     i.refresh = [](core::descriptor& d) { A::refresh(d); };
     i.load_outside = [](core::descriptor& d, const detail::cell& cell) { return A::load_outside(d, cell); };
+    if constexpr (requires { A::renew_clock; }) i.renew_clock = A::renew_clock;
     return i;
 }
 

@@ -85,9 +85,10 @@ inline void refresh(descriptor& d) {
     core::follow_snapshot(d);
 }
 
-/// `version` is beyond the snapshot bound and another's.
-inline void extend(descriptor& d, word version) {
-    version_clock::advance_to_met(d, version);
+/// The version in `seen`, which was loaded from `r`, is beyond the snapshot bound and another's. The caller looks at
+/// `r` again.
+TUTTI_NOINLINE inline void extend(descriptor& d, orec& r, word seen) {
+    if (!version_clock::advance_to_met(d, r, seen)) return;
     if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
     refresh(d);
 }
@@ -101,7 +102,7 @@ bool read_marked(descriptor& d, const Place& place, word seen, word& value) {
     if ((slots & d.slot) == 0) {
         const word version = memory::version_of(seen);
         if (version > d.snapshot_bound && !mine(d, version)) {
-            extend(d, version);
+            extend(d, r, seen);
             return false;
         }
         d.reserve_read();
@@ -142,10 +143,10 @@ word read(descriptor& d, const Place& place, Own&& own) {
         const word version = memory::version_of(seen);
         if (version > d.snapshot_bound) {
             if (!mine(d, version)) {
-                extend(d, version);
+                extend(d, place.orec(), seen);
                 continue;
             }
-            version_clock::note_own_hit(d, version);
+            version_clock::note_own_hit(d, place.orec(), seen);
         }
         if (d.logging) d.log_read(r);
         return value;
@@ -170,7 +171,7 @@ inline taken acquire(descriptor& d, orec& r, std::size_t entry, bool must_be_cur
         const word slots = memory::is_marked(seen) ? memory::slots_of_readers(seen) : 0;
         const bool marked = (slots & d.slot) != 0;
         if (must_be_current && !marked && version > d.snapshot_bound && !mine(d, version)) {
-            extend(d, version);
+            extend(d, r, seen);
             continue;
         }
         const word others = slots & ~d.slot;
@@ -245,21 +246,23 @@ inline void draw_again(descriptor& d) noexcept { d.kept.commit_version = version
 TUTTI_ALWAYS_INLINE void announce(descriptor& d) noexcept { core::announce_publication(d, d.kept.commit_version); }
 
 /// `InPlace`: the value may be one of a transaction that runs. Two equal looks at the orec rule that out only if they
-/// show a version that the time had reached before the first (version_clock.hpp, 8).
+/// show a version that the time had reached before the first (version_clock.hpp, 8 and 10).
 template <bool InPlace>
 word load_outside(descriptor& d, const detail::cell& cell) noexcept {
     for (;;) {
-        const word reached =
-            InPlace && !broken(fault::trust_every_version) ? version_clock::reached() : memory::no_version;
+        const word reached = InPlace ? version_clock::reached() : memory::no_version;
         const word seen = cell.orec.load(std::memory_order_acquire);
         if (memory::is_locked(seen)) {
             if (!d.running()) core::wait_out(d, cell.orec, seen);
             else if (core::wait_out_detached(d, cell.orec, seen)) return cell.value.load(std::memory_order_acquire);
             continue;
         }
-        if (const word version = memory::version_of(seen); version > reached) [[unlikely]] {
-            version_clock::advance_to(version);
-            continue;
+        if constexpr (InPlace) {
+            if (!version_clock::is_recent(reached, memory::version_of(seen)) && !broken(fault::trust_every_version))
+                [[unlikely]] {
+                version_clock::make_recent(const_cast<orec&>(cell.orec), seen);
+                continue;
+            }
         }
         const word value = cell.value.load(std::memory_order_acquire);
         if (cell.orec.load(std::memory_order_relaxed) == seen) return value;

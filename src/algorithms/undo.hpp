@@ -49,7 +49,8 @@ void write_owned(descriptor& d, const Place& place, word locked, word value) {
 
 /// The first write under an orec that was just taken. REQUIRES: d.writes has room.
 template <class Place>
-void write_taken(descriptor& d, const Place& place, const time_based::taken& t, word value) noexcept {
+TUTTI_ALWAYS_INLINE void write_taken(descriptor& d, const Place& place, const time_based::taken& t,
+                                     word value) noexcept {
     d.writes.push_reserved(
         {place.address(), &place.orec(), place.spread(place.read()), t.version, no_entry, place.bytes(), t.marked});
     place.write(value);

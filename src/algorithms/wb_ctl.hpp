@@ -2,6 +2,7 @@
 // a whole transaction. Reads of an attempt that has written look the address up first.
 #pragma once
 
+#include "algorithms/new_era.hpp"
 #include "algorithms/redo.hpp"
 
 namespace tutti::algorithms {
@@ -71,6 +72,7 @@ struct wb_ctl {
     static bool unchanged(descriptor& d) noexcept { return time_based::unchanged(d); }
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }
+    static void renew_clock(descriptor& d) noexcept { try_new_era(d); }
     static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
         return time_based::load_outside<in_place>(d, cell);
     }

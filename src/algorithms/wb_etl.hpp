@@ -8,6 +8,7 @@
 // readers of a locked orec wait for its owner.
 #pragma once
 
+#include "algorithms/new_era.hpp"
 #include "algorithms/redo.hpp"
 
 namespace tutti::algorithms {
@@ -96,6 +97,7 @@ struct wb_etl {
     static bool unchanged(descriptor& d) noexcept { return time_based::unchanged(d); }
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }
+    static void renew_clock(descriptor& d) noexcept { try_new_era(d); }
     static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
         return time_based::load_outside<in_place>(d, cell);
     }

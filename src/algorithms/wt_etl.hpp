@@ -5,6 +5,7 @@
 // owns already (src/itm/access.hpp): a change of either here is a change there.
 #pragma once
 
+#include "algorithms/new_era.hpp"
 #include "algorithms/undo.hpp"
 
 namespace tutti::algorithms {
@@ -32,7 +33,7 @@ struct wt_etl {
     }
 
     template <class Place>
-    static void write(descriptor& d, const Place& place, word value) {
+    TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Place& place, word value) {
         memory::orec& r = place.orec();
         if (const word locked = r.load(std::memory_order_relaxed); d.owns(locked)) {
             return undo::write_owned(d, place, locked, value);
@@ -61,6 +62,7 @@ struct wt_etl {
     static bool unchanged(descriptor& d) noexcept { return time_based::unchanged(d); }
     static bool become(descriptor& d, memory::status) { return time_based::become(d); }
     static void refresh(descriptor& d) { time_based::refresh(d); }
+    static void renew_clock(descriptor& d) noexcept { try_new_era(d); }
     static word load_outside(descriptor& d, const detail::cell& cell) noexcept {
         return time_based::load_outside<in_place>(d, cell);
     }

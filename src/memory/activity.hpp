@@ -68,6 +68,9 @@ struct alignas(128) activity {
     /// times it has shown it; see core/privatization/quiescence.hpp. Both wrap, and are compared by their difference.
     detail::shared<std::uint32_t> asked{0};
     detail::shared<std::uint32_t> answered{0};
+    /// How many waits of this context are still to tell up to which version no commit quiesces. The context counts each
+    /// one before the transaction whose snapshot the wait goes by ends; see core/privatization/quiescence.hpp.
+    detail::shared<std::uint32_t> settling{0};
     /// The version of the commit that is publishing or waits in quiescence, a bound below that of one that is about to,
     /// or 0; see core/privatization/quiescence.hpp. On a line of its own: readers of plain memory look at it, and only
     /// updates write it.

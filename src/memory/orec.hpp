@@ -11,8 +11,8 @@
 // A marked orec does not say who wrote its version: it counts as written by `anonymous`, which is no transaction's
 // number. The writer only serves a short cut (`written_by`), so losing it costs a slow read and no more.
 //
-// 50 bits of time last for 1.2 years at 30 million commits a second, and for 130 days at 100 million. The version clock
-// ends the process with a message before the time reaches its end (algorithms/version_clock.hpp).
+// 50 bits of time last for 1.2 years at 30 million commits a second, and for 130 days at 100 million. Before the time
+// reaches its end, the version clock starts anew, as often as it has to (algorithms/new_era.hpp).
 #pragma once
 
 #include <cstdint>

@@ -66,6 +66,12 @@ std::vector<expectation> expectations() {
            "not opaque", {"wb_etl", "wt_etl"});
     expect("who_is_about_to_publish_is_overlooked", fault::overlook_the_unpublished, "hand_over_to_the_second_block",
            "not opaque", {"wt_etl"});
+    expect("a_snapshot_lasts_into_the_next_era", fault::take_the_snapshot_unannounced,
+           "unlogged_snapshot_of_two_commits", "not opaque", {"wb_etl_ending", "wt_etl_ending"});
+    expect("what_was_settled_stays_so_in_the_next_era", fault::keep_what_is_settled,
+           "hand_over_to_a_block_after_an_update", "not opaque", {"wb_etl_ending"});
+    expect("what_is_settled_late_counts_in_the_next_era", fault::overlook_those_that_settle,
+           "hand_over_to_a_block_beside_an_update", "not opaque", {"wb_etl_ending"});
     expect("what_was_made_private_apart_is_still_written", fault::forget_what_inner_owes, "privatize_apart",
            "not opaque", {"wb_etl", "wt_etl", "wb_ctl"});
     expect("an_undo_waits_for_who_waits_for_its_lock", fault::wait_with_abstract_locks,

@@ -18,7 +18,7 @@ struct flavour {
     unsigned hardware_fails = 0;          ///< one step of a hardware attempt in so many; 0: none
 };
 
-inline constexpr std::array<flavour, 22> flavours{{
+inline constexpr std::array<flavour, 25> flavours{{
     {"wb_etl", "wb-etl"},
     {"wb_etl_deferred", "wb-etl", clock_state::deferred},
     {"wb_etl_switching", "wb-etl", clock_state::about_to_switch},
@@ -34,6 +34,9 @@ inline constexpr std::array<flavour, 22> flavours{{
     {"serial", "serial"},
     {"global_lock", "global-lock"},
     {"wt_etl_late", "wt-etl", clock_state::late},
+    {"wb_etl_ending", "wb-etl", clock_state::ending},
+    {"wt_etl_ending", "wt-etl", clock_state::ending},
+    {"wb_ctl_ending", "wb-ctl", clock_state::ending},
     {"wb_etl_aggressive", "wb-etl", clock_state::late, "aggressive"},
     {"wb_etl_timestamp", "wb-etl", clock_state::counting, "timestamp"},
     {"wb_etl_serialize", "wb-etl", clock_state::counting, "serialize"},

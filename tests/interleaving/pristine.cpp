@@ -5,13 +5,13 @@
 #include <functional>
 
 #include "algorithms/norec.hpp"
-#include "algorithms/version_clock.hpp"
 #include "core/lifecycle/registry.hpp"
 #include "core/privatization/quiescence.hpp"
 #include "core/privatization/quiescence_set.hpp"
 #include "core/state/attention.hpp"
 #include "core/tokens/serial_token.hpp"
 #include "memory/orec.hpp"
+#include "support/version_clock.hpp"
 #include "world.hpp"
 
 namespace interleaving {
@@ -20,17 +20,9 @@ namespace {
 using tutti::algorithms::version_clock;
 using tutti::core::descriptor;
 
-// The clock's word is private to the clock, except here. The arguments of an explicit instantiation are
-// exempt from access checks ([temp.spec.general]/6).
-auto* word_of_the_clock();
-template <auto* Word>
-struct key {
-    friend auto* word_of_the_clock() { return Word; }
-};
-template struct key<&version_clock::clock_>;
-
 using tutti::algorithms::norec_beside;
 using sequence_of_norec = norec_beside<tutti::algorithms::software_alone>;
+// As in support/version_clock.hpp.
 auto* lock_of_norec();
 template <auto* Lock>
 struct key_of_norec {
@@ -52,6 +44,7 @@ void reset(descriptor& d, clock_state clock) {
     d.bias.count = d.bias.until = 0;
     d.takes = {};
     d.quiescing.received_up_to = d.quiescing.owes_up_to = 0;
+    d.settling.reset(0);
     d.enlisted.reset(0);
     d.quiescing.steps_walked = 0;
     d.swept_at = 0;
@@ -66,17 +59,26 @@ void reset(descriptor& d, clock_state clock) {
         d.kept.clock.deferred_left = 1;
         d.kept.clock.own_hits = 127;
     }
+    if (clock == clock_state::ending) d.kept.clock.counted = version_clock::window - 1;
 }
 
 }  // namespace
 
 void make_engine_pristine(clock_state clock) {
-    // Time 2 and the mode in bit 0.
+    // The time, and the mode in bit 0.
     tutti::core::settled_up_to.reset(0);
     const bool late = clock == clock_state::late;
-    word_of_the_clock()->now.reset(late                             ? (version_clock::end_of_time - 64) << 1
-                                   : clock == clock_state::deferred ? 5
-                                                                    : 4);
+    const auto start = [clock] {
+        switch (clock) {
+            case clock_state::deferred: return version_clock::first_time << 1 | 1;
+            case clock_state::late: return (version_clock::end_of_time - 64) << 1;
+            case clock_state::ending: return version_clock::late << 1;
+            default: return version_clock::first_time << 1;
+        }
+    };
+    tutti::support::word_of_the_clock()->now.reset(start());
+    auto& era = *tutti::support::words_of_the_era();
+    era.number = era.next_try = era.failures = 0;
     lock_of_norec()->sequence.reset(late ? fifty_years * sequence_of_norec::one_commit : 0);
     version_clock::forget_what_deferring_cost();
     // The pool is a stack: taken all at once and given back in order, the descriptors will be handed out by number.

@@ -13,6 +13,7 @@ enum class clock_state : std::uint8_t {
     deferred,         ///< commits only load the clock
     about_to_switch,  ///< counting, but the next commits switch to and fro
     late,             ///< counting; all counters of the engine stand where years of commits have brought them
+    ending,           ///< counting; the first commit of each descriptor begins a new era if it can
 };
 
 /// REQUIRES: no transaction runs, and every descriptor has been given back.

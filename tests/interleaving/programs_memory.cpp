@@ -168,6 +168,22 @@ std::vector<program> memory_programs() {
         {"hand_over_to_a_block_that_need_not_look",
          {publish_x, use_p_q_while_public, [](actor& me) { me.transact([](block& b) { b.read(x); }); },
           take_over_by_a_block}},
+        // What the first block has found out belongs to the time before the clock starts anew, with the second block.
+        {"hand_over_to_a_block_after_an_update",
+         {publish_x, use_p_q_while_public,
+          [](actor& me) {
+              me.transact([](block& b) { b.read(r); });
+              me.transact([](block& b) { b.write(y); });
+              take_over_by_a_block(me);
+          }}},
+        // The same where another thread has it start while the first block is over and still looks.
+        {"hand_over_to_a_block_beside_an_update",
+         {publish_x, use_p_q_while_public,
+          [](actor& me) {
+              me.transact([](block& b) { b.read(r); });
+              take_over_by_a_block(me);
+          },
+          [](actor& me) { me.transact([](block& b) { b.write(y); }); }}},
         // It reads the word that tells under a record of its own, which it gives back.
         {"hand_over_to_a_nested_block_that_is_cancelled",
          {publish<p>,

@@ -7,8 +7,10 @@
 #include "core/lifecycle/retired.hpp"
 #include "core/lifecycle/room.hpp"
 #include "core/modes/deadline.hpp"
+#include "core/ports/algorithm.hpp"
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/user_code.hpp"
+#include "core/state/ancestry.hpp"
 #include "core/state/attempt.hpp"
 #include "core/tokens/serial_token.hpp"
 
@@ -87,6 +89,7 @@ void finish_slowly(descriptor& d, privacy owed) {
     }
     d.captured_size_ = 0;
     const bool orphans = (d.slow_commit & slow_commit_orphans) != 0;
+    const bool late = (d.slow_commit & slow_commit_late_clock) != 0;
     attempt_close(d);
     d.serial = false;  // handlers may run transactions, which others do not wait for
     release_abstract_locks(d);
@@ -95,6 +98,9 @@ void finish_slowly(descriptor& d, privacy owed) {
     if ((d.slow_commit & slow_commit_large) != 0) count_towards_settling(d);
     if (orphans || d.limbo.due() || d.inner != nullptr) [[unlikely]]
         collect_retired(d);
+    // Not inside another transaction, nor in an undo action, whose context may own what others wait for.
+    if (late && d.algorithm->renew_clock != nullptr && !ancestor_runs(d) && !undoes(d)) [[unlikely]]
+        d.algorithm->renew_clock(d);
     if (after.empty()) return;
     run_after_commit(d, after);
     after.swap(d.deferred_log);  // its memory is there for the next transaction

@@ -105,11 +105,14 @@ void execution_fail(descriptor& d) noexcept {
 }
 
 void execution_give_up(descriptor& d, abort_cause cause) noexcept {
+    const bool receives = d.algorithm->privatizes_by_waiting;
+    if (receives) begin_settling(d);
     attempt_end(d, cause);
     execution_fail(d);
+    if (!receives) return;
     // Also what was cancelled has told its caller what is private.
-    if (d.algorithm->privatizes_by_waiting && plain_memory_is_used())
-        await_quiescence(d, d.snapshot_bound | below_versions(d));
+    if (plain_memory_is_used()) await_quiescence(d, d.snapshot_bound | below_versions(d));
+    else end_settling(d);
 }
 
 void attempt_fail(descriptor& d, abort_cause cause) noexcept {

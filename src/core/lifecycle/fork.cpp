@@ -16,6 +16,9 @@ void forget(descriptor& gone) noexcept {
     gone.state.store(memory::make_state(memory::sequence_of(state), status::idle), std::memory_order_relaxed);
     gone.plain.store(0, std::memory_order_relaxed);
     gone.privatizing.store(0, std::memory_order_relaxed);
+    gone.settling.store(0, std::memory_order_relaxed);
+    gone.quiescing.announced = false;
+    gone.quiescing.owes_up_to = 0;
     gone.sleepers.store(0, std::memory_order_relaxed);
     gone.waits_for.store(nullptr, std::memory_order_relaxed);
     gone.shows_wait_for.store(nullptr, std::memory_order_relaxed);

@@ -85,17 +85,20 @@ public:
 
     TUTTI_ALWAYS_INLINE static void begin(descriptor& d) {
         const guard g{d};
-        A::begin(d);
-        // No fence: a thread that must know which ones run fences heavily first (limbo.hpp, activity.hpp). The bounds
-        // are set before, so that a killer that sees the state cannot have its zero overwritten.
-        d.set_status(d.mode);
-        if constexpr (!A::one_at_a_time) {
-            // Partner: heavy_fence in become_serial, in revoke_bias and in become_biased_owner.
+        if constexpr (A::one_at_a_time) {
+            A::begin(d);  // takes what keeps all others out
+            d.set_status(d.mode);
+        } else {
+            if (broken(fault::take_the_snapshot_unannounced)) A::begin(d);
+            // No fence: a thread that must know which ones run fences heavily first (limbo.hpp, activity.hpp).
+            d.set_status(d.mode);
+            // Partner: heavy_fence in become_serial, in alone_for_a_moment, in revoke_bias and in become_biased_owner.
             base::light_fence();
-            if (begins_specially(d) && !d.serial) [[unlikely]] {
+            if (begins_specially(d) && !d.serial) [[unlikely]]
                 yield_or_end(d);
-                begin_in_sight(d);
-            }
+            // The snapshot is taken afterwards, so that nobody who runs alone finds d idle and its snapshot taken:
+            // the version clock may have started anew meanwhile (algorithms/new_era.hpp, E1).
+            if (!broken(fault::take_the_snapshot_unannounced)) begin_in_sight(d);
         }
     }
 
@@ -209,7 +212,8 @@ private:
     TUTTI_ALWAYS_INLINE static void begin_in_sight(descriptor& d) {
         A::begin(d);
         base::light_fence();  // partner: heavy_fence in kill. We see the request, or it closes the bounds after this.
-        if (d.asked_to_die()) [[unlikely]]
+        // Also of one that prevails, which loses nothing but a short way.
+        if (d.kill_request.load(std::memory_order_relaxed) == d.own_sequence) [[unlikely]]
             d.close_bounds();
     }
 
@@ -238,7 +242,7 @@ private:
         return A::read(d, place);
     }
     template <class Place>
-    static void write(descriptor& d, const Place& place, word value) {
+    TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Place& place, word value) {
         const guard g{d};
         if (d.frame_->read_only && !broken(fault::let_readers_write)) [[unlikely]]
             refuse_write();

@@ -1,11 +1,14 @@
 #include "core/modes/serial.hpp"
 
+#include <algorithm>
+
 #include "base/fence.hpp"
 #include "core/conflict/kill.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/state/ancestry.hpp"
 #include "core/state/attempt.hpp"
 #include "core/state/attention.hpp"
+#include "core/state/critical.hpp"
 #include "core/state/fault.hpp"
 #include "core/state/sleepers.hpp"
 #include "core/waiting/waiting.hpp"
@@ -71,6 +74,23 @@ bool wait_for_all(descriptor& d) noexcept {
         }
     });
     return serial_owner() == &d || broken(fault::overlook_the_seizure);
+}
+
+/// All are asked to die and then waited for. False: one still runs at `until`.
+bool all_end_by(descriptor& d, base::deadline until) noexcept {
+    if (broken(fault::serial_without_waiting) || spin_while_they_run(d)) return true;
+    for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
+    bool all = true;
+    for_each_running(d, [&](descriptor& other, word state) {
+        while (!is_over(other, state) && base::now() < until) {
+            // One that was preparing could not be asked, and may not be preparing any more.
+            constexpr auto a_moment = std::chrono::milliseconds{1};
+            const bool asked = kill_before_waiting(d, other, other.state.load(std::memory_order_acquire));
+            wait_for(d, other, state, asked ? until : std::min(until, base::now() + a_moment));
+        }
+        all = all && is_over(other, state);
+    });
+    return all;
 }
 
 /// d is idle, and waits until the token has another owner, or none.
@@ -145,6 +165,31 @@ void try_to_still_the_world(descriptor& d) noexcept {
     if (!is_biased && (how == token_taken::still || spin_while_they_run(d)) && serial_owner() == &d) end_serial(d);
     else drop_serial_token(d);
     wake_sleepers(d);  // those that wait for d's end as the owner
+}
+
+bool alone_for_a_moment(descriptor& d, base::deadline until,
+                        bool (*act)(descriptor& d, base::deadline until) noexcept) noexcept {
+    return undisturbed(d, [&] {
+        const token_taken how = try_serial_token(d);
+        if (how == token_taken::no) return false;
+        const word biased = biased_owner.load(std::memory_order_seq_cst);  // as in comes_to_be_alone
+        bool alone = biased == 0 || may_run_beside(d, biased);
+        if (alone && how != token_taken::still) {
+            see_all(d, how);
+            alone = all_end_by(d, until);
+        }
+        // A transaction that seizes the token runs, so once none runs d still has it, or it has gone on to the next.
+        alone = alone && serial_owner() == &d;
+        bool done = false;
+        if (alone) {
+            done = act(d, until);
+            end_serial(d);
+        } else {
+            drop_serial_token(d);
+        }
+        wake_sleepers(d);  // those that wait for d's end as the owner
+        return done;
+    });
 }
 
 void become_serial(descriptor& d) noexcept {

@@ -45,6 +45,13 @@ void stand_aside(descriptor& d) noexcept;
 /// and may run alone (begin_alone).
 void try_to_still_the_world(descriptor& d) noexcept;
 
+/// Calls act(d, until) while no transaction runs or begins, and returns what that returns. False without a call: others
+/// run until then, although all that can be asked to die are asked; or another runs alone, or wants to. Whoever sleeps
+/// in retry is woken. REQUIRES: d is idle, is of an algorithm that runs transactions beside each other, and no
+/// transaction around d runs. Bounded, because d's thread may hold what a running transaction waits for.
+[[nodiscard]] bool alone_for_a_moment(descriptor& d, base::deadline until,
+                                      bool (*act)(descriptor& d, base::deadline until) noexcept) noexcept;
+
 /// d has just begun and touched nothing: waits until no other is serial. Its snapshot has to be taken afterwards.
 /// False where its execution ends here (ends_here).
 [[nodiscard]] bool yield_to_serial(descriptor& d);

@@ -4,8 +4,8 @@
 // API, no policy and no scheduler: where it meets another transaction it calls core/conflict/conflict.hpp, where it
 // must give up it calls core::attempt_abort. What each operation is told and owes:
 //
-//   begin(d)            the state may not say running yet. Takes a snapshot, opens the inlined paths if it can, keeps
-//                       d.mode.
+//   begin(d)            the state says running, so a snapshot that it takes is seen as one; under one_at_a_time it does
+//                       not yet. Takes a snapshot, opens the inlined paths if it can, keeps d.mode.
 //   read(d, place)      the value in the snapshot, or what d wrote. May extend the snapshot, wait, or abort.
 //   write(d, place, v)  likewise. Everything it needs to allocate, it allocates before it changes anything.
 //   prepare(d)          d wrote something; the state says preparing. Acquires what is missing and validates:
@@ -91,6 +91,9 @@ struct instance : detail::operations {
     bool (*become)(descriptor&, status);
     void (*refresh)(descriptor&);
     word (*load_outside)(descriptor&, const detail::cell&);
+    // After a commit that has raised slow_commit_late_clock: starts the algorithm's clock anew if nobody is in the way.
+    // The descriptor is idle. Null where there is no such clock, or where the next begin does so.
+    void (*renew_clock)(descriptor&) noexcept;
 };
 
 /// d is about to do what cannot be done in hardware: if it runs there it starts over in software, and this does not

@@ -95,7 +95,8 @@ word await_up_to(descriptor& self, word bound, word known) noexcept {
     // Before it looks: a commit that did not see that plain memory is used had put its bound up before the fence of the
     // context that raised this bit, and the look sees it. Acquire: partner is the release in use_plain_memory.
     const bool settled = (attention.load(std::memory_order_acquire) & attention_plain_settled) != 0;
-    word first_left = self.snapshot_bound + 1;
+    // 0: a wait without a snapshot, which finds nothing out.
+    word first_left = bound != memory::no_version ? self.snapshot_bound + 1 : 0;
     sightings quiescing;
     const auto wait = [&] {
         for (const sightings::sighting& s : quiescing.all()) {
@@ -116,17 +117,22 @@ word await_up_to(descriptor& self, word bound, word known) noexcept {
     return settled && first_left != 0 ? std::max(known, first_left - 1) : known;
 }
 
-/// The same, or later where it cannot wait now.
+/// Debts are one, and so is their share in `settling`. REQUIRES: self has begun settling for this one.
+void owe(descriptor& self, word bound) noexcept {
+    const word before = self.quiescing.owes_up_to;
+    self.quiescing.owes_up_to = std::max(before, bound);
+    if (before != 0) end_settling(self);
+}
+
+/// The same, or later where it cannot wait now. REQUIRES: self has begun settling.
 void await_or_owe(descriptor& self, word bound) noexcept {
     word& known = self.quiescing.received_up_to;
-    if (is_encumbered(self)) {
-        self.quiescing.owes_up_to = std::max(self.quiescing.owes_up_to, bound);
-        return;
-    }
+    if (is_encumbered(self)) return owe(self, bound);
     if (broken(fault::settle_before_waiting)) settled_up_to.store(self.snapshot_bound, std::memory_order_release);
     known = await_up_to(self, bound, known);
     // Of two stores the lesser may come last: it is true as well. Release: partner in has_read_unsettled.
     if (known > settled_up_to.load(std::memory_order_relaxed)) settled_up_to.store(known, std::memory_order_release);
+    end_settling(self);
 }
 
 }  // namespace
@@ -183,7 +189,14 @@ void pay_debts(descriptor& self) noexcept {
     }
 }
 
-bool has_read_unsettled(descriptor& self) noexcept {
+void end_settling(descriptor& self) noexcept {
+    self.settling.store(self.settling.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    wake_sleepers(self);
+}
+
+namespace {
+
+bool may_have_read_unsettled(descriptor& self) noexcept {
     word& latest = self.quiescing.latest_read;
     latest = self.snapshot_bound | below_versions(self);
     constexpr std::size_t most_asked = 256;  // to ask more of them costs what the look does that it may save
@@ -201,8 +214,46 @@ bool has_read_unsettled(descriptor& self) noexcept {
     return latest > known;
 }
 
+}  // namespace
+
+bool has_read_unsettled(descriptor& self) noexcept {
+    if (!may_have_read_unsettled(self)) return false;
+    begin_settling(self);
+    return true;
+}
+
 void await_quiescence(descriptor& self, word bound) noexcept { await_or_owe(self, bound); }
 
-void await_all_quiescence(descriptor& self) noexcept { await_or_owe(self, memory::no_version); }
+void await_all_quiescence(descriptor& self) noexcept {
+    if (!is_encumbered(self)) return static_cast<void>(await_up_to(self, memory::no_version, 0));
+    begin_settling(self);
+    owe(self, memory::no_version);
+}
+
+bool await_settlement(descriptor& self, base::deadline until) noexcept {
+    if (broken(fault::overlook_those_that_settle)) return true;
+    const std::uint32_t count = memory::activities();
+    for (std::uint32_t id = 0; id < count; ++id) {
+        descriptor& other = descriptor::of(memory::activity_of(id));
+        if (!is_settling(other)) continue;
+        if (is_of(other, &self)) return false;  // an end that this very call is a part of
+        wait_for_settlement(self, other, until);
+        if (is_settling(other)) return false;
+    }
+    return true;
+}
+
+// The owners' fields: they are idle, and touch these only in a transaction or while they settle. What an owner did
+// before happened before its idle state, or the end of its settling, was found; what it does next it does after a begin
+// that acquires the serial token (T3), or finds the caller's end of it.
+void forget_what_is_settled() noexcept {
+    const std::uint32_t count = memory::activities();
+    for (std::uint32_t id = 0; id < count; ++id) {
+        descriptor& d = descriptor::of(memory::activity_of(id));
+        d.snapshot_bound = 0;
+        if (!broken(fault::keep_what_is_settled)) d.quiescing.received_up_to = 0;
+    }
+    if (!broken(fault::keep_what_is_settled)) settled_up_to.store(0, std::memory_order_release);
+}
 
 }  // namespace tutti::core

@@ -64,6 +64,15 @@
 // up; only then it raises attention_plain_settled. A commit that missed the bit has put its bound up before that fence.
 // A reader that misses attention_plain_settled looks at all descriptors, and does not rely on having looked.
 //
+// What is found settled are versions, so it holds only until the version clock starts anew (algorithms/new_era.hpp). A
+// context that will tell what it has found says so before the transaction whose snapshot it goes by ends:
+//
+//   a context:               settling += 1; state = idle (release); looks and waits; tells; settling -= 1 (release)
+//   the one that starts it:  finds all idle (acquire), then `settling` and `privatizing` of all at 0 (acquire); forgets
+//
+// While nobody runs, neither word of a context rises for a transaction: so whoever was going to tell has told before
+// the forgetting. A wait without a snapshot (await_all_quiescence) tells nothing.
+//
 // No reader waits for a bound: no transaction has read what is unpublished, and its commit may be asking participants
 // or running at_commit actions, which may wait for the reader. The version replaces it before the commit releases the
 // first orec.
@@ -151,15 +160,29 @@ void quiesce(descriptor& self) noexcept;
 /// it owe, unless what is around self is still in the way.
 void pay_debts(descriptor& self) noexcept;
 
+/// Before the end of the transaction whose snapshot a wait will go by; await_quiescence ends it.
+inline void begin_settling(descriptor& self) noexcept {
+    // Relaxed: the store of the idle state that follows releases it.
+    self.settling.store(self.settling.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+void end_settling(descriptor& self) noexcept;
+
 /// Before the end of a transaction that only reads: whether a commit that it has read from, directly or through others,
-/// may still quiesce. Leaves in `latest_read` up to which version.
+/// may still quiesce. Then begins settling, and leaves in `latest_read` up to which version.
 [[nodiscard]] bool has_read_unsettled(descriptor& self) noexcept;
 
 /// After a transaction that only read and is over: waits until no commit quiesces that published a version up to
-/// `bound`.
+/// `bound`. REQUIRES: self has begun settling before that transaction ended.
 void await_quiescence(descriptor& self, word bound) noexcept;
 
 /// After a load outside of all transactions, which has no snapshot.
 void await_all_quiescence(descriptor& self) noexcept;
+
+/// Waits until no context announces a publication, owes one, or settles. False: one still does at `until`. REQUIRES: no
+/// transaction runs, self is idle.
+[[nodiscard]] bool await_settlement(descriptor& self, base::deadline until) noexcept;
+/// All contexts forget what they have found settled, and the snapshots that they had. REQUIRES: no transaction runs or
+/// begins, and await_settlement has returned true since.
+void forget_what_is_settled() noexcept;
 
 }  // namespace tutti::core

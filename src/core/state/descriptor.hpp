@@ -71,6 +71,7 @@ enum slow_commit_flag : std::uint32_t {
     slow_commit_possessions = 2048,  // see core/rollback/deferred.hpp
     slow_commit_alone = 4096,        // with slow_commit_handlers: they are one companion that may commit alone
     slow_commit_orphans = 8192,      // ended contexts left objects to destroy: see memory/limbo.hpp
+    slow_commit_late_clock = 16384,  // the version clock is to start anew: see algorithms/new_era.hpp
     slow_commit_large =
         512  // a log is large; stays up from one transaction to the next until none is: core/lifecycle/room.hpp
 };

@@ -135,6 +135,10 @@ void wait_for_quiescence(descriptor& self, descriptor& other, word published) no
                [&] { return other.privatizing.load(std::memory_order_acquire) != published; });
 }
 
+void wait_for_settlement(descriptor& self, descriptor& other, base::deadline until) noexcept {
+    wait_until(self, other, other.state.load(std::memory_order_acquire), until, [&] { return !is_settling(other); });
+}
+
 void wait_for_word(descriptor& self, descriptor& other, const detail::shared<word>& what, word value) noexcept {
     wait_until(self, other, other.state.load(std::memory_order_acquire), std::nullopt,
                [&] { return what.load(std::memory_order_acquire) != value || ends_here(self); });

@@ -35,6 +35,16 @@ void wait_for_word(descriptor& self, descriptor& other, const detail::shared<wor
 /// transaction.
 void wait_for_quiescence(descriptor& self, descriptor& other, word published) noexcept;
 
+/// Returns when `other` neither announces a publication nor settles any more, or at `until`. REQUIRES: self runs no
+/// transaction.
+void wait_for_settlement(descriptor& self, descriptor& other, base::deadline until) noexcept;
+
+/// Whether `other` announces a publication, or settles. Acquire: what it did before it stopped is visible.
+[[nodiscard]] inline bool is_settling(const descriptor& other) noexcept {
+    return other.privatizing.load(std::memory_order_acquire) != 0 ||
+           other.settling.load(std::memory_order_acquire) != 0;
+}
+
 /// In the middle of a transaction: returns as well when self is asked to die, or has to become stricter to meet its
 /// deadline. `r` is null where self met `other` as a whole: then returns also when `other` lets self pass.
 void wait_in_place(descriptor& self, descriptor& other, word seen, const orec* r, word value) noexcept;

@@ -1,0 +1,42 @@
+// Puts the version clock where years of commits would have brought it.
+#pragma once
+
+#include "algorithms/version_clock.hpp"
+
+namespace tutti::support {
+
+using algorithms::version_clock;
+
+// The clock's words are private to the clock, except here. The arguments of an explicit instantiation are exempt from
+// access checks ([temp.spec.general]/6).
+auto* word_of_the_clock();
+template <auto* Word>
+struct key_of_clock {
+    friend auto* word_of_the_clock() { return Word; }
+};
+template struct key_of_clock<&version_clock::clock_>;
+auto* words_of_the_era();
+template <auto* Words>
+struct key_of_era {
+    friend auto* words_of_the_era() { return Words; }
+};
+template struct key_of_era<&version_clock::era_>;
+
+[[nodiscard]] inline core::word time_of_the_clock() {
+    return word_of_the_clock()->now.load(std::memory_order_seq_cst) >> 1;
+}
+[[nodiscard]] inline core::word number_of_the_era() {
+    return words_of_the_era()->number.load(std::memory_order_relaxed);
+}
+[[nodiscard]] inline std::uint32_t tries_in_vain() {
+    return words_of_the_era()->failures.load(std::memory_order_relaxed);
+}
+
+/// The clock moves on to `time`, as it does when others commit. Does nothing where it is later. Transactions may run.
+inline void hurry_to(core::word time) {
+    auto& now = word_of_the_clock()->now;
+    core::word seen = now.load(std::memory_order_relaxed);
+    while (seen >> 1 < time && !now.compare_exchange(seen, time << 1 | (seen & 1), std::memory_order_seq_cst)) continue;
+}
+
+}  // namespace tutti::support
