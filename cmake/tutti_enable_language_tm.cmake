@@ -21,6 +21,8 @@ function(tutti_enable_language_tm target)
   target_compile_options(
     ${target} PRIVATE -fgnu-tm -fno-isolate-erroneous-paths-dereference -fno-tree-builtin-call-dce -Wno-clobbered
                       -U_FORTIFY_SOURCE)
+  # Parts that GCC 12 splits off a function have no clone.
+  target_compile_options(${target} PRIVATE -fno-partial-inlining)
   target_link_libraries(${target} PRIVATE tutti::language)
   if(arg_LIBC)
     if(NOT TARGET tutti::libc)
@@ -29,6 +31,8 @@ function(tutti_enable_language_tm target)
     endif()
     get_property(headers GLOBAL PROPERTY tutti_wrapper_headers)
     target_include_directories(${target} SYSTEM PRIVATE "${headers}")
+    # What GCC calls by itself in C++ is declared before anything else.
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${headers}/tutti-runtime.h>")
     target_link_libraries(${target} PRIVATE tutti::libc)
   endif()
 endfunction()

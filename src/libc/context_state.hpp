@@ -9,6 +9,7 @@
 namespace tutti::libc {
 
 struct touch;
+struct held_guard;
 struct pending_close;
 struct saved_generator;
 
@@ -18,6 +19,7 @@ struct context_state {
     touch* newest = nullptr;               ///< streams (file.hpp)
     pending_close* closing = nullptr;      ///< descriptors that the commit closes (descriptor_table.hpp)
     saved_generator* generator = nullptr;  ///< of random numbers (random.cpp)
+    held_guard* guards = nullptr;          ///< of local statics (guards.cpp)
     touch* idle = nullptr;                 ///< touches to be used again; for good, as this
 };
 

@@ -30,10 +30,11 @@ template <class E, class Construct, class... Arguments>
 
 // TUTTI_THROWS(<exception>, <the clone's name>), and with a text TUTTI_SAYS(..., <that of libstdc++'s clone of the
 // constructor, whose memory goes back with a roll-back>)
-#define TUTTI_THROWS(name, clone)                                                   \
-    extern "C" [[noreturn]] TUTTI_EXPORT void tutti_throws_##name() __asm__(clone); \
-    void tutti_throws_##name() {                                                    \
-        throw_in_block<std::name>([](void* at) { ::new (at) std::name; });          \
+#define TUTTI_THROWS(name, clone) TUTTI_THROWS_BY(tutti_throws_##name, name, clone)
+#define TUTTI_THROWS_BY(function, name, clone)                             \
+    extern "C" [[noreturn]] TUTTI_EXPORT void function() __asm__(clone);   \
+    void function() {                                                      \
+        throw_in_block<std::name>([](void* at) { ::new (at) std::name; }); \
     }
 #define TUTTI_SAYS(name, clone, constructor)                                                        \
     extern "C" [[noreturn]] TUTTI_EXPORT void tutti_throws_##name(const char* what) __asm__(clone); \
@@ -44,6 +45,9 @@ TUTTI_THROWS(bad_alloc, "_ZGTtSt17__throw_bad_allocv")
 TUTTI_THROWS(bad_array_new_length, "_ZGTtSt28__throw_bad_array_new_lengthv")
 TUTTI_THROWS(bad_cast, "_ZGTtSt16__throw_bad_castv")
 TUTTI_THROWS(bad_typeid, "_ZGTtSt18__throw_bad_typeidv")
+// By which GCC's own code throws, not the templates: a new array that is too large, and typeid of a null pointer.
+TUTTI_THROWS_BY(tutti_throws_in_new, bad_array_new_length, "_ZGTt32__cxa_throw_bad_array_new_length")
+TUTTI_THROWS_BY(tutti_throws_in_typeid, bad_typeid, "_ZGTt16__cxa_bad_typeid")
 TUTTI_SAYS(logic_error, "_ZGTtSt19__throw_logic_errorPKc", "_ZGTtNSt11logic_errorC1EPKc")
 TUTTI_SAYS(domain_error, "_ZGTtSt20__throw_domain_errorPKc", "_ZGTtNSt12domain_errorC1EPKc")
 TUTTI_SAYS(invalid_argument, "_ZGTtSt24__throw_invalid_argumentPKc", "_ZGTtNSt16invalid_argumentC1EPKc")

@@ -18,8 +18,8 @@ constexpr std::string_view c_standard_headers[] = {
     "stdatomic.h", "stdnoreturn.h", "threads.h", "time.h",   "uchar.h",  "wchar.h",  "wctype.h"};
 
 // Folders of headers that belong to the C library, to Linux or to the compiler.
-constexpr std::string_view linux_folders[] = {"sys/",     "linux/", "asm/",       "arpa/",    "net/",
-                                              "netinet/", "bits/",  "sanitizer/", "valgrind/"};
+constexpr std::string_view linux_folders[] = {"sys/",     "linux/", "asm/", "arpa/",      "net/",
+                                              "netinet/", "bits/",  "ext/", "sanitizer/", "valgrind/"};
 
 bool is_standard(std::string_view name) {
     const bool cxx = name.find_first_of("./") == std::string_view::npos;

@@ -1,0 +1,278 @@
+// Local statics that a block initialises: the clones of the C++ ABI's __cxa_guard_acquire, release and abort, of the
+// load that asks whether a static is initialised, and of the registration of its destructor.
+//
+// A block that initialises a static takes the real guard, so every other thread waits or takes another way, as it does
+// for any initialising thread. The block writes the object through barriers. The guard ends with the transaction:
+//
+//   the block          the guard's bytes          what a thread outside of the block sees
+//   has acquired it    pending                    an initialisation under way
+//   has released it    pending, until it commits  the same: the object may still be rolled back
+//   commits            done                       an initialised object
+//   is rolled back     free                       a static that nobody has initialised
+//   has aborted it     pending, until it commits  as before: the undo log still names bytes of the object
+//
+// A roll-back restores memory before it runs possession::undo. So the object's bytes are those from before the block
+// when the guard is free again, and the next thread starts from there.
+//
+// A block never sleeps for a guard while others may wait for the block: it starts over after some milliseconds. Only a
+// block that must commit waits in libstdc++'s own function.
+//
+// The thread whose block has released a guard meets the pending guard again where code without barriers runs: in a
+// commit action, in a function marked as pure, after a switch to irrevocability. libstdc++ would have it wait for
+// itself. So this library stands in front of libstdc++'s __cxa_guard_acquire and tells such a thread that the object is
+// initialised.
+#include <cxxabi.h>
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cerrno>
+#include <ctime>
+#include <new>
+
+#include "api/language.hpp"
+#include "base/futex.hpp"
+#include "libc/context_state.hpp"
+#include "libc/effects.hpp"
+#include "libc/memory.hpp"
+#include "tutti/detail/runtime.hpp"
+
+namespace tutti::libc {
+
+using guard = __cxxabiv1::__guard;
+
+/// A guard that the running transaction has taken. It deletes itself when it is over.
+struct held_guard final : core::possession {
+    enum class phase { initialising, done, given_up };
+
+    held_guard(context_state& of, guard* g) noexcept : at{g}, home{of} {}
+
+    void arm() noexcept {
+        older = home.guards;
+        home.guards = this;
+        armed = true;
+    }
+    void keep() noexcept override;
+    void undo(core::descriptor& d) noexcept override;
+
+    guard* at;
+    context_state& home;
+    held_guard* older = nullptr;
+    phase now = phase::initialising;
+    bool armed = false;    ///< false: another thread was faster, or the block left while it waited
+    bool covered = false;  ///< a newer one of the same guard says how it ends
+
+private:
+    void unlink() noexcept;
+};
+
+namespace {
+
+constexpr int done_bit = 1, pending_bit = 1 << 8;
+
+int* word_of(guard* g) noexcept { return reinterpret_cast<int*>(g); }
+
+bool is_initialised(guard* g) noexcept {
+    // Partner: the release in __cxa_guard_release.
+    return (__atomic_load_n(word_of(g), __ATOMIC_ACQUIRE) & done_bit) != 0;
+}
+
+/// What libstdc++'s function does first. False: the guard is done or pending.
+bool take_at_once(guard* g) noexcept {
+    int expected = 0;
+    return __atomic_compare_exchange_n(word_of(g), &expected, pending_bit, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+using acquire_function = int (*)(guard*);
+
+/// libstdc++'s own, behind the one that this library puts in front of it.
+int acquire_plainly(guard* g) {
+    constinit static std::atomic<acquire_function> known{nullptr};
+    acquire_function f = known.load(std::memory_order_relaxed);
+    if (f == nullptr) {
+        f = reinterpret_cast<acquire_function>(::dlsym(RTLD_NEXT, "__cxa_guard_acquire"));
+        if (f == nullptr) api::refuse("the C++ library has no __cxa_guard_acquire");
+        known.store(f, std::memory_order_relaxed);
+    }
+    return f(g);
+}
+
+/// Tries a guard of its own: the bits above are an implementation's choice, and a sanitizer makes another one.
+bool try_layout() {
+    guard probe{};
+    if (acquire_plainly(&probe) != 1 || *word_of(&probe) != pending_bit) return false;
+    __cxxabiv1::__cxa_guard_release(&probe);
+    return *word_of(&probe) == done_bit && *reinterpret_cast<const char*>(&probe) == 1;
+}
+
+bool is_known_layout() {
+    constinit static std::atomic<int> known{0};
+    int answer = known.load(std::memory_order_relaxed);
+    if (answer == 0) {
+        answer = try_layout() ? 1 : -1;
+        known.store(answer, std::memory_order_relaxed);
+    }
+    return answer > 0;
+}
+
+held_guard* find(const context_state& s, const guard* g) noexcept {
+    held_guard* at = s.guards;
+    while (at != nullptr && at->at != g) at = at->older;
+    return at;
+}
+
+/// The calling context's, or null. Outside of transactions the list is empty.
+held_guard* own(const guard* g) noexcept {
+    const tx* const t = detail::current_transaction;
+    if (t == nullptr) return nullptr;
+    const auto* const s = static_cast<const context_state*>(static_cast<const descriptor&>(*t).c_library);
+    return s != nullptr ? find(*s, g) : nullptr;
+}
+
+/// Registers what will end the guard, while there is nothing to end: registering may leave the frame. Null: there is no
+/// memory for it.
+held_guard* prepare(descriptor& d, context_state& s, guard* g) {
+    if (!d.healthy()) static_cast<void>(api::goes_on(d));  // leaves by a signal that is due
+    try {
+        d.deferred_log.reserve_one();
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+    auto* const fresh = new (std::nothrow) held_guard{s, g};
+    if (fresh != nullptr) api::own(d, *fresh);
+    return fresh;
+}
+
+/// True: the block has the guard. False: the object is initialised. Starts the block over if neither is so for long.
+bool take_or_start_over(tx& t, guard* g) {
+    constexpr int spins = 200, sleeps = 50;
+    constexpr timespec pause{0, 200'000};
+    for (int i = 0; i != spins; ++i) {
+        if (is_initialised(g)) return false;
+        if (take_at_once(g)) return true;
+        base::spin_turn();
+    }
+    if (descriptor::of(t).prevails()) return acquire_plainly(g) != 0;
+    const kept_errno kept;
+    for (int i = 0; i != sleeps; ++i) {
+        ::nanosleep(&pause, nullptr);
+        if (is_initialised(g)) return false;
+        if (take_at_once(g)) return true;
+    }
+    detail::raise_restart(t);
+}
+
+int acquire(tx& t, guard* g) {
+    if (is_initialised(g)) return 0;
+    descriptor& d = descriptor::of(t);
+    context_state* const s = is_known_layout() ? state_of(d) : nullptr;
+    held_guard* const known = s != nullptr ? find(*s, g) : nullptr;
+    if (known != nullptr && known->now == held_guard::phase::done) return 0;
+    if (known != nullptr && known->now == held_guard::phase::initialising) {
+        api::refuse("the initialisation of a local static enters itself");
+    }
+    held_guard* const prepared = s != nullptr ? prepare(d, *s, g) : nullptr;
+    if (prepared == nullptr) {
+        become_irrevocable(t, "the initialisation of a local static, where a transaction cannot undo it");
+        return acquire_plainly(g);
+    }
+    if (known != nullptr) known->covered = true;
+    else if (!take_or_start_over(t, g)) return 0;
+    prepared->arm();  // nothing between the two leaves the frame
+    return 1;
+}
+
+}  // namespace
+
+void held_guard::unlink() noexcept {
+    held_guard** link = &home.guards;
+    while (*link != this) link = &(*link)->older;
+    *link = older;
+}
+
+void held_guard::keep() noexcept {
+    if (armed) {
+        unlink();
+        // One that is still initialising belongs to a block that goes on without barriers, and ends it plainly.
+        if (!covered && now == phase::done) __cxxabiv1::__cxa_guard_release(at);
+        if (!covered && now == phase::given_up) __cxxabiv1::__cxa_guard_abort(at);
+    }
+    delete this;
+}
+
+void held_guard::undo(core::descriptor&) noexcept {
+    if (armed) {
+        unlink();
+        if (held_guard* const before = find(home, at)) before->covered = false;
+        else __cxxabiv1::__cxa_guard_abort(at);
+    }
+    delete this;
+}
+
+}  // namespace tutti::libc
+
+namespace {
+
+using tutti::libc::guard;
+using tutti::libc::held_guard;
+
+/// A block of the calling thread has ended it. False: it holds no such guard.
+bool end_within(guard* g, held_guard::phase how) noexcept {
+    held_guard* const held = tutti::libc::own(g);
+    if (held == nullptr) return false;
+    held->now = how;
+    return true;
+}
+
+}  // namespace
+
+extern "C" {
+
+TUTTI_EXPORT int tutti_clone_of_guard_acquire(guard* g) __asm__("_ZGTt19__cxa_guard_acquire");
+int tutti_clone_of_guard_acquire(guard* g) {
+    if (tutti::tx* const t = tutti::libc::surrounding({"a local static's initialisation", __builtin_return_address(0)}))
+        return tutti::libc::acquire(*t, g);
+    return __cxxabiv1::__cxa_guard_acquire(g);
+}
+
+TUTTI_EXPORT void tutti_clone_of_guard_release(guard* g) noexcept __asm__("_ZGTt19__cxa_guard_release");
+void tutti_clone_of_guard_release(guard* g) noexcept {
+    if (!end_within(g, held_guard::phase::done)) __cxxabiv1::__cxa_guard_release(g);
+}
+
+TUTTI_EXPORT void tutti_clone_of_guard_abort(guard* g) noexcept __asm__("_ZGTt17__cxa_guard_abort");
+void tutti_clone_of_guard_abort(guard* g) noexcept {
+    if (!end_within(g, held_guard::phase::given_up)) __cxxabiv1::__cxa_guard_abort(g);
+}
+
+/// In front of libstdc++'s.
+TUTTI_EXPORT int tutti_guard_acquire(guard* g) __asm__("__cxa_guard_acquire");
+int tutti_guard_acquire(guard* g) {
+    const held_guard* const held = tutti::libc::own(g);
+    if (held != nullptr && held->now == held_guard::phase::done) return 0;
+    return tutti::libc::acquire_plainly(g);
+}
+
+/// GCC asks by this load whether a static is initialised.
+TUTTI_EXPORT unsigned char tutti_clone_of_atomic_load_1(const volatile void* from,
+                                                               int order) __asm__("_ZGTt15__atomic_load_1");
+unsigned char tutti_clone_of_atomic_load_1(const volatile void* from, int) {
+    const auto* const byte = static_cast<const unsigned char*>(const_cast<const void*>(from));
+    if (tutti::tx* const t = tutti::libc::surrounding({})) return tutti::libc::read(*t, byte);
+    return __atomic_load_n(byte, __ATOMIC_SEQ_CST);
+}
+
+// The exit must not destroy an object that a roll-back has unmade, so the registration waits for the commit.
+int __cxa_atexit(void (*)(void*), void*, void*) noexcept;
+
+TUTTI_EXPORT int tutti_clone_of_cxa_atexit(void (*destroy)(void*), void* object,
+                                                  void* dso) __asm__("_ZGTt12__cxa_atexit");
+int tutti_clone_of_cxa_atexit(void (*destroy)(void*), void* object, void* dso) {
+    using namespace tutti::libc;
+    if (tutti::tx* const t = surrounding({"a destructor at the exit", __builtin_return_address(0)})) {
+        if (put_off(*t, tutti::detail::handler_point::at_commit, [=] { ::__cxa_atexit(destroy, object, dso); }))
+            return 0;
+        become_irrevocable(*t, "a local static's destructor, without memory to put it off");
+    }
+    return ::__cxa_atexit(destroy, object, dso);
+}
+}

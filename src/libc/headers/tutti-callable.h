@@ -1,0 +1,20 @@
+/* For the headers of libstdc++ whose functions are called through pointers. A function that is transaction_callable has
+   a clone although its address is taken, and what it calls may be unsafe: then the block runs alone from there on.
+
+   TUTTI_CALLABLE                          the attribute
+   TUTTI_CALLABLE_IF_DECLARED(first, ...)  the attribute if the first of these arguments begins as a declaration of a
+                                           parameter, nothing if it begins as an expression */
+#ifndef TUTTI_CALLABLE_H
+#define TUTTI_CALLABLE_H
+
+#define TUTTI_CALLABLE __attribute__((transaction_callable))
+
+#define TUTTI_CALLABLE_IF_DECLARED(first, ...) TUTTI_CALLABLE_CHOICE(TUTTI_BEGINS_##first)
+#define TUTTI_CALLABLE_CHOICE(...) TUTTI_CALLABLE_SECOND(__VA_ARGS__, )
+#define TUTTI_CALLABLE_SECOND(first, second, ...) second
+#define TUTTI_BEGINS_const , TUTTI_CALLABLE,
+#define TUTTI_BEGINS_void , TUTTI_CALLABLE,
+#define TUTTI_BEGINS_size_t , TUTTI_CALLABLE,
+#define TUTTI_BEGINS__Any_data , TUTTI_CALLABLE,
+
+#endif

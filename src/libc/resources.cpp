@@ -1,0 +1,152 @@
+// std::pmr's resources in blocks: new_delete_resource() and monotonic_buffer_resource, whose virtual functions libstdc++
+// has compiled. Calls of virtual functions find a clone by the function's address, and these addresses have no name
+// outside of libstdc++. The virtual table of a resource tells them: its layout is that of the C++ ABI.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <utility>
+
+#include "api/language.hpp"
+#include "libc/memory.hpp"
+
+extern "C" {
+__attribute__((weak)) void _ITM_registerTMCloneTable(void* entries, std::size_t count) noexcept;
+__attribute__((weak)) void _ITM_deregisterTMCloneTable(void* entries) noexcept;
+}
+
+namespace tutti::libc {
+namespace {
+
+using resource = std::pmr::memory_resource;
+
+/// A roll-back knows of memory only where it is, so each alignment has a function of its own to free it.
+constexpr std::size_t most_alignment_log2 = 12;
+template <std::size_t Log2>
+void free_aligned(void* memory) noexcept {
+    ::operator delete(memory, std::align_val_t{std::size_t{1} << Log2});
+}
+template <std::size_t... Log2>
+constexpr auto make_free_functions(std::index_sequence<Log2...>) {
+    return std::array<detail::destroyer, sizeof...(Log2)>{free_aligned<Log2>...};
+}
+constexpr auto free_functions = make_free_functions(std::make_index_sequence<most_alignment_log2 + 1>{});
+
+/// Null: nobody asks for such an alignment.
+detail::destroyer free_function(std::size_t alignment) noexcept {
+    for (std::size_t i = 0; i != free_functions.size(); ++i) {
+        if (alignment == std::size_t{1} << i) return free_functions[i];
+    }
+    return nullptr;
+}
+
+void* allocate(resource* self, std::size_t size, std::size_t alignment) {
+    if (tx* const t = surrounding({"std::pmr::new_delete_resource", __builtin_return_address(0)})) {
+        const detail::destroyer free = free_function(alignment);
+        if (free != nullptr) {
+            void* const memory = ::operator new(size, std::align_val_t{alignment});
+            try {
+                api::note_allocation(descriptor::of(*t), memory, free);
+            } catch (const std::bad_alloc&) {
+                free(memory);
+                throw;
+            }
+            return memory;
+        }
+        become_irrevocable(*t, "an allocation with an alignment of more than 4096");
+    }
+    return self->allocate(size, alignment);
+}
+
+void deallocate(resource* self, void* memory, std::size_t size, std::size_t alignment) {
+    if (tx* const t = surrounding({"std::pmr::new_delete_resource", __builtin_return_address(0)})) {
+        const detail::destroyer free = free_function(alignment);
+        if (free != nullptr) {
+            // Without memory to remember it, what is to be freed is leaked.
+            try {
+                api::note_free(descriptor::of(*t), memory, free);
+            } catch (const std::bad_alloc&) {}
+            return;
+        }
+        become_irrevocable(*t, "an allocation with an alignment of more than 4096");
+    }
+    self->deallocate(memory, size, alignment);
+}
+
+/// The fields of a monotonic_buffer_resource behind its table. The upstream resource, which is only asked for a new
+/// buffer, and what is behind it are left out.
+struct monotonic_fields {
+    const void* table;
+    char* next;
+    std::size_t available;
+};
+
+/// Takes memory from the buffer that there is. Null: the buffer is too small.
+void* take_from_buffer(tx& t, monotonic_fields* fields, std::size_t size, std::size_t alignment) {
+    void* place = load_pointer(t, &fields->next);
+    std::size_t available = read(t, &fields->available);
+    if (std::align(alignment, size, place, available) == nullptr) return nullptr;
+    store_pointer(t, &fields->next, static_cast<char*>(place) + size);
+    write(t, &fields->available, available - size);
+    return place;
+}
+
+void* allocate_monotonic(resource* self, std::size_t size, std::size_t alignment) {
+    const std::size_t bytes = std::max<std::size_t>(size, 1);  // as libstdc++ does, so that addresses differ
+    if (tx* const t = surrounding({"std::pmr::monotonic_buffer_resource", __builtin_return_address(0)})) {
+        void* const place = take_from_buffer(*t, reinterpret_cast<monotonic_fields*>(self), bytes, alignment);
+        if (place != nullptr) return place;
+        become_irrevocable(*t, "a new buffer of a monotonic_buffer_resource", "give it a buffer that is large enough");
+    }
+    return self->allocate(size, alignment);
+}
+
+/// Whether the fields are where they are thought to be.
+bool is_known_monotonic(std::pmr::monotonic_buffer_resource& of, const char* buffer, std::size_t size) {
+    const auto* const fields = reinterpret_cast<const monotonic_fields*>(&of);
+    const bool before = fields->next == buffer && fields->available == size;
+    static_cast<void>(of.allocate(16, 1));
+    return before && fields->next == buffer + 16 && fields->available == size - 16;
+}
+
+/// As the C++ ABI lays a table out: the two destructors, then the functions in the order of their declarations.
+enum slot { slot_allocate = 2, slot_deallocate = 3, slot_is_equal = 4 };
+
+struct entry {
+    const void* function;
+    const void* clone;
+};
+entry entries[6];
+std::size_t entry_count = 0;
+
+const void* const* table_of(const resource* of) noexcept { return *reinterpret_cast<const void* const* const*>(of); }
+void bring(const void* function, const void* clone) noexcept { entries[entry_count++] = {function, clone}; }
+
+[[gnu::constructor]] void bring_clones() {
+    if (_ITM_registerTMCloneTable == nullptr) return;
+    const void* const* const plain = table_of(std::pmr::new_delete_resource());
+    bring(plain[slot_allocate], reinterpret_cast<const void*>(&allocate));
+    bring(plain[slot_deallocate], reinterpret_cast<const void*>(&deallocate));
+    // A function that compares addresses, or does nothing, is its own clone.
+    bring(plain[slot_is_equal], plain[slot_is_equal]);
+    char buffer[64];
+    std::pmr::monotonic_buffer_resource monotonic{buffer, sizeof buffer, std::pmr::null_memory_resource()};
+    if (is_known_monotonic(monotonic, buffer, sizeof buffer)) {
+        const void* const* const table = table_of(&monotonic);
+        bring(table[slot_allocate], reinterpret_cast<const void*>(&allocate_monotonic));
+        bring(table[slot_deallocate], table[slot_deallocate]);
+        bring(table[slot_is_equal], table[slot_is_equal]);
+    }
+    _ITM_registerTMCloneTable(entries, entry_count);
+}
+[[gnu::destructor]] void take_clones() {
+    if (_ITM_deregisterTMCloneTable != nullptr) _ITM_deregisterTMCloneTable(entries);
+}
+
+}  // namespace
+}  // namespace tutti::libc
+
+/// The header <memory_resource> refers to it, so that a program that needs no other clone of this library has it loaded.
+extern "C" TUTTI_EXPORT const char tutti_clones_of_resources = 0;
