@@ -190,17 +190,17 @@ private:
                 {s.times, fmt::format("call of {}{}, which has no transactional clone, {}", callee, at, lateness(s))});
             hint_at_callee(v, callee);
         } else if (s.reason == "unsafe-operation") {
-            const called_code callee = s.where ? symbols::next_call(*s.where) : called_code{};
-            v.switches.push_back({s.times, fmt::format("{}{}, {}",
-                                                       callee.function.empty() ? "unsafe operation"
-                                                                               : "unsafe call of " + callee.function,
-                                                       at, lateness(s))});
-            if (!callee.function.empty()) hint_at_call(v, callee);
-            else
+            const std::vector<called_code> calls = s.where ? names_.unsafe_calls(*s.where) : std::vector<called_code>{};
+            v.switches.push_back(
+                {s.times,
+                 fmt::format("{}, {}", calls.empty() ? "unsafe operation" + at : unsafe_text(calls), lateness(s))});
+            for (const called_code& c : calls) hint_at_call(v, c);
+            if (calls.empty())
                 v.hints.push_back("move the unsafe operation" + at +
                                   " out of the block: volatile accesses, atomics and asm can not be undone");
         } else if (s.reason == "from-begin") {
-            const std::vector<called_code> calls = symbols::calls_of_block(b.at);
+            // A nested block names itself.
+            const std::vector<called_code> calls = names_.calls_of_block(s.where ? *s.where : b.at);
             std::string names;
             for (const called_code& c : calls) names += (names.empty() ? "; it calls " : ", ") + c.function;
             v.switches.push_back({s.times, "from its begin on: every way through the block is unsafe" + names});
@@ -221,6 +221,19 @@ private:
                 "it becomes irrevocable late: do what is unsafe after the block, or in a commit action, and the whole "
                 "block runs beside others");
         }
+    }
+
+    /// "unsafe call of f at a.c:12 in g or h at a.c:14 in g".
+    static std::string unsafe_text(const std::vector<called_code>& calls) {
+        std::vector<place> places;
+        for (const called_code& c : calls) places.push_back(c.at);
+        symbols names;
+        names.look_up(places);
+        std::string text;
+        for (const called_code& c : calls)
+            text +=
+                fmt::format("{}{} at {}", text.empty() ? "unsafe call of " : " or ", c.function, name_of(names[c.at]));
+        return text;
     }
 
     static void hint_at_call(block_view& v, const called_code& callee) {

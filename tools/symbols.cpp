@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
+#include <set>
 #include <sstream>
 
 #include "subprocess.hpp"
@@ -64,9 +66,14 @@ const named_code& symbols::operator[](const place& p) const { return known_.at({
 
 namespace {
 
-/// The instructions from `p` on, "call   1139 <f()>" each; at most so many bytes.
-std::vector<std::string> instructions_at(const place& p, std::uint64_t bytes) {
-    std::vector<std::string> all;
+struct instruction {
+    std::uint64_t at;
+    std::string text;  ///< "call   1139 <f()>"
+};
+
+/// The instructions from `p` on; at most so many bytes.
+std::vector<instruction> instructions_at(const place& p, std::uint64_t bytes) {
+    std::vector<instruction> all;
     if (!p.object.starts_with('/')) return all;
     std::istringstream code{
         output_of({"objdump", "-d", "-C", "--no-show-raw-insn", fmt::format("--start-address={:#x}", p.offset),
@@ -74,17 +81,18 @@ std::vector<std::string> instructions_at(const place& p, std::uint64_t bytes) {
             .value_or("")};
     for (std::string line; std::getline(code, line);) {
         const std::size_t tab = line.find(":\t");
-        if (tab != std::string::npos) all.push_back(line.substr(tab + 2));
+        if (tab != std::string::npos) all.push_back({std::strtoull(line.c_str(), nullptr, 16), line.substr(tab + 2)});
     }
     return all;
 }
 
-/// What a call calls; nothing where it does so by a register.
-called_code callee_of(const std::string& call) {
-    const std::size_t opening = call.find('<');
-    const std::size_t closing = call.rfind('>');
-    if (opening == std::string::npos || closing == std::string::npos) return {};
-    called_code found{call.substr(opening + 1, closing - opening - 1)};
+/// What a call calls; without a name where it does so by a register.
+called_code callee_of(const place& p, const instruction& call) {
+    called_code found{"", false, {p.object, call.at, ""}};
+    const std::size_t opening = call.text.find('<');
+    const std::size_t closing = call.text.rfind('>');
+    if (opening == std::string::npos || closing == std::string::npos) return found;
+    found.function = call.text.substr(opening + 1, closing - opening - 1);
     if (const std::size_t at = found.function.rfind('@'); at != std::string::npos) {
         found.function.resize(at);
         found.foreign = true;
@@ -94,30 +102,66 @@ called_code callee_of(const std::string& call) {
 
 bool belongs_to_runtime(const called_code& c) { return c.function.starts_with("_ITM_"); }
 
-}  // namespace
+bool is_call(const instruction& i) { return i.text.starts_with("call"); }
 
-called_code symbols::next_call(const place& p) {
-    constexpr std::uint64_t far_enough = 512;
-    for (const std::string& instruction : instructions_at(p, far_enough)) {
-        if (instruction.starts_with("jmp") || instruction.starts_with("ret")) return {};
-        if (!instruction.starts_with("call")) continue;
-        const called_code found = callee_of(instruction);
-        // The block ends before it calls anything: what is unsafe is no call.
-        return belongs_to_runtime(found) ? called_code{} : found;
-    }
-    return {};
+/// Where a jump goes. None: not a jump, or by a register.
+std::optional<std::uint64_t> target_of(const instruction& i) {
+    if (!i.text.starts_with('j')) return std::nullopt;
+    const std::size_t operand = i.text.find_first_of(" \t");
+    if (operand == std::string::npos) return std::nullopt;
+    const char* const digits = i.text.c_str() + operand;
+    char* end = nullptr;
+    const std::uint64_t target = std::strtoull(digits, &end, 16);
+    return end != digits ? std::optional{target} : std::nullopt;
 }
 
-std::vector<called_code> symbols::calls_of_block(const place& begin) {
+}  // namespace
+
+std::vector<called_code> symbols::unsafe_calls(const place& p) const {
+    constexpr std::uint64_t far_enough = 4096;
+    constexpr std::size_t enough = 3;
+    constexpr std::size_t runs = 8;  // of objdump, each for a target outside what is known
+    std::map<std::uint64_t, instruction> code;
+    std::set<std::uint64_t> seen;
+    std::vector<std::uint64_t> ways{p.offset};
+    std::vector<called_code> all;
+    for (std::size_t asked = 0; !ways.empty() && all.size() != enough;) {
+        const std::uint64_t start = ways.back();
+        ways.pop_back();
+        if (!code.contains(start)) {
+            if (++asked > runs) continue;
+            for (const instruction& i : instructions_at({p.object, start, ""}, far_enough)) code.emplace(i.at, i);
+        }
+        for (auto at = code.find(start); at != code.end() && seen.insert(at->first).second; ++at) {
+            const instruction& i = at->second;
+            if (i.text.starts_with("ret")) break;
+            if (const auto target = target_of(i)) ways.push_back(*target);
+            if (i.text.starts_with("jmp")) break;
+            if (!is_call(i)) continue;
+            const called_code found = callee_of(p, i);
+            if (found.function.starts_with("_ITM_commitTransaction")) break;  // the block ends
+            if (found.function.empty() || belongs_to_runtime(found) || safe_.contains(p.object, found.function))
+                continue;
+            const auto is_same = [&](const called_code& c) { return c.function == found.function; };
+            if (std::ranges::none_of(all, is_same)) all.push_back(found);
+            break;
+        }
+    }
+    return all;
+}
+
+std::vector<called_code> symbols::calls_of_block(const place& begin) const {
     constexpr std::uint64_t far_enough = 4096;
     constexpr std::size_t enough = 8;
     std::vector<called_code> all;
-    for (const std::string& instruction : instructions_at(begin, far_enough)) {
-        if (!instruction.starts_with("call")) continue;
-        const called_code found = callee_of(instruction);
+    for (const instruction& i : instructions_at(begin, far_enough)) {
+        if (!is_call(i)) continue;
+        const called_code found = callee_of(begin, i);
         if (found.function.starts_with("_ITM_commitTransaction") || all.size() == enough) break;
         const auto is_same = [&](const called_code& c) { return c.function == found.function; };
-        if (found.function.empty() || belongs_to_runtime(found) || std::ranges::any_of(all, is_same)) continue;
+        if (found.function.empty() || belongs_to_runtime(found) || safe_.contains(begin.object, found.function) ||
+            std::ranges::any_of(all, is_same))
+            continue;
         all.push_back(found);
     }
     return all;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report_file.hpp"
+#include "safe_functions.hpp"
 
 namespace tutti::tools {
 
@@ -17,8 +18,9 @@ struct named_code {
 };
 
 struct called_code {
-    std::string function;  ///< demangled; empty: nothing is called before the code jumps away, or nothing by name
+    std::string function;  ///< demangled; empty: it is called by a register
     bool foreign = false;  ///< it is in another object
+    place at;              ///< the call
 };
 
 class symbols {
@@ -28,14 +30,17 @@ public:
     /// REQUIRES: it was looked up.
     [[nodiscard]] const named_code& operator[](const place& p) const;
 
-    /// What the code at `p` calls next.
-    [[nodiscard]] static called_code next_call(const place& p);
-    /// What the block calls by name, each once, a few at most: what stands in the machine code between its begin and
-    /// its commit, but for the runtime's functions. For a block without instrumented code.
-    [[nodiscard]] static std::vector<called_code> calls_of_block(const place& begin);
+    /// Returns the calls that made a block irrevocable at `p`: on each way through the code behind `p`, the first call of a
+    /// function that is not safe. The compiler switches as soon as every way on leads to an unsafe operation, so
+    /// safe calls can come first. Empty: the ways that were followed end before such a call. At most three.
+    [[nodiscard]] std::vector<called_code> unsafe_calls(const place& p) const;
+    /// Returns the unsafe functions that the block calls by name, each once, a few at most: what stands in the machine
+    /// code between its begin and its commit. For a block without instrumented code.
+    [[nodiscard]] std::vector<called_code> calls_of_block(const place& begin) const;
 
 private:
     std::map<std::pair<std::string, std::uint64_t>, named_code> known_;
+    safe_functions safe_;
 };
 
 /// The place of the instruction before: where a call that returns to `p` stands.

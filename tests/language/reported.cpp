@@ -71,6 +71,37 @@ void unsafe_now_and_then() {
     }
 }
 
+void* memory = nullptr;
+
+/// The compiler switches before the allocation, because the call behind it is on every way from there.
+void allocates_before_unsafe() {
+    for (int i = 0; i != 12; ++i) {
+        __transaction_relaxed {  // line: allocates-first
+            ++first;
+            if (first % 4 == 0) {
+                memory = std::malloc(16);
+                std::free(memory);
+                ::alarm(0);  // line: alarm
+            }
+        }
+    }
+}
+
+/// What is unsafe is an access: no call is to blame, also not the allocation.
+volatile long device = 0;
+void allocates_before_volatile() {
+    for (int i = 0; i != 12; ++i) {
+        __transaction_relaxed {  // line: volatile
+            ++first;
+            if (first % 4 == 0) {
+                memory = std::malloc(16);
+                std::free(memory);
+                device = 1;
+            }
+        }
+    }
+}
+
 [[gnu::noinline]] void every_way_unsafe() {
     __transaction_relaxed {  // line: inside-library
         ++first;
@@ -226,6 +257,8 @@ int main(int argc, char** argv) {
     inside_library();
     again_inside_library();
     unsafe_now_and_then();
+    allocates_before_unsafe();
+    allocates_before_volatile();
     restarted();
     overtaken();
     alone_while_another_waits();

@@ -1,0 +1,27 @@
+// Which functions an atomic block can call without becoming irrevocable, as far as an object file shows.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace tutti::tools {
+
+class safe_functions {
+public:
+    /// Returns true if blocks of the object file can call `function` (demangled): the compiler or libitm has it, the
+    /// object has its transactional clone, or the object needs libtutti-c, which has it. The first call for an object
+    /// runs nm and objdump. False is the answer for a pure function of the program's own, which leaves no trace.
+    [[nodiscard]] bool contains(const std::string& object, const std::string& function) const;
+
+private:
+    struct known_of_object {
+        std::set<std::string> cloned;
+        bool uses_libc_clones = false;
+    };
+    static known_of_object examined(const std::string& object);
+
+    mutable std::map<std::string, known_of_object> known_;
+};
+
+}  // namespace tutti::tools
