@@ -17,10 +17,11 @@ function(tutti_enable_language_tm target)
     endif()
   endforeach()
   # The second and the third avoid internal errors of GCC 12. A block may return twice to its begin, as setjmp does, and GCC warns
-  # of every variable around it. Checked memory functions of the C library have no transactional clones.
+  # of every variable around it. Checked memory functions of the C library have no transactional clones. The counters of
+  # --coverage and -fprofile-generate are unsafe as atomics, and so are the functions that -fprofile-values calls.
   target_compile_options(
     ${target} PRIVATE -fgnu-tm -fno-isolate-erroneous-paths-dereference -fno-tree-builtin-call-dce -Wno-clobbered
-                      -U_FORTIFY_SOURCE)
+                      -fprofile-update=single -fno-profile-values -U_FORTIFY_SOURCE)
   # Parts that GCC 12 splits off a function have no clone.
   target_compile_options(${target} PRIVATE -fno-partial-inlining)
   target_link_libraries(${target} PRIVATE tutti::language)

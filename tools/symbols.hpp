@@ -30,8 +30,8 @@ public:
     /// REQUIRES: it was looked up.
     [[nodiscard]] const named_code& operator[](const place& p) const;
 
-    /// Returns the calls that made a block irrevocable at `p`: on each way through the code behind `p`, the first call of a
-    /// function that is not safe. The compiler switches as soon as every way on leads to an unsafe operation, so
+    /// Returns the calls that made a block irrevocable at `p`: on each way through the code behind `p`, the first call
+    /// of a function that is not safe. The compiler switches as soon as every way on leads to an unsafe operation, so
     /// safe calls can come first. Empty: the ways that were followed end before such a call. At most three.
     [[nodiscard]] std::vector<called_code> unsafe_calls(const place& p) const;
     /// Returns the unsafe functions that the block calls by name, each once, a few at most: what stands in the machine

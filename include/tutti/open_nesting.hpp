@@ -103,8 +103,8 @@ private:
 /// The body and the undo see memory as it is outside of `t`: what `t` has written is not there yet, and touching it is
 /// an error of use (under norec it is not noticed: the old value is seen). What `t` has read and the body changes rolls
 /// `t` back, or is an error of use where `t` is visible and its records are marked. Undo must not fail: an exception
-/// out of it ends the program. It outlives the call: capture by value, or what outlives `t`. The result and what the undo
-/// has captured may be of types that can only be moved; only an undo that takes the result needs a copy of it.
+/// out of it ends the program. It outlives the call: capture by value, or what outlives `t`. The result and what the
+/// undo has captured may be of types that can only be moved; only an undo that takes the result needs a copy of it.
 ///
 /// In an irrevocable transaction, and where one transaction runs at a time, the body is a closed nested block and undo
 /// is not needed.

@@ -1,8 +1,20 @@
-// A failed assertion of libstdc++ (_GLIBCXX_ASSERTIONS) in a block ends the process with libstdc++'s message. The block
-// becomes irrevocable first: what a block has read before its last look at its snapshot must not end a process.
+// A failed assertion of <assert.h> or of libstdc++ (_GLIBCXX_ASSERTIONS) in a block ends the process with the message
+// of that library (paper 002 asks for assert). The block becomes irrevocable first: what a block has read before its
+// last look at its snapshot must not end a process.
+#include <cassert>
 #include <cstddef>
 
 #include "libc/context.hpp"
+
+namespace {
+
+void before_the_end(const void* where) {
+    if (tutti::tx* const t = tutti::libc::surrounding({"an assertion", where})) {
+        tutti::libc::become_irrevocable(*t, "a failed assertion");
+    }
+}
+
+}  // namespace
 
 // Older ones have none: their assertions are inline.
 extern "C" [[noreturn]] void tutti_plain_assertion(const char* file, int line, const char* function,
@@ -13,8 +25,20 @@ extern "C" [[noreturn]] TUTTI_EXPORT void tutti_clone_of_assertion(
     const char* file, int line, const char* function,
     const char* condition) __asm__("_ZGTtSt21__glibcxx_assert_failPKciS0_S0_");
 void tutti_clone_of_assertion(const char* file, int line, const char* function, const char* condition) {
-    if (tutti::tx* const t = tutti::libc::surrounding({"an assertion", __builtin_return_address(0)})) {
-        tutti::libc::become_irrevocable(*t, "a failed assertion");
-    }
+    before_the_end(__builtin_return_address(0));
     tutti_plain_assertion(file, line, function, condition);
+}
+
+extern "C" [[noreturn]] TUTTI_EXPORT void tutti_clone_assert_fail(
+    const char* condition, const char* file, unsigned line, const char* function) __asm__("_ZGTt13__assert_fail");
+void tutti_clone_assert_fail(const char* condition, const char* file, unsigned line, const char* function) {
+    before_the_end(__builtin_return_address(0));
+    __assert_fail(condition, file, line, function);
+}
+
+extern "C" [[noreturn]] TUTTI_EXPORT void tutti_clone_assert_perror_fail(
+    int error, const char* file, unsigned line, const char* function) __asm__("_ZGTt20__assert_perror_fail");
+void tutti_clone_assert_perror_fail(int error, const char* file, unsigned line, const char* function) {
+    before_the_end(__builtin_return_address(0));
+    __assert_perror_fail(error, file, line, function);
 }

@@ -77,7 +77,8 @@ struct touch final : core::possession {
     void keep() noexcept override;
     void undo(descriptor& d) noexcept override;
     /// In the child of a fork, whose parent's thread has the transaction: takes out of the stream's memory what is not
-    /// committed. The place in the file is the parent's, which may still change it. REQUIRES: it is the outermost touch.
+    /// committed. The place in the file is the parent's, which may still change it. REQUIRES: it is the outermost
+    /// touch.
     void undo_in_child() const noexcept;
 
 private:

@@ -1,6 +1,6 @@
-// std::pmr's resources in blocks: new_delete_resource() and monotonic_buffer_resource, whose virtual functions libstdc++
-// has compiled. Calls of virtual functions find a clone by the function's address, and these addresses have no name
-// outside of libstdc++. The virtual table of a resource tells them: its layout is that of the C++ ABI.
+// std::pmr's resources in blocks: new_delete_resource() and monotonic_buffer_resource, whose virtual functions
+// libstdc++ has compiled. Calls of virtual functions find a clone by the function's address, and these addresses have
+// no name outside of libstdc++. The virtual table of a resource tells them: its layout is that of the C++ ABI.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -148,5 +148,6 @@ void bring(const void* function, const void* clone) noexcept { entries[entry_cou
 }  // namespace
 }  // namespace tutti::libc
 
-/// The header <memory_resource> refers to it, so that a program that needs no other clone of this library has it loaded.
+/// The header <memory_resource> refers to it, so that a program that needs no other clone of this library has it
+/// loaded.
 extern "C" TUTTI_EXPORT const char tutti_clones_of_resources = 0;

@@ -64,8 +64,8 @@ auto run(const flavour& f, F&& body) {
 inline bool concurrent() { return algorithm() != "serial" && algorithm() != "global-lock" && algorithm() != "htm"; }
 
 /// Whether the engine runs one transaction at a time from begin to end, so that modes mean nothing and each open nested
-/// block is closed. `htm` does not: a block whose hardware attempts have failed becomes irrevocable at its first access.
-/// An open nested block before that access is a transaction of its own.
+/// block is closed. `htm` does not: a block whose hardware attempts have failed becomes irrevocable at its first
+/// access. An open nested block before that access is a transaction of its own.
 inline bool one_at_a_time() { return algorithm() == "serial" || algorithm() == "global-lock"; }
 
 /// Whether the engine compares values and lets one commit write back at a time: `norec`, alone and beside hardware.

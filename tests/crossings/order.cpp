@@ -33,9 +33,9 @@ class search {
 public:
     explicit search(const std::vector<transaction>& all) : all_{all}, placed_(all.size()) {}
 
-    /// Returns true if all transactions fit an order, or if the search took too many steps. Then `m`, which was the model
-    /// before the first, is the one after the last that was placed. The path is no recursion, because threads that are
-    /// rolled back again and again leave thousands of transactions.
+    /// Returns true if all transactions fit an order, or if the search took too many steps. Then `m`, which was the
+    /// model before the first, is the one after the last that was placed. The path is no recursion, because threads
+    /// that are rolled back again and again leave thousands of transactions.
     bool run(model& m) {
         std::vector<place> path{here(std::move(m))};
         for (;;) {

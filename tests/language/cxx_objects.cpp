@@ -1,5 +1,5 @@
-// Objects of libstdc++ that blocks call, copy and destroy through pointers to functions, and functions that libstdc++ has
-// compiled: in blocks that end in every way, against the same by plain code.
+// Objects of libstdc++ that blocks call, copy and destroy through pointers to functions, and functions that libstdc++
+// has compiled: in blocks that end in every way, against the same by plain code.
 #define _GLIBCXX_ASSERTIONS 1
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-/* A block whose unsafe call comes behind calls that libtutti-c makes safe. The other thread has run a block and lives, so
-   this thread's blocks have barriers. */
+/* A block whose unsafe call comes behind calls that libtutti-c makes safe. The other thread has run a block and lives,
+   so this thread's blocks have barriers. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -12,9 +12,7 @@ static char* text;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
 static void* other(void* nothing) {
-    __transaction_atomic {
-        ++count;
-    }
+    __transaction_atomic { ++count; }
     sem_post(&opened);
     sem_wait(&ended);
     return nothing;

@@ -32,6 +32,37 @@ version=$("$work/program")
 shown=$("$wrapper" --show -c "a file.c")
 [[ $shown == *"-fgnu-tm"*"-c a file.c"* ]] || fail "--show printed '$shown'"
 
+# Blocks and safe functions with counters of the compiler's: a cancelled execution takes its counts back.
+cat >"$work/counted" <<'END'
+static long kept;
+static volatile int last_cancelled = 6;
+__attribute__((transaction_safe, noinline)) static void add(long by) { kept += by; }
+int main(void) {
+    for (int i = 0; i != 10; ++i) {
+        const int cancels = i <= last_cancelled;
+        __transaction_atomic {
+            add(1);  // counted
+            if (cancels) __transaction_cancel;
+        }
+    }
+    return kept == 3 ? 0 : 1;
+}
+END
+for level in 0 1 2 3; do
+    find "$work" -name '*.gcda' -delete
+    "$wrapper" -x "$language" "-O$level" -fprofile-generate="$work" "$work/counted" -o "$work/program"
+    "$work/program" || fail "-fprofile-generate -O$level: the program says $?"
+    (
+        cd "$work"
+        rm -f ./*.gcda
+        "$wrapper" -x "$language" "-O$level" --coverage -c counted -o counted.o
+        "$wrapper" --coverage counted.o -o program
+        ./program
+        gcov --stdout counted.o
+    ) >"$work/counts" || fail "--coverage -O$level"
+    grep -Eq '^ +3\*?: +[0-9]+: +add\(1\);' "$work/counts" || fail "--coverage -O$level: $(cat "$work/counts")"
+done
+
 status=0
 refusal=$(TUTTI_CC=/nonexistent/cc TUTTI_CXX=/nonexistent/cc "$wrapper" -c x.c 2>&1) || status=$?
 [[ $status == 2 && $refusal == *"no compiler '/nonexistent/cc'"* ]] || fail "status $status, '$refusal'"

@@ -71,9 +71,9 @@ bool is_in_the_way(const abstract_holding& h, bool shared, const descriptor& d, 
 
 /// Looks for a holder that d has to wait for, or for one that has claimed the lock. Takes time in proportion to how
 /// deeply open-nested transactions nest and to how many claim the lock, however many share it. Every exclusive holder
-/// was alone but for its ancestors when it took the lock. Who has taken the lock since then runs inside it. So exclusive
-/// holders are d and its ancestors, up to the first one that is in the way; and the same is true of all holders that a
-/// transaction which wants the lock for itself looks at.
+/// was alone but for its ancestors when it took the lock. Who has taken the lock since then runs inside it. So
+/// exclusive holders are d and its ancestors, up to the first one that is in the way; and the same is true of all
+/// holders that a transaction which wants the lock for itself looks at.
 /// REQUIRES: the stripe is locked.
 finding look(const stripe& s, std::uint64_t hash, const lock_name& name, bool shared, const descriptor& d,
              std::uint64_t age) noexcept {
@@ -116,8 +116,7 @@ void claim(descriptor& d, stripe& s, std::uint64_t hash, const lock_name& name, 
            std::uint64_t age, unsigned turn) {
     if (mine == nullptr) {
         if (turn < turns_before_claim) return;
-        enter(d, s, hash,
-              {.name = name, .shared = true, .who = &d, .age = age, .held = false, .claimed_alone = true});
+        enter(d, s, hash, {.name = name, .shared = true, .who = &d, .age = age, .held = false, .claimed_alone = true});
     } else if (!mine->claimed_alone) {
         s.held.remove(*mine, hash);
         mine->claimed_alone = true;
@@ -132,8 +131,8 @@ struct meeting {
     std::uint32_t seen = 0;
 };
 
-/// Has d hold the lock, unless another holder is in the way, or one that has claimed it. Throws std::bad_alloc, and then
-/// nothing has changed.
+/// Has d hold the lock, unless another holder is in the way, or one that has claimed it. Throws std::bad_alloc, and
+/// then nothing has changed.
 std::optional<meeting> take_or_meet(descriptor& d, const lock_name& name, bool shared, std::uint64_t age,
                                     unsigned turn) {
     const std::uint64_t hash = hash_of(name);

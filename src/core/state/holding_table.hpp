@@ -5,8 +5,8 @@
 // moves up those behind it (Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm R), so that it leaves
 // nothing behind.
 //
-// The holdings of one lock form a list. Exclusive ones and claims come first, the latest of them at the front. The first
-// holding has its slot under the hash of the name. Every other one has its slot under a hash of the name and the
+// The holdings of one lock form a list. Exclusive ones and claims come first, the latest of them at the front. The
+// first holding has its slot under the hash of the name. Every other one has its slot under a hash of the name and the
 // holder. So the slots of a lock with many sharers do not lie in one run. Whether a lock is held, and whether a given
 // transaction holds it, takes the same time however many share it. A lock with one holder takes one slot.
 //
@@ -43,8 +43,8 @@ struct abstract_holding {
     descriptor* who;
     std::uint64_t age;
     abstract_holding* next_of_holder = nullptr;
-    bool held = true;            // false: it is a claim and no more
-    bool claimed_alone = false;  // `who` waits to have the lock for itself: abstract_locks.hpp
+    bool held = true;                    // false: it is a claim and no more
+    bool claimed_alone = false;          // `who` waits to have the lock for itself: abstract_locks.hpp
     abstract_holding* next = nullptr;    // of the same lock; the table's
     abstract_holding* before = nullptr;  // the last one for the first; the table's
 

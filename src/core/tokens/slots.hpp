@@ -15,9 +15,9 @@
 //
 // The first transaction to come takes a free slot, so a thread that runs need not wait, between two transactions, for
 // another to wake up. But one waiter at a time is on its way to look, and after tries_before_hand_over looks in vain it
-// is handed the next slot of its kind that is released, whether or not another waiter is looking. So a release wakes one
-// thread at most; and every waiter gets a slot. The occupant of a slot may need what a waiter holds. It then calls that
-// waiter forward: the waiter comes first in the list, and counts as one that has looked in vain often enough.
+// is handed the next slot of its kind that is released, whether or not another waiter is looking. So a release wakes
+// one thread at most; and every waiter gets a slot. The occupant of a slot may need what a waiter holds. It then calls
+// that waiter forward: the waiter comes first in the list, and counts as one that has looked in vain often enough.
 //
 // Invariants
 //   S1  outside of the lock, `wanted` is up if the list is not empty and no waiter is looking

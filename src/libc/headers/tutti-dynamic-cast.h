@@ -9,7 +9,8 @@
      in a constant expression              the operator itself, in a function that GCC does not look into
      otherwise                             the search at run time; sizeof has the compiler check the operands
 
-   <typeinfo> includes this file, because the search needs typeid. TUTTI_NO_DYNAMIC_CAST leaves the operator as it is. */
+   <typeinfo> includes this file, because the search needs typeid. TUTTI_NO_DYNAMIC_CAST leaves the operator as it is.
+   */
 #ifndef TUTTI_DYNAMIC_CAST_H
 #define TUTTI_DYNAMIC_CAST_H
 
@@ -41,28 +42,48 @@ struct __way {};
 enum { __search, __static, __whole };
 
 template <class _Target>
-struct __bare { typedef _Target __type; };
+struct __bare {
+    typedef _Target __type;
+};
 template <class _Target>
-struct __bare<const _Target> { typedef _Target __type; };
+struct __bare<const _Target> {
+    typedef _Target __type;
+};
 template <class _Target>
-struct __bare<volatile _Target> { typedef _Target __type; };
+struct __bare<volatile _Target> {
+    typedef _Target __type;
+};
 template <class _Target>
-struct __bare<const volatile _Target> { typedef _Target __type; };
+struct __bare<const volatile _Target> {
+    typedef _Target __type;
+};
 
 /* T with the qualifiers of S. */
 template <class _Target, class _Source>
-struct __qualified { typedef _Target __type; };
+struct __qualified {
+    typedef _Target __type;
+};
 template <class _Target, class _Source>
-struct __qualified<_Target, const _Source> { typedef const _Target __type; };
+struct __qualified<_Target, const _Source> {
+    typedef const _Target __type;
+};
 template <class _Target, class _Source>
-struct __qualified<_Target, volatile _Source> { typedef volatile _Target __type; };
+struct __qualified<_Target, volatile _Source> {
+    typedef volatile _Target __type;
+};
 template <class _Target, class _Source>
-struct __qualified<_Target, const volatile _Source> { typedef const volatile _Target __type; };
+struct __qualified<_Target, const volatile _Source> {
+    typedef const volatile _Target __type;
+};
 
 template <class _Target, class _Source>
-struct __chosen { enum { __value = __is_base_of(_Target, _Source) ? int(__static) : int(__search) }; };
+struct __chosen {
+    enum { __value = __is_base_of(_Target, _Source) ? int(__static) : int(__search) };
+};
 template <class _Source>
-struct __chosen<void, _Source> { enum { __value = __whole }; };
+struct __chosen<void, _Source> {
+    enum { __value = __whole };
+};
 
 #if __cplusplus >= 202002L
 template <class _Target, class _Source>
@@ -79,9 +100,8 @@ inline TUTTI_CAST_CONSTEXPR _Target* __cast(_Source* __from, __way<__search>) TU
 #endif
     if (__from == 0) return 0;
     /* -1: nothing is known of where T has S. */
-    return static_cast<_Target*>(
-        tutti_plain_dynamic_cast(const_cast<const void*>(static_cast<const volatile void*>(__from)), &typeid(_Source),
-                                 &typeid(_Target), -1));
+    return static_cast<_Target*>(tutti_plain_dynamic_cast(
+        const_cast<const void*>(static_cast<const volatile void*>(__from)), &typeid(_Source), &typeid(_Target), -1));
 }
 template <class _Target, class _Source>
 inline TUTTI_CAST_CONSTEXPR _Target* __cast(_Source* __from, __way<__static>) TUTTI_CAST_NOEXCEPT {
@@ -140,7 +160,8 @@ struct __to<const _Target> : __to<_Target> {};
 
 #if __cplusplus >= 201103L
 template <class _Target, class _Operand>
-inline TUTTI_CAST_CONSTEXPR _Target tutti_dynamic_cast(_Operand&& __from) noexcept(tutti_cast::__to<_Target>::__throws == 0) {
+inline TUTTI_CAST_CONSTEXPR _Target
+tutti_dynamic_cast(_Operand&& __from) noexcept(tutti_cast::__to<_Target>::__throws == 0) {
     return tutti_cast::__to<_Target>::__of(__from);
 }
 #else

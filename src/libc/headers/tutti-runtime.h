@@ -1,6 +1,6 @@
 /* Functions of the C++ runtime that GCC calls by itself: those that initialise local statics, and those that
-   macros of libstdc++ call. No header of the program's has to declare them, so tutti-c++ includes this file first of all.
-   src/libc/guards.cpp and failing.cpp have the clones.
+   macros of libstdc++ call. No header of the program's has to declare them, so tutti-c++ includes this file first of
+   all. src/libc/guards.cpp and failing.cpp have the clones.
 
    It must include no header of the system's: a program defines macros that these look at, _GNU_SOURCE and
    _GLIBCXX_ASSERTIONS, in front of its own first header. */
@@ -37,9 +37,9 @@ TUTTI_WRAPPED(12, __cxa_atexit)
 /* A failed assertion of libstdc++ (_GLIBCXX_ASSERTIONS). src/libc/failing.cpp has the clone. */
 namespace std {
 void __glibcxx_assert_fail(const char*, int, const char*, const char*) throw() __attribute__((noreturn));
-void tutti_clone_glibcxx_assert_fail(const char*, int, const char*, const char*) throw()
-    __asm__("_ZGTtSt21__glibcxx_assert_failPKciS0_S0_")
-        __attribute__((transaction_wrap(__glibcxx_assert_fail), transaction_pure, noreturn));
+void tutti_clone_glibcxx_assert_fail(const char*, int, const char*,
+                                     const char*) throw() __asm__("_ZGTtSt21__glibcxx_assert_failPKciS0_S0_")
+    __attribute__((transaction_wrap(__glibcxx_assert_fail), transaction_pure, noreturn));
 }  // namespace std
 
 #endif

@@ -26,8 +26,9 @@
 #define _M_manager(...) TUTTI_CALLABLE_IF_DECLARED(__VA_ARGS__) _M_manager(__VA_ARGS__)
 #if _GLIBCXX_RELEASE >= 12
 #pragma push_macro("_Function_base")
-#define _Function_base() \
-    _Pragma("pop_macro(\"_Function_base\")") _Function_base() noexcept {} _Function_base(const _Function_base&)
+#define _Function_base()                                                  \
+    _Pragma("pop_macro(\"_Function_base\")") _Function_base() noexcept {} \
+    _Function_base(const _Function_base&)
 #endif
 #include_next <bits/std_function.h>
 #pragma pop_macro("_M_invoke")

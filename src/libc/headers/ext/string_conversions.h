@@ -21,11 +21,12 @@ inline int tutti_print(wchar_t* __to, std::size_t __size, const wchar_t* __forma
 
 /* `size` is enough for every value. */
 template <class _String, class _CharT = typename _String::value_type, class _Value>
-__attribute__((noinline)) _String __to_xstring(int (*)(_CharT*, std::size_t, const _CharT*, __builtin_va_list), std::size_t __size,
-                    const _CharT* __format, _Value __value) {
+__attribute__((noinline)) _String __to_xstring(int (*)(_CharT*, std::size_t, const _CharT*, __builtin_va_list),
+                                               std::size_t __size, const _CharT* __format, _Value __value) {
     const std::size_t __small = 64;
     _CharT __local[__small];
-    if (__size <= __small) return _String(__local, static_cast<std::size_t>(tutti_print(__local, __size, __format, __value)));
+    if (__size <= __small)
+        return _String(__local, static_cast<std::size_t>(tutti_print(__local, __size, __format, __value)));
     _String __text(__size, _CharT());
     __text.resize(static_cast<std::size_t>(tutti_print(&__text[0], __size, __format, __value)));
     return __text;
