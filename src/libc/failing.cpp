@@ -1,6 +1,7 @@
 // A failed assertion of <assert.h> or of libstdc++ (_GLIBCXX_ASSERTIONS) in a block ends the process with the message
 // of that library (paper 002 asks for assert). The block becomes irrevocable first: what a block has read before its
 // last look at its snapshot must not end a process.
+#undef NDEBUG  // else <cassert> declares nothing
 #include <cassert>
 #include <cstddef>
 

@@ -2,15 +2,13 @@
 // libstdc++ has compiled. Calls of virtual functions find a clone by the function's address, and these addresses have
 // no name outside of libstdc++. The virtual table of a resource tells them: its layout is that of the C++ ABI.
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <memory_resource>
 #include <new>
 #include <utility>
 
-#include "api/language.hpp"
-#include "libc/memory.hpp"
+#include "libc/aligned_memory.hpp"
 
 extern "C" {
 __attribute__((weak)) void _ITM_registerTMCloneTable(void* entries, std::size_t count) noexcept;
@@ -22,40 +20,11 @@ namespace {
 
 using resource = std::pmr::memory_resource;
 
-/// A roll-back knows of memory only where it is, so each alignment has a function of its own to free it.
-constexpr std::size_t most_alignment_log2 = 12;
-template <std::size_t Log2>
-void free_aligned(void* memory) noexcept {
-    ::operator delete(memory, std::align_val_t{std::size_t{1} << Log2});
-}
-template <std::size_t... Log2>
-constexpr auto make_free_functions(std::index_sequence<Log2...>) {
-    return std::array<detail::destroyer, sizeof...(Log2)>{free_aligned<Log2>...};
-}
-constexpr auto free_functions = make_free_functions(std::make_index_sequence<most_alignment_log2 + 1>{});
-
-/// Null: nobody asks for such an alignment.
-detail::destroyer free_function(std::size_t alignment) noexcept {
-    for (std::size_t i = 0; i != free_functions.size(); ++i) {
-        if (alignment == std::size_t{1} << i) return free_functions[i];
-    }
-    return nullptr;
-}
-
 void* allocate(resource* self, std::size_t size, std::size_t alignment) {
     if (tx* const t = surrounding({"std::pmr::new_delete_resource", __builtin_return_address(0)})) {
         const detail::destroyer free = free_function(alignment);
-        if (free != nullptr) {
-            void* const memory = ::operator new(size, std::align_val_t{alignment});
-            try {
-                api::note_allocation(descriptor::of(*t), memory, free);
-            } catch (const std::bad_alloc&) {
-                free(memory);
-                throw;
-            }
-            return memory;
-        }
-        become_irrevocable(*t, "an allocation with an alignment of more than 4096");
+        if (free != nullptr) return own_allocated(*t, ::operator new(size, std::align_val_t{alignment}), free);
+        become_irrevocable(*t, unusual_alignment);
     }
     return self->allocate(size, alignment);
 }
@@ -63,14 +32,8 @@ void* allocate(resource* self, std::size_t size, std::size_t alignment) {
 void deallocate(resource* self, void* memory, std::size_t size, std::size_t alignment) {
     if (tx* const t = surrounding({"std::pmr::new_delete_resource", __builtin_return_address(0)})) {
         const detail::destroyer free = free_function(alignment);
-        if (free != nullptr) {
-            // Without memory to remember it, what is to be freed is leaked.
-            try {
-                api::note_free(descriptor::of(*t), memory, free);
-            } catch (const std::bad_alloc&) {}
-            return;
-        }
-        become_irrevocable(*t, "an allocation with an alignment of more than 4096");
+        if (free != nullptr) return free_on_commit(*t, memory, free);
+        become_irrevocable(*t, unusual_alignment);
     }
     self->deallocate(memory, size, alignment);
 }

@@ -77,7 +77,6 @@ bool is_in_the_way(const abstract_holding& h, bool shared, const descriptor& d, 
 /// REQUIRES: the stripe is locked.
 finding look(const stripe& s, std::uint64_t hash, const lock_name& name, bool shared, const descriptor& d,
              std::uint64_t age) noexcept {
-    finding found;
     finding found{.mine = s.held.held_by(d, name, hash).of};
     if (shared && found.mine != nullptr && found.mine->held) {
         found.held_already = true;
