@@ -28,11 +28,6 @@ const std::set<std::string, std::less<>> of_runtime{
     "__cxa_end_catch",
 };
 
-/// Functions that libtutti-c has clones of, or declares pure.
-const std::set<std::string, std::less<>> of_libc{
-#include "libc_functions.inc"
-};
-
 }  // namespace
 
 safe_functions::known_of_object safe_functions::examined(const std::string& object) {
@@ -54,7 +49,8 @@ bool safe_functions::contains(const std::string& object, const std::string& func
     if (of_runtime.contains(function)) return true;
     auto known = known_.find(object);
     if (known == known_.end()) known = known_.emplace(object, examined(object)).first;
-    return known->second.cloned.contains(function) || (known->second.uses_libc_clones && of_libc.contains(function));
+    return known->second.cloned.contains(function) ||
+           (known->second.uses_libc_clones && functions_of_libc.contains(function));
 }
 
 }  // namespace tutti::tools

@@ -7,6 +7,9 @@
 
 namespace tutti::tools {
 
+/// Functions that libtutti-c has clones of, or declares pure. CMakeLists.txt writes them from its lists.
+extern const std::set<std::string, std::less<>> functions_of_libc;
+
 class safe_functions {
 public:
     /// Returns true if blocks of the object file can call `function` (demangled): the compiler or libitm has it, the
