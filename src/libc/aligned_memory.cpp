@@ -1,5 +1,5 @@
-// The clones of operator new and delete with an alignment. GCC calls them in the clones that it makes of other functions,
-// such as what std::unique_ptr deletes by, and no library but this one has them.
+// The clones of operator new and delete with an alignment. GCC calls them in the clones that it makes of other
+// functions, such as what std::unique_ptr deletes by, and no library but this one has them.
 #include "libc/aligned_memory.hpp"
 
 #include <array>
