@@ -174,7 +174,7 @@ public:
         era_.next_try.store(0, std::memory_order_relaxed);
         era_.failures.store(0, std::memory_order_relaxed);
         era_.number.store((era_.number.load(std::memory_order_relaxed) + 1) % first_time, std::memory_order_relaxed);
-        // Release: whoever finds a time of the new era finds its number.
+        // Release: a context that finds a time of the new era finds its number.
         clock_.now.store(first_time << 1, std::memory_order_seq_cst);
     }
 

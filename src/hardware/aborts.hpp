@@ -1,4 +1,4 @@
-// What follows from the end of a hardware attempt of a block of the library, whoever ended it.
+// What a context does when a hardware attempt of a block of the library has ended.
 #pragma once
 
 #include "core/state/descriptor.hpp"

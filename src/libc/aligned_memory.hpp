@@ -8,7 +8,7 @@
 namespace tutti::libc {
 
 /// Returns the function that frees what operator new, or operator new[], has given for the alignment: a roll-back knows
-/// of memory only where it is. Null: nobody asks for such an alignment.
+/// of memory only where it is. Null: the alignment is no power of two, or more than 4096.
 [[nodiscard]] detail::destroyer free_function(std::size_t alignment, bool array = false) noexcept;
 
 /// Has a roll-back of `t` free the memory. Throws std::bad_alloc, and then has freed it.

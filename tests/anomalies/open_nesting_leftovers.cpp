@@ -86,7 +86,7 @@ TEST_F(open_nesting_leftovers, what_a_block_has_made_and_written_is_no_conflict)
     struct thing {
         var<long> count{0};
     };
-    constexpr int most = 9;  // eight in hardware, where that fails, and one in software
+    const int most = algorithm() == "hytm" ? 9 : 1;  // eight in hardware may fail, and one runs in software
     int attempts = 0;
     thing* made = nullptr;
     const auto use_one = [&](tx& t) {

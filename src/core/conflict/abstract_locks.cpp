@@ -71,7 +71,7 @@ bool is_in_the_way(const abstract_holding& h, bool shared, const descriptor& d, 
 
 /// Looks for a holder that d has to wait for, or for one that has claimed the lock. Takes time in proportion to how
 /// deeply open-nested transactions nest and to how many claim the lock, however many share it. Every exclusive holder
-/// was alone but for its ancestors when it took the lock. Who has taken the lock since then runs inside it. So
+/// was alone but for its ancestors when it took the lock. A transaction that took it later runs inside it. So
 /// exclusive holders are d and its ancestors, up to the first one that is in the way; and the same is true of all
 /// holders that a transaction which wants the lock for itself looks at.
 /// REQUIRES: the stripe is locked.

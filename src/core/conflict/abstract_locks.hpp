@@ -7,9 +7,10 @@
 // older late (wait-die: Rosenkrantz, Stearns, Lewis, "System Level Concurrency Control for Distributed Database
 // Systems", TODS 3(2), 1978, with a bound on the wait), so the oldest gets through.
 //
-// Sharers that come and go would keep out who wants the lock for itself, however old. So a transaction that waits for
-// that claims the lock: at once if it shares the lock already, and after some looks in vain if not. Younger ones take
-// no claimed lock, shared or not, and wait or give up as if it were held. A claim ends with the attempt.
+// Sharers that come and go would keep out a transaction that wants the lock for itself, however old. So a transaction
+// that waits for that claims the lock: at once if it shares the lock already, and after some looks in vain if not.
+// Younger ones take no claimed lock, shared or not, and wait or give up as if it were held. A claim ends with the
+// attempt.
 //
 // An irrevocable transaction that waits kills the holder, which then has to undo what it did. Where irrevocable
 // transactions keep all others from committing, this one makes way meanwhile, for undo actions only: `makes_way` is

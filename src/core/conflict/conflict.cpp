@@ -64,11 +64,12 @@ bool may_wait(const descriptor& d, abort_cause where) noexcept {
 ///
 /// The other may wait for such a lock, or come to wait for it, while it owns or marks what the undo needs. The lock is
 /// free only after the undo. So an undo that waited for the other would wait until that one gives up, and would then
-/// meet the next. The bound on restarts stands: whoever is killed here too often becomes irrevocable, and an undo
+/// meet the next. The bound on restarts stands: a transaction that is killed too often becomes irrevocable, and an undo
 /// beside it makes it start over no more.
 verdict decide(descriptor& d, const encounter& e) noexcept {
     if (memory::status_of(e.state) == status::irrevocable) return verdict::wait;
-    const bool undoes = undoes_under_locks(d);
+    // Relaxed: an old value only costs a wait or a restart, and the meeting is decided anew.
+    const bool undoes = d.undoes_under_locks.load(std::memory_order_relaxed) != 0;
     if (undoes != (e.other.undoes_under_locks.load(std::memory_order_relaxed) != 0))
         return undoes ? verdict::kill_other : verdict::wait;
     const bool senior = rank_shown(d) == senior_rank;

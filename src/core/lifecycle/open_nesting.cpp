@@ -19,6 +19,8 @@ descriptor& enter_open_nested(descriptor& outer) {
     outer.inner->exceptions = outer.exceptions;
     if (outer.frame_ != nullptr) outer.inner->masked_jump = std::exchange(outer.frame_->jump, nullptr);
     outer.inner->threw_after_commit = false;
+    const std::uint32_t under_locks = outer.undoes_under_locks.load(std::memory_order_relaxed);
+    outer.inner->undoes_under_locks.store(under_locks, std::memory_order_relaxed);
     detail::current_transaction = outer.inner;
     return *outer.inner;
 }

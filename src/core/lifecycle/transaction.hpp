@@ -96,7 +96,7 @@ public:
             base::light_fence();
             if (begins_specially(d) && !d.serial) [[unlikely]]
                 yield_or_end(d);
-            // The snapshot is taken afterwards, so that nobody who runs alone finds d idle and its snapshot taken:
+            // The snapshot is taken afterwards, so that no context that runs alone finds d idle and its snapshot taken:
             // the version clock may have started anew meanwhile (algorithms/new_era.hpp, E1).
             if (!broken(fault::take_the_snapshot_unannounced)) begin_in_sight(d);
         }

@@ -46,9 +46,9 @@ void stand_aside(descriptor& d) noexcept;
 void try_to_still_the_world(descriptor& d) noexcept;
 
 /// Calls act(d, until) while no transaction runs or begins, and returns what that returns. False without a call: others
-/// run until then, although all that can be asked to die are asked; or another runs alone, or wants to. Whoever sleeps
-/// in retry is woken. REQUIRES: d is idle, is of an algorithm that runs transactions beside each other, and no
-/// transaction around d runs. Bounded, because d's thread may hold what a running transaction waits for.
+/// run until then, although all that can be asked to die are asked; or another runs alone, or wants to. It wakes
+/// transactions that sleep in retry. REQUIRES: d is idle, is of an algorithm that runs transactions beside each other,
+/// and no transaction around d runs. Bounded, because d's thread may hold what a running transaction waits for.
 [[nodiscard]] bool alone_for_a_moment(descriptor& d, base::deadline until,
                                       bool (*act)(descriptor& d, base::deadline until) noexcept) noexcept;
 

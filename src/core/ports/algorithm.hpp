@@ -91,7 +91,7 @@ struct instance : detail::operations {
     bool (*become)(descriptor&, status);
     void (*refresh)(descriptor&);
     word (*load_outside)(descriptor&, const detail::cell&);
-    // After a commit that has raised slow_commit_late_clock: starts the algorithm's clock anew if nobody is in the way.
+    // After a commit that has raised slow_commit_late_clock: starts the clock anew if no transaction is in the way.
     // The descriptor is idle. Null where there is no such clock, or where the next begin does so.
     void (*renew_clock)(descriptor&) noexcept;
 };

@@ -70,7 +70,7 @@
 //   a context:               settling += 1; state = idle (release); looks and waits; tells; settling -= 1 (release)
 //   the one that starts it:  finds all idle (acquire), then `settling` and `privatizing` of all at 0 (acquire); forgets
 //
-// While nobody runs, neither word of a context rises for a transaction: so whoever was going to tell has told before
+// While no transaction runs, neither word of a context rises for one: so a context that was to tell has told before
 // the forgetting. A wait without a snapshot (await_all_quiescence) tells nothing.
 //
 // No reader waits for a bound: no transaction has read what is unpublished, and its commit may be asking participants

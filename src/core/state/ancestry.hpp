@@ -50,14 +50,6 @@ namespace tutti::core {
     return false;
 }
 
-/// Whether that is so, and the abstract locks of the attempt that is undone are still held: others may wait for these.
-[[nodiscard]] inline bool undoes_under_locks(const descriptor& d) noexcept {
-    for (const descriptor* o = &d; o != nullptr; o = o->outer) {
-        if (o->undoes_under_locks.load(std::memory_order_relaxed) != 0) return true;
-    }
-    return false;
-}
-
 /// Whether d commits beside `other` although that one is irrevocable; see conflict/abstract_locks.hpp.
 [[nodiscard]] inline bool may_pass(const descriptor& d, const descriptor& other) noexcept {
     return other.makes_way.load(std::memory_order_seq_cst) != 0 && undoes(d);

@@ -343,7 +343,7 @@ public:
     // --- what other transactions see of it
     detail::shared<std::int64_t> rank{0};
     detail::shared<std::uint64_t> age{0};
-    detail::shared<std::uint32_t> undoes_under_locks{0};  // its undo actions run, and it holds abstract locks
+    detail::shared<std::uint32_t> undoes_under_locks{0};  // its undo actions run under abstract locks
     detail::shared<std::uint32_t> makes_way{0};  // irrevocable, but undo actions commit beside it; abstract_locks.hpp
     detail::shared<descriptor*> waits_for{nullptr};  // in wait_briefly and wait_for_commit
     detail::shared<word> waits_for_state{0};         // and the state of that one's transaction

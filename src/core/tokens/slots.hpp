@@ -20,7 +20,7 @@
 // that waiter forward: the waiter comes first in the list, and counts as one that has looked in vain often enough.
 //
 // Invariants
-//   S1  outside of the lock, `wanted` is up if the list is not empty and no waiter is looking
+//   S1  outside of the lock, `wanted` is up if the list is not empty, and no waiter is looking or the first is due
 //   S2  a slot that is released while `wanted` is down is found by the waiter that raises `wanted` next, and every
 //       waiter raises it, where no other is looking, before it looks: the releaser stores the slot and then loads
 //       `wanted`, the waiter the reverse, all seq_cst
