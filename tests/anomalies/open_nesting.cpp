@@ -548,6 +548,8 @@ TEST_F(open_nesting, an_undo_ends_a_visible_block_that_waits_for_its_abstract_lo
                 reach(1);
                 await(2);
                 acquire(t, {&own_, 1});
+                // A reader that was killed and wrote nothing may commit. So it reads again, and finds out.
+                static_cast<void>(shared_.get(t));
             });
         }};
         atomically([&](tx& t) {
