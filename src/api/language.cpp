@@ -116,6 +116,7 @@ void own(core::descriptor& d, core::possession& p) {
 }
 
 void keep_possessions(core::descriptor& d) noexcept { core::keep_possessions(d); }
+void settle_possessions(core::descriptor& d) noexcept { core::settle_possessions(d); }
 
 void note_allocation(core::descriptor& d, void* memory, detail::destroyer free) {
     core::put_off(d, core::deferred::kind::allocated, memory, free);

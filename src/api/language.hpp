@@ -60,6 +60,8 @@ TUTTI_EXPORT void own(core::descriptor& d, core::possession& p);
 
 /// core::keep_possessions.
 TUTTI_EXPORT void keep_possessions(core::descriptor& d) noexcept;
+/// core::settle_possessions.
+TUTTI_EXPORT void settle_possessions(core::descriptor& d) noexcept;
 
 /// `memory` goes back by `free` if the block is rolled back. Throws std::bad_alloc.
 TUTTI_EXPORT void note_allocation(core::descriptor& d, void* memory, detail::destroyer free);

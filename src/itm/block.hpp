@@ -111,11 +111,12 @@ descriptor& attach() noexcept;
 /// Makes the transaction serial, for what `key` says to the report. May restart it. `why` lives on.
 void run_alone(descriptor& d, const char* why, const switch_key& key);
 
-/// After run_alone: code that is not instrumented may close what the block owns outside of memory, a stream. So it
-/// gives that back; unless a block of the library around it or inside it may still be rolled back.
+/// After run_alone, and after a nested block in one that runs alone. Code that is not instrumented may close what the
+/// block owns outside of memory, a stream. So the block gives that back, unless a block of the library around it or
+/// inside it may still be rolled back: then what it keeps back for the commit takes effect.
 inline void own_nothing(descriptor& d) noexcept {
     for (const detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
-        if (!is_block(f)) return;
+        if (!is_block(f)) return api::settle_possessions(d);
     }
     api::keep_possessions(d);
 }

@@ -1,4 +1,5 @@
 // Begin, commit, cancel and the switch to irrevocability.
+#include <sys/single_threaded.h>
 #include <unwind.h>
 
 #include <cerrno>
@@ -6,6 +7,7 @@
 #include <utility>
 
 #include "core/ports/algorithm.hpp"
+#include "core/tokens/bias.hpp"
 #include "itm/block.hpp"
 #include "itm/journal.hpp"
 #include "itm/passage.hpp"
@@ -217,6 +219,7 @@ TUTTI_NOINLINE void commit_nested(descriptor& d, block& b) {
     if (next_block(b.parent) == nullptr) keep_leaving(d);
     detail::close_nested(d, b);
     s.direct = s.direct || b.was_direct;
+    if (b.was_direct) own_nothing(d);
     if (s.notes != nullptr && next_block(d.frame_) == nullptr) s.notes->commit();
 }
 
@@ -227,6 +230,9 @@ descriptor& attach() noexcept {
     if (d.language == nullptr) {
         d.language = new side{d, journal::make(d)};
     }
+    // Another thread of the process may begin blocks soon. It may also call exit while this thread runs a block, and
+    // then output of a block without barriers cannot be told from other output.
+    if (__libc_single_threaded == 0) d.bias.until = core::blocks_between_looks;
     return d;
 }
 

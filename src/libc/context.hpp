@@ -38,13 +38,20 @@ inline tx* surrounding(const itm::library_call& of) noexcept {
 
 inline constexpr const char* instead_in_general = "call it after the block, or in a commit action";
 
+/// Writes output that waits for the commit outside of stream buffers. REQUIRES: d is irrevocable.
+void settle_streams(descriptor& d) noexcept;
+
 /// From here on the transaction commits, so that the caller may do what cannot be undone. A block of the language runs
 /// alone and without barriers then; a block of the library is irrevocable, and others run beside it. May restart the
 /// block. `why`, and what to do `instead`, are literals, for the report.
 inline void become_irrevocable(tx& t, const char* why, const char* instead = instead_in_general) {
-    if (!in_language(t)) return t.become_irrevocable(why);
+    if (!in_language(t)) {
+        t.become_irrevocable(why);
+        return settle_streams(static_cast<descriptor&>(t));
+    }
     tutti_itm_run_alone(why, instead);
     itm::own_nothing(static_cast<descriptor&>(t));
+    settle_streams(static_cast<descriptor&>(t));
 }
 
 }  // namespace tutti::libc

@@ -42,6 +42,10 @@ pending_close* find_closing(tx& t, int fd) noexcept;
 /// `shared`, looks at it by a call of this folder. As `hold` (effects.hpp).
 [[nodiscard]] bool lock_file(tx& t, const struct stat& about, bool shared);
 
+/// Before a call that looks at the file beside the stream by which this block writes to it: makes the transaction
+/// irrevocable and writes that output. False: no output waits for the file (file_overlay.hpp).
+bool settle_file(tx& t, const struct stat& about);
+
 /// write() of private bytes.
 ssize_t write_private(tx& t, int fd, const void* from, std::size_t count);
 

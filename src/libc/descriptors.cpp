@@ -168,6 +168,7 @@ int pipe(tx& t, int* ends) { return libc::pipe2(t, ends, 0); }
 int fstat(tx& t, int fd, struct stat* to) {
     struct stat about;
     if (!usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
+    if (settle_file(t, about) && ::fstat(fd, &about) != 0) return -1;
     write(t, to, about);
     return 0;
 }

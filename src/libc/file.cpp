@@ -7,18 +7,25 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <memory>
+#include <utility>
 
 #include "api/language.hpp"
+#include "base/errno.hpp"
 #include "base/futex.hpp"
 #include "libc/all_streams.hpp"
 #include "libc/context_state.hpp"
 #include "libc/file_layout.hpp"
+#include "libc/file_overlay.hpp"
 #include "tutti/detail/runtime.hpp"
 
 // glibc exports it, but names it in no header.
 extern "C" void _IO_doallocbuf(FILE*);
 
 namespace tutti::libc {
+
+using base::kept_errno;
+
 namespace {
 
 file_place place_of(const FILE* f) noexcept {
@@ -57,6 +64,25 @@ char* moved_to(char* pointer, const char* from, char* to) noexcept {
     return pointer != nullptr ? to + (pointer - from) : nullptr;
 }
 
+/// The overlay of the file that `t` belongs to, or null. O(touches).
+file_overlay* overlay_of(const touch* t) noexcept {
+    const FILE* const f = t->file;
+    for (; t != nullptr; t = t->older) {
+        if (t->file == f && t->overlay != nullptr) return t->overlay;
+    }
+    return nullptr;
+}
+
+/// Writes to the file what its overlay holds. As glibc, an error of output that was accepted stays with the stream.
+void apply_overlay(touch& t) noexcept {
+    const std::unique_ptr<file_overlay> overlay{std::exchange(t.overlay, nullptr)};
+    if (overlay == nullptr) return;
+    const kept_errno kept;
+    FILE* const f = t.file;
+    if (!overlay->apply(f->_fileno)) f->_flags |= in_error;
+    if (f->_offset != unknown_offset) f->_offset = overlay->position();
+}
+
 /// glibc's buffer of a stream in memory never shrinks, so the image has room in the one that there is now.
 void restore_image(const touch& t) noexcept {
     FILE* const f = t.file;
@@ -92,9 +118,15 @@ void restore(const touch& t) noexcept {
     if (t.image != nullptr) return restore_image(t);
     restore_state(t);
     if (!t.moved) return;
-    const int error = errno;
-    forget_buffer(t.file, t.position);
-    errno = error;
+    const kept_errno kept;
+    if (file_overlay* const overlay = overlay_of(&t); overlay != nullptr) {
+        overlay->undo_to(t.writes_before);
+        overlay->seek(t.position);
+        empty_buffer(t.file);
+        t.file->_offset = t.position;
+    } else {
+        forget_buffer(t.file, t.position);
+    }
 }
 
 /// glibc's lock, in vain: a thread outside of transactions holds it, in a call or by flockfile. Then the transaction
@@ -141,6 +173,8 @@ touch* prepare_touch(descriptor& d, context_state& s, FILE* f, bool outermost) {
     fresh->outermost = outermost;
     fresh->word = nullptr;
     fresh->beside = nullptr;
+    fresh->overlay = nullptr;
+    fresh->writes_before = 0;
     fresh->home = &s;
     api::own(d, *fresh);
     return fresh;
@@ -197,9 +231,44 @@ bool keep_image(touch& t) noexcept {
     return true;
 }
 
+bool has_overlays(const context_state& s) noexcept {
+    const touch* at = s.newest;
+    while (at != nullptr && at->overlay == nullptr) at = at->older;
+    return at != nullptr;
+}
+
+/// Null: no output of the transaction waits for that file.
+const file_overlay* find_overlay(const context_state& s, const struct stat& about) noexcept {
+    for (const touch* at = s.newest; at != nullptr; at = at->older) {
+        if (at->overlay != nullptr && at->overlay->stands_for(about)) return at->overlay;
+    }
+    return nullptr;
+}
+
+/// Null: it has done nothing in the running attempt.
+context_state* running_state(const descriptor& d) noexcept {
+    auto* const s = static_cast<context_state*>(d.c_library);
+    return s != nullptr && s->sequence == d.own_sequence ? s : nullptr;
+}
+
 }  // namespace
 
+void settle_streams(descriptor& d) noexcept {
+    context_state* const s = running_state(d);
+    if (s == nullptr) return;
+    for (touch* at = s->newest; at != nullptr; at = at->older) at->settle();
+}
+
+bool settle_file(tx& t, const struct stat& about) {
+    const context_state* const s = running_state(descriptor::of(t));
+    if (s == nullptr || find_overlay(*s, about) == nullptr) return false;
+    become_irrevocable(t, "a file that output of this block waits for is used beside its stream",
+                       "use the stream alone in the block");
+    return true;
+}
+
 void touch::give_back() noexcept {
+    apply_overlay(*this);
     std::free(image);
     image = nullptr;
     if (armed && outermost) ::funlockfile(file);
@@ -216,8 +285,17 @@ void touch::keep() noexcept {
     give_back();
 }
 
+void touch::settle() noexcept {
+    if (overlay == nullptr) return;
+    apply_overlay(*this);
+    for (touch* at = home->newest; at != nullptr; at = at->older) {
+        if (at->file == file) at->final = true;
+    }
+}
+
 void touch::undo(descriptor&) noexcept {
     if (armed) {
+        delete std::exchange(overlay, nullptr);
         if (!final) restore(*this);
         home->newest = older;
     }
@@ -244,6 +322,13 @@ file::file(tx& t, FILE* f) : t_{t}, f_{f} {
     else if (d.frame_->parent != nullptr && at->index < d.frame_->mark.deferred) at = inner_touch(t, *s, f);
     if (at != nullptr && (is_ordinary(f) || at->image != nullptr || (!at->final && keep_image(*at)))) {
         touch_ = at;
+        // An inner block that was cancelled may have left an overlay to an irrevocable one.
+        if (at->final && overlay() != nullptr) settle_streams(d);
+        struct stat about;
+        if (!at->final && !in_memory() && overlay() == nullptr && has_overlays(*s) &&
+            ::fstat(f->_fileno, &about) == 0 && find_overlay(*s, about) != nullptr)
+            before_finality("a second stream of a file that output of this block waits for",
+                            "use one stream for the file, or two blocks");
         return;
     }
     if (at != nullptr) at->final = true;
@@ -329,9 +414,13 @@ bool file::before_output(const char* bytes, std::size_t size) {
     const bool holds_input = (f_->_flags & putting) == 0 && f_->_IO_read_end != f_->_IO_buf_base;
     if (holds_input && (available() != 0 || is_regular())) {
         before_moving();
-        if (!touch_->final) forget_buffer(f_, ::lseek64(f_->_fileno, 0, SEEK_CUR) - static_cast<off64_t>(available()));
+        if (!touch_->final) give_back_input();
     }
     if (touch_->final || has_room(bytes, size)) return true;
+    if (overlay() != nullptr) {
+        drain();
+        if (touch_->final || has_room(bytes, size)) return true;
+    }
     if (committed() != 0) {
         if (!write_committed()) return false;
         if (has_room(bytes, size)) return true;
@@ -346,8 +435,10 @@ bool file::before_flush() {
         before_finality("a flush of a stream in memory", "flush or close the stream after the block");
         return true;
     }
-    if (touch_->final || pending() == 0) return true;
-    if (pending() == committed()) return write_committed();
+    const file_overlay* const waiting = overlay();
+    const bool is_waiting = waiting != nullptr && waiting->count_writes() != 0;
+    if (touch_->final || (pending() == 0 && !is_waiting)) return true;
+    if (!is_waiting && pending() == committed()) return write_committed();
     before_finality(
         "a flush of output of this block",
         "flush after the block, or in a commit action: what it has written reaches the buffer by its commit");
@@ -363,16 +454,119 @@ bool file::appends() const noexcept { return (f_->_flags & appending) != 0; }
 
 bool file::fill() {
     before_moving();
+    if (file_overlay* const from = overlay(); from != nullptr && (f_->_flags & (at_end | not_readable)) == 0) {
+        if (f_->_IO_buf_base == nullptr) _IO_doallocbuf(f_);
+        if (f_->_mode == 0) f_->_mode = -1;  // as glibc: of bytes from here on
+        const off64_t known = f_->_offset;
+        empty_buffer(f_);
+        const ssize_t n = from->read(f_->_IO_buf_base, static_cast<std::size_t>(f_->_IO_buf_end - f_->_IO_buf_base));
+        if (n <= 0) f_->_flags |= n == 0 ? at_end : in_error;
+        else f_->_IO_read_end += n;
+        if (n > 0 && known != unknown_offset) f_->_offset = from->position();
+        return n > 0;
+    }
+    // glibc makes no system call where it is at the end, or may not read.
     if (::getc_unlocked(f_) == EOF) return false;
     --f_->_IO_read_ptr;
     return true;
+}
+
+file_overlay* file::overlay() const noexcept { return touch_ != nullptr ? overlay_of(touch_) : nullptr; }
+
+off_t file::position() const noexcept {
+    const file_overlay& of = *overlay();
+    if (pending() != 0) return (appends() ? of.size() : of.position()) + static_cast<off64_t>(pending());
+    return of.position() - static_cast<off64_t>(available());
+}
+
+int file::seek(off_t offset, int whence) noexcept {
+    file_overlay& of = *overlay();
+    if (f_->_IO_buf_base == nullptr) _IO_doallocbuf(f_);  // as glibc, which an ungetc then finds
+    const off64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? position() : of.size();
+    off64_t to = 0;
+    if ((whence != SEEK_SET && whence != SEEK_CUR && whence != SEEK_END) || __builtin_add_overflow(from, offset, &to) ||
+        to < 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    of.seek(to);
+    empty_buffer(f_);
+    f_->_offset = to;
+    f_->_flags &= ~(putting | at_end);
+    return 0;
+}
+
+void file::give_back_input() noexcept {
+    const auto ahead = static_cast<off64_t>(available());
+    if (file_overlay* const of = overlay(); of != nullptr) {
+        of->seek(of->position() - ahead);
+        empty_buffer(f_);
+        f_->_offset = of->position();
+    } else {
+        forget_buffer(f_, ::lseek64(f_->_fileno, 0, SEEK_CUR) - ahead);
+    }
+}
+
+void file::forget_ahead() noexcept {
+    file_overlay& of = *overlay();
+    of.seek(of.position() - static_cast<off64_t>(available()));
+    f_->_IO_read_end = f_->_IO_read_ptr;
+    f_->_offset = unknown_offset;
+}
+
+bool file::detach() noexcept {
+    // As in glibc: what was read ahead lies between the kernel's position and the place of the output.
+    const bool is_behind = (f_->_flags & (putting | appending)) == putting;
+    const off64_t ahead = is_behind ? f_->_IO_read_end - f_->_IO_write_base : 0;
+    outermost().overlay = file_overlay::of(f_->_fileno, appends(), ::lseek64(f_->_fileno, 0, SEEK_CUR) - ahead);
+    return overlay() != nullptr;
+}
+
+void file::drain() {
+    file_overlay& to = *overlay();
+    const char* from = f_->_IO_write_base;
+    const std::size_t size = pending();
+    const char* const end = from + size;
+    bool is_moved = true;
+    const auto move = [&](const char* until) {
+        if (until <= from) return;
+        is_moved = is_moved && to.write(from, static_cast<std::size_t>(until - from));
+        if (is_moved) from = until;
+    };
+    // The oldest touch comes first: what was pending before a touch belongs to the blocks around its own.
+    for (;;) {
+        touch* oldest = nullptr;
+        for (touch* at = touch_; at != nullptr; at = at->older) {
+            if (at->file == f_ && !at->moved) oldest = at;
+        }
+        if (oldest == nullptr) break;
+        const file_place& before = oldest->before;
+        const bool wrote = (before.flags & putting) != 0;
+        // F4: the bytes that a final touch remembers have left the buffer.
+        if (wrote && size != 0 && !oldest->final) move(before.write_ptr);
+        oldest->position = to.position() - (wrote ? 0 : before.read_end - before.read_ptr);
+        oldest->writes_before = to.count_writes();
+        oldest->moved = true;
+    }
+    if ((f_->_flags & putting) == 0) return;
+    move(end);
+    if (is_moved) {
+        const bool is_known = f_->_offset != unknown_offset && (!appends() || size == 0);
+        empty_buffer(f_);
+        f_->_flags &= ~putting;
+        if (is_known) f_->_offset = to.position();
+        return;
+    }
+    // glibc writes what is left, at the position that the overlay leaves.
+    f_->_IO_read_base = f_->_IO_read_ptr = f_->_IO_read_end = f_->_IO_write_base = const_cast<char*>(from);
+    before_finality("output that there is no memory to keep", "write after the block");
 }
 
 bool file::has_buffered(off_t offset, int whence) const noexcept {
     constexpr int others = unbuffered | line_buffered | putting | in_backup;
     const bool reads =
         !is_in_memory(f_) && (f_->_flags & others) == 0 && f_->_IO_read_base != nullptr && f_->_IO_save_base == nullptr;
-    if (!reads || f_->_offset < 0 || whence == SEEK_END) return false;
+    if (!reads || f_->_offset < 0 || overlay() != nullptr || whence == SEEK_END) return false;
     off64_t to = offset;
     if (whence == SEEK_CUR && __builtin_add_overflow(to, f_->_offset - (f_->_IO_read_end - f_->_IO_read_ptr), &to))
         return false;
@@ -388,6 +582,7 @@ void file::before_finality(const char* why, const char* instead) {
     } else {
         t_.become_irrevocable(why);
     }
+    settle_streams(descriptor::of(t_));
     // F4: a block of the library inside this one may still be cancelled, and one of the language that runs alone has no
     // way back in any case.
     for (touch* at = static_cast<context_state*>(descriptor::of(t_).c_library)->newest; at != nullptr; at = at->older) {
@@ -399,14 +594,18 @@ void file::before_moving() {
     if (touch_->final || in_memory()) return;
     // A stream that is not fully buffered flushes others before it reads.
     constexpr int flushes = unbuffered | line_buffered;
-    if (pending() != 0 && pending() == committed()) write_committed();  // glibc says so if that fails, as it would
-    // Also where the position has moved before: glibc would write what the block has put into the buffer since then.
-    if (pending() != 0 || (f_->_flags & (flushes | appending)) != 0 || (!touch_->moved && !is_regular())) {
+    if (committed() != 0) write_committed();  // glibc says so if that fails, as it would
+    if (overlay() != nullptr) return drain();
+    // glibc would write what the block has put into the buffer, also where the position has moved before. What is
+    // appended moves the position to the file's end.
+    const bool detaches = pending() != 0 || appends();
+    if ((f_->_flags & flushes) != 0 || (!touch_->moved && !is_regular()) || (detaches && !detach())) {
         return before_finality(
             "input or output that the stream's buffer does not serve",
             "read from a pipe, a terminal or a stream without a buffer before the block, and write to "
             "it after the block");
     }
+    if (detaches) return drain();
     if (touch_->moved) return;
     const off64_t kernel = ::lseek64(f_->_fileno, 0, SEEK_CUR);
     // Of the older touches, too: this one may become part of theirs, and what they remember of the buffer goes with it.

@@ -18,6 +18,12 @@
 //                                              transaction becomes irrevocable first
 //   the position changes                       as for an empty buffer
 //
+// Output of the transaction may not reach the file before the commit. Where glibc would write that output for a seek or
+// for input, an overlay of a regular file takes it (file_overlay.hpp). From then on the overlay stands for the file: the
+// stream reads from it, and positions are those in it. A roll-back of the outermost touch drops the overlay, that of an
+// inner touch takes back what the overlay got since. The commit writes it. So does a call that makes the transaction
+// irrevocable, or that reaches the file by another stream, a descriptor or a name.
+//
 // A stream of open_memstream makes no system call, but glibc moves its buffer when it grows. Each touch keeps an image
 // of what the stream holds, and a roll-back puts that into the buffer which the stream has then. A call that tells the
 // program where the bytes are (fflush, fclose) makes the transaction irrevocable, for it writes the program's variables
@@ -31,6 +37,8 @@
 //   F3  a touch whose index in the log of handlers lies behind the mark of the innermost block belongs to that block,
 //       or to one inside it that has been merged: its roll-back is exactly that of what the block did
 //   F4  a final touch restores nothing: bytes went out, or came in, that cannot be taken back
+//   F5  while there is an overlay, its outermost touch holds it, each touch of its FILE that existed at the latest
+//       output to it is `moved`, and glibc makes no system call for the FILE
 //
 // A block of the language that goes on alone, with no way back, gives its FILEs back at the end of the call that made
 // it do so: what it calls from there on is glibc's own, and may close them.
@@ -47,6 +55,8 @@
 #include "libc/context_state.hpp"
 
 namespace tutti::libc {
+
+class file_overlay;
 
 /// The fields of a FILE that a roll-back puts back.
 struct file_place {
@@ -71,11 +81,15 @@ struct touch final : core::possession {
     touch* beside = nullptr;  ///< another FILE's outermost touch by the same word
     context_state* home = nullptr;
     file_place before{};
-    char* image = nullptr;  ///< of a stream in memory: its buffer as it was; from malloc
+    file_overlay* overlay = nullptr;  ///< of the outermost touch: what waits for the commit; null if nothing does
+    std::size_t writes_before = 0;    ///< of the overlay, at the touch; valid if `moved`
+    char* image = nullptr;            ///< of a stream in memory: its buffer as it was; from malloc
     std::size_t image_size = 0;
 
     void keep() noexcept override;
     void undo(descriptor& d) noexcept override;
+    /// Writes what waits for the commit (settle_streams).
+    void settle() noexcept override;
     /// In the child of a fork, whose parent's thread has the transaction: takes out of the stream's memory what is not
     /// committed. The place in the file is the parent's, which may still change it. REQUIRES: it is the outermost
     /// touch.
@@ -90,6 +104,8 @@ enum file_flag : int {
     unbuffered = 0x0002,
     in_backup = 0x0100,
     line_buffered = 0x0200,
+    not_readable = 0x0004,
+    at_end = 0x0010,
     in_error = 0x0020,
     putting = 0x0800,
     appending = 0x1000,
@@ -152,6 +168,15 @@ public:
 
     /// Whether a seek stays in what has been read into the buffer, so that its pointers are all that changes.
     [[nodiscard]] bool has_buffered(off_t offset, int whence) const noexcept;
+    /// Whether output of the transaction waits for the file outside of the buffer. Then position() and seek() stand for
+    /// glibc's.
+    [[nodiscard]] bool is_detached() const noexcept { return overlay() != nullptr; }
+    /// As ftello. REQUIRES: is_detached().
+    [[nodiscard]] off_t position() const noexcept;
+    /// As fseeko. REQUIRES: is_detached(), after before_moving().
+    [[nodiscard]] int seek(off_t offset, int whence) noexcept;
+    /// As fflush behind input: what was read ahead is given back. REQUIRES: is_detached(), and nothing is pending.
+    void forget_ahead() noexcept;
     /// Before a call that may make a system call which moves the position in the file: prepares to undo it, or makes
     /// the transaction irrevocable where that cannot be undone.
     void before_moving();
@@ -164,6 +189,14 @@ private:
     touch& outermost() const noexcept;
     std::size_t committed() const noexcept;
     bool write_committed() noexcept;
+    [[nodiscard]] file_overlay* overlay() const noexcept;
+    /// Empties the buffer, and moves the position to where the program is in what was read ahead.
+    void give_back_input() noexcept;
+    /// Has an overlay stand for the file. False: that cannot be.
+    [[nodiscard]] bool detach() noexcept;
+    /// Moves pending output to the overlay, or makes the transaction irrevocable where memory runs out. REQUIRES:
+    /// overlay() is not null.
+    void drain();
 
     tx& t_;
     FILE* f_;

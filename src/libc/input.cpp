@@ -75,8 +75,7 @@ int fgetc(tx& t, FILE* f) {
     if (touched_last(t, f) && available_at_once(f) != 0) return static_cast<unsigned char>(*f->_IO_read_ptr++);
     file from{t, f};
     if (!from.owned()) return ::fgetc(f);
-    if (from.available() == 0) from.before_moving();
-    return ::getc_unlocked(f);
+    return from.available() != 0 || from.fill() ? ::getc_unlocked(f) : EOF;
 }
 int getc(tx& t, FILE* f) { return libc::fgetc(t, f); }
 int getchar(tx& t) { return libc::fgetc(t, stdin); }

@@ -113,7 +113,9 @@ int fflush(tx& t, FILE* f) {
     if (!of.owned()) return ::fflush(f);
     if (!of.before_flush()) return EOF;
     if (of.available() != 0) of.before_moving();  // what was read ahead is given back by a seek
-    return ::fflush_unlocked(f);
+    if (!of.is_detached()) return ::fflush_unlocked(f);
+    of.forget_ahead();
+    return 0;
 }
 
 }  // namespace tutti::libc

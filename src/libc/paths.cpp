@@ -141,6 +141,7 @@ int fstatat(tx& t, int folder, const char* path, struct stat* to, int flags) {
     return asked(t, path, [&](const char* p) {
         struct stat about;
         if (!usable_for(t, folder, p) || ::fstatat(folder, p, &about, flags) != 0) return -1;
+        if (settle_file(t, about) && ::fstatat(folder, p, &about, flags) != 0) return -1;
         write(t, to, about);
         return 0;
     });

@@ -1,5 +1,5 @@
 // The position in a file, and the state of a stream. A seek is made at once, so that its result is known, and undone by
-// a seek (paper 004, figure 3). With output that is not written yet it has to be written first, irrevocably.
+// a seek (paper 004, figure 3). Output of the block that is not written yet waits for the commit (file_overlay.hpp).
 #include "libc/file.hpp"
 #include "libc/memory.hpp"
 #include "tutti/libc/functions.hpp"
@@ -9,29 +9,32 @@ namespace tutti::libc {
 int fseeko(tx& t, FILE* f, off_t offset, int whence) {
     file of{t, f};
     if (of.owned() && !of.has_buffered(offset, whence)) of.before_moving();
-    return ::fseeko(f, offset, whence);
+    return of.is_detached() ? of.seek(offset, whence) : ::fseeko(f, offset, whence);
 }
 int fseek(tx& t, FILE* f, long offset, int whence) { return libc::fseeko(t, f, offset, whence); }
 
 void rewind(tx& t, FILE* f) {
     file of{t, f};
     if (of.owned()) of.before_moving();
-    ::rewind(f);
+    if (!of.is_detached()) return ::rewind(f);
+    static_cast<void>(of.seek(0, SEEK_SET));
+    ::clearerr_unlocked(f);
 }
 
 off_t ftello(tx& t, FILE* f) {
     file of{t, f};
     // What is appended stands at the end of the file, which glibc seeks.
-    if (of.owned() && of.pending() != 0 && of.appends()) of.before_finality("the position of output to append");
-    return ::ftello(f);
+    if (of.owned() && of.pending() != 0 && of.appends()) of.before_moving();
+    return of.is_detached() ? of.position() : ::ftello(f);
 }
 long ftell(tx& t, FILE* f) { return libc::ftello(t, f); }
 
 int fgetpos(tx& t, FILE* f, fpos_t* to) {
     file of{t, f};
-    if (of.owned() && of.pending() != 0 && of.appends()) of.before_finality("the position of output to append");
+    if (of.owned() && of.pending() != 0 && of.appends()) of.before_moving();
     fpos_t position{};
-    const int result = ::fgetpos(f, &position);
+    if (of.is_detached()) position.__pos = of.position();
+    const int result = of.is_detached() ? 0 : ::fgetpos(f, &position);
     if (result == 0) write(t, to, position);
     return result;
 }
@@ -39,7 +42,7 @@ int fsetpos(tx& t, FILE* f, const fpos_t* from) {
     const fpos_t position = read(t, from);
     file of{t, f};
     if (of.owned()) of.before_moving();
-    return ::fsetpos(f, &position);
+    return of.is_detached() ? of.seek(position.__pos, SEEK_SET) : ::fsetpos(f, &position);
 }
 
 int feof(tx& t, FILE* f) {

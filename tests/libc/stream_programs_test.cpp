@@ -7,10 +7,13 @@
 // block that has become irrevocable on the way commits, whatever its plan is. A failure names its number, which
 // TUTTI_TEST_STREAM_PROGRAM=<number> runs again alone, and shows the smallest program that still fails.
 //
-// Catches output of a cancelled block that a later seek of the same block has flushed.
+// Catches output of a cancelled block that a later seek of the same block has flushed, and a seek or input behind output
+// that makes a block irrevocable although the output can wait.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
 #include <random>
 #include <sstream>
 #include <string>
@@ -200,9 +203,34 @@ struct tally {
     int committed = 0;
 };
 
+bool is_among(call what, std::initializer_list<call> these) {
+    return std::find(these.begin(), these.end(), what) != these.end();
+}
+
+/// Whether no step of the program asks for what cannot be undone: a stream of bytes that is fully buffered, without
+/// flushes, without characters put back that were not read, and with no block whose output fills the buffer.
+bool can_be_undone(const program& p) {
+    if (p.of.from != source::file || p.of.buffering != _IOFBF) return false;
+    const std::size_t room = p.of.room != 0 ? p.of.room : 4096;
+    for (const block& b : p.blocks) {
+        std::size_t size = 0;
+        for (const auto* const steps : {&b.outside, &b.inside.before, &b.inside.nested, &b.inside.after}) {
+            for (const step& s : *steps) {
+                if (is_among(s.what, {call::unread, call::fflush})) return false;
+                if (steps == &b.outside || direction_of(s.what) != direction::output) continue;
+                constexpr std::size_t of_a_format = 40;
+                size += of_a_format + (s.what == call::fputc ? 0 : static_cast<std::size_t>(s.amount));
+            }
+        }
+        if (size >= room) return false;
+    }
+    return true;
+}
+
 /// What went wrong, or nothing. `run` runs a block.
 std::string difference(const program& p, void (*run)(FILE*, const plan&), tally& count) {
     stream tried{p.of}, twin{p.of};
+    const bool is_undone = can_be_undone(p);
     int number = 0;
     for (const block& b : p.blocks) {
         const std::string where = "block " + std::to_string(number++) + ": ";
@@ -214,6 +242,9 @@ std::string difference(const program& p, void (*run)(FILE*, const plan&), tally&
         run(tried.get(), b.inside);
         const std::vector<answer> found = std::exchange(answers, {});
         const outcome how = ended;
+        if (is_undone &&
+            (how.was_cancelled != b.inside.is_cancelled || how.nested_was_cancelled != b.inside.nested_is_cancelled))
+            return where + "it has become irrevocable";
         ++(how.was_cancelled ? count.cancelled : count.committed);
         if (!how.was_cancelled) {
             run_plainly(twin.get(), b.inside.before);

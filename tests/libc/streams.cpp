@@ -1,8 +1,11 @@
 // Streams that come and go in transactions.
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -389,6 +392,158 @@ void in_memory() {
     EXPECT(::dup2(input, STDIN_FILENO) == STDIN_FILENO && ::close(input) == 0 && ::close(fd) == 0);
 }
 
+/// As another process sees it.
+#ifndef TUTTI_TEST_LIBRARY
+[[gnu::transaction_pure, gnu::noinline]]
+#endif
+bool holds(const char* path, const char* text) {
+    return contents(path) == text;
+}
+
+/// Output, and then a seek and input, in one block: the block reads what it has written, the file gets that by the
+/// commit alone, and a roll-back leaves the stream where it was.
+void output_before_input() {
+    struct {
+        const char* mode;
+        const char* seen;   // by the block, from the begin on
+        const char* after;  // in the file
+        long position;
+    } constexpr kinds[] = {{"r+", "0ab34567XY", "0ab34567XY", 10}, {"a+", "0123456789abXY", "0123456789abXY", 14}};
+    for (const auto& kind : kinds) {
+        for (const ending e : every_ending) {
+            const folder here;
+            fill("file", "0123456789");
+            FILE* const f = std::fopen("file", kind.mode);
+            EXPECT(std::fgetc(f) == '0');
+            char seen[64] = "";
+            long position = 0;
+            bool waits = true;
+            run(e, [&] {
+                CALL(fseek, f, 0, SEEK_CUR);
+                CALL(fputs, "ab", f);
+                CALL(fseek, f, -2, SEEK_END);
+                waits = waits && holds("file", "0123456789");
+                CALL(fputs, "XY", f);
+                position = CALL(ftell, f);
+                CALL(rewind, f);
+                CALL(fgets, seen, 64, f);
+                waits = waits && holds("file", "0123456789");
+            });
+            EXPECT(waits);
+            if (e == ending::cancel) {
+                EXPECT(std::ftell(f) == 1 && std::feof(f) == 0 && std::fgetc(f) == '1');
+                EXPECT(std::fclose(f) == 0 && contents("file") == "0123456789");
+                continue;
+            }
+            EXPECT(std::strcmp(seen, kind.seen) == 0 && position == kind.position);
+            EXPECT(std::ftell(f) == static_cast<long>(std::strlen(kind.after)) && std::feof(f) != 0);
+            EXPECT(contents("file") == kind.after && std::fclose(f) == 0);
+        }
+    }
+}
+
+/// Of a new file, with a hole in it, over more than a page of its end and more than a buffer in all.
+void output_before_input_of_a_new_file() {
+    for (const ending e : every_ending) {
+        const folder here;
+        FILE* const f = std::fopen("file", "w+");
+        static char part[3000];
+        std::memset(part, 'p', sizeof part);
+        static char got[3000];
+        std::size_t n = 0;
+        int between = -2;
+        run(e, [&] {
+            for (long i = 0; i != 4; ++i) {
+                CALL(fseek, f, 5000 * i, SEEK_SET);
+                CALL(fwrite, part, 1, sizeof part, f);
+            }
+            CALL(fseek, f, 10'000, SEEK_SET);
+            n = CALL(fread, got, 1, sizeof got, f);
+            between = CALL(fgetc, f);
+        });
+        std::string all;
+        if (e != ending::cancel) {
+            EXPECT(n == sizeof got && std::memcmp(got, part, sizeof part) == 0 && between == 0);
+            for (int i = 0; i != 4; ++i) all += std::string(sizeof part, 'p') + std::string(i != 3 ? 2000 : 0, '\0');
+        }
+        EXPECT(std::ftell(f) == (e != ending::cancel ? 13'001 : 0));
+        EXPECT(std::fclose(f) == 0 && contents("file") == all);
+    }
+}
+
+/// What reaches the file beside its stream finds the output that glibc would have written by then.
+void output_that_others_look_at() {
+    for (int by = 0; by != 7; ++by) {
+        const folder here;
+        fill("file", "0123456789");
+        FILE* const f = std::fopen("file", "r+");
+        FILE* const other = std::fopen("file", "r+");
+        const int fd = ::open("file", O_RDWR);
+        char seen[16] = "";
+        struct stat about{};
+        run(ending::commit, [&] {
+            CALL(fseek, f, 0, SEEK_END);
+            CALL(fputs, "new", f);
+            CALL(fseek, f, 0, SEEK_SET);
+            if (by == 0) CALL(fread, seen, 1, 13, other);
+            if (by == 1) CALL(read, fd, seen, 13);
+            if (by == 2) CALL(pread, fd, seen, 13, 0);
+            if (by == 3) CALL(fstat, fd, &about);
+            if (by == 4) CALL(stat, "file", &about);
+            if (by == 5) about.st_size = CALL(lseek, fd, 0, SEEK_END);
+            if (by == 6) {
+                FILE* const third = CALL(fopen, "file", "r");
+                CALL(fgets, seen, 16, third);
+                CALL(fclose, third);
+            }
+        });
+        if (by <= 2 || by == 6) EXPECT(std::strcmp(seen, "0123456789new") == 0);
+        else EXPECT(about.st_size == 13);
+        EXPECT(std::fclose(f) == 0 && std::fclose(other) == 0 && ::close(fd) == 0);
+        EXPECT(contents("file") == "0123456789new");
+    }
+}
+
+/// Two streams of one file: what was moved to the file first lies below.
+void output_by_two_streams() {
+    const folder here;
+    fill("file", "0123456789");
+    FILE* const f = std::fopen("file", "r+");
+    FILE* const other = std::fopen("file", "r+");
+    run(ending::commit, [&] {
+        CALL(fputs, "aaaa", f);
+        CALL(fputs, "bb", other);
+        CALL(fseek, f, 0, SEEK_SET);
+        CALL(fseek, other, 0, SEEK_SET);
+        CALL(fputs, "c", f);
+    });
+    EXPECT(std::fclose(f) == 0 && std::fclose(other) == 0);
+    EXPECT(contents("file") == "cbaa456789");
+}
+
+/// Output that waited and finds no room at the commit: the stream is in error, as after any late write.
+void output_without_room() {
+    const folder here;
+    const pid_t child = ::fork();
+    EXPECT(child >= 0);
+    if (child == 0) {
+        fill("file", "0123456789");
+        FILE* const f = std::fopen("file", "r+");
+        ::signal(SIGXFSZ, SIG_IGN);
+        const rlimit small{10, 10};
+        EXPECT(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+        run(ending::commit, [&] {
+            CALL(fseek, f, 0, SEEK_END);
+            CALL(fputs, "new", f);
+            CALL(fseek, f, 0, SEEK_SET);
+        });
+        EXPECT(std::ferror(f) != 0 && contents("file") == "0123456789");
+        ::_exit(0);
+    }
+    int status = -1;
+    EXPECT(::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 void buffers() {
     const folder here;
     FILE* const f = std::fopen("out", "w");
@@ -412,5 +567,10 @@ int main() {
     from_descriptors();
     formats();
     in_memory();
+    output_before_input();
+    output_before_input_of_a_new_file();
+    output_that_others_look_at();
+    output_by_two_streams();
+    output_without_room();
     buffers();
 }

@@ -78,6 +78,12 @@ void keep_possessions(descriptor& d) noexcept {
     }
 }
 
+void settle_possessions(descriptor& d) noexcept {
+    for (const deferred& e : d.deferred_log) {
+        if (e.what == deferred::kind::possession) possession_of(e).settle();
+    }
+}
+
 void run_before_commit(descriptor& d) {
     // By index: a handler may register others, and the log may move.
     const no_look_for_replaced meanwhile{*d.frame_};

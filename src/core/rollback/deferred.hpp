@@ -60,6 +60,9 @@ public:
     virtual void keep() noexcept = 0;
     /// The block that it was registered in is rolled back, and what was registered after it is undone.
     virtual void undo(descriptor& d) noexcept = 0;
+    /// Code without barriers may use what is owned from here on, but a block may still be rolled back. What the attempt
+    /// keeps back for its commit takes effect now. REQUIRES: the attempt is irrevocable.
+    virtual void settle() noexcept {}
 
 protected:
     ~possession() = default;
@@ -88,6 +91,8 @@ inline void put_off(descriptor& d, deferred::kind what, void* object, detail::de
 /// What the attempt owns outside of memory goes back now, instead of at its decision. REQUIRES: none of its open blocks
 /// is rolled back any more.
 void keep_possessions(descriptor& d) noexcept;
+/// Settles what the attempt owns outside of memory.
+void settle_possessions(descriptor& d) noexcept;
 /// Runs the before_commit handlers, including those that they register. User code: may throw or raise.
 void run_before_commit(descriptor& d);
 /// Whether it is a participant's.

@@ -1,0 +1,89 @@
+// Output that a transaction has moved out of a stream's buffer, and that may not reach the file before the commit.
+//
+// The overlay stands for the file from the first such output to the end of the transaction. It has a position and a size
+// of its own. It keeps the pages that the program writes in memory, and reads other bytes from the file. The
+// kernel's position in the file does not move meanwhile.
+//
+// Invariants
+//   V1  each page in `pages_` holds the file's bytes at the time when the page was read, changed by `writes_` in order
+//   V2  `writes_` holds what undoes each write: undo_to(n) restores the bytes and the size after the first n writes
+//   V3  apply writes only ranges that the program has written, so what others write beside them stays
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace tutti::libc {
+
+class file_overlay {
+public:
+    /// Stands for the file of `fd`, where the program is at `position`. `appends`: the stream writes at the file's end.
+    /// Null: the file is not a regular one, the descriptor and the stream differ in whether they append, or memory ran
+    /// out.
+    [[nodiscard]] static file_overlay* of(int fd, bool appends, off64_t position) noexcept;
+
+    [[nodiscard]] bool stands_for(const struct stat& about) const noexcept {
+        return about.st_dev == device_ && about.st_ino == inode_;
+    }
+    [[nodiscard]] off64_t position() const noexcept { return position_; }
+    [[nodiscard]] off64_t size() const noexcept { return size_; }
+    void seek(off64_t position) noexcept { position_ = position; }
+    [[nodiscard]] std::size_t count_writes() const noexcept { return writes_.size(); }
+
+    /// As read(2). O(size + pages).
+    [[nodiscard]] ssize_t read(char* to, std::size_t size) noexcept;
+    /// Writes all, or nothing: false if memory ran out, or if the file could not be read there. O(size + pages).
+    [[nodiscard]] bool write(const char* from, std::size_t size) noexcept;
+    /// Takes back all writes but the first `count`. The position stays.
+    void undo_to(std::size_t count) noexcept;
+    /// Writes what is kept here to `fd`, the file's descriptor at the commit, and moves the kernel's position to that of
+    /// the program. False, and errno says why: a part could not be written.
+    [[nodiscard]] bool apply(int fd) noexcept;
+
+private:
+    static constexpr std::size_t page_size = 4096;
+    using page = std::array<char, page_size>;
+
+    struct written {
+        off64_t at;
+        std::size_t size;
+        std::unique_ptr<char[]> before;
+        off64_t file_size;
+    };
+
+    file_overlay(int fd, bool appends, bool is_readable, const struct stat& about, off64_t position) noexcept
+        : fd_{fd},
+          appends_{appends},
+          is_readable_{is_readable},
+          device_{about.st_dev},
+          inode_{about.st_ino},
+          first_size_{about.st_size},
+          position_{position},
+          size_{about.st_size} {}
+
+    /// Reads the pages between, unless they are here. False, and errno says why: the file could not be read. May throw
+    /// std::bad_alloc.
+    [[nodiscard]] bool has(off64_t at, std::size_t size);
+    /// Calls f(bytes of a page, how many, offset from `at`), with null for a page that is not here.
+    template <class F>
+    void for_each_part(off64_t at, std::size_t size, F f) noexcept;
+
+    int fd_;
+    bool appends_;
+    bool is_readable_;
+    dev_t device_;
+    ino_t inode_;
+    off64_t first_size_;
+    off64_t position_;
+    off64_t size_;
+    std::map<off64_t, page> pages_;
+    std::vector<written> writes_;
+};
+
+}  // namespace tutti::libc
