@@ -1,6 +1,8 @@
 // glibc flushes all streams under the lock of its list of streams, and waits there for the lock of each. A transaction
 // that owns a stream and opens another waits for the lock of the list, so the two wait for each other. This library
-// therefore brings an fflush of its own: it holds the lock of the list only while it tries the streams' locks.
+// therefore brings functions of its own: they hold the lock of the list only while they try the streams' locks.
+//
+// The same holds for _flushlbf. glibc's fcloseall asks for no lock at all, and would write what is not committed.
 //
 // At the end of the process glibc writes what is in the buffers, and asks for no lock. What transactions of other
 // threads have put there is not committed, and does not go out: see end_streams. Nor does the child of a fork write it,
@@ -21,6 +23,7 @@
 
 #include "core/state/ancestry.hpp"
 #include "libc/file.hpp"
+#include "tutti/libc/functions.hpp"
 
 // glibc exports them, but names them in no header.
 extern "C" {
@@ -61,9 +64,13 @@ public:
 };
 
 /// False: somebody else has it locked.
-bool try_flush(FILE* f, int& result) noexcept {
+bool try_flush(FILE* f, flushing what, int& result) noexcept {
     if (::ftrylockfile(f) != 0) return false;
-    if (::__fpending(f) != 0 && ::fflush_unlocked(f) != 0) result = EOF;
+    const bool is_asked = what != flushing::of_lines || ::__flbf(f) != 0;
+    if (is_asked && ::__fpending(f) != 0 && ::fflush_unlocked(f) != 0) result = EOF;
+    // As glibc: the stream stays, without a buffer, and what was read ahead goes back to the file. A stream without an
+    // orientation was not used.
+    if (what == flushing::for_the_last_time && f->_mode != 0) std::setvbuf(f, nullptr, _IONBF, 0);
     ::funlockfile(f);
     return true;
 }
@@ -144,14 +151,14 @@ __attribute__((no_sanitize("thread"))) void forget_other_owners() noexcept {
 
 }  // namespace
 
-int flush_all(tx* t) {
+int flush_all(tx* t, flushing what) {
     int result = 0;
     std::vector<FILE*> left;
     try {
         {
             const list_of_streams list;
             list.for_each([&](FILE* f) {
-                if (!try_flush(f, result)) left.push_back(f);
+                if (!try_flush(f, what, result)) left.push_back(f);
             });
         }
         while (!left.empty()) {
@@ -162,7 +169,7 @@ int flush_all(tx* t) {
                 const list_of_streams list;
                 list.for_each([&](FILE* f) {
                     const bool asked = std::find(left.begin(), left.end(), f) != left.end();
-                    if (asked && !try_flush(f, result)) busy.push_back(f);
+                    if (asked && !try_flush(f, what, result)) busy.push_back(f);
                 });
             }
             left = std::move(busy);
@@ -175,6 +182,11 @@ int flush_all(tx* t) {
     return result;
 }
 
+int fcloseall(tx& t) {
+    become_irrevocable(t, "a flush of all streams", "call it after the block");
+    return flush_all(in_language(t) ? nullptr : &t, flushing::for_the_last_time);
+}
+
 void refuse_at_exit() noexcept {
     if (!is_ending.load(std::memory_order_acquire) || ::pthread_equal(ending_thread, ::pthread_self()) != 0) return;
     for (;;) ::pause();
@@ -182,7 +194,11 @@ void refuse_at_exit() noexcept {
 
 }  // namespace tutti::libc
 
-/// In the place of glibc's: see the begin of this file.
-extern "C" TUTTI_EXPORT int fflush(FILE* f) {
-    return f != nullptr ? _IO_fflush(f) : tutti::libc::flush_all(nullptr);
+// In the place of glibc's: see the begin of this file.
+extern "C" {
+TUTTI_EXPORT int fflush(FILE* f) { return f != nullptr ? _IO_fflush(f) : tutti::libc::flush_all(nullptr); }
+TUTTI_EXPORT int fcloseall() {
+    return tutti::libc::flush_all(nullptr, tutti::libc::flushing::for_the_last_time);
+}
+TUTTI_EXPORT void _flushlbf() { tutti::libc::flush_all(nullptr, tutti::libc::flushing::of_lines); }
 }

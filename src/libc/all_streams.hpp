@@ -5,9 +5,15 @@
 
 namespace tutti::libc {
 
-/// Flushes every stream, as fflush(nullptr) does. Waits for those that others own. `t` is the irrevocable transaction
+enum class flushing : unsigned char {
+    of_all,             ///< as fflush(nullptr)
+    of_lines,           ///< of streams that are buffered by lines, as _flushlbf
+    for_the_last_time,  ///< of all, which have no buffer afterwards, as fcloseall
+};
+
+/// Flushes every stream that `what` asks for. Waits for those that others own. `t` is the irrevocable transaction
 /// of the library that asks for it, or null. EOF, and errno says why: a stream could not be flushed, or memory ran out.
-int flush_all(tx* t);
+int flush_all(tx* t, flushing what = flushing::of_all);
 
 /// Waits for ever once the process ends, but in the thread that ends it: no transaction begins to own a stream then.
 void refuse_at_exit() noexcept;

@@ -1,6 +1,7 @@
 // What a process has one of: the environment, random numbers, its end; and telling other threads.
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdio_ext.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -254,25 +255,55 @@ void stay() {
     for (;;) ::pause();
 }
 
+FILE* shared_stream = nullptr;
+
+void write_and_stay() {
+    run(ending::cancel, [] {
+        CALL(fputs, "not committed\n", shared_stream);
+        stay();
+    });
+}
+/// After more output than a seek and input leave in the buffer.
+void write_back_and_forth_and_stay() {
+    run(ending::cancel, [] {
+        CALL(fputs, "not committed\n", shared_stream);
+        CALL(rewind, shared_stream);
+        CALL(fgetc, shared_stream);
+        CALL(fseek, shared_stream, 0, SEEK_CUR);
+        CALL(fputs, "not this, either\n", shared_stream);
+        stay();
+    });
+}
+#ifndef TUTTI_TEST_LIBRARY
+/// The compiler need not give such a block barriers where it runs alone.
+[[gnu::noinline]] void write_without_cancel_and_stay() {
+    __transaction_atomic {
+        std::fputs("not committed\n", shared_stream);
+        stay();
+    }
+}
+#endif
+
 /// What a block of another thread has written and not committed does not go out with the process, nor with a child that
 /// has a copy of the buffer; what was committed before does.
-void ends_beside_a_block(bool in_a_child) {
+void ends_beside_a_block(void (*write_and_wait)(), bool in_a_child) {
     const folder here;
     is_written = 0;
     const pid_t child = ::fork();
     EXPECT(child >= 0);
     if (child == 0) {
-        static FILE* f = std::fopen("out", "w");
-        std::fputs("committed\n", f);
-        const auto write = [](void*) -> void* {
-            run(ending::cancel, [] {
-                CALL(fputs, "not committed\n", f);
-                stay();
-            });
+        shared_stream = std::fopen("out", "w+");
+        std::fputs("committed\n", shared_stream);
+        const auto write = [](void* of) -> void* {
+            reinterpret_cast<void (*)()>(of)();
             return nullptr;
         };
         pthread_t other;
-        EXPECT(::pthread_create(&other, nullptr, write, nullptr) == 0);
+        // A thread that has ended leaves its context to the next.
+        const auto nothing = [] { run(ending::commit, [] {}); };
+        EXPECT(::pthread_create(&other, nullptr, write, reinterpret_cast<void*>(+nothing)) == 0);
+        EXPECT(::pthread_join(other, nullptr) == 0);
+        EXPECT(::pthread_create(&other, nullptr, write, reinterpret_cast<void*>(write_and_wait)) == 0);
         while (__atomic_load_n(&is_written, __ATOMIC_ACQUIRE) == 0) ::sched_yield();
         const pid_t copy = in_a_child ? ::fork() : 0;
         if (copy == 0) std::exit(0);
@@ -284,9 +315,9 @@ void ends_beside_a_block(bool in_a_child) {
     EXPECT(contents("out") == "committed\n");
 }
 
-/// fflush(nullptr) outside of blocks, beside one that owns a stream and opens another: it waits for the one without a
-/// lock that the other needs.
-void flush_beside_a_block() {
+/// A flush of all streams outside of blocks, beside a block that owns a stream and opens another: the flush waits for the
+/// one without a lock that the other needs, and writes nothing that is rolled back.
+void flush_beside_a_block(int (*flush_them)()) {
     const folder here;
     static FILE* f = nullptr;
     static pthread_t flusher;
@@ -294,14 +325,15 @@ void flush_beside_a_block() {
     std::fputs("pending ", f);
     static int is_flushing = 0;
     static int is_done = 0;
-    const auto flush = [](void*) -> void* {
+    const auto flush = [](void* of) -> void* {
         while (__atomic_load_n(&is_done, __ATOMIC_ACQUIRE) == 0) {
-            EXPECT(std::fflush(nullptr) == 0);
+            EXPECT(reinterpret_cast<int (*)()>(of)() == 0);
             __atomic_store_n(&is_flushing, 1, __ATOMIC_RELEASE);
         }
         return nullptr;
     };
-    EXPECT(::pthread_create(&flusher, nullptr, flush, nullptr) == 0);
+    is_flushing = is_done = 0;
+    EXPECT(::pthread_create(&flusher, nullptr, flush, reinterpret_cast<void*>(flush_them)) == 0);
     while (__atomic_load_n(&is_flushing, __ATOMIC_ACQUIRE) == 0) ::sched_yield();
     for (int i = 0; i != 2000; ++i) {
         run(ending::restarts, [] {
@@ -314,6 +346,52 @@ void flush_beside_a_block() {
     __atomic_store_n(&is_done, 1, __ATOMIC_RELEASE);
     EXPECT(::pthread_join(flusher, nullptr) == 0 && std::fclose(f) == 0);
     EXPECT(contents("out") == "pending " + std::string(2000, 'x'));
+}
+
+/// fcloseall as glibc has it: what is pending is written, and what is written afterwards goes out at once.
+void closes_all() {
+    for (const bool in_a_block : {false, true}) {
+        const folder here;
+        fill("in", "input");
+        FILE* const f = std::fopen("out", "w");
+        FILE* const in = std::fopen("in", "r");
+        EXPECT(std::fputs("pending ", f) >= 0 && std::fgetc(in) == 'i');
+        int result = -2;
+        if (in_a_block) run(ending::commit, [&] { result = CALL(fcloseall); });
+        else result = ::fcloseall();
+        EXPECT(result == 0 && contents("out") == "pending " && std::fgetc(in) == 'n');
+        EXPECT(std::fputs("at once", f) >= 0 && contents("out") == "pending at once");
+        EXPECT(::lseek(::fileno(in), 0, SEEK_CUR) == 2);
+        EXPECT(std::fclose(f) == 0 && std::fclose(in) == 0);
+    }
+}
+
+int is_closed = 0;
+#ifndef TUTTI_TEST_LIBRARY
+[[gnu::transaction_pure, gnu::noinline]]
+#endif
+void let_it_close(pthread_t* closer) {
+    const auto close = [](void*) -> void* {
+        EXPECT(::fcloseall() == 0);
+        __atomic_store_n(&is_closed, 1, __ATOMIC_RELEASE);
+        return nullptr;
+    };
+    EXPECT(::pthread_create(closer, nullptr, close, nullptr) == 0);
+    constexpr int many = 1000;
+    for (int i = 0; i != many && __atomic_load_n(&is_closed, __ATOMIC_ACQUIRE) == 0; ++i) ::sched_yield();
+}
+
+/// fcloseall of another thread writes what was committed, and nothing of a block that is cancelled afterwards.
+void closes_all_beside_a_block() {
+    const folder here;
+    FILE* const f = std::fopen("out", "w");
+    std::fputs("committed", f);
+    static pthread_t closer;
+    run(ending::cancel, [&] {
+        CALL(fputs, "not committed", f);
+        let_it_close(&closer);
+    });
+    EXPECT(::pthread_join(closer, nullptr) == 0 && contents("out") == "committed" && std::fclose(f) == 0);
 }
 
 }  // namespace
@@ -329,9 +407,17 @@ int main() {
     errors();
 #endif
     ends();
-    ends_beside_a_block(false);
+    for (const auto write : {write_and_stay, write_back_and_forth_and_stay}) {
+        ends_beside_a_block(write, false);
 #ifdef TUTTI_TEST_LIBRARY
-    ends_beside_a_block(true);  // a fork waits for the end of blocks of the language
+        ends_beside_a_block(write, true);  // a fork waits for the end of blocks of the language
 #endif
-    flush_beside_a_block();
+    }
+#ifndef TUTTI_TEST_LIBRARY
+    ends_beside_a_block(write_without_cancel_and_stay, false);
+#endif
+    flush_beside_a_block([] { return std::fflush(nullptr); });
+    flush_beside_a_block([] { return ::_flushlbf(), 0; });
+    closes_all();
+    closes_all_beside_a_block();
 }

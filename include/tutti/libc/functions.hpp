@@ -362,13 +362,14 @@ TUTTI_EXPORT int vscanf(tx& t, const char* format, va_list arguments);
 /// A stream is opened at once, and a roll-back closes it, and removes the file if that was made for it. Opening a file
 /// that is not empty to write it anew, or a device, makes the transaction irrevocable first. fclose waits for the
 /// commit; where output of the transaction's own is pending it makes it irrevocable first, so that an error of writing
-/// is its result. freopen, setvbuf, setbuf and perror make it irrevocable.
+/// is its result. freopen, setvbuf, setbuf, fcloseall and perror make it irrevocable.
 /// @{
 TUTTI_EXPORT FILE* fopen(tx& t, const char* path, const char* mode);
 TUTTI_EXPORT FILE* fdopen(tx& t, int fd, const char* mode);
 TUTTI_EXPORT FILE* freopen(tx& t, const char* path, const char* mode, FILE* f);
 TUTTI_EXPORT FILE* tmpfile(tx& t);
 TUTTI_EXPORT int fclose(tx& t, FILE* f);
+TUTTI_EXPORT int fcloseall(tx& t);
 TUTTI_EXPORT int setvbuf(tx& t, FILE* f, char* buffer, int mode, std::size_t size);
 TUTTI_EXPORT void setbuf(tx& t, FILE* f, char* buffer);
 TUTTI_EXPORT void perror(tx& t, const char* s);

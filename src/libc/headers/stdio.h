@@ -83,6 +83,7 @@ TUTTI_WRAPPED(17, clearerr_unlocked)
 TUTTI_WRAPPED(15, fileno_unlocked)
 #endif
 #ifdef __USE_GNU
+TUTTI_WRAPPED(9, fcloseall)
 TUTTI_BUILTIN(14, fputs_unlocked)
 TUTTI_WRAPPED(14, fgets_unlocked)
 #endif
