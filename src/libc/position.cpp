@@ -24,14 +24,14 @@ void rewind(tx& t, FILE* f) {
 off_t ftello(tx& t, FILE* f) {
     file of{t, f};
     // What is appended stands at the end of the file, which glibc seeks.
-    if (of.owned() && of.pending() != 0 && of.appends()) of.before_moving();
+    if (of.owned() && of.pending() != 0 && of.appends() && !of.is_detached()) of.before_moving();
     return of.is_detached() ? of.position() : ::ftello(f);
 }
 long ftell(tx& t, FILE* f) { return libc::ftello(t, f); }
 
 int fgetpos(tx& t, FILE* f, fpos_t* to) {
     file of{t, f};
-    if (of.owned() && of.pending() != 0 && of.appends()) of.before_moving();
+    if (of.owned() && of.pending() != 0 && of.appends() && !of.is_detached()) of.before_moving();
     fpos_t position{};
     if (of.is_detached()) position.__pos = of.position();
     const int result = of.is_detached() ? 0 : ::fgetpos(f, &position);

@@ -521,6 +521,32 @@ void output_by_two_streams() {
     EXPECT(contents("file") == "cbaa456789");
 }
 
+#ifdef TUTTI_TEST_LIBRARY
+/// An irrevocable block has written what waited. A block inside it that is cancelled takes back its own output alone.
+void output_before_input_in_an_irrevocable_block() {
+    for (const bool is_flushed : {false, true}) {
+        const folder here;
+        fill("file", "0123456789");
+        FILE* const f = std::fopen("file", "r+");
+        run(ending::commit, [&] {
+            CALL(fputs, "AB", f);
+            CALL(rewind, f);
+            if (is_flushed) CALL(fflush, f);
+            else tutti::detail::current_transaction->become_irrevocable("the test wants it");
+            CALL(fputs, "c", f);
+            cancelled_within([&] {
+                CALL(fseek, f, 0, SEEK_CUR);
+                CALL(fputs, "QQ", f);
+                CALL(rewind, f);
+                CALL(fgetc, f);
+            });
+            CALL(fputs, "d", f);
+        });
+        EXPECT(std::ftell(f) == 2 && std::fclose(f) == 0 && contents("file") == "cd23456789");
+    }
+}
+#endif
+
 /// Output that waited and finds no room at the commit: the stream is in error, as after any late write.
 void output_without_room() {
     const folder here;
@@ -571,6 +597,9 @@ int main() {
     output_before_input_of_a_new_file();
     output_that_others_look_at();
     output_by_two_streams();
+#ifdef TUTTI_TEST_LIBRARY
+    output_before_input_in_an_irrevocable_block();
+#endif
     output_without_room();
     buffers();
 }
