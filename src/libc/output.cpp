@@ -19,6 +19,7 @@ namespace {
 /// False: it takes more than a copy.
 bool put_at_once(FILE* f, const char* bytes, std::size_t size) noexcept {
     if (size > room_at_once(f)) return false;
+    if (size == 0) return true;  // the stream may have no buffer yet
     std::memcpy(f->_IO_write_ptr, bytes, size);
     f->_IO_write_ptr += size;
     return true;
