@@ -19,10 +19,10 @@
 //   the position changes                       as for an empty buffer
 //
 // Output of the transaction may not reach the file before the commit. Where glibc would write that output for a seek or
-// for input, an overlay of a regular file takes it (file_overlay.hpp). From then on the overlay stands for the file: the
-// stream reads from it, and positions are those in it. A roll-back of the outermost touch drops the overlay, that of an
-// inner touch takes back what the overlay got since. The commit writes it. So does a call that makes the transaction
-// irrevocable, or that reaches the file by another stream, a descriptor or a name.
+// for input, an overlay of a regular file takes it (file_overlay.hpp). From then on the overlay stands for the file:
+// the stream reads from it, and positions are those in it. A roll-back of the outermost touch drops the overlay, that
+// of an inner touch takes back what the overlay got since. The commit writes it. So does a call that makes the
+// transaction irrevocable, or that reaches the file by another stream, a descriptor or a name.
 //
 // A stream of open_memstream makes no system call, but glibc moves its buffer when it grows. Each touch keeps an image
 // of what the stream holds, and a roll-back puts that into the buffer which the stream has then. A call that tells the

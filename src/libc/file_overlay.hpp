@@ -1,7 +1,7 @@
 // Output that a transaction has moved out of a stream's buffer, and that may not reach the file before the commit.
 //
-// The overlay stands for the file from the first such output to the end of the transaction. It has a position and a size
-// of its own. It keeps the pages that the program writes in memory, and reads other bytes from the file. The
+// The overlay stands for the file from the first such output to the end of the transaction. It has a position and a
+// size of its own. It keeps the pages that the program writes in memory, and reads other bytes from the file. The
 // kernel's position in the file does not move meanwhile.
 //
 // Invariants
@@ -42,8 +42,8 @@ public:
     [[nodiscard]] bool write(const char* from, std::size_t size) noexcept;
     /// Takes back all writes but the first `count`. The position stays.
     void undo_to(std::size_t count) noexcept;
-    /// Writes what is kept here to `fd`, the file's descriptor at the commit, and moves the kernel's position to that of
-    /// the program. False, and errno says why: a part could not be written.
+    /// Writes what is kept here to `fd`, the file's descriptor at the commit, and moves the kernel's position to that
+    /// of the program. False, and errno says why: a part could not be written.
     [[nodiscard]] bool apply(int fd) noexcept;
 
 private:

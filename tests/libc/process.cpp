@@ -315,8 +315,8 @@ void ends_beside_a_block(void (*write_and_wait)(), bool in_a_child) {
     EXPECT(contents("out") == "committed\n");
 }
 
-/// A flush of all streams outside of blocks, beside a block that owns a stream and opens another: the flush waits for the
-/// one without a lock that the other needs, and writes nothing that is rolled back.
+/// A flush of all streams outside of blocks, beside a block that owns a stream and opens another: the flush waits for
+/// the one without a lock that the other needs, and writes nothing that is rolled back.
 void flush_beside_a_block(int (*flush_them)()) {
     const folder here;
     static FILE* f = nullptr;

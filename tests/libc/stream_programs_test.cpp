@@ -7,8 +7,8 @@
 // block that has become irrevocable on the way commits, whatever its plan is. A failure names its number, which
 // TUTTI_TEST_STREAM_PROGRAM=<number> runs again alone, and shows the smallest program that still fails.
 //
-// Catches output of a cancelled block that a later seek of the same block has flushed, and a seek or input behind output
-// that makes a block irrevocable although the output can wait.
+// Catches output of a cancelled block that a later seek of the same block has flushed, and a seek or input behind
+// output that makes a block irrevocable although the output can wait.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -63,7 +63,8 @@ TUTTI_EXPORT int fflush(tx& t, FILE* f);
 
 /// @name Input from streams
 /// What is in the buffer is taken transactionally. An empty buffer of a regular file is filled, and a roll-back seeks
-/// back. Output of the transaction comes first, as for a seek. For anything else the transaction becomes irrevocable first.
+/// back. Output of the transaction comes first, as for a seek. For anything else the transaction becomes irrevocable
+/// first.
 /// @{
 TUTTI_EXPORT int fgetc(tx& t, FILE* f);
 TUTTI_EXPORT int getc(tx& t, FILE* f);
@@ -77,9 +78,10 @@ TUTTI_EXPORT ssize_t getdelim(tx& t, char** line, std::size_t* room, int delimit
 /// @}
 
 /// @name Position and state of streams
-/// A seek in a regular file is made at once and undone by a seek. Output of the transaction that a seek or input finds in
-/// the buffer waits for the commit: the transaction reads the file as that output changes it. If the commit cannot write
-/// the output, ferror says so. For anything but a regular file with a full buffer the transaction becomes irrevocable.
+/// A seek in a regular file is made at once and undone by a seek. Output of the transaction that a seek or input finds
+/// in the buffer waits for the commit: the transaction reads the file as that output changes it. If the commit cannot
+/// write the output, ferror says so. For anything but a regular file with a full buffer the transaction becomes
+/// irrevocable.
 /// @{
 TUTTI_EXPORT int fseek(tx& t, FILE* f, long offset, int whence);
 TUTTI_EXPORT int fseeko(tx& t, FILE* f, off_t offset, int whence);
