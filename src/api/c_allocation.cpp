@@ -1,5 +1,7 @@
 // malloc and free in transactions for C.
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 
 #include "api/c_boundary.hpp"
@@ -18,9 +20,9 @@ namespace {
 
 void release(void* memory) { std::free(memory); }
 
-/// Calls `get` and hands what it returns to the transaction.
+/// Calls `get`, which allocates `bytes`, and hands what it returns to the transaction.
 template <class F>
-void* allocate(tutti_tx* handle, F get) {
+void* allocate(tutti_tx* handle, size_t bytes, F get) {
     return guarded(handle, [&](tx& t) -> void* {
         descriptor& d = descriptor::of(t);
         // May leave by a jump, so it comes before there is anything to leave behind.
@@ -33,7 +35,10 @@ void* allocate(tutti_tx* handle, F get) {
                 return nullptr;
             }
             void* const memory = get();
-            if (memory != nullptr) tutti::core::put_off(d, deferred::kind::allocated, memory, release);
+            if (memory != nullptr) {
+                tutti::core::put_off(d, deferred::kind::allocated, memory, release);
+                d.deferred_log.back().bytes = static_cast<std::uint32_t>(std::min(bytes, size_t{UINT32_MAX}));
+            }
             return memory;
         });
     });
@@ -42,15 +47,15 @@ void* allocate(tutti_tx* handle, F get) {
 }  // namespace
 
 void* tutti_malloc(tutti_tx* handle, size_t bytes) {
-    return allocate(handle, [=] { return std::malloc(bytes); });
+    return allocate(handle, bytes, [=] { return std::malloc(bytes); });
 }
 
 void* tutti_calloc(tutti_tx* handle, size_t count, size_t bytes) {
-    return allocate(handle, [=] { return std::calloc(count, bytes); });
+    return allocate(handle, count * bytes, [=] { return std::calloc(count, bytes); });
 }
 
 void* tutti_aligned_alloc(tutti_tx* handle, size_t alignment, size_t bytes) {
-    return allocate(handle, [=] { return std::aligned_alloc(alignment, bytes); });
+    return allocate(handle, bytes, [=] { return std::aligned_alloc(alignment, bytes); });
 }
 
 void tutti_free(tutti_tx* handle, void* memory) {

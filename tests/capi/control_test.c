@@ -87,6 +87,37 @@ static void a_nested_retry_waits_with_its_parent(void) {
     CHECK(runs >= 2);
 }
 
+// ---- retry on nothing but what the block has allocated: no other transaction can change that ------------------------
+
+static void wait_for_own_memory(tutti_tx* tx, void* memory) {
+    if (memory == NULL) tutti_cancel(tx);
+    tutti_var* const own = memory;
+    tutti_var_init(own, 1);
+    if (tutti_get(tx, own) == 1) tutti_retry(tx);
+}
+
+static void wait_for_malloc(tutti_tx* tx, void* unused) {
+    (void)unused;
+    wait_for_own_memory(tx, tutti_malloc(tx, sizeof(tutti_var)));
+}
+
+static void wait_for_calloc(tutti_tx* tx, void* unused) {
+    (void)unused;
+    tutti_var* const vars = tutti_calloc(tx, 4, sizeof(tutti_var));
+    wait_for_own_memory(tx, vars != NULL ? &vars[3] : NULL);
+}
+
+static void wait_for_aligned_alloc(tutti_tx* tx, void* unused) {
+    (void)unused;
+    wait_for_own_memory(tx, tutti_aligned_alloc(tx, 64, 64));
+}
+
+static void a_retry_on_own_memory_is_an_error(void) {
+    CHECK_EQ(tutti_atomically(NULL, wait_for_malloc, NULL), TUTTI_ERROR_USE);
+    CHECK_EQ(tutti_atomically(NULL, wait_for_calloc, NULL), TUTTI_ERROR_USE);
+    CHECK_EQ(tutti_atomically(NULL, wait_for_aligned_alloc, NULL), TUTTI_ERROR_USE);
+}
+
 // ---- retry_for ----------------------------------------------------------------------------------------------------
 
 struct timed {
@@ -284,6 +315,7 @@ static void a_child_can_turn_its_parent_irrevocable(void) {
 int main(void) {
     RUN(retry_hands_over_between_threads);
     RUN(a_nested_retry_waits_with_its_parent);
+    RUN(a_retry_on_own_memory_is_an_error);
     RUN(a_timed_retry_returns_when_time_is_up);
     RUN(a_timed_retry_can_be_met);
     RUN(the_first_alternative_that_can_runs);
