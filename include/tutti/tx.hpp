@@ -33,7 +33,8 @@ enum class vote : std::uint8_t {
 ///   are still current, too; false rolls the transaction back and runs it again. It must not touch the transaction. The
 ///   algorithms that run one transaction at a time never call it: nothing becomes newer there.
 /// - `heed_retry` runs where the body calls `retry`. A participant that shows the body data of its own arranges that a
-///   change of them changes a variable, which it reads here; or it answers false, and `retry` is refused.
+///   change of them changes a variable, which it reads here; or it answers false, and `retry` is refused. A `retry`
+///   that leaves to the next alternative of `or_else` asks only the participants that joined in the alternative.
 /// - `rolled_back` runs when the block that it joined in is rolled back, in its turn among the on_abort handlers, which
 ///   is newest first; it must not fail.
 ///

@@ -7,12 +7,21 @@
 // then, to twice what it has used. So it keeps its size while a period has one large transaction; and where one in many
 // periods is large, its growth costs a constant for each entry that it logs. What stays unused for a whole period goes
 // back at its end.
+//
+// The other end. A log can set entries aside: they move to the other end of its memory, and out of the way of all that
+// goes through the log.
+//
+//   begin_          end_          capacity_              limit_
+//     | the entries   | room        | those set aside      |
+//
+// Entries set aside take the room that they had before, so to set aside what was in the log never needs memory.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -50,14 +59,13 @@ public:
         std::swap(begin_, other.begin_);
         std::swap(end_, other.end_);
         std::swap(capacity_, other.capacity_);
+        std::swap(limit_, other.limit_);
         std::swap(most_used_, other.most_used_);
     }
 
     [[nodiscard]] bool empty() const noexcept { return end_ == begin_; }
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
-    [[nodiscard]] std::size_t bytes() const noexcept {
-        return static_cast<std::size_t>(capacity_ - begin_) * sizeof(T);
-    }
+    [[nodiscard]] std::size_t bytes() const noexcept { return static_cast<std::size_t>(limit_ - begin_) * sizeof(T); }
     [[nodiscard]] bool is_large() const noexcept { return bytes() > kept_bytes; }
     [[nodiscard]] T* begin() noexcept { return begin_; }
     [[nodiscard]] T* end() noexcept { return end_; }
@@ -91,41 +99,59 @@ public:
     void shrink(std::size_t size) noexcept { end_ = begin_ + size; }
     void clear() noexcept { end_ = begin_; }
 
-    void note_use() noexcept { most_used_ = std::max(most_used_, size()); }
+    /// How many entries are set aside.
+    [[nodiscard]] std::size_t aside() const noexcept { return static_cast<std::size_t>(limit_ - capacity_); }
+    /// Number `i` of those set aside, in the order in which they were.
+    [[nodiscard]] T& aside(std::size_t i) noexcept {
+        TUTTI_ASSERT(i < aside(), "log index out of range");
+        return limit_[-1 - static_cast<std::ptrdiff_t>(i)];
+    }
+    [[nodiscard]] const T& aside(std::size_t i) const noexcept { return const_cast<log&>(*this).aside(i); }
+    /// REQUIRES: has_room.
+    void set_aside(const T& entry) noexcept { *--capacity_ = entry; }
+    /// Drops everything set aside from number `count` on.
+    void shrink_aside(std::size_t count) noexcept { capacity_ = limit_ - count; }
+
+    void note_use() noexcept { most_used_ = std::max(most_used_, size() + aside()); }
     void settle() noexcept {
         note_use();
         const std::size_t fitting = fitting_room<T>(std::exchange(most_used_, 0), bytes() / sizeof(T));
-        if (fitting * sizeof(T) < bytes()) static_cast<void>(resize(fitting));
+        if (fitting * sizeof(T) < bytes() && aside() == 0) static_cast<void>(resize(fitting));
     }
     /// Frees it all if it is large and empty.
     void trim() noexcept {
-        if (!is_large() || !empty()) return;
+        if (!is_large() || !empty() || aside() != 0) return;
         std::free(begin_);
-        begin_ = end_ = capacity_ = nullptr;
+        begin_ = end_ = capacity_ = limit_ = nullptr;
     }
 
 private:
     TUTTI_COLD void grow(std::size_t more) {
         // Twice the room, not twice what is used: a caller that reserves for later, one by one, leaves the log empty.
         const std::size_t room = bytes() / sizeof(T);
-        if (!resize(std::max({std::size_t{128}, room * 2, size() + more}))) throw std::bad_alloc{};
+        if (!resize(std::max({std::size_t{128}, room * 2, size() + aside() + more}))) throw std::bad_alloc{};
         if (told_ != nullptr && is_large()) *told_ |= bit_;
     }
-    /// False: there is no memory, and nothing has changed.
+    /// False: there is no memory, and nothing has changed. REQUIRES: it becomes larger if entries are set aside.
     [[nodiscard]] bool resize(std::size_t entries) noexcept {
         const std::size_t used = size();
+        const std::size_t beside = aside();
+        const std::size_t room = bytes() / sizeof(T);
         // NOLINTNEXTLINE(bugprone-suspicious-realloc-usage): the old block stays ours when it fails
         void* const moved = std::realloc(static_cast<void*>(begin_), entries * sizeof(T));
         if (moved == nullptr) return false;
         begin_ = static_cast<T*>(moved);
         end_ = begin_ + used;
-        capacity_ = begin_ + entries;
+        limit_ = begin_ + entries;
+        capacity_ = limit_ - beside;
+        if (beside != 0) std::memmove(capacity_, begin_ + room - beside, beside * sizeof(T));
         return true;
     }
 
     T* begin_ = nullptr;
     T* end_ = nullptr;
-    T* capacity_ = nullptr;
+    T* capacity_ = nullptr;      // where its room ends
+    T* limit_ = nullptr;         // where its memory ends
     std::size_t most_used_ = 0;  // in this period
     std::uint32_t* told_ = nullptr;
     std::uint32_t bit_ = 0;

@@ -17,6 +17,8 @@ public:
     vote answer = vote::commit;
     bool throws = false;
     bool tells_of_roll_backs = false;
+    bool wakes = true;
+    unsigned times_asked_to_wake = 0;
 
 private:
     vote prepare() override {
@@ -26,6 +28,10 @@ private:
     }
     void commit() noexcept override { trace_ += {'c', name_}; }
     void abort() noexcept override { trace_ += {'a', name_}; }
+    bool heed_retry() override {
+        ++times_asked_to_wake;
+        return wakes;
+    }
     void rolled_back() noexcept override {
         if (tells_of_roll_backs) trace_ += {'r', name_};
     }
@@ -114,6 +120,35 @@ TEST_P(participants, one_alone) {
         EXPECT_EQ(data_.get(t), 2);
     });
     EXPECT_EQ(trace_, "p1c1");
+}
+
+// A block with many participants and many alternatives must not ask each of them at each retry. Catches also a refusal
+// where nobody waits.
+TEST_P(participants, are_asked_to_wake_by_the_retry_of_their_alternative_or_by_the_one_that_waits) {
+    if (GetParam().mode == mode::irrevocable) GTEST_SKIP() << "must not retry";
+    first_.wakes = false;
+    const auto join_and_retry = [&](tx& t) {
+        t.join(second_);
+        atomically([&](tx& n) {
+            n.join(third_);
+            retry(n);
+        });
+    };
+    run(unwinding(), [&](tx& t) {
+        t.join(first_);
+        for (int i = 0; i < 10; ++i) or_else(t, join_and_retry, [](tx&) {});
+        EXPECT_EQ(first_.times_asked_to_wake, 0U);
+        EXPECT_EQ(second_.times_asked_to_wake, 10U);
+        EXPECT_EQ(third_.times_asked_to_wake, 10U);
+    });
+    trace_.clear();
+    const auto wait_after_an_alternative = [&](tx& t) {
+        t.join(first_);
+        static_cast<void>(data_.get(t));
+        or_else(t, join_and_retry, [](tx& n) { retry(n); });
+    };
+    EXPECT_THROW(run(unwinding(), wait_after_an_alternative), usage_error);
+    EXPECT_EQ(first_.times_asked_to_wake, 1U);
 }
 
 TEST_P(participants, cancelled_before_they_were_asked) {

@@ -15,6 +15,8 @@
 
 #include "algorithms/table.hpp"
 #include "core/lifecycle/open_nesting.hpp"
+#include "core/rollback/deferred.hpp"
+#include "core/rollback/replaced.hpp"
 #include "tutti/tutti.hpp"
 
 namespace tutti::core {
@@ -45,6 +47,38 @@ private:
     void* from_ = nullptr;
     std::size_t size_ = 0;
 };
+
+TEST(log_of_numbers, keeps_what_is_set_aside_in_order_while_it_grows_and_shrinks) {
+    memory::log<int> all;
+    constexpr int many = 10000;
+    for (int i = 0; i < many; ++i) {
+        all.push(2 * i + 1);
+        all.reserve_one();
+        all.set_aside(2 * i);
+    }
+    ASSERT_EQ(all.size(), std::size_t{many});
+    ASSERT_EQ(all.aside(), std::size_t{many});
+    for (std::size_t i = 0; i < many; ++i) {
+        EXPECT_EQ(all.aside(i), static_cast<int>(2 * i));
+        EXPECT_EQ(all[i], static_cast<int>(2 * i + 1));
+    }
+    const std::size_t bytes = all.bytes();
+    while (!all.empty()) {
+        const int one = all.back();
+        all.pop();
+        all.set_aside(one);
+    }
+    EXPECT_EQ(all.bytes(), bytes) << "what was in the log is set aside in its place";
+    EXPECT_EQ(all.aside(2 * many - 1), 1);
+    all.settle();
+    all.trim();
+    EXPECT_EQ(all.bytes(), bytes) << "memory is in use";
+    all.shrink_aside(many);
+    EXPECT_EQ(all.aside(many - 1), 2 * (many - 1));
+    all.shrink_aside(0);
+    all.trim();
+    EXPECT_EQ(all.bytes(), 0U);
+}
 
 class logs : public ::testing::TestWithParam<const instance*> {
 protected:
@@ -150,6 +184,183 @@ TEST_P(logs, and_frames_of_blocks_around_the_innermost_one_are_left_alone_by_acc
     for (std::size_t i = many; i-- != 0;) detail::close_nested(d_, around[i]);
     EXPECT_TRUE(d_.operations_->commit(d_));
     EXPECT_EQ(plain, 2);
+}
+
+/// What a nested block leaves to destroy when it is rolled back.
+struct leftover {
+    var<long> member{0};
+    ~leftover() { ++destroyed; }
+    static inline long destroyed = 0;
+};
+
+// A block around many that were rolled back must not cost what they did, or a chain of blocks costs the square of its
+// depth. Catches an end of a block that walks over what blocks inside it have left.
+TEST_P(logs, of_what_nested_blocks_have_left_are_left_alone_when_the_blocks_around_them_end) {
+    enum class way { commit, cancel, exception, alternative };
+    const auto leave = [&](tx& t) {
+        for (std::size_t i = 0; i < half; ++i) {
+            t.on_abort([] {});
+            t.on_commit([] {});
+            static_cast<void>(create<leftover>(t));
+            static_cast<void>(vars_[i].get(t));  // so that the objects stay, too
+        }
+    };
+    const auto end = [](tx& t, way by) {
+        if (by == way::cancel) cancel(t);
+        if (by == way::exception) throw 1;
+        if (by == way::alternative) retry(t);
+    };
+    for (const way by : {way::commit, way::cancel, way::exception, way::alternative}) {
+        leftover::destroyed = 0;
+        long own = 0;
+        atomically([&](tx& t) {
+            std::unique_ptr<out_of_reach> left;
+            const auto middle = [&](tx& n) {
+                EXPECT_FALSE(try_atomically([&](tx& i) {
+                    leave(i);
+                    cancel(i);
+                }));
+                auto& log = d_.deferred_log;
+                EXPECT_GE(log.aside(), 3 * half);
+                EXPECT_EQ(log.size(), 0U);
+                n.on_abort([&own] { ++own; });
+                left = std::make_unique<out_of_reach>(&log.aside(log.aside() - 1), &log.aside(0) + 1);
+                end(n, by);
+            };
+            try {
+                or_else(t, [&](tx&) { static_cast<void>(try_atomically([&](tx& i) { middle(i); })); }, [](tx&) {});
+            } catch (int) {}
+            left.reset();
+        });
+        EXPECT_EQ(own, by == way::commit ? 0 : 1);
+        EXPECT_EQ(leftover::destroyed, static_cast<long>(half));
+        EXPECT_EQ(d_.deferred_log.aside(), 0U);
+    }
+}
+
+struct agreeing final : participant {
+    vote prepare() override { return vote::commit; }
+    void commit() noexcept override {}
+    void abort() noexcept override {}
+};
+
+// Catches a checkpoint or a retry that looks for who takes part among all that is put off.
+TEST_P(logs, of_what_is_put_off_are_left_alone_at_checkpoints_and_between_alternatives) {
+    agreeing all[half];
+    atomically([&](tx& t) {
+        for (agreeing& one : all) {
+            t.on_commit([] {});
+            t.join(one);
+        }
+        auto& log = d_.deferred_log;
+        log.reserve(100);
+        const no_look_for_replaced meanwhile{*d_.frame_};
+        const out_of_reach earlier{log.begin(), log.begin() + 2 * half};
+        checkpoint(t, [&](tx& n) { n.on_commit([] {}); });
+        or_else(
+            t,
+            [&](tx& n) {
+                n.join(all[0]);
+                retry(n);
+            },
+            [](tx&) {});
+    });
+}
+
+struct showing final : companion {
+    vote prepare() override { return vote::commit; }
+    void commit() noexcept override {}
+    void abort() noexcept override {}
+    void forget_step() noexcept override {}
+    void look_again() override {}
+    bool hold_still() override { return true; }
+    bool commit_alone() noexcept override { return false; }
+};
+
+// Catches a roll-back that loses a step, or has two of them change places.
+TEST_P(logs, of_what_is_put_off_keep_companions_and_their_steps_in_order_when_a_nested_block_is_rolled_back) {
+    constexpr std::size_t steps = 100;
+    showing one, two;
+    const auto put_off_for = [&](showing& of, deferred::kind what) {
+        put_off(d_, what, static_cast<participant*>(&of), nullptr);
+    };
+    long undone = 0;
+    atomically([&](tx& t) {
+        t.on_abort([] {});
+        for (int times = 0; times < 2; ++times) {
+            EXPECT_FALSE(try_atomically([&](tx& n) {
+                n.on_abort([&] { ++undone; });
+                if (times == 0) put_off_for(one, deferred::kind::companion);
+                for (std::size_t i = 0; i < steps; ++i) {
+                    put_off_for(one, deferred::kind::shown);
+                    n.on_abort([&] { ++undone; });
+                    if (i % 3 == 0) put_off_for(two, deferred::kind::shown);
+                }
+                cancel(n);
+            }));
+        }
+        const std::size_t of_two = (steps + 2) / 3;
+        EXPECT_EQ(d_.deferred_log.size(), 2 + 2 * (steps + of_two));
+        EXPECT_TRUE(d_.deferred_log[1].what == deferred::kind::companion);
+        for (std::size_t i = 0; i < 2 * steps; ++i) {
+            const std::size_t before = i / steps * of_two + (i % steps + 2) / 3;
+            EXPECT_EQ(place_of_step(d_, one, i), 2 + i + before);
+        }
+    });
+    EXPECT_EQ(undone, static_cast<long>(2 * (steps + 1)));
+}
+
+// Catches a limited wait, or the roll-back of one, that looks at all that the attempt has made before.
+TEST_P(logs, of_limited_waits_are_left_alone_by_the_next_one_and_by_its_roll_back) {
+    const auto pass_by = [](tx& t) { retry_for(t, std::chrono::nanoseconds{0}); };
+    const auto pass_by_in_vain = [&] {
+        EXPECT_FALSE(try_atomically([&](tx& n) {
+            pass_by(n);
+            cancel(n);
+        }));
+    };
+    atomically([&](tx& t) {
+        for (std::size_t i = 0; i < half; ++i) pass_by(t);
+        EXPECT_EQ(d_.retry_calls.size(), half);
+        pass_by_in_vain();
+        const out_of_reach earlier{d_.retry_calls.begin(), d_.retry_calls.begin() + half};
+        for (int i = 0; i < 3; ++i) pass_by_in_vain();
+        pass_by(t);
+        EXPECT_EQ(d_.retry_calls.size(), half + 1);
+    });
+}
+
+// Destroying is in the order opposite to that of making, across the blocks that were rolled back.
+TEST_P(logs, of_what_nested_blocks_have_left_are_destroyed_from_the_inside_out) {
+    std::string order;
+    struct noting {
+        std::string* to;
+        char name;
+        noting(std::string& order, char name) : to{&order}, name{name} {}
+        noting(const noting&) = delete;
+        noting& operator=(const noting&) = delete;
+        ~noting() { *to += name; }
+    };
+    const auto make = [&](tx& t, char name) {
+        static_cast<void>(create<noting>(t, order, name));
+        static_cast<void>(vars_[0].get(t));
+    };
+    EXPECT_FALSE(try_atomically([&](tx& t) {
+        make(t, 'a');
+        make(t, 'b');
+        EXPECT_FALSE(try_atomically([&](tx& n) {
+            make(n, 'c');
+            EXPECT_FALSE(try_atomically([&](tx& i) {
+                make(i, 'd');
+                make(i, 'e');
+                cancel(i);
+            }));
+            make(n, 'f');
+            cancel(n);
+        }));
+        cancel(t);
+    }));
+    EXPECT_EQ(order, "edfcba");
 }
 
 #if !defined(TUTTI_CHECK) && !defined(TUTTI_SANITIZED)  // which look at once: core/rollback/replaced.hpp

@@ -101,7 +101,7 @@ void finish_slowly(descriptor& d, privacy owed) {
     // Not inside another transaction, nor in an undo action, whose context may own what others wait for.
     if (late && d.algorithm->renew_clock != nullptr && !ancestor_runs(d) && !undoes(d)) [[unlikely]]
         d.algorithm->renew_clock(d);
-    if (after.empty()) return;
+    if (!has_entries(after)) return;
     run_after_commit(d, after);
     after.swap(d.deferred_log);  // its memory is there for the next transaction
 }

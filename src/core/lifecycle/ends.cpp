@@ -61,7 +61,7 @@ void end_what_was_put_off(descriptor& d, abort_cause cause) noexcept {
     release_abstract_locks(d);
     d.undoes_under_locks.store(under_locks, std::memory_order_relaxed);
     pay_debts(d);
-    if (!left.empty()) destroy_left(d, left);
+    if (has_entries(left)) destroy_left(d, left);
     left.swap(d.deferred_log);  // its memory is there for the next attempt
     mine.last_cause = cause;
     d.run = mine;

@@ -202,7 +202,7 @@ sequel reopen(tx& t) {
     run.rewinds = 0;
     run.in_the_way = {};
     run.retry_until.reset();
-    run.waits_made = 0;
+    run.waits_made = run.waits_free = run.waits_end = 0;
     if (run.attempt > core::unlogged_attempts) run.log_reads = true;
     d.frame_ = outermost;
     core::attempt_start(d);

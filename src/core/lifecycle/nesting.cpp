@@ -18,7 +18,8 @@
 namespace tutti::core {
 namespace {
 
-void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
+/// Returns how many entries of the deferred log were set aside before: those behind are of this block.
+std::size_t rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
     d.landing = f.stack;
     d.quiescing.rewound = d.own_sequence;
     // An attempt that is over has given everything back.
@@ -29,10 +30,12 @@ void rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noex
     wake_sleepers(d);
     d.captured_size_ = 0;
     const std::uint32_t slow_path = d.slow_path;
+    const std::size_t before = d.deferred_log.aside();
     d.slow_path =
         slow_path_frozen;  // the parent is in the middle of its body: its handlers are not the place to access it
     compensate_nested(d, f.mark.deferred, cause, d.pending == signal::rewind);
     d.slow_path = slow_path;
+    return before;
 }
 
 /// A block that a destructor opened has been left by a signal of its own: the one that the destructor runs because of
@@ -45,9 +48,10 @@ bool go_on_passing(descriptor& d, const detail::frame& f) noexcept {
     return true;
 }
 
-/// The user's code that a roll-back of `f` alone runs. REQUIRES: d.frame_ is the block around f, and healthy again.
-void destroy_what_is_left(descriptor& d, const detail::frame& f) noexcept {
-    if ((d.slow_commit & slow_commit_memory) != 0) destroy_in_parent(d, f.mark.deferred, f.mark.reads);
+/// The user's code that a roll-back of `f` alone runs, which has set aside entries of number `from` and later. REQUIRES:
+/// d.frame_ is the block around f, and healthy again.
+void destroy_what_is_left(descriptor& d, const detail::frame& f, std::size_t from) noexcept {
+    if (d.deferred_log.aside() != from) destroy_in_parent(d, from, f.mark.reads);
 }
 
 /// After a partial roll-back: the block runs again, so what it read may be forgotten, and the snapshot may move on.
@@ -121,7 +125,7 @@ void close_nested(tx& t, frame& f) {
         // Afterwards nothing but the whole transaction could run again.
         if (f.checkpoint && d.logging && !d.strict()) {
             d.algorithm->refresh(d);
-            if ((d.slow_commit & core::slow_commit_handlers) != 0) core::have_companions_look(d);
+            core::have_companions_look(d);
         }
     }
     d.frame_ = f.parent;
@@ -140,11 +144,11 @@ sequel reopen_nested(tx& t, frame& f) {
     d.frame_ = f.parent;
     if (!mine) return sequel::propagate;
     const bool rewound = d.pending == signal::rewind;
-    core::rewind_block(d, f, d.cause);
+    const std::size_t set_aside = core::rewind_block(d, f, d.cause);
     if (core::go_on_passing(d, f)) return again ? sequel::again : sequel::cancelled;
     const bool moved = rewound && core::move_snapshot(d, f);
     core::calm(d);
-    core::destroy_what_is_left(d, f);
+    core::destroy_what_is_left(d, f, set_aside);
     if (d.pending != signal::none) core::raise_again(d);
     if (rewound) core::let_go_first(d);
     // Participants may have shown the blocks around it what is older than this snapshot: these go back in their turn.
@@ -155,9 +159,9 @@ sequel reopen_nested(tx& t, frame& f) {
 void fail_nested(tx& t, frame& f) noexcept {
     descriptor& d = descriptor::of(t);
     const bool alone = d.pending == signal::none;
-    if (alone) core::rewind_block(d, f, abort_cause::exception);
+    const std::size_t set_aside = alone ? core::rewind_block(d, f, abort_cause::exception) : 0;
     d.frame_ = f.parent;
-    if (alone) core::destroy_what_is_left(d, f);
+    if (alone) core::destroy_what_is_left(d, f, set_aside);
 }
 
 void propagate(tx& t) { core::raise_again(descriptor::of(t)); }

@@ -11,31 +11,51 @@
 #include "core/rollback/deferred.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/ancestry.hpp"
+#include "core/state/critical.hpp"
 #include "core/state/fault.hpp"
 #include "core/waiting/wakeup.hpp"
 
 namespace tutti::core {
 namespace {
 
-/// Whether `at` lies in an object that this attempt has created, which no other transaction can have written.
-bool is_own(const descriptor& d, const void* at) noexcept {
-    const auto address = reinterpret_cast<std::uintptr_t>(at);
-    for (const deferred& e : d.deferred_log) {
-        if (e.what != deferred::kind::allocated && e.what != deferred::kind::discarded) continue;
-        if (address - reinterpret_cast<std::uintptr_t>(e.object) < e.bytes) return true;  // below it: wraps around
+/// The memory of the objects that an attempt has created, which no other transaction can have written.
+class own_memory {
+public:
+    /// O(n log n) in the number of entries of the log. Throws std::bad_alloc.
+    explicit own_memory(descriptor& d) {
+        undisturbed(d, [&] { parts_.reserve(d.deferred_log.size() + d.deferred_log.aside()); });
+        for (const deferred& e : d.deferred_log) add(e);
+        for (std::size_t i = 0; i < d.deferred_log.aside(); ++i) add(d.deferred_log.aside(i));
+        std::sort(parts_.begin(), parts_.end(), [](const part& a, const part& b) { return a.begin < b.begin; });
     }
-    return false;
-}
+    /// O(log n).
+    [[nodiscard]] bool has(const void* at) const noexcept {
+        const auto address = reinterpret_cast<std::uintptr_t>(at);
+        const part* const behind = std::upper_bound(parts_.begin(), parts_.end(), address,
+                                                    [](std::uintptr_t a, const part& p) { return a < p.begin; });
+        return behind != parts_.begin() && address - behind[-1].begin < behind[-1].bytes;
+    }
 
-/// Whether it has read anything that another transaction can change. Mostly the first read answers that.
-bool has_read(const descriptor& d) noexcept {
-    for (const orec* const* r = d.read_begin; r != d.read_next_; ++r) {
-        if (!is_own(d, *r)) return true;
+private:
+    struct part {
+        std::uintptr_t begin;
+        std::size_t bytes;
+    };
+    void add(const deferred& e) noexcept {
+        if (e.bytes == 0 || (e.what != deferred::kind::allocated && e.what != deferred::kind::discarded)) return;
+        parts_.push_reserved({reinterpret_cast<std::uintptr_t>(e.object), e.bytes});
     }
-    for (const value_read& v : d.kept.values) {
-        if (!is_own(d, v.from)) return true;
-    }
-    return false;
+
+    memory::log<part> parts_;
+};
+
+/// Whether it has read anything that another transaction can change. Throws std::bad_alloc.
+bool has_read(descriptor& d) {
+    if (!d.has_read() || (d.slow_commit & slow_commit_memory) == 0) return d.has_read();
+    const own_memory own{d};
+    return std::any_of(d.read_begin, d.read_next_, [&](const orec* r) { return !own.has(r); }) ||
+           std::any_of(d.kept.values.begin(), d.kept.values.end(),
+                       [&](const value_read& v) { return !own.has(v.from); });
 }
 
 void sleep_until(descriptor& d, base::deadline until, waiter::cancellable c) {
@@ -100,7 +120,14 @@ private:
 
 void wait_in_retry(descriptor& d) {
     const bool can_be_ended = ends_when_interrupted(d);  // while its block is open
-    if (!has_read(d)) {
+    std::optional<waiter> me;
+    try {
+        if (has_read(d)) me.emplace(d);
+    } catch (const std::bad_alloc&) {
+        execution_give_up(d, abort_cause::allocation);
+        throw;
+    }
+    if (!me) {
         if (!d.logging) {  // an alternative of an unlogged block
             d.run.log_reads = true;
             return attempt_end(d, abort_cause::mode_switch);
@@ -115,13 +142,6 @@ void wait_in_retry(descriptor& d) {
         throw usage_error{
             "tutti: retry before anything was read: nothing could ever wake this transaction; read what it waits for "
             "through its tx first"};
-    }
-    std::optional<waiter> me;
-    try {
-        me.emplace(d);
-    } catch (const std::bad_alloc&) {
-        execution_give_up(d, abort_cause::allocation);
-        throw;
     }
     // While the state says running, what was read cannot be reclaimed, so its orecs may be looked at. The writes go
     // after that: under orecs that are d's own what it has read is as it was, but a roll-back may leave versions there

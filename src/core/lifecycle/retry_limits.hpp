@@ -6,6 +6,11 @@
 //
 // The calls lie in one log of the descriptor, as executions do that handlers run while another one waits for its next
 // attempt: above its own.
+//
+// Cost. An attempt mostly makes its calls in the order in which the first one did. So it keeps two bounds: of the calls
+// in the log all before `waits_free` have been made in this attempt, and all from `waits_end` on have not. A search
+// begins at the first bound, and a roll-back goes down from the second one until it has found as many calls as it takes
+// back. In that order both take constant time a call.
 #pragma once
 
 #include "core/state/descriptor.hpp"

@@ -1,10 +1,12 @@
 #include "core/rollback/deferred.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/panic.hpp"
 #include "core/rollback/replaced.hpp"
 #include "core/rollback/signal.hpp"
+#include "core/rollback/user_code.hpp"
 #include "core/state/fault.hpp"
 
 namespace tutti::core {
@@ -43,16 +45,47 @@ deferred::kind left_by_roll_back(deferred::kind what) noexcept {
     }
 }
 
-/// Drops the entries from `mark` on for which `what_stays(e)` is spent, and makes the others that.
+/// Drops the entries for which `what_stays(e)` is spent, and makes the others that.
 template <class F>
-void keep_what_stays(memory::log<deferred>& entries, std::size_t mark, F&& what_stays) noexcept {
-    std::size_t kept = mark;
-    for (std::size_t i = mark; i < entries.size(); ++i) {
+void keep_what_stays(memory::log<deferred>& entries, F&& what_stays) noexcept {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
         deferred e = entries[i];
         e.what = what_stays(e);
         if (e.what != deferred::kind::spent) entries[kept++] = e;
     }
     entries.shrink(kept);
+}
+
+/// Where the part of the log begins that the innermost alternative takes back, or 0.
+std::size_t mark_of_alternative(const descriptor& d) noexcept {
+    for (const detail::frame* f = d.frame_; f->parent != nullptr; f = f->parent) {
+        if (f->alternative) return f->mark.deferred;
+    }
+    return 0;
+}
+
+/// Moves the entries that `stays(e)` is true of to the front, in their order, and so the others behind. Returns where the
+/// others begin. O(n log n) without memory.
+template <class F>
+deferred* gather(deferred* first, deferred* last, const F& stays) noexcept {
+    if (last - first <= 1) return first != last && stays(*first) ? last : first;
+    deferred* const middle = first + (last - first) / 2;
+    deferred* const others = gather(first, middle, stays);
+    return std::rotate(others, middle, gather(middle, last, stays));
+}
+
+/// Drops the entries from `mark` on, but for those that `stays(e)` is true of, and sets aside what is to be destroyed.
+template <class F>
+void set_aside_what_is_left(memory::log<deferred>& entries, std::size_t mark, const F& stays) noexcept {
+    deferred* kept = entries.begin() + mark;
+    if (std::any_of(kept, entries.end(), stays)) kept = gather(kept, entries.end(), stays);
+    while (entries.end() != kept) {
+        deferred e = entries.back();
+        entries.pop();
+        e.what = left_by_roll_back(e.what);
+        if (e.what != deferred::kind::spent) entries.set_aside(e);
+    }
 }
 
 }  // namespace
@@ -112,12 +145,14 @@ void tell_participants_of_snapshot(descriptor& d) {
 }
 
 void have_companions_look(descriptor& d) {
+    if (!has_companions(d)) return;
     for (const deferred& e : d.deferred_log) {
         if (e.what == deferred::kind::companion) companion_of(e)->look_again();
     }
 }
 
 bool have_companions_hold_still(descriptor& d) {
+    if (!has_companions(d)) return true;
     for (const deferred& e : d.deferred_log) {
         if (e.what == deferred::kind::companion && !companion_of(e)->hold_still()) return false;
     }
@@ -135,8 +170,9 @@ std::size_t place_of_step(const descriptor& d, const companion& of, std::size_t 
 }
 
 bool tell_participants_of_retry(descriptor& d) {
+    if (!has_participants(d)) return true;
     // By index: a participant reads variables, and the log may move.
-    for (std::size_t i = 0; i < d.deferred_log.size(); ++i) {
+    for (std::size_t i = mark_of_alternative(d); i < d.deferred_log.size(); ++i) {
         const deferred e = d.deferred_log[i];
         if (votes(e.what) && !static_cast<participant*>(e.object)->heed_retry()) return false;
     }
@@ -162,7 +198,7 @@ void run_at_commit(descriptor& d) noexcept {
 
 void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept {
     // `after` gets what runs code of the user's, in order. Its room was made by the swap: no allocation here can fail.
-    keep_what_stays(d.deferred_log, 0, [&d](const deferred& e) {
+    keep_what_stays(d.deferred_log, [&d](const deferred& e) {
         if (e.what == deferred::kind::freed || e.what == deferred::kind::replaced) {
             if (broken(fault::reclaim_without_waiting)) e.destroy(e.object);
             else d.limbo.retire({e.object, e.destroy});
@@ -173,7 +209,7 @@ void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept {
         }
         return is_handler(e.what) ? deferred::kind::over : deferred::kind::spent;
     });
-    if (!d.deferred_log.empty()) d.deferred_log.swap(after);
+    if (has_entries(d.deferred_log)) d.deferred_log.swap(after);
 }
 
 void compensate(descriptor& d, memory::log<deferred>& left, abort_cause cause) noexcept {
@@ -184,7 +220,7 @@ void compensate(descriptor& d, memory::log<deferred>& left, abort_cause cause) n
         undo(d, e, cause);
         if (e.what == deferred::kind::companion) static_cast<participant*>(e.object)->rolled_back();
     }
-    keep_what_stays(left, 0, [](const deferred& e) { return left_by_roll_back(e.what); });
+    keep_what_stays(left, [](const deferred& e) { return left_by_roll_back(e.what); });
 }
 
 void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause, bool partial) noexcept {
@@ -194,9 +230,8 @@ void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause, bool 
         undo(d, e, cause);
         if (e.what == deferred::kind::shown && partial) companion_of(e)->forget_step();
     }
-    keep_what_stays(d.deferred_log, mark, [partial](const deferred& e) {
-        const bool was_shown = e.what == deferred::kind::shown && !partial;
-        return e.what == deferred::kind::companion || was_shown ? e.what : left_by_roll_back(e.what);
+    set_aside_what_is_left(d.deferred_log, mark, [partial](const deferred& e) {
+        return e.what == deferred::kind::companion || (e.what == deferred::kind::shown && !partial);
     });
 }
 

@@ -26,6 +26,12 @@
 // What is replaced holds no variables, so no log names it: replaced.hpp.
 //
 // before_commit and at_commit handlers are over when they are dropped, or have run.
+//
+// What the roll-back of a nested block leaves to destroy (over, discarded, doomed) is set aside (memory/log.hpp). Only
+// the end of the attempt goes through what is set aside: no block around that one walks over it when it commits or is
+// rolled back. So the log proper has only entries that some end of a block still has to look at, and the ends of nested
+// blocks cost time in proportion to what the blocks put off, however deep they are nested. Entries are destroyed in the
+// order in which they were set aside: what an inner block made goes before what it was made in.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -81,9 +87,15 @@ inline void own(descriptor& d, possession& p) noexcept {
     return static_cast<detail::handler*>(e.object);
 }
 [[nodiscard]] constexpr bool is_memory(deferred::kind what) noexcept { return what >= deferred::kind::constructed; }
+/// Whether it is a participant's.
+[[nodiscard]] constexpr bool votes(deferred::kind what) noexcept {
+    return what == deferred::kind::participant || what == deferred::kind::companion;
+}
 /// Throws std::bad_alloc, and then nothing has changed.
 inline void put_off(descriptor& d, deferred::kind what, void* object, detail::destroyer destroy) {
     d.deferred_log.push({what, 0, object, destroy});
+    if (votes(what)) d.joined_in = d.own_sequence;
+    if (what == deferred::kind::companion) d.joined_by_companions = d.own_sequence;
     d.slow_commit &= ~slow_commit_alone;
     d.slow_commit |= is_memory(what) ? slow_commit_memory : slow_commit_handlers;
 }
@@ -95,20 +107,24 @@ void keep_possessions(descriptor& d) noexcept;
 void settle_possessions(descriptor& d) noexcept;
 /// Runs the before_commit handlers, including those that they register. User code: may throw or raise.
 void run_before_commit(descriptor& d);
-/// Whether it is a participant's.
-[[nodiscard]] constexpr bool votes(deferred::kind what) noexcept {
-    return what == deferred::kind::participant || what == deferred::kind::companion;
+/// Whether a participant has joined the attempt, even if its block has been rolled back since. If none has, nobody need
+/// go through the log to find them.
+[[nodiscard]] inline bool has_participants(const descriptor& d) noexcept { return d.joined_in == d.own_sequence; }
+/// The same of companions.
+[[nodiscard]] inline bool has_companions(const descriptor& d) noexcept {
+    return d.joined_by_companions == d.own_sequence;
 }
 /// Whether nothing is put off but to one that votes, and nothing else keeps the commit from its short way.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool has_only_one_voter(const descriptor& d) noexcept {
     return (d.slow_commit & ~slow_commit_alone) == slow_commit_handlers && d.deferred_log.size() == 1 &&
-           votes(d.deferred_log.begin()->what);
+           d.deferred_log.aside() == 0 && votes(d.deferred_log.begin()->what);
 }
 /// Has d, of which nothing is put off, put off but to that companion, which is asked to commit alone. REQUIRES: the log
 /// has room for one more.
 TUTTI_ALWAYS_INLINE void put_off_to_one(descriptor& d, companion& only) noexcept {
     d.deferred_log.push_reserved({deferred::kind::companion, 0, static_cast<participant*>(&only), nullptr});
     d.slow_commit = slow_commit_handlers | slow_commit_alone;
+    d.joined_in = d.joined_by_companions = d.own_sequence;
 }
 /// Whether that has been done, and nothing since.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool is_put_off_to_one(const descriptor& d) noexcept {
@@ -125,7 +141,7 @@ vote ask_participants(descriptor& d, std::size_t& asked);
 /// The snapshot has moved: asks the participants whether what they showed is current, and restarts where it is not.
 void tell_participants_of_snapshot(descriptor& d);
 inline void follow_snapshot(descriptor& d) {
-    if ((d.slow_commit & slow_commit_handlers) != 0) [[unlikely]]
+    if (has_participants(d)) [[unlikely]]
         tell_participants_of_snapshot(d);
 }
 /// A checkpoint ends; may go back.
@@ -134,7 +150,8 @@ void have_companions_look(descriptor& d);
 [[nodiscard]] bool have_companions_hold_still(descriptor& d);
 /// Where in the log `of` has registered its step number `step`, from 0 on. REQUIRES: it has.
 [[nodiscard]] std::size_t place_of_step(const descriptor& d, const companion& of, std::size_t step) noexcept;
-/// The body calls retry: false where one of the participants cannot wake it.
+/// The body calls retry: false where one of the participants cannot wake it. A retry that leaves to the next
+/// alternative asks those that the alternative has registered; the others are asked by the retry that waits.
 [[nodiscard]] bool tell_participants_of_retry(descriptor& d);
 void tell_participants_to_abort(descriptor& d, std::size_t asked) noexcept;
 /// The decision is made: at_commit handlers and the participants' commits, in registration order.
@@ -147,7 +164,8 @@ void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept;
 /// REQUIRES: its writes are rolled back, and d is idle.
 void compensate(descriptor& d, memory::log<deferred>& left, abort_cause cause) noexcept;
 /// Undoes what a nested block put off since `mark`, newest first; in a partial roll-back what it was shown is
-/// forgotten. What is to be destroyed stays in the log. REQUIRES: its writes are rolled back.
+/// forgotten. What is to be destroyed is set aside, the newest first. Time: O(entries that it put off and that are not
+/// set aside). REQUIRES: its writes are rolled back.
 void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause, bool partial) noexcept;
 
 }  // namespace tutti::core

@@ -37,32 +37,31 @@ bool hand_over(descriptor& to, const deferred& e) noexcept {
     }
 }
 
-/// Destroys the entries that `holds` is true of, the newest first, and leaves spent ones in their places.
+/// Destroys the entries that `holds` is true of, and leaves spent ones in their places: first those set aside, in the
+/// order in which they were, then the others, the newest first.
 template <class Predicate>
 void destroy_some(descriptor& d, memory::log<deferred>& entries, Predicate&& holds) noexcept {
     descriptor* const around = running_ancestor(d);
     if (around != nullptr) {
-        // In their order, because the transaction around it destroys the newest first.
-        for (deferred& e : entries) {
+        // In the opposite order, because the transaction around it destroys the newest first.
+        const auto give = [&](deferred& e) {
             if (holds(e) && hand_over(*around, e)) e.what = deferred::kind::spent;
-        }
+        };
+        for (deferred& e : entries) give(e);
+        for (std::size_t i = entries.aside(); i-- > 0;) give(entries.aside(i));
     }
     const destroying_idly section{d};
-    for (std::size_t i = entries.size(); i-- > 0;) {
-        if (holds(entries[i])) destroy(std::exchange(entries[i], {deferred::kind::spent, 0, nullptr, nullptr}));
-    }
+    const auto end = [&](deferred& e) {
+        if (holds(e)) destroy(std::exchange(e, {deferred::kind::spent, 0, nullptr, nullptr}));
+    };
+    for (std::size_t i = 0; i < entries.aside(); ++i) end(entries.aside(i));
+    for (std::size_t i = entries.size(); i-- > 0;) end(entries[i]);
 }
 
 bool is_left(const deferred& e) noexcept { return e.what != deferred::kind::spent; }
 
 bool is_of_nested_block(const deferred& e) noexcept {
     return e.what == deferred::kind::doomed || e.what == deferred::kind::discarded;
-}
-
-void drop_spent(memory::log<deferred>& entries, std::size_t from) noexcept {
-    deferred* const rest = std::remove_if(entries.begin() + from, entries.end(),
-                                          [](const deferred& e) { return e.what == deferred::kind::spent; });
-    entries.shrink(static_cast<std::size_t>(rest - entries.begin()));
 }
 
 /// A nested block of the engine's around destructors. What they write can be told from what was there, and a signal
@@ -104,6 +103,7 @@ constexpr detail::destroyer drop_exception = [](void* object) {
 void destroy_left(descriptor& d, memory::log<deferred>& left) noexcept {
     destroy_some(d, left, is_left);
     left.clear();
+    left.shrink_aside(0);
 }
 
 void run_after_commit(descriptor& d, memory::log<deferred>& after) {
@@ -130,7 +130,7 @@ void run_after_commit(descriptor& d, memory::log<deferred>& after) {
     std::rethrow_exception(first);
 }
 
-void destroy_in_parent(descriptor& d, std::size_t mark, std::size_t reads) noexcept {
+void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexcept {
     // A destructor may free memory with variables in it, and the log names those that the block has read. It may write,
     // which a block that promised to write nothing does not allow. In a strict attempt the destructor marks what it
     // reads, and only the end of the attempt takes marks away.
@@ -139,14 +139,20 @@ void destroy_in_parent(descriptor& d, std::size_t mark, std::size_t reads) noexc
     TUTTI_ASSERT(d.running() && d.pending == signal::none && (d.slow_path & ~slow_path_timed) == 0,
                  "destructors run in a transaction that is healthy");
     const shield no_signal_leaves{d};
-    // By index: a destructor may put off more, behind these, and the log may move.
-    for (std::size_t i = d.deferred_log.size(); i-- > mark;) {
-        if (d.deferred_log[i].what != deferred::kind::doomed) continue;
-        const deferred one = std::exchange(d.deferred_log[i], {deferred::kind::spent, 0, nullptr, nullptr});
+    memory::log<deferred>& entries = d.deferred_log;
+    // By number: a destructor may have more set aside, behind these, and the log may move.
+    const std::size_t to = entries.aside();
+    for (std::size_t i = from; i < to; ++i) {
+        if (entries.aside(i).what != deferred::kind::doomed) continue;
+        const deferred one = std::exchange(entries.aside(i), {deferred::kind::spent, 0, nullptr, nullptr});
         const destructors_block around{d};
         one.destroy(one.object);
     }
-    drop_spent(d.deferred_log, mark);
+    std::size_t kept = from;
+    for (std::size_t i = from; i < entries.aside(); ++i) {
+        if (is_left(entries.aside(i))) entries.aside(kept++) = entries.aside(i);
+    }
+    entries.shrink_aside(kept);
 }
 
 void keep_exception(descriptor& d) noexcept {

@@ -25,10 +25,15 @@
 
 namespace tutti::core {
 
+/// Whether something is put off, or left.
+[[nodiscard]] inline bool has_entries(const memory::log<deferred>& entries) noexcept {
+    return !entries.empty() || entries.aside() != 0;
+}
+
 /// Whether nothing of an attempt is left on d: a block can open on it as on any.
 [[nodiscard]] inline bool is_idle(const descriptor& d) noexcept {
     return !d.running() && d.pending == signal::none && d.slow_path == slow_path_idle && d.slot == 0 && !d.serial &&
-           d.deferred_log.size() == 0 && !memory::is_running(d.state.load(std::memory_order_relaxed));
+           !has_entries(d.deferred_log) && !memory::is_running(d.state.load(std::memory_order_relaxed));
 }
 
 /// While it lives, destructors run on d, which is idle.
@@ -69,18 +74,18 @@ private:
 /// is while a restart passes. The next attempt takes the shield down.
 inline void shield_value(descriptor& d) noexcept { d.unwinds_from = 0; }
 
-/// Destroys what a roll-back or a commit has left, the newest first, and empties the log. What belongs to an
-/// open-nested transaction goes to the one around it. REQUIRES: d is idle.
+/// Destroys what a roll-back or a commit has left, and empties the log: first what nested blocks had left, then the
+/// rest, the newest first. What belongs to an open-nested transaction goes to the one around it. REQUIRES: d is idle.
 void destroy_left(descriptor& d, memory::log<deferred>& left) noexcept;
 
 /// The commit is over: destroys what nested blocks had left, runs the on_commit handlers, destroys what handlers
 /// captured, and rethrows the first exception. REQUIRES: d is idle.
 void run_after_commit(descriptor& d, memory::log<deferred>& after);
 
-/// A nested block has been rolled back alone, and its transaction goes on: destroys the objects that the block had put
-/// into the log since `mark`, the newest first, if that is safe. Else they wait for the end of the outermost block.
-/// `reads` is how many reads the log had when the block opened. May doom the attempt. REQUIRES: no signal is pending.
-void destroy_in_parent(descriptor& d, std::size_t mark, std::size_t reads) noexcept;
+/// A nested block has been rolled back alone, and its transaction goes on: destroys the objects of the block that are
+/// set aside, of number `from` and later, if that is safe. Else they wait for the end of the outermost block. `reads` is
+/// how many reads the log had when the block opened. May doom the attempt. REQUIRES: no signal is pending.
+void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexcept;
 
 /// Has the exception that is being handled live on until the block that it was to leave is rolled back: a signal goes
 /// on in its place.

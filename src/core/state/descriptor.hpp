@@ -233,6 +233,8 @@ struct execution {
     const char* irrevocable_reason = nullptr;
     std::optional<std::size_t> waits_from;      // where its retry_calls begin, if it has made any
     std::uint32_t waits_made = 0;               // calls of retry_for in this attempt
+    std::uint32_t waits_free = 0;               // bounds in the log of these calls: see core/lifecycle/retry_limits.hpp
+    std::uint32_t waits_end = 0;                // the same
     std::optional<base::deadline> retry_until;  // when the nearest call of this attempt gives up
     std::uint64_t place = 0;                    // among those in retry, once it has waited; see core/waiting/wakeup.cpp
     obstacle in_the_way;
@@ -290,6 +292,8 @@ public:
     memory::log<memory::overwritten_entry> overwritten{slow_commit, slow_commit_large};
     algorithm_state kept{slow_commit};
     memory::log<deferred> deferred_log{slow_commit, slow_commit_large};
+    word joined_in = 0;             // the own_sequence of the latest attempt that a participant has joined
+    word joined_by_companions = 0;  // the same of companions
     memory::log<retry_call> retry_calls{slow_commit, slow_commit_large};
     memory::limbo limbo;
     bool wrote_plain = false;  // some entries are plain places
