@@ -47,8 +47,7 @@ struct block : detail::frame {
 /// An exception object that a transaction made, or caught.
 struct exception_object {
     void* object;
-    std::size_t index;  ///< in the log of handlers, of what a roll-back does with it
-    bool held;          ///< by a reference of the transaction's
+    bool held;  ///< by a reference of the transaction's
 };
 
 class journal;

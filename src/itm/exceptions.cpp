@@ -68,10 +68,19 @@ descriptor* transaction() noexcept {
 
 /// A roll-back frees it by `destroy`, if there can be one.
 void own(descriptor& d, void* object, detail::destroyer destroy, bool held) {
-    side& s = side_of(d);
-    const std::size_t at = d.deferred_log.size();
     core::put_off(d, core::deferred::kind::exception, object, destroy);
-    s.thrown.push({object, at, held});
+    side_of(d).thrown.push({object, held});
+}
+
+/// What a roll-back does with an object that own() has entered. By the object: the roll-back of a block in its
+/// constructor moves entries of the log.
+void own_by(descriptor& d, const void* object, detail::destroyer destroy) noexcept {
+    for (std::size_t i = d.deferred_log.size(); i-- != 0;) {
+        core::deferred& e = d.deferred_log[i];
+        if (e.what != core::deferred::kind::exception || e.object != object) continue;
+        e.destroy = destroy;
+        return;
+    }
 }
 
 /// From here on it stays until the transaction ends. May leave the frame. REQUIRES: it has been thrown.
@@ -125,8 +134,7 @@ TUTTI_ITM void _ITM_cxa_free_exception(void* object) noexcept {
 
 TUTTI_ITM void _ITM_cxa_throw(void* object, void* type, void (*destroy)(void*)) {
     if (descriptor* const d = transaction()) {
-        const exception_object* const known = find(side_of(*d), object);
-        if (known != nullptr) d->deferred_log[known->index].destroy = drop;
+        if (find(side_of(*d), object) != nullptr) own_by(*d, object, drop);
     }
     __cxa_throw(object, type, destroy);
 }
