@@ -23,3 +23,9 @@ function(tutti_wrapper name lang compiler)
 endfunction()
 tutti_wrapper(tutti-cc CC gcc)
 tutti_wrapper(tutti-c++ CXX g++)
+
+# What both read GCC's account of structures with.
+configure_file("${PROJECT_SOURCE_DIR}/src/itm/aggregates.awk" "${PROJECT_BINARY_DIR}/language/aggregates.awk" COPYONLY)
+if(TUTTI_INSTALL)
+  install(FILES "${PROJECT_SOURCE_DIR}/src/itm/aggregates.awk" DESTINATION "${CMAKE_INSTALL_LIBDIR}/tutti")
+endif()
