@@ -1,6 +1,9 @@
 # aggregates.awk: finds the structures that GCC copies without barriers, in the dumps of its pass tmmark.
 #
-#   awk -v name=tutti-cc -v severity=error -f aggregates.awk < what -fdump-tree-tmmark-lineno-gimple wrote
+#   awk -v name=tutti-cc -v severity=error -f aggregates.awk < dumps
+#
+# The dumps are what -fdump-tree-tmmark-lineno-gimple and -fdump-tree-tmedge write to one place. The second pass follows the
+# first for each function. Only its heading is read, for it has the name by which clones are known.
 #
 # The severity is error or warning. An error makes the exit status 1.
 #
@@ -25,7 +28,6 @@ function reset() {
     split("", depth); split("", order); split("", labelled)
     blocks = 0
     block = ""
-    clone = 1
 }
 
 /^tutti-status [0-9]+$/ { status = $2; next }
@@ -34,8 +36,16 @@ function reset() {
 inside && block == "" && /^\{$/ { ++nested; next }
 nested > 0 && /^\}/ { if (--nested == 0) declaration($0); next }
 nested > 0 { next }
-/^\{$/ { reset(); inside = 1; parameters(head); next }
-/^\}$/ { if (inside) examine(); inside = 0; next }
+/^;; Function / {
+    if (waits) examine(/ \([^ ]*_ZGTt/)
+    waits = 0
+    passing = 1
+    next
+}
+/__GIMPLE \(/ { passing = 0 }
+passing { next }
+!inside && /^\{$/ { reset(); inside = 1; parameters(head); next }
+inside && /^\}$/ { inside = 0; waits = 1; next }
 !inside { head = $0; next }
 
 /^  __BB\(/ {
@@ -48,6 +58,12 @@ nested > 0 { next }
 
 block == "" { declaration($0); next }
 /^ *(#|$)/ { next }
+
+# The linker's compiler names the runtime's functions and the clones differently.
+/_ITM_|transaction clone for / {
+    gsub(/__builtin__ITM_/, "_ITM_")
+    gsub(/transaction clone for /, "")
+}
 
 {
     line = $0
@@ -65,8 +81,6 @@ block == "" { declaration($0); next }
         sub(/.* /, "", line)
         labelled[line] = block
     }
-    # A clone is a function whose blocks, if it has any, are nested: only an outermost block has code without barriers.
-    if ($0 ~ /__builtin__ITM_beginTransaction .*uninstrumentedCode/) clone = 0
     text[block, ++count[block]] = $0
 }
 
@@ -92,10 +106,15 @@ function parameters(head,   n, i, list) {
 
 # Whether a name is that of a register (SSA) of this function.
 function is_register(name) {
-    sub(/\(D\)$/, "", name)
+    if (name ~ /_[0-9]+\(D\)$/) return 1
     if (name !~ /_[0-9]+$/) return 0
     sub(/_[0-9]+$/, "", name)
     return name == "" || name in is_local
+}
+
+# Whether a register holds the address of this function's result: it has a value at the begin, and is no parameter.
+function is_result(name) {
+    return sub(/_[0-9]+\(D\)$/, "", name) && (name == "" || !(name in is_local))
 }
 
 # Whether an operand is memory that other threads can see.
@@ -109,12 +128,12 @@ function is_shared(operand,   base) {
             return !(base in is_local)
         }
         if (match(operand, /[A-Za-z_0-9.$]*_[0-9]+(\(D\))?/)) base = substr(operand, RSTART, RLENGTH)
-        return !(base in made)
+        return !(base in made) && !is_result(base)
     }
     sub(/^\*/, "", operand)
     if (match(operand, /->/)) {
         base = substr(operand, 1, RSTART - 1)
-        return !(base in made)
+        return !(base in made) && !is_result(base)
     }
     base = operand
     if (base in is_local || is_register(base)) return 0
@@ -198,9 +217,9 @@ function walk(from, levels,   i, line, next_blocks, n) {
     depth[from] = levels
     for (i = 1; i <= count[from]; ++i) {
         line = text[from, i]
-        if (line ~ /__builtin__ITM_beginTransaction /) ++levels
-        else if (line ~ /__builtin__ITM_commitTransaction(EH)? / && --levels == 0) { last[from] = i; return }
-        else if (line ~ /__builtin__ITM_changeTransactionMode /) { last[from] = i; return }
+        if (line ~ /_ITM_beginTransaction /) ++levels
+        else if (line ~ /_ITM_commitTransaction(EH)? / && --levels == 0) { last[from] = i; return }
+        else if (line ~ /_ITM_changeTransactionMode /) { last[from] = i; return }
     }
     last[from] = count[from]
     n = split(successors[from], next_blocks, " ")
@@ -208,8 +227,9 @@ function walk(from, levels,   i, line, next_blocks, n) {
     for (i = (from in tests) ? n : 1; i <= n; ++i) walk(next_blocks[i], levels)
 }
 
-function examine(   b, i, n, line, next_blocks) {
-    split("", last)
+# All blocks of a clone are instrumented code, of another function those of its transactions.
+function examine(clone,   b, i, n, line, next_blocks) {
+    split("", last); split("", whose); split("", from); split("", made_in)
     for (b = 1; b <= blocks; ++b)
         for (i = 1; i <= count[order[b]]; ++i) {
             line = statement(text[order[b], i])
@@ -220,7 +240,7 @@ function examine(   b, i, n, line, next_blocks) {
     else
         for (b = 1; b <= blocks; ++b)
             for (i = 1; i <= count[order[b]]; ++i)
-                if (text[order[b], i] ~ /__builtin__ITM_beginTransaction .*[ []instrumentedCode/) {
+                if (text[order[b], i] ~ /_ITM_beginTransaction .*[ []instrumentedCode/) {
                     n = split(successors[order[b]], next_blocks, " ")
                     if (!(order[b] in depth)) for (; n > 0; --n) walk(next_blocks[n], 1)
                 }
@@ -232,13 +252,25 @@ function examine(   b, i, n, line, next_blocks) {
     for (b = 1; b <= blocks; ++b) if (order[b] in depth) examine_block(order[b])
 }
 
-function examine_block(b,   i, line, operand, copied, whose, from) {
-    split("", whose)
-    split("", from)
+function examine_block(b,   i, line, operand, copied) {
     for (i = 1; i <= last[b]; ++i) {
         line = statement(text[b, i])
-        if (line == "" || line ~ /^#/ || !is_call(line)) continue
-        if (callee ~ /^__builtin__ITM_(mem(cpy|move)Rn|W)/) {
+        if (line == "" || line ~ /^#/) continue
+        # A structure of the size of a word is copied as one.
+        if (match(line, /^_[0-9]+ = __VIEW_CONVERT <[^()]*>\(D[._][0-9]+\);/)) {
+            operand = line
+            sub(/ .*/, "", operand)
+            copied = line
+            sub(/.*\(/, "", copied)
+            sub(/\).*/, "", copied)
+            if (copied in whose) {
+                whose[operand] = whose[copied]
+                from[operand] = from[copied]
+                made_in[operand] = made_in[copied]
+            }
+        }
+        if (!is_call(line)) continue
+        if (callee ~ /^_ITM_(mem(cpy|move)Rn|W)/) {
             # The second argument is the temporary that the pass has made, if the call before was split.
             copied = operand = arguments
             sub(/^[^,]*, &?/, "", copied)
@@ -247,16 +279,18 @@ function examine_block(b,   i, line, operand, copied, whose, from) {
             if (!(copied in whose)) continue
             # The first is the address: of a variable, or what a pointer holds.
             if (sub(/^&/, "", operand) ? is_shared(operand) : !(operand in made)) refuse_result(from[copied], whose[copied])
-            else if (skips(b, i + 1)) refuse_next(from[copied], whose[copied])
+            # A call that ends its block has the copy in the next one, and nothing is passed over.
+            else if (made_in[copied] == b && skips(b, i + 1)) refuse_next(from[copied], whose[copied])
             continue
         }
-        if (callee ~ /^__builtin__ITM_/) continue
+        if (callee ~ /^_ITM_/) continue
         if (is_shared(target)) refuse_result(where, callee)
         operand = shared_argument(arguments)
         if (operand != "") refuse_argument(where, callee)
         if (target ~ /^D[._][0-9]+$/ && flags !~ /return slot/) {
             whose[target] = callee
             from[target] = where
+            made_in[target] = b
         }
     }
 }
