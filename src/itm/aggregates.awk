@@ -234,7 +234,7 @@ function examine(clone,   b, i, n, line, next_blocks) {
         for (i = 1; i <= count[order[b]]; ++i) {
             line = statement(text[order[b], i])
             if (line ~ /= tm_state[^ ]* & (2|16)u?;/) tests[order[b]] = 1
-            if (is_call(line) && callee ~ /malloc|calloc|operator new|_Zn[wa]/) made[target] = 1
+            if (is_call(line) && callee ~ /^(_ITM_)?(malloc|calloc)$|^operator new/) made[target] = 1
         }
     if (clone) walk(order[1], 1)
     else
