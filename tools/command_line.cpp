@@ -118,6 +118,21 @@ subcommand add_promote(CLI::App& to) {
     return {promote, [words] { return words->wanted(); }};
 }
 
+subcommand add_log(CLI::App& to) {
+    CLI::App* const log = to.add_subcommand("log", "Look at the log of a server that does not run, or repair it");
+    log->require_subcommand(1);
+    const auto options = std::make_shared<log_options>();
+    const auto add = [&](const char* name, const char* what, log_options::deed deed) {
+        CLI::App* const one = log->add_subcommand(name, what);
+        one->add_option("file", options->file, "As --log of the server names it")->required();
+        one->callback([options, deed] { options->what = deed; });
+    };
+    add("check", "Say what is in it, and what of it is damaged; exit status 1: something is", log_options::deed::check);
+    add("repair", "Keep what is whole, up to the first call that cannot be read; the files as they were stay beside it",
+        log_options::deed::repair);
+    return {log, [options] { return *options; }};
+}
+
 /// `program` is not parsed: all of it is the program's own, whatever it looks like.
 subcommand add_run(CLI::App& to, std::vector<std::string> program) {
     CLI::App* const run = to.add_subcommand("run", "Run a program that uses atomic blocks on Tutti");
@@ -170,9 +185,9 @@ command parse_command_line(int argc, const char* const* argv) {
     app.require_subcommand(1);
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
     const subcommand all[] = {
-        add_serve(app),  add_top(app),   add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
-        add_report(app), add_stat(app),  add_promote(app),  add_cluster(app),
-        add_node(app),   add_member(app)};
+        add_serve(app),   add_top(app),  add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
+        add_report(app),  add_stat(app), add_promote(app),  add_log(app),
+        add_cluster(app), add_node(app), add_member(app)};
     configured from{.words{argv, argv + ours}, .file{}, .objects{}, .users{}};
     if (ours > 1 && from.words[1] == "serve") {
         from = with_configuration(std::move(from.words), [&](const std::string& name) {

@@ -43,6 +43,12 @@ struct server_address {
     std::optional<tls_files> tls;  ///< none: in the clear
 };
 
+struct log_options {
+    enum class deed : std::uint8_t { check, repair };
+    deed what = deed::check;
+    std::string file;
+};
+
 struct promote_options {
     server_address to;
 };
@@ -116,9 +122,9 @@ struct stat_options {
     std::string html;  ///< as in report_options
 };
 
-using command =
-    std::variant<serve_options, top_options, timeline_options, promote_options, run_options, report_options,
-                 stat_options, cluster_options, node_command_options, member_command_options, cli::help_text>;
+using command = std::variant<serve_options, top_options, timeline_options, promote_options, log_options, run_options,
+                             report_options, stat_options, cluster_options, node_command_options,
+                             member_command_options, cli::help_text>;
 
 /// @throws cli::command_line_error
 [[nodiscard]] command parse_command_line(int argc, const char* const* argv);

@@ -1,6 +1,7 @@
 // The command `tutti`.
 #include "cluster.hpp"
 #include "command_line.hpp"
+#include "log.hpp"
 #include "member.hpp"
 #include "node.hpp"
 #include "promote.hpp"
@@ -32,6 +33,8 @@ int carry_out(const tutti::tools::promote_options& options) {
     tutti::tools::promote(options);
     return cli::all_is_well;
 }
+
+int carry_out(const tutti::tools::log_options& options) { return tutti::tools::look_after_log(options); }
 
 int carry_out(const tutti::tools::report_options& options) {
     tutti::tools::report(options);

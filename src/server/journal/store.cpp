@@ -3,49 +3,18 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <cstring>
-#include <fstream>
+#include <utility>
 
 #include "server/journal/statement.hpp"
 
 namespace tutti::server::journal {
-namespace {
-
-constexpr int application = 0x54755474;  // "TuTt"
-// Logs of earlier formats are brought up to date: what they have stays as it is, with checksums of their kind.
-constexpr std::uint64_t format = 3;
-constexpr std::uint64_t format_without_kinds = 2;  // of checksums
-constexpr std::uint64_t format_without_followers = 1;
-constexpr int beside_bytes = 1024;  // of a row: its numbers, and what SQLite says of its columns
-
-/// How many frames SQLite's own log holds that were written since it was last begun anew: those that carry the salt of
-/// its header. What lies behind is of an earlier turn. (The format is documented at sqlite.org/fileformat2.html, 4.1.)
-std::uint64_t frames_in(const std::string& log) {
-    constexpr std::size_t header = 32, frame_header = 24;
-    std::ifstream from{log, std::ios::binary};
-    unsigned char head[header];
-    if (!from.read(reinterpret_cast<char*>(head), sizeof head)) return 0;
-    const auto big_endian = [](const unsigned char* at) {
-        return (std::uint32_t{at[0]} << 24) | (std::uint32_t{at[1]} << 16) | (std::uint32_t{at[2]} << 8) | at[3];
-    };
-    const std::uint32_t page = big_endian(head + 8);
-    std::uint64_t frames = 0;
-    unsigned char one[frame_header];
-    while (from.read(reinterpret_cast<char*>(one), sizeof one) && std::memcmp(one + 8, head + 16, 8) == 0) {
-        ++frames;
-        from.seekg(page, std::ios::cur);
-    }
-    return frames;
-}
-
-}  // namespace
-
 void store::fail(const std::string& doing) { fail(doing, sqlite3_extended_errcode(db_), sqlite3_errmsg(db_)); }
 
 void store::fail(const std::string& doing, int code, const std::string& why) {
     const int kind = code & 0xff;
     // A write that failed has left nothing behind, whatever the reason. An fsync that failed may have lost pages that
     // the system counts as written from then on.
+    if (code == SQLITE_IOERR_DATA) tell_damaged_page();
     const bool again = code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_DIR_FSYNC && code != SQLITE_IOERR_CLOSE &&
                        (kind == SQLITE_FULL || kind == SQLITE_IOERR || kind == SQLITE_BUSY || kind == SQLITE_NOMEM ||
                         kind == SQLITE_TOOBIG);
@@ -63,93 +32,11 @@ std::uint64_t store::number(const char* sql) {
     return s.step("be read") ? s.number(0) : 0;
 }
 
-store::store(const std::string& file) : file_{file} {
-    look_at_tail();
-    try {
-        const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-        if (sqlite3_open_v2(file.c_str(), &db_, flags, nullptr) != SQLITE_OK) fail("be opened");
-        sqlite3_extended_result_codes(db_, 1);
-        longest_ = static_cast<std::size_t>(sqlite3_limit(db_, SQLITE_LIMIT_LENGTH, -1) - beside_bytes);
-        // One process, so no shared memory. The lock is taken by the first access.
-        run("PRAGMA locking_mode=EXCLUSIVE");
-        run("PRAGMA page_size=8192");
-        const bool fresh = number("PRAGMA schema_version") == 0;
-        if (!fresh && number("PRAGMA application_id") != application)
-            throw store_error{file + " is a database, but no log of a server", false};
-        const auto written_in = fresh ? std::uint64_t{0} : number("PRAGMA user_version");
-        if (!fresh && (written_in < format_without_followers || written_in > format)) {
-            throw store_error{file + " was written by another version, in format " + std::to_string(written_in) +
-                                  " and not " + std::to_string(format) + " or an earlier one",
-                              false};
-        }
-        run("PRAGMA journal_mode=WAL");
-        run("PRAGMA synchronous=FULL");
-        synchronous_ = true;
-        // Not by itself: an fsync that fails there must not go unnoticed.
-        run("PRAGMA wal_autocheckpoint=0");
-        sqlite3_wal_hook(
-            db_,
-            [](void* pages, sqlite3*, const char*, int now) {
-                *static_cast<int*>(pages) = now;
-                return SQLITE_OK;
-            },
-            &pages_of_log_);
-        run("PRAGMA cache_size=-4096");
-        if (written_in != format) {
-            run("BEGIN IMMEDIATE");
-            if (fresh) {
-                run("CREATE TABLE calls(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, checksum INTEGER NOT NULL,"
-                    " records BLOB NOT NULL);"
-                    "CREATE TABLE answers(key BLOB PRIMARY KEY, call INTEGER NOT NULL, answer BLOB NOT NULL,"
-                    " at INTEGER NOT NULL) WITHOUT ROWID;"
-                    "CREATE TABLE snapshot(number INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, part BLOB NOT NULL);"
-                    "CREATE TABLE position(one INTEGER PRIMARY KEY CHECK(one = 1), of_snapshot INTEGER NOT NULL);"
-                    "INSERT INTO position VALUES(1, 1);");
-            }
-            if (written_in < format_without_kinds) {
-                run("CREATE TABLE branches(number INTEGER PRIMARY KEY, term INTEGER NOT NULL, id INTEGER NOT NULL,"
-                    " first INTEGER NOT NULL);"
-                    "CREATE TABLE heard(one INTEGER PRIMARY KEY CHECK(one = 1), term INTEGER NOT NULL);"
-                    "INSERT INTO heard VALUES(1, 0);"
-                    "ALTER TABLE position ADD COLUMN kept_from INTEGER NOT NULL DEFAULT 1;"
-                    "UPDATE position SET kept_from = of_snapshot;"
-                    "ALTER TABLE answers ADD COLUMN of_group INTEGER NOT NULL DEFAULT 0;"
-                    "CREATE INDEX answers_of_groups ON answers(of_group);");
-            }
-            // Of a checksum. At the end and 0 or 1, so that it takes no walk over the bytes before it.
-            run("ALTER TABLE calls ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
-                "ALTER TABLE snapshot ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;");
-            run(("PRAGMA application_id=" + std::to_string(application)).c_str());
-            run(("PRAGMA user_version=" + std::to_string(format)).c_str());
-            run("COMMIT");
-        }
-        // Of the same format: an earlier version does without them.
-        run("CREATE TABLE IF NOT EXISTS follower(one INTEGER PRIMARY KEY CHECK(one = 1), id INTEGER NOT NULL);"
-            "CREATE TABLE IF NOT EXISTS former_leaders(host BLOB NOT NULL, port INTEGER NOT NULL, user BLOB NOT NULL,"
-            " tls_authority BLOB NOT NULL, PRIMARY KEY(host, port)) WITHOUT ROWID;");
-        if (frames_of_log_ != 0) {
-            // The first checkpoint says how many frames SQLite found to be complete.
-            int frames = 0, done = 0;
-            if (sqlite3_wal_checkpoint_v2(db_, nullptr, SQLITE_CHECKPOINT_PASSIVE, &frames, &done) != SQLITE_OK)
-                fail("be brought up to date");
-            const auto complete = static_cast<std::uint64_t>(frames);
-            if (complete < frames_of_log_) {
-                findings_.push_back("the end of the log " + file_ +
-                                    " was torn: " + std::to_string(frames_of_log_ - complete) +
-                                    " pages of a group that was never acknowledged as written were cut off");
-            }
-        }
-    } catch (...) {
-        sqlite3_close(db_);
-        throw;
-    }
-}
+store::~store() { close(); }
 
-void store::look_at_tail() { frames_of_log_ = frames_in(file_ + "-wal"); }
-
-store::~store() {
-    for (sqlite3_stmt* const s : {begin_, commit_, add_, keep_}) sqlite3_finalize(s);
-    sqlite3_close(db_);
+void store::close() noexcept {
+    for (sqlite3_stmt** const s : {&begin_, &commit_, &add_, &keep_}) sqlite3_finalize(std::exchange(*s, nullptr));
+    sqlite3_close(std::exchange(db_, nullptr));
 }
 
 /// All of `what` or nothing.
@@ -166,12 +53,6 @@ void store::change(const std::function<void()>& what) {
 
 /// What is changed next is on the disk when it returns.
 void store::write_through() { synchronize(true); }
-
-void store::tell_damage(std::uint64_t position) {
-    throw store_error{
-        "the log " + file_ + " is damaged at call " + std::to_string(position) + ": restore the file from a copy",
-        false};
-}
 
 void store::add_answers(const std::vector<kept_answer>& answers, std::uint64_t group) {
     for (const kept_answer& a : answers) {
@@ -215,6 +96,7 @@ void store::add_groups(std::span<const group> groups) {
 void store::add(std::span<const group> groups, bool sync) {
     synchronize(sync);
     change([&] { add_groups(groups); });
+    if (sync && !groups.empty()) durable_end_.note(groups.back().last + 1);
     count(groups);
 }
 
@@ -258,6 +140,7 @@ void store::replace_snapshot(const snapshot& s, std::uint64_t kept_bytes) {
         statement{*this, "DELETE FROM calls WHERE last <= ?"}.bind(dropped).step("be written");
     });
     if (bytes_) bytes_->drop_before(dropped + 1);
+    durable_end_.note(end());
 }
 
 void store::tidy() {
@@ -295,8 +178,7 @@ std::uint64_t store::bytes() {
 void store::read_snapshot(const std::function<void(std::string_view)>& take) {
     statement each{*this, "SELECT checksum, part, kind FROM snapshot ORDER BY number"};
     while (each.step("be read")) {
-        if (!each.is_whole(1, 0, 2))
-            throw store_error{"the snapshot in " + file_ + " is damaged: restore the file from a copy", false};
+        if (!each.is_whole(1, 0, 2)) tell_damage("a part of its snapshot does not have its checksum", std::nullopt);
         take(each.bytes(1));
     }
 }
@@ -305,7 +187,7 @@ void store::read_groups(const std::function<void(std::string_view)>& take) {
     statement each{
         *this, "SELECT first, checksum, records, kind FROM calls, position WHERE last >= of_snapshot ORDER BY first"};
     while (each.step("be read")) {
-        if (!each.is_whole(2, 1, 3)) tell_damage(each.number(0));
+        if (!each.is_whole(2, 1, 3)) tell_damaged_group(each.number(0));
         take(each.bytes(2));
     }
 }

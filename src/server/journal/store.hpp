@@ -1,9 +1,13 @@
 // The file of the log: a database of SQLite in WAL mode. A group of records is one row and one transaction of the
 // database, so it is there as a whole or not at all, and so is a snapshot together with the end of what it replaces.
 //
-// Why SQLite: one file, checksums on every page of its own log, an end that was torn is found and left out, and every
-// error of write and fsync comes back as a code after which the database is as before. Why not RocksDB or LMDB:
-// docs/server-operation.md has the figures.
+// A torn end is what a crash of the process or the machine leaves: a group that nobody was told is on the disk. It is cut
+// off and reported. Damage is all else that is not whole: a page of the file (checked_pages.hpp), a frame of SQLite's
+// own log with later groups behind it (write_ahead_log.hpp), or an end before the one that is known to have been on the
+// disk (durable_end.hpp). Damage ends the start, and nothing in the files is changed.
+//
+// Why SQLite: one file, and every error of write and fsync comes back as a code after which the database is as before.
+// Why not RocksDB or LMDB: docs/server-operation.md has the figures.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -17,7 +21,9 @@
 #include <string_view>
 #include <vector>
 
+#include "server/journal/durable_end.hpp"
 #include "server/journal/milestones.hpp"
+#include "server/journal/write_ahead_log.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -81,11 +87,17 @@ struct copied {
     std::uint64_t parts = 0;
 };
 
+/// What a store does with a log that is damaged.
+enum class on_damage : std::uint8_t {
+    refuse,  ///< throws
+    report   ///< goes on, as far as it can be read, and changes nothing; for those that say or save what is there
+};
+
 class store {
 public:
     /// Opens the file, makes it if it is not there, and locks it for this process.
-    /// @throws store_error  also when it is somebody else's, or of another version
-    explicit store(const std::string& file);
+    /// @throws store_error  also when it is somebody else's, of another version, or damaged
+    explicit store(const std::string& file, on_damage how = on_damage::refuse);
     ~store();
     store(const store&) = delete;
     store& operator=(const store&) = delete;
@@ -95,6 +107,10 @@ public:
 
     /// What was found when it was opened, for people: one line each.
     [[nodiscard]] const std::vector<std::string>& findings() const noexcept { return findings_; }
+    /// Under on_damage::report: what is damaged, one line each.
+    [[nodiscard]] const std::vector<std::string>& damage() const noexcept { return damage_; }
+    /// The last call that is known to have been in the log; 0: none.
+    [[nodiscard]] std::uint64_t known_upto();
 
     /// Adds groups; with `sync` they are on disk when this returns, and so is all that was added before.
     /// @throws store_error  nothing of them was added
@@ -164,8 +180,23 @@ private:
     std::uint64_t number(const char* sql);
     [[noreturn]] void fail(const std::string& doing);
     [[noreturn]] void fail(const std::string& doing, int code, const std::string& why);
-    [[noreturn]] void tell_damage(std::uint64_t position);
-    void look_at_tail();
+    [[noreturn]] void tell_damage(const std::string& what, std::optional<std::uint64_t> first_lost);
+    [[noreturn]] void tell_damaged_group(std::uint64_t position);
+    [[noreturn]] void tell_damaged_page();
+    [[nodiscard]] std::optional<std::uint64_t> readable_end() noexcept;
+    void refuse_files_without_database(std::uint64_t frames, std::optional<std::uint64_t> known);
+    void open();
+    void close() noexcept;
+    void create();
+    void add_what_formats_lack(std::uint64_t written_in);
+    void set_format(std::uint64_t number);
+    void bring_up_to_date(std::uint64_t written_in);
+    void write_anew();
+    void find_damage(const write_ahead_log& own_log, std::optional<std::uint64_t> known,
+                     std::optional<std::uint64_t> end);
+    void find_damaged_page();
+    void note_damage(const std::string& what);
+    void finish_own_log(const write_ahead_log& own_log);
     void write_through();
     void add_answers(const std::vector<kept_answer>& answers, std::uint64_t group);
     std::uint64_t end_before(std::uint64_t position);
@@ -180,9 +211,11 @@ private:
     const std::string file_;
     sqlite3* db_ = nullptr;
     std::size_t longest_ = 0;
-    std::vector<std::string> findings_;
-    std::uint64_t frames_of_log_ = 0;  // of SQLite, as they were found
-    int pages_of_log_ = 0;             // now
+    const on_damage on_damage_;
+    std::vector<std::string> findings_, damage_;
+    durable_end durable_end_;
+    std::uint64_t known_end_ = 1;  // by what was found beside the log
+    int pages_of_log_ = 0;         // of SQLite, now
     bool synchronous_ = false;
     std::optional<milestones> bytes_;  // once a follower has asked
     sqlite3_stmt *begin_ = nullptr, *commit_ = nullptr, *add_ = nullptr, *keep_ = nullptr;

@@ -79,6 +79,7 @@ void store::append(std::span<const group> groups, const std::vector<branch>& lat
         }
         add_groups(groups);
     });
+    if ((sync || is_news) && !groups.empty()) durable_end_.note(groups.back().last + 1);
     count(groups);
 }
 
@@ -146,7 +147,7 @@ std::vector<group> store::read_from(std::uint64_t from, std::size_t most) {
     statement each{*this, "SELECT first, last, checksum, records, kind FROM calls WHERE first >= ? ORDER BY first"};
     each.bind(from);
     for (std::size_t bytes = 0; bytes < most && each.step("be read");) {
-        if (!each.is_whole(3, 2, 4)) tell_damage(each.number(0));
+        if (!each.is_whole(3, 2, 4)) tell_damaged_group(each.number(0));
         all.push_back({.first = each.number(0), .last = each.number(1), .records = std::string{each.bytes(3)}});
         bytes += each.bytes(3).size();
     }
@@ -186,9 +187,8 @@ std::string store::part(std::uint64_t number) {
     statement s{*this, "SELECT checksum, part, kind FROM snapshot WHERE number = ?"};
     s.bind(number);
     if (!s.step("be read") || !s.is_whole(1, 0, 2)) {
-        throw store_error{"part " + std::to_string(number) + " of the snapshot in " + file_ +
-                              " is missing or damaged: restore the file from a copy",
-                          false};
+        tell_damage("part " + std::to_string(number) + " of its snapshot is missing or does not have its checksum",
+                    std::nullopt);
     }
     return std::string{s.bytes(1)};
 }
@@ -196,6 +196,7 @@ std::string store::part(std::uint64_t number) {
 void store::replace_by(const copied& c, const std::function<std::string(std::uint64_t)>& part) {
     bytes_.reset();
     write_through();
+    durable_end_.lower(c.position);
     change([&] {
         for (const char* const table : {"calls", "answers", "snapshot", "branches"})
             statement{*this, ("DELETE FROM " + std::string{table}).c_str()}.step("be written");
@@ -212,6 +213,7 @@ void store::replace_by(const copied& c, const std::function<std::string(std::uin
             .bind(c.position)
             .step("be written");
     });
+    durable_end_.note(end());
 }
 
 }  // namespace tutti::server::journal

@@ -15,6 +15,7 @@
 #include <sqlite3.h>
 
 #include "server/durability/log_folder.hpp"
+#include "server/journal/checked_pages.hpp"
 #include "server/journal/journal.hpp"
 #include "server/journal/record.hpp"
 #include "server/journal/stream.hpp"
@@ -342,26 +343,44 @@ TEST_F(journal_test, a_log_of_the_version_before_is_read_and_gone_on_with) {
                      .answer = journal::checksum("+OK\r\n", journal::checksum_kind::fnv1a),
                      .answer_by = journal::checksum_kind::fnv1a},
                     {&one, 1}, arguments, old.data());
-    {
-        journal::store log{file()};
-        log.replace_snapshot({.position = 1, .parts = {}}, 0);
-        log.add(std::vector{journal::group{.first = 1, .last = 1, .records = "in the snapshot"}}, true);
-        log.replace_snapshot({.position = 2, .parts = {"part"}}, 0);
-        log.add(std::vector{journal::group{.first = 3, .last = 3, .records = old}}, true);
-    }
     const auto fnv = [](std::string_view of) {
         return std::to_string(static_cast<std::int64_t>(journal::checksum(of, journal::checksum_kind::fnv1a)));
     };
-    const auto change = [&](const std::string& sql) {
+    const auto change = [&](const char* file_system, const std::string& sql) {
         sqlite3* db = nullptr;
-        ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
+        const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+        ASSERT_EQ(sqlite3_open_v2(file().c_str(), &db, flags, file_system), SQLITE_OK);
         EXPECT_EQ(sqlite3_exec(db, ("PRAGMA locking_mode = EXCLUSIVE; " + sql).c_str(), nullptr, nullptr, nullptr),
                   SQLITE_OK)
             << sqlite3_errmsg(db);
         sqlite3_close(db);
     };
-    change("ALTER TABLE calls DROP COLUMN kind; ALTER TABLE snapshot DROP COLUMN kind; UPDATE calls SET checksum = " +
-           fnv(old) + "; UPDATE snapshot SET checksum = " + fnv("part") + "; PRAGMA user_version = 2");
+    std::string hex;
+    for (const char c : old) {
+        for (const int shift : {4, 0}) hex += "0123456789abcdef"[(static_cast<unsigned char>(c) >> shift) & 15];
+    }
+    // As the version wrote it: pages without checksums.
+    change(nullptr,
+           "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL;"
+           "CREATE TABLE calls(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, checksum INTEGER NOT NULL,"
+           " records BLOB NOT NULL);"
+           "CREATE TABLE answers(key BLOB PRIMARY KEY, call INTEGER NOT NULL, answer BLOB NOT NULL,"
+           " at INTEGER NOT NULL, of_group INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;"
+           "CREATE INDEX answers_of_groups ON answers(of_group);"
+           "CREATE TABLE snapshot(number INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, part BLOB NOT NULL);"
+           "CREATE TABLE position(one INTEGER PRIMARY KEY, of_snapshot INTEGER NOT NULL, kept_from INTEGER NOT NULL);"
+           "CREATE TABLE branches(number INTEGER PRIMARY KEY, term INTEGER NOT NULL, id INTEGER NOT NULL,"
+           " first INTEGER NOT NULL);"
+           "CREATE TABLE heard(one INTEGER PRIMARY KEY, term INTEGER NOT NULL);"
+           "INSERT INTO heard VALUES(1, 0); INSERT INTO position VALUES(1, 2, 2);"
+           "INSERT INTO snapshot VALUES(1, " +
+               fnv("part") +
+               ", CAST('part' AS BLOB));"
+               "INSERT INTO calls VALUES(3, 3, " +
+               fnv(old) + ", x'" + hex +
+               "');"
+               "PRAGMA application_id = " +
+               std::to_string(0x54755474) + "; PRAGMA user_version = 2");
     for (int start = 0; start < 2; ++start) {
         journal::store log{file()};
         EXPECT_EQ(log.part(1), "part");
@@ -375,7 +394,8 @@ TEST_F(journal_test, a_log_of_the_version_before_is_read_and_gone_on_with) {
         EXPECT_EQ(r.answer, journal::checksum("+OK\r\n", r.answer_by));
         EXPECT_FALSE(r.together);
     }
-    change("UPDATE calls SET checksum = checksum + 1 WHERE first = 3; UPDATE snapshot SET checksum = checksum + 1");
+    change(journal::checked_pages(),
+           "UPDATE calls SET checksum = checksum + 1 WHERE first = 3; UPDATE snapshot SET checksum = checksum + 1");
     journal::store log{file()};
     EXPECT_THROW(log.read_snapshot([](std::string_view) {}), journal::store_error);
     EXPECT_THROW(static_cast<void>(log.part(1)), journal::store_error);

@@ -29,6 +29,10 @@ protected:
     }
 
     [[nodiscard]] std::string file(const std::string& name = "log") const { return folder_ + "/" + name; }
+    /// All of its files.
+    void remove_log(const std::string& name = "log") const {
+        for (const char* const suffix : {"", "-wal", "-end"}) std::filesystem::remove(file(name) + suffix);
+    }
     /// With its log there, and its notices here.
     [[nodiscard]] settings logging_to(const std::string& name, log_sync sync) {
         settings how;

@@ -58,7 +58,7 @@ std::uint64_t logged(bank& b) { return number_of(b.serves.info(), "log_calls"); 
 // otherwise. Each answer is compared, too, when the calls are run again.
 TEST_F(durability, order) {
     for (const unsigned cells : {2U, 5U}) {
-        std::filesystem::remove(file());
+        remove_log();
         std::vector<std::uint64_t> before;
         {
             bank b{with_log(log_sync::never)};
@@ -190,7 +190,7 @@ TEST_F(durability, the_end_does_not_wait_for_a_full_disk) {
 // Wherever the disk runs full in the middle of a group, the file stays good, and what is tried again is there once.
 TEST_F(durability, full_after_every_write) {
     for (int writes = 0; writes < 12; ++writes) {
-        std::filesystem::remove(file());
+        remove_log();
         {
             settings how = with_log(log_sync::always);
             bank b{how};
@@ -216,7 +216,7 @@ TEST_F(durability, full_after_every_write) {
             const std::uint64_t last = copy.state->cells[0].load();
             EXPECT_TRUE(last == 1 || last == 2) << last;
         }
-        for (const char* const suffix : {"", "-wal"}) std::filesystem::remove(folder_ + "/copy" + suffix);
+        remove_log("copy");
         bank again{with_log()};
         EXPECT_EQ(again.state->cells[0].load(), 2U) << "after " << writes << " writes";
     }

@@ -1,0 +1,247 @@
+// How the file of the log is opened: what is in it, whether it is whole, and what earlier versions have written.
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "server/journal/checked_pages.hpp"
+#include "server/journal/put_in_place.hpp"
+#include "server/journal/statement.hpp"
+
+namespace tutti::server::journal {
+namespace {
+
+constexpr int application = 0x54755474;  // "TuTt"
+// Logs of earlier formats are brought up to date: what they have stays as it is, with checksums of their kind.
+constexpr std::uint64_t format = 4;
+constexpr std::uint64_t format_without_checked_pages = 3;
+constexpr std::uint64_t format_without_kinds = 2;  // of checksums
+constexpr std::uint64_t format_without_followers = 1;
+constexpr std::uint32_t page_bytes = 8192;
+constexpr int beside_bytes = 1024;  // of a row: its numbers, and what SQLite says of its columns
+
+}  // namespace
+
+store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{how}, durable_end_{file + "-end"} {
+    const std::optional<std::uint64_t> known = durable_end_.read();
+    known_end_ = known.value_or(1);
+    try {
+        refuse_files_without_database(look_at_write_ahead_log(file + "-wal", page_bytes).frames, known);
+        open();
+        const bool fresh = number("PRAGMA schema_version") == 0;
+        if (!fresh && number("PRAGMA application_id") != application)
+            throw store_error{file + " is a database, but no log of a server", false};
+        const auto written_in = fresh ? std::uint64_t{0} : number("PRAGMA user_version");
+        if (!fresh && (written_in < format_without_followers || written_in > format)) {
+            throw store_error{file + " was written by another version, in format " + std::to_string(written_in) +
+                                  " and not " + std::to_string(format) + " or an earlier one",
+                              false};
+        }
+        // Anew, now that the file is locked.
+        const write_ahead_log own_log = look_at_write_ahead_log(file + "-wal", page_bytes);
+        if (written_in == format && !has_checksums(db_)) note_damage("its first page is damaged");
+        find_damage(own_log, known, fresh ? 1 : readable_end());
+        if (on_damage_ == on_damage::report) {
+            if (!fresh && written_in <= format_without_kinds) {
+                throw store_error{file +
+                                      " was written by an earlier version, and is brought up to date when a server "
+                                      "starts with it",
+                                  false};
+            }
+            return;
+        }
+        finish_own_log(own_log);
+        run("PRAGMA journal_mode=WAL");
+        if (fresh) create();
+        else if (written_in != format) bring_up_to_date(written_in);
+        // Of the same format: an earlier version does without them.
+        run("CREATE TABLE IF NOT EXISTS follower(one INTEGER PRIMARY KEY CHECK(one = 1), id INTEGER NOT NULL);"
+            "CREATE TABLE IF NOT EXISTS former_leaders(host BLOB NOT NULL, port INTEGER NOT NULL, user BLOB NOT NULL,"
+            " tls_authority BLOB NOT NULL, PRIMARY KEY(host, port)) WITHOUT ROWID;");
+        sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+        durable_end_.note(end());
+    } catch (...) {
+        close();
+        throw;
+    }
+}
+
+void store::open() {
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    if (sqlite3_open_v2(file_.c_str(), &db_, flags, checked_pages()) != SQLITE_OK) fail("be opened");
+    sqlite3_extended_result_codes(db_, 1);
+    // Until the log is known to be whole, nothing of it is moved or removed.
+    sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    longest_ = static_cast<std::size_t>(sqlite3_limit(db_, SQLITE_LIMIT_LENGTH, -1) - beside_bytes);
+    // One process, so no shared memory. The lock is taken by the first access.
+    run("PRAGMA locking_mode=EXCLUSIVE");
+    run(("PRAGMA page_size=" + std::to_string(page_bytes)).c_str());
+    reserve_checksums(db_);
+    run("PRAGMA synchronous=FULL");
+    synchronous_ = true;
+    // Not by itself: an fsync that fails there must not go unnoticed.
+    run("PRAGMA wal_autocheckpoint=0");
+    sqlite3_wal_hook(
+        db_,
+        [](void* pages, sqlite3*, const char*, int now) {
+            *static_cast<int*>(pages) = now;
+            return SQLITE_OK;
+        },
+        &pages_of_log_);
+    run("PRAGMA cache_size=-4096");
+}
+
+/// SQLite removes its own log where the database is empty.
+void store::refuse_files_without_database(std::uint64_t frames, std::optional<std::uint64_t> known) {
+    std::error_code none;
+    const auto bytes = std::filesystem::file_size(file_, none);
+    if (!none && bytes != 0) return;
+    if (frames == 0 && known.value_or(1) <= 1) return;
+    throw store_error{"the log " + file_ + " is " + (none ? "gone" : "empty") + ", but " +
+                          (frames != 0 ? file_ + "-wal belongs to it" : file_ + "-end says that calls were in it") +
+                          ": restore it, fetch the log from a replica, or remove " + file_ + "-wal and " + file_ +
+                          "-end to begin a new one",
+                      false};
+}
+
+void store::create() {
+    change([this] {
+        run("CREATE TABLE calls(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, checksum INTEGER NOT NULL,"
+            " records BLOB NOT NULL);"
+            "CREATE TABLE answers(key BLOB PRIMARY KEY, call INTEGER NOT NULL, answer BLOB NOT NULL,"
+            " at INTEGER NOT NULL) WITHOUT ROWID;"
+            "CREATE TABLE snapshot(number INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, part BLOB NOT NULL);"
+            "CREATE TABLE position(one INTEGER PRIMARY KEY CHECK(one = 1), of_snapshot INTEGER NOT NULL);"
+            "INSERT INTO position VALUES(1, 1);");
+        add_what_formats_lack(0);
+        run(("PRAGMA application_id=" + std::to_string(application)).c_str());
+        set_format(format);
+    });
+}
+
+void store::add_what_formats_lack(std::uint64_t written_in) {
+    if (written_in < format_without_kinds) {
+        run("CREATE TABLE branches(number INTEGER PRIMARY KEY, term INTEGER NOT NULL, id INTEGER NOT NULL,"
+            " first INTEGER NOT NULL);"
+            "CREATE TABLE heard(one INTEGER PRIMARY KEY CHECK(one = 1), term INTEGER NOT NULL);"
+            "INSERT INTO heard VALUES(1, 0);"
+            "ALTER TABLE position ADD COLUMN kept_from INTEGER NOT NULL DEFAULT 1;"
+            "UPDATE position SET kept_from = of_snapshot;"
+            "ALTER TABLE answers ADD COLUMN of_group INTEGER NOT NULL DEFAULT 0;"
+            "CREATE INDEX answers_of_groups ON answers(of_group);");
+    }
+    if (written_in < format_without_checked_pages) {
+        // Of a checksum. At the end and 0 or 1, so that it takes no walk over the bytes before it.
+        run("ALTER TABLE calls ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
+            "ALTER TABLE snapshot ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;");
+    }
+}
+
+void store::set_format(std::uint64_t number) { run(("PRAGMA user_version=" + std::to_string(number)).c_str()); }
+
+void store::bring_up_to_date(std::uint64_t written_in) {
+    change([&] {
+        add_what_formats_lack(written_in);
+        set_format(format_without_checked_pages);
+    });
+    if (!has_checksums(db_)) write_anew();
+    set_format(format);
+}
+
+/// Puts a file with checked pages in the place of one without. Not by VACUUM in place: after a crash, SQLite would bring
+/// back pages that have no room for a checksum.
+void store::write_anew() {
+    const std::string anew = file_ + "-new";
+    std::filesystem::remove(anew);
+    run("PRAGMA journal_mode=DELETE");  // no log of SQLite's may be left, which it would take for one of the new file
+    statement{*this, "VACUUM INTO ?"}.bind_text(anew).step("be brought up to date");
+    close();
+    put_in_place(file_, anew);
+    open();
+    run("PRAGMA journal_mode=WAL");
+}
+
+void store::find_damage(const write_ahead_log& own_log, std::optional<std::uint64_t> known,
+                        std::optional<std::uint64_t> end) {
+    if (own_log.is_damaged()) {
+        note_damage("its own log, " + file_ + "-wal, is not whole at byte " + std::to_string(own_log.first_bad) +
+                    ", and " + std::to_string(own_log.later) + " whole pages of later groups follow");
+    }
+    find_damaged_page();
+    if (end && *end < known.value_or(0)) {
+        note_damage("it ends before call " + std::to_string(*end) + ", and the calls up to " +
+                    std::to_string(*known - 1) + " were on the disk");
+    }
+}
+
+void store::find_damaged_page() {
+    try {
+        statement check{*this, "PRAGMA quick_check(1)"};
+        if (!check.step("be read")) return;
+        if (const std::string_view found = check.bytes(0); found != "ok") note_damage(std::string{found});
+    } catch (const store_error& e) {
+        if (on_damage_ == on_damage::refuse) throw;
+        damage_.emplace_back(e.what());
+    }
+}
+
+void store::note_damage(const std::string& what) {
+    if (on_damage_ == on_damage::refuse) tell_damage(what, readable_end());
+    damage_.push_back(what);
+}
+
+std::optional<std::uint64_t> store::readable_end() noexcept {
+    try {
+        return end();
+    } catch (const std::exception&) {
+        return std::nullopt;
+    }
+}
+
+std::uint64_t store::known_upto() {
+    std::uint64_t last = known_end_ - 1;
+    try {
+        last = std::max(last, number("SELECT max(last) FROM calls"));
+    } catch (const store_error&) {
+        // It cannot be read so far.
+    }
+    return last;
+}
+
+void store::tell_damage(const std::string& what, std::optional<std::uint64_t> first_lost) {
+    throw store_error{"the log " + file_ + " is damaged: " + what +
+                          (first_lost ? ". Call " + std::to_string(*first_lost) + " is the first that cannot be read"
+                                      : std::string{}) +
+                          ". Nothing was changed. Restore the file from a copy, fetch the log from a replica (remove " +
+                          file_ +
+                          ", -wal and -end, and start with --follow), or keep what is whole: tutti log repair " + file_,
+                      false};
+}
+
+void store::tell_damaged_group(std::uint64_t position) {
+    const std::uint64_t behind = number("SELECT max(last) FROM calls") - position;
+    tell_damage("the group of call " + std::to_string(position) + " does not have its checksum, and " +
+                    std::to_string(behind) + " calls follow it",
+                position);
+}
+
+void store::tell_damaged_page() {
+    const std::optional<std::uint64_t> at = damaged_page(db_);
+    tell_damage("the page at byte " + std::to_string(at.value_or(0)) + " does not have its checksum", std::nullopt);
+}
+
+/// Moves what SQLite found to be complete into the database, and says what was cut off.
+void store::finish_own_log(const write_ahead_log& own_log) {
+    if (own_log.frames == 0) return;
+    int frames = 0, done = 0;
+    if (sqlite3_wal_checkpoint_v2(db_, nullptr, SQLITE_CHECKPOINT_PASSIVE, &frames, &done) != SQLITE_OK)
+        fail("be brought up to date");
+    if (own_log.is_torn()) {
+        findings_.push_back("the end of the log " + file_ +
+                            " was torn: " + std::to_string(own_log.frames - own_log.complete) +
+                            " pages of a group that was never acknowledged as written were cut off");
+    }
+}
+
+}  // namespace tutti::server::journal

@@ -1,0 +1,260 @@
+// What a start makes of a log whose files are damaged: it says so and changes nothing, or all that was on the disk is
+// there.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "server/durability/log_folder.hpp"
+#include "server/journal/store.hpp"
+#include "support/effort.hpp"
+#include "tutti/server/log.hpp"
+
+namespace tutti::server {
+namespace {
+
+using support::rounds;
+
+/// A log that a server left when it was killed, and copies of it to damage.
+struct log_damage : log_folder {
+    static constexpr std::uint64_t calls = 12;
+
+    void SetUp() override {
+        log_folder::SetUp();
+        {
+            journal::store log{file()};
+            log.add_branch({.term = 1, .id = 7, .first = 1});
+            for (std::uint64_t n = 1; n <= calls; ++n) {
+                log.add(std::vector{journal::group{
+                            .first = n, .last = n, .records = record_of(n), .answers = {{"key", n, "answer", 1}}}},
+                        true);
+            }
+            copy("log", "killed");
+        }
+        copy("log", "ended");
+    }
+    static std::string record_of(std::uint64_t n) { return std::string(200, static_cast<char>('a' + n)); }
+    void copy(const std::string& from, const std::string& to) const {
+        remove_log(to);
+        for (const char* const suffix : {"", "-wal", "-end"}) {
+            if (std::filesystem::exists(file(from) + suffix))
+                std::filesystem::copy_file(file(from) + suffix, file(to) + suffix);
+        }
+    }
+    [[nodiscard]] std::string bytes_of(const std::string& name) const {
+        std::ifstream from{file(name), std::ios::binary};
+        return {std::istreambuf_iterator{from}, {}};
+    }
+    void write(const std::string& name, const std::string& bytes) const {
+        std::ofstream{file(name), std::ios::binary} << bytes;
+    }
+    /// How many calls a start finds, each as it was written; none: it refused.
+    std::optional<std::uint64_t> found_in(const std::string& name) {
+        refusal.clear();
+        findings.clear();
+        try {
+            journal::store log{file(name)};
+            std::uint64_t n = 0;
+            log.read_groups([&](std::string_view records) { EXPECT_EQ(records, record_of(++n)); });
+            EXPECT_EQ(log.end(), n + 1);
+            findings = log.findings();
+            return n;
+        } catch (const journal::store_error& e) {
+            refusal = e.what();
+            EXPECT_FALSE(e.may_try_again());
+            return std::nullopt;
+        }
+    }
+    /// Damages a file of a copy of `from`. The start either finds every call or refuses, and then changes nothing.
+    template <class F>
+    void expect_all_or_refusal(const std::string& from, const std::string& suffix, const F& damage,
+                               const std::string& what) {
+        copy(from, "damaged");
+        std::string bytes = bytes_of("damaged" + suffix);
+        damage(bytes);
+        write("damaged" + suffix, bytes);
+        const std::string before = bytes_of("damaged"), own_log = bytes_of("damaged-wal");
+        const std::optional<std::uint64_t> found = found_in("damaged");
+        if (found) {
+            EXPECT_EQ(*found, calls) << what << " of " << from << suffix;
+            return;
+        }
+        EXPECT_EQ(bytes_of("damaged"), before) << what << " of " << from << suffix;
+        EXPECT_EQ(bytes_of("damaged-wal"), own_log) << what << " of " << from << suffix;
+    }
+
+    std::string refusal;
+    std::vector<std::string> findings;
+};
+
+TEST_F(log_damage, whole_logs_start) {
+    EXPECT_EQ(found_in("killed"), calls) << refusal;
+    EXPECT_EQ(found_in("ended"), calls) << refusal;
+}
+
+TEST_F(log_damage, any_bit_of_any_file) {
+    struct part {
+        const char *log, *suffix;
+    };
+    for (const part p : {part{"killed", "-wal"}, part{"killed", ""}, part{"ended", ""}, part{"killed", "-end"}}) {
+        const std::uint64_t bits = 8 * std::filesystem::file_size(file(p.log) + p.suffix);
+        const std::uint64_t step = bits / rounds(400) | 1;
+        for (std::uint64_t bit = 0; bit < bits; bit += step) {
+            expect_all_or_refusal(
+                p.log, p.suffix, [&](std::string& bytes) { bytes[bit / 8] ^= static_cast<char>(1 << bit % 8); },
+                "bit " + std::to_string(bit));
+        }
+    }
+}
+
+TEST_F(log_damage, pages_that_are_zero_gone_doubled_or_changed_places) {
+    constexpr std::size_t page = 8192;
+    for (const char* const log : {"killed", "ended"}) {
+        for (const char* const suffix : {"", "-wal"}) {
+            if (!std::filesystem::exists(file(log) + suffix)) continue;
+            const std::size_t frame = *suffix == '\0' ? page : page + 24, begin = *suffix == '\0' ? 0 : 32;
+            const std::size_t pages = (bytes_of(log + std::string{suffix}).size() - begin) / frame;
+            for (std::size_t n = 0; n < pages; ++n) {
+                const std::size_t at = begin + n * frame, other = begin + (n + 1) % pages * frame;
+                const std::string where = "page " + std::to_string(n);
+                expect_all_or_refusal(
+                    log, suffix, [&](std::string& b) { b.replace(at, frame, frame, '\0'); }, where + " zero");
+                expect_all_or_refusal(log, suffix, [&](std::string& b) { b.resize(at); }, where + " and later gone");
+                expect_all_or_refusal(
+                    log, suffix, [&](std::string& b) { b.resize(at + frame / 2); }, where + " cut in half");
+                expect_all_or_refusal(log, suffix, [&](std::string& b) { b.erase(at, frame); }, where + " left out");
+                expect_all_or_refusal(
+                    log, suffix, [&](std::string& b) { b.insert(at, b.substr(at, frame)); }, where + " twice");
+                expect_all_or_refusal(
+                    log, suffix,
+                    [&](std::string& b) {
+                        const std::string one = b.substr(at, frame), two = b.substr(other, frame);
+                        b.replace(at, frame, two);
+                        b.replace(other, frame, one);
+                    },
+                    where + " in the place of another");
+            }
+        }
+    }
+}
+
+TEST_F(log_damage, a_file_that_is_gone) {
+    for (const char* const suffix : {"", "-wal"}) {
+        copy("killed", "damaged");
+        std::filesystem::remove(file("damaged") + suffix);
+        EXPECT_EQ(found_in("damaged"), std::nullopt) << suffix;
+    }
+    copy("killed", "damaged");
+    std::filesystem::remove(file("damaged-end"));
+    EXPECT_EQ(found_in("damaged"), calls);
+}
+
+/// Catches a look at SQLite's own log that trusts its header, where nothing says how far the log went.
+TEST_F(log_damage, any_bit_of_the_header_of_its_own_log) {
+    std::filesystem::remove(file("killed-end"));
+    for (std::size_t bit = 0; bit < 32 * 8; ++bit) {
+        copy("killed", "damaged");
+        std::string bytes = bytes_of("damaged-wal");
+        bytes[bit / 8] ^= static_cast<char>(1 << bit % 8);
+        write("damaged-wal", bytes);
+        EXPECT_EQ(found_in("damaged"), std::nullopt) << "bit " << bit;
+    }
+}
+
+/// A group that a crash of the machine cut short: it was not acknowledged, so its end is not known to be on the disk.
+TEST_F(log_damage, a_torn_end_is_cut_off_and_reported) {
+    const std::string end = bytes_of("killed-end");
+    {
+        copy("killed", "more");
+        journal::store log{file("more")};
+        log.add(std::vector{journal::group{.first = calls + 1, .last = calls + 1, .records = record_of(calls + 1)}},
+                true);
+        copy("more", "damaged");
+    }
+    write("damaged-end", end);
+    std::string bytes = bytes_of("damaged-wal");
+    bytes[32 + 24 + 500] ^= 1;  // SQLite has begun its own log anew
+    write("damaged-wal", bytes);
+    EXPECT_EQ(found_in("damaged"), calls) << refusal;
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_NE(findings[0].find("was torn"), std::string::npos) << findings[0];
+}
+
+TEST_F(log_damage, the_message_names_the_file_the_place_and_the_ways_on) {
+    copy("killed", "damaged");
+    std::string bytes = bytes_of("damaged-wal");
+    bytes[bytes.size() / 2] ^= 1;
+    write("damaged-wal", bytes);
+    EXPECT_EQ(found_in("damaged"), std::nullopt);
+    for (const std::string& part :
+         {file("damaged-wal"), std::string{"at byte "}, std::string{"whole pages of later groups"},
+          std::string{"is the first that cannot be read"}, "tutti log repair " + file("damaged")}) {
+        EXPECT_NE(refusal.find(part), std::string::npos) << part << " in " << refusal;
+    }
+}
+
+/// The calls that come before what is damaged, and the files as they were.
+TEST_F(log_damage, a_repair_keeps_what_is_whole) {
+    EXPECT_EQ(repair_log(file("killed")).kept_as, "");
+    EXPECT_EQ(check_log(file("killed")).end, calls + 1);
+    const std::size_t frames = (bytes_of("killed-wal").size() - 32) / (8192 + 24);
+    std::uint64_t most = 0;
+    for (std::size_t n = 0; n + 4 < frames; n += 3) {
+        copy("killed", "damaged");
+        std::string bytes = bytes_of("damaged-wal");
+        bytes[32 + n * (8192 + 24) + 24 + 77] ^= 4;
+        write("damaged-wal", bytes);
+        EXPECT_FALSE(check_log(file("damaged")).damage.empty());
+        log_repair done;
+        try {
+            done = repair_log(file("damaged"));
+        } catch (const std::runtime_error&) {
+            EXPECT_EQ(most, 0U) << "frame " << n;  // the tables were made in it
+            EXPECT_EQ(bytes_of("damaged-wal"), bytes);
+            continue;
+        }
+        EXPECT_TRUE(done.now.damage.empty());
+        EXPECT_EQ(done.lost_upto, calls);
+        EXPECT_LE(done.now.end, calls) << "frame " << n;
+        EXPECT_GE(done.now.end, most + 1);
+        most = done.now.end - 1;
+        EXPECT_EQ(found_in("damaged"), most) << refusal;
+        const std::string kept = done.kept_as.substr(folder_.size() + 1);
+        EXPECT_EQ(bytes_of(kept + "-wal"), bytes);
+        remove_log(kept);
+    }
+    EXPECT_GT(most, calls / 2);
+}
+
+TEST_F(log_damage, a_repaired_log_goes_on) {
+    copy("ended", "damaged");
+    std::string bytes = bytes_of("damaged");
+    for (std::size_t page = 1; page * 8192 < bytes.size(); ++page) {
+        copy("ended", "damaged");
+        std::string now = bytes;
+        now[page * 8192 + 5000] ^= 1;
+        write("damaged", now);
+        log_repair done;
+        try {
+            done = repair_log(file("damaged"));
+        } catch (const std::runtime_error& e) {
+            // Of a page that all the rest depends on. Nothing has changed.
+            EXPECT_EQ(bytes_of("damaged"), now);
+            continue;
+        }
+        {
+            journal::store log{file("damaged")};
+            const std::uint64_t next = log.end();
+            log.add(std::vector{journal::group{.first = next, .last = next, .records = record_of(next)}}, true);
+        }
+        EXPECT_EQ(found_in("damaged"), done.now.end) << refusal;
+        remove_log(done.kept_as.substr(folder_.size() + 1));
+    }
+}
+
+}  // namespace
+}  // namespace tutti::server

@@ -1,0 +1,11 @@
+// `tutti log`.
+#pragma once
+
+#include "command_line.hpp"
+
+namespace tutti::tools {
+
+/// The exit status: whether the log is whole. @throws std::runtime_error
+[[nodiscard]] int look_after_log(const log_options& options);
+
+}  // namespace tutti::tools
