@@ -85,7 +85,7 @@ class Server:
         return status
 
     def forget(self):
-        for ending in ("log", "log-wal"):
+        for ending in ("log", "log-wal", "log-end"):
             if os.path.exists(self.path(ending)):
                 os.rename(self.path(ending), self.path(ending + f".{time.monotonic_ns()}"))
 
