@@ -184,7 +184,7 @@ private:
     [[noreturn]] void tell_damaged_group(std::uint64_t position);
     [[noreturn]] void tell_damaged_page();
     [[nodiscard]] std::optional<std::uint64_t> readable_end() noexcept;
-    void refuse_files_without_database(std::uint64_t frames, std::optional<std::uint64_t> known);
+    void look_for_database(std::uint64_t frames_of_own_log);
     void open();
     void close() noexcept;
     void create();
@@ -192,8 +192,7 @@ private:
     void set_format(std::uint64_t number);
     void bring_up_to_date(std::uint64_t written_in);
     void write_anew();
-    void find_damage(const write_ahead_log& own_log, std::optional<std::uint64_t> known,
-                     std::optional<std::uint64_t> end);
+    void find_damage(const write_ahead_log& own_log, std::optional<std::uint64_t> end);
     void find_damaged_page();
     void note_damage(const std::string& what);
     void finish_own_log(const write_ahead_log& own_log);

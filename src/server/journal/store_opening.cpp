@@ -24,10 +24,9 @@ constexpr int beside_bytes = 1024;  // of a row: its numbers, and what SQLite sa
 }  // namespace
 
 store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{how}, durable_end_{file + "-end"} {
-    const std::optional<std::uint64_t> known = durable_end_.read();
-    known_end_ = known.value_or(1);
+    known_end_ = durable_end_.read().value_or(1);
     try {
-        refuse_files_without_database(look_at_write_ahead_log(file + "-wal", page_bytes).frames, known);
+        look_for_database(look_at_write_ahead_log(file + "-wal", page_bytes).frames);
         open();
         const bool fresh = number("PRAGMA schema_version") == 0;
         if (!fresh && number("PRAGMA application_id") != application)
@@ -41,7 +40,7 @@ store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{h
         // Anew, now that the file is locked.
         const write_ahead_log own_log = look_at_write_ahead_log(file + "-wal", page_bytes);
         if (written_in == format && !has_checksums(db_)) note_damage("its first page is damaged");
-        find_damage(own_log, known, fresh ? 1 : readable_end());
+        find_damage(own_log, fresh ? 1 : readable_end());
         if (on_damage_ == on_damage::report) {
             if (!fresh && written_in <= format_without_kinds) {
                 throw store_error{file +
@@ -92,17 +91,26 @@ void store::open() {
     run("PRAGMA cache_size=-4096");
 }
 
-/// SQLite removes its own log where the database is empty.
-void store::refuse_files_without_database(std::uint64_t frames, std::optional<std::uint64_t> known) {
+/// SQLite removes its own log where the database is empty. A log that was removed with all that belongs to it is begun
+/// anew, and what is left of it is said.
+void store::look_for_database(std::uint64_t frames) {
     std::error_code none;
     const auto bytes = std::filesystem::file_size(file_, none);
     if (!none && bytes != 0) return;
-    if (frames == 0 && known.value_or(1) <= 1) return;
-    throw store_error{"the log " + file_ + " is " + (none ? "gone" : "empty") + ", but " +
-                          (frames != 0 ? file_ + "-wal belongs to it" : file_ + "-end says that calls were in it") +
-                          ": restore it, fetch the log from a replica, or remove " + file_ + "-wal and " + file_ +
-                          "-end to begin a new one",
-                      false};
+    const std::uint64_t calls = known_end_ - 1;
+    if (frames != 0 || (!none && calls != 0)) {
+        throw store_error{"the log " + file_ + " is " + (none ? "gone" : "empty") + ", but " +
+                              (frames != 0 ? file_ + "-wal belongs to it" : file_ + "-end says that calls were in it") +
+                              ": restore it, fetch the log from a replica, or remove " + file_ +
+                              ", -wal and -end to "
+                              "begin a new one",
+                          false};
+    }
+    if (calls == 0) return;
+    findings_.push_back("the log " + file_ + " was removed; " + std::to_string(calls) + " calls were in it, as " +
+                        file_ + "-end says. A new log begins");
+    durable_end_.lower(1);
+    known_end_ = 1;
 }
 
 void store::create() {
@@ -162,16 +170,15 @@ void store::write_anew() {
     run("PRAGMA journal_mode=WAL");
 }
 
-void store::find_damage(const write_ahead_log& own_log, std::optional<std::uint64_t> known,
-                        std::optional<std::uint64_t> end) {
+void store::find_damage(const write_ahead_log& own_log, std::optional<std::uint64_t> end) {
     if (own_log.is_damaged()) {
         note_damage("its own log, " + file_ + "-wal, is not whole at byte " + std::to_string(own_log.first_bad) +
                     ", and " + std::to_string(own_log.later) + " whole pages of later groups follow");
     }
     find_damaged_page();
-    if (end && *end < known.value_or(0)) {
+    if (end && *end < known_end_) {
         note_damage("it ends before call " + std::to_string(*end) + ", and the calls up to " +
-                    std::to_string(*known - 1) + " were on the disk");
+                    std::to_string(known_end_ - 1) + " were on the disk");
     }
 }
 

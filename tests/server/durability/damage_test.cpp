@@ -151,6 +151,15 @@ TEST_F(log_damage, a_file_that_is_gone) {
     copy("killed", "damaged");
     std::filesystem::remove(file("damaged-end"));
     EXPECT_EQ(found_in("damaged"), calls);
+    copy("killed", "damaged");
+    write("damaged", "");
+    EXPECT_EQ(found_in("damaged"), std::nullopt);
+    // Removed on purpose, but for the file that few know of.
+    copy("ended", "damaged");
+    std::filesystem::remove(file("damaged"));
+    EXPECT_EQ(found_in("damaged"), 0U) << refusal;
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_NE(findings[0].find("was removed; 12 calls"), std::string::npos) << findings[0];
 }
 
 /// Catches a look at SQLite's own log that trusts its header, where nothing says how far the log went.
