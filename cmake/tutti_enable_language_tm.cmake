@@ -22,8 +22,8 @@ function(tutti_enable_language_tm target)
   target_compile_options(
     ${target} PRIVATE -fgnu-tm -fno-isolate-erroneous-paths-dereference -fno-tree-builtin-call-dce -Wno-clobbered
                       -fprofile-update=single -fno-profile-values -U_FORTIFY_SOURCE)
-  # Parts that GCC 12 splits off a function have no clone.
-  target_compile_options(${target} PRIVATE -fno-partial-inlining)
+  # Parts that GCC 12 splits off a function have no clone, and link-time optimization loses the table of clones.
+  target_compile_options(${target} PRIVATE -fno-partial-inlining -fno-lto)
   target_link_libraries(${target} PRIVATE tutti::language)
   if(arg_LIBC)
     if(NOT TARGET tutti::libc)

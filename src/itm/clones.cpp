@@ -121,7 +121,8 @@ TUTTI_ITM void* _ITM_getTMCloneSafe(void* function) noexcept {
     char where[256];
     char message[512];
     std::snprintf(message, sizeof message,
-                  "a transaction-safe call reached %s, which has no transactional clone; compile it with -fgnu-tm",
+                  "a transaction-safe call reached %s, which has no transactional clone; compile it with -fgnu-tm, and "
+                  "without -flto",
                   describe(function, where, sizeof where));
     tutti::api::refuse(message);
 }

@@ -63,6 +63,32 @@ for level in 0 1 2 3; do
     grep -Eq '^ +3\*?: +[0-9]+: +add\(1\);' "$work/counts" || fail "--coverage -O$level: $(cat "$work/counts")"
 done
 
+# Link-time optimization would lose the clones of functions that are called through pointers.
+cat >"$work/pointers" <<'END'
+#include <pthread.h>
+typedef void add_function(long) __attribute__((transaction_safe));
+static long kept;
+__attribute__((transaction_safe)) static void add(long by) { kept += by; }
+add_function* volatile chosen = add;
+static void* run(void* argument) {
+    add_function* const f = chosen;
+    __transaction_atomic { f(1); }
+    return argument;
+}
+int main(void) {
+    /* A second thread: the first one's blocks may run without barriers. */
+    pthread_t second;
+    run(0);
+    if (pthread_create(&second, 0, run, 0) != 0 || pthread_join(second, 0) != 0) return 2;
+    run(0);
+    return kept == 3 ? 0 : 1;
+}
+END
+"$wrapper" -x "$language" -O2 -flto "$work/pointers" -o "$work/program"
+TUTTI_HARDWARE=off "$work/program" || fail "-flto: the program says $?"
+shown=$("$wrapper" --show -flto a.o -o program)
+[[ $shown != *-fno-lto* ]] || fail "a link got -fno-lto: '$shown'"
+
 status=0
 refusal=$(TUTTI_CC=/nonexistent/cc TUTTI_CXX=/nonexistent/cc "$wrapper" -c x.c 2>&1) || status=$?
 [[ $status == 2 && $refusal == *"no compiler '/nonexistent/cc'"* ]] || fail "status $status, '$refusal'"
