@@ -84,7 +84,8 @@ endfunction()
 
 tutti_alone("${PROJECT_SOURCE_DIR}/src/api/report.cpp")
 if(BUILD_SHARED_LIBS)
-  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/api/jumps.cpp" PROPERTIES COMPILE_DEFINITIONS TUTTI_IS_SHARED)
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/api/jumps.cpp" "${PROJECT_SOURCE_DIR}/src/api/cancel_type.cpp"
+                              PROPERTIES COMPILE_DEFINITIONS TUTTI_IS_SHARED)
 endif()
 add_library(tutti_objects OBJECT ${tutti_sources} ${tutti_preempt_sources})
 tutti_engine(tutti_objects)

@@ -24,6 +24,8 @@ TUTTI_EXPORT void refuse_if_left_behind(const core::descriptor& d, std::uintptr_
 [[noreturn]] TUTTI_EXPORT void refuse_left_behind(const core::descriptor& d) noexcept;
 [[nodiscard]] TUTTI_EXPORT bool ends_cancellable_anywhere() noexcept;
 [[noreturn]] TUTTI_EXPORT void refuse_asynchronous_cancel(const core::descriptor& d) noexcept;
+/// core::note_cancel_type.
+TUTTI_EXPORT void note_cancel_type(int type) noexcept;
 /// core::refuse_jump_out for the calling context, before the function `jump` of the C library jumps to `target`.
 TUTTI_EXPORT void heed_jump(const void* target) noexcept;
 

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <ctime>
 
 #include "base/errno.hpp"
 #include "base/futex.hpp"
+#include "base/nap.hpp"
 
 namespace tutti::base {
 
@@ -46,11 +46,7 @@ constexpr int nicest = 19;
 }  // namespace
 
 void yield() noexcept { sched_yield(); }
-void nap() noexcept {
-    const kept_errno kept;
-    const timespec length{0, 50'000};
-    ::nanosleep(&length, nullptr);
-}
+void nap() noexcept { nap_for(50'000); }
 
 int thread_number() noexcept { return static_cast<int>(syscall(SYS_gettid)); }
 

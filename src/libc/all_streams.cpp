@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/nap.hpp"
 #include "core/state/ancestry.hpp"
 #include "libc/file.hpp"
 #include "tutti/libc/functions.hpp"
@@ -42,12 +43,7 @@ namespace {
 std::atomic<bool> is_ending{false};
 pthread_t ending_thread;  // written before is_ending
 
-void nap() noexcept {
-    constexpr timespec pause{0, 200'000};
-    const int error = errno;
-    ::nanosleep(&pause, nullptr);
-    errno = error;
-}
+void nap() noexcept { base::nap_for(200'000); }
 
 class list_of_streams {
 public:

@@ -13,6 +13,7 @@
 #include "api/language.hpp"
 #include "base/errno.hpp"
 #include "base/futex.hpp"
+#include "base/nap.hpp"
 #include "libc/all_streams.hpp"
 #include "libc/context_state.hpp"
 #include "libc/file_layout.hpp"
@@ -133,16 +134,13 @@ void restore(const touch& t) noexcept {
 /// gives back what it owns, because that thread may be waiting for it, and starts over.
 void lock(tx& t, FILE* f) {
     constexpr int spins = 200, sleeps = 50;
-    constexpr timespec pause{0, 200'000};
     for (int i = 0; i != spins; ++i) {
         if (::ftrylockfile(f) == 0) return;
         base::spin_turn();
     }
     if (descriptor::of(t).prevails()) return ::flockfile(f);
     for (int i = 0; i != sleeps; ++i) {
-        const int error = errno;
-        ::nanosleep(&pause, nullptr);
-        errno = error;
+        base::nap_for(200'000);
         if (::ftrylockfile(f) == 0) return;
     }
     detail::raise_restart(t);

@@ -31,6 +31,7 @@
 
 #include "api/language.hpp"
 #include "base/futex.hpp"
+#include "base/nap.hpp"
 #include "libc/context_state.hpp"
 #include "libc/effects.hpp"
 #include "libc/memory.hpp"
@@ -145,16 +146,14 @@ held_guard* prepare(descriptor& d, context_state& s, guard* g) {
 /// True: the block has the guard. False: the object is initialised. Starts the block over if neither is so for long.
 bool take_or_start_over(tx& t, guard* g) {
     constexpr int spins = 200, sleeps = 50;
-    constexpr timespec pause{0, 200'000};
     for (int i = 0; i != spins; ++i) {
         if (is_initialised(g)) return false;
         if (take_at_once(g)) return true;
         base::spin_turn();
     }
     if (descriptor::of(t).prevails()) return acquire_plainly(g) != 0;
-    const kept_errno kept;
     for (int i = 0; i != sleeps; ++i) {
-        ::nanosleep(&pause, nullptr);
+        base::nap_for(200'000);
         if (is_initialised(g)) return false;
         if (take_at_once(g)) return true;
     }

@@ -1,10 +1,13 @@
 // What ends the program with a message that names the block, one case a run: refusals <case>.
 #include <pthread.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <csetjmp>
 #include <cstdint>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 #include <tutti/tutti.hpp>
 
 #include "another_context.hpp"
@@ -141,6 +144,36 @@ void jumped_inside() {
 
 /// Nothing but a cancellation that may come at any instruction takes effect in here.
 TUTTI_PURE void cancel_self() { pthread_cancel(pthread_self()); }
+/// A thread with deferred cancellation ends in a system call inside a block that runs alone: the block commits.
+int never_written[2];
+std::atomic<bool> is_about_to_wait{false};
+[[gnu::noinline]] void wait_for_cancellation() {
+    char byte = 0;
+    is_about_to_wait = true;
+    EXPECT(::read(never_written[0], &byte, 1) != 1);
+}
+void cancel_while_waiting(void (*body)()) {
+    is_about_to_wait = false;
+    std::thread thread{body};
+    while (!is_about_to_wait) std::this_thread::yield();
+    pthread_cancel(thread.native_handle());
+    thread.join();
+}
+void cancelled_at_a_point() {
+    EXPECT(::pipe(never_written) == 0);
+    another();
+    cancel_while_waiting([] { __transaction_relaxed { ++number; wait_for_cancellation(); number += 100; } });
+    EXPECT(number == 2);
+    cancel_while_waiting([] {
+        tutti::atomically([](tutti::tx& t) {
+            t.become_irrevocable();
+            wait_for_cancellation();
+        });
+    });
+    another();
+    EXPECT(number == 3);
+}
+
 void* run_cancelled(void* body) {
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, nullptr);
     reinterpret_cast<void (*)()>(body)();
@@ -232,6 +265,7 @@ constexpr named cases[] = {
     {"jumped-when-alone", jumped_when_alone},
     {"jumped-out-of-library", jumped_out_of_library},
     {"jumped-inside", jumped_inside},
+    {"cancelled-at-a-point", cancelled_at_a_point},
     {"cancelled-anywhere", cancelled_anywhere},
     {"cancelled-anywhere-in-library", cancelled_anywhere_in_library},
     {"asked-without-barriers", asked_without_barriers},

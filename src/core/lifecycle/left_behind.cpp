@@ -17,6 +17,13 @@ namespace {
 
 using text = std::array<char, 320>;
 
+/// What the calling thread has asked pthread_setcanceltype for.
+struct cancel_type_requests {
+    bool anywhere;  ///< the latest request was for asynchronous cancellation
+    bool seen;      ///< there was a request since this was cleared
+};
+constinit thread_local cancel_type_requests requests{};
+
 bool is_of_language(const detail::frame& f) noexcept {
     const language_blocks* const language = blocks_of_language.load(std::memory_order_acquire);
     return language != nullptr && f.receive == language->receive;
@@ -78,9 +85,17 @@ void refuse_jump_out(const descriptor& d, std::uintptr_t stack, std::uintptr_t r
     refuse(d, in_language ? &f : nullptr);
 }
 
+void note_cancel_type(int type) noexcept { requests = {type == PTHREAD_CANCEL_ASYNCHRONOUS, true}; }
+
 bool ends_cancellable_anywhere() noexcept {
+    const bool asked = requests.anywhere;
+    requests.seen = false;
     int type = PTHREAD_CANCEL_DEFERRED;
-    return ::pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type) == 0 && type == PTHREAD_CANCEL_ASYNCHRONOUS;
+    const int error = ::pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+    if (error != 0 || type != PTHREAD_CANCEL_ASYNCHRONOUS) return false;
+    // This call was seen only if calls of the program's are. Others are not: the library is static, or a plug-in brought
+    // it. Then the C library's answer counts, which may be that of a system call with deferred cancellation.
+    return asked || !requests.seen;
 }
 
 void refuse_asynchronous_cancel(const descriptor& d) noexcept {

@@ -42,8 +42,14 @@ TUTTI_ALWAYS_INLINE bool may_be_left_behind(const descriptor& d, std::uintptr_t 
 /// Not for jumps between stacks: a context that has a stack of its own may go on with its block later.
 void refuse_jump_out(const descriptor& d, std::uintptr_t stack, std::uintptr_t resume) noexcept;
 
+/// Called after the calling thread has asked pthread_setcanceltype for that type.
+void note_cancel_type(int type) noexcept;
+
 /// Returns true if a cancellation could end the calling thread at any instruction. Makes its cancellation deferred.
 /// For a thread that ends.
+///
+/// A thread with deferred cancellation that ends at a cancellation point is not such a thread: there it is in a system
+/// call of the user's, so no step of the engine is half done.
 [[nodiscard]] bool ends_cancellable_anywhere() noexcept;
 
 /// Ends the process because the thread of d has been cancelled asynchronously, in or next to a block.

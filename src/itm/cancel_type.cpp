@@ -1,0 +1,6 @@
+// pthread_setcanceltype in front of the C library's (api/cancel_type.cpp).
+#include "api/cancel_type.hpp"
+
+#include "api/language.hpp"
+
+TUTTI_CANCEL_TYPE(tutti::api::note_cancel_type)
