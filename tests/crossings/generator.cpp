@@ -26,6 +26,11 @@ const std::vector<feature>& features() {
                 out.push_back({s, o});
         for (const step s : {step::before_commit, step::at_commit, step::on_commit, step::on_abort})
             out.push_back({s, holds_block});
+        for (const step s : {step::value_set, step::vector_put, step::tree_put, step::object_make})
+            out.push_back({s, starved});
+        for (const step s : {step::value_set, step::vector_put, step::tree_put, step::heap_take})
+            out.push_back({s, fragile});
+        out.push_back({step::on_commit, starved});
         out.push_back({step::closed, timed});
         out.push_back({step::closed, timed | refuses});
         out.push_back({step::closed, strictly_option});
@@ -65,6 +70,9 @@ public:
         node n{.what = f.what, .options = f.options, .first = number(), .second = number(), .body = {}, .other = {}};
         if (is_block(f.what) && f.what != step::listen && dice_.one_in(2)) n.options |= swallows;
         if (f.what == step::closed && dice_.one_in(4)) n.options |= strictly_option;
+        const group of = group_of(f.what);
+        if ((of == group::data || of == group::hook) && dice_.one_in(8)) n.options |= starved;
+        if (of == group::data && dice_.one_in(8)) n.options |= fragile;
         // A group of its own for each lock: the others must not be kept out for long.
         if (f.what == step::open && dice_.one_in(2)) n.second = 0;
         return n;
@@ -222,6 +230,8 @@ program generate(std::uint64_t seed, bool many_threads) {
     const auto with_meetings = [&](std::vector<node> body, bool at_each_step) {
         // Threads that meet inside their blocks come into each other's way.
         for (node& n : body) {
+            // The destructor of its listener comes into the way of a sender.
+            if (n.what == step::interrupted) n.body.push_back(make.make({step::meet}));
             if (n.what != step::closed && n.what != step::repeat) continue;
             std::vector<node>& in = n.what == step::repeat ? n.body[0].body : n.body;
             if (!at_each_step) {

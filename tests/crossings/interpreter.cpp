@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <new>
 #include <thread>
 
 namespace crossings {
@@ -89,6 +90,7 @@ private:
     bool run_at_site(const tutti::options& how, bool strictly, const node& n, int call);
     void run(tx& t, const std::vector<node>& body);
     void run(tx& t, const node& n);
+    long run_data(tx& t, const node& n);
     void run_block(tx& t, const node& n);
     void run_open(tx& t, const node& n);
     void run_either(tx& t, const node& n);
@@ -247,13 +249,14 @@ void actor::run_at_top(const node& n, bool throws) {
             for (int i = 0; i < 2 + n.first % 8; ++i) run_at_top(n.body, throws);
             return;
         case step::listen: {
-            const tutti::broadcast<long>::listener here{world_.channel()};
+            const tutti::broadcast<value>::listener here{world_.channel()};
             return run_at_top(n.body, throws);
         }
         case step::interrupted: {
             // Those of the blocks that wait, or are rolled back, end by an exception; the others go on.
-            const tutti::broadcast<long>::listener here{world_.channel()};
+            // The destructor of the listener runs a block, which the interruption must not end.
             tutti::interruption raised;
+            const tutti::broadcast<value>::listener here{world_.channel()};
             raised.raise();
             return run_at_top(n.body, throws);
         }
@@ -275,9 +278,27 @@ void actor::run(tx& t, const node& n) {
         case group::mode: return run_mode(t, n);
         case group::data: break;
     }
-    const long result = world_.apply(t, n.what, n.first, n.second);
+    const long result = run_data(t, n);
     if (n.what == step::sum_add) added_[static_cast<std::size_t>(n.first % sums)] += n.second;
     trace_.note({.what = happening::did, .of = n.what, .first = n.first, .second = n.second, .c = result});
+}
+
+long actor::run_data(tx& t, const node& n) {
+    if ((n.options & (starved | fragile)) == 0) return world_.apply(t, n.what, n.first, n.second);
+    // Of some the failure leaves the body.
+    const bool leaves = n.second % 4 == 3;
+    try {
+        return world_.apply_failing(t, n, leaves ? 1 + static_cast<std::uint64_t>(n.first % 4) : 1000);
+    } catch (const std::bad_alloc&) {
+    } catch (const copy_failure&) {
+    }
+    const long number = planned + 800;
+    trace_.note({.what = happening::asks,
+                 .of = n.what,
+                 .a = innermost_,
+                 .b = static_cast<int>(wish::to_throw),
+                 .c = number});
+    throw failure{number};
 }
 
 void actor::run_block(tx& t, const node& n) {
@@ -323,7 +344,7 @@ void actor::run_block(tx& t, const node& n) {
             return;
         }
         case step::attempt: try { run(t, n.body);
-            } catch (const failure&) {}
+            } catch (const failure&) { trace_.note({.what = happening::caught, .of = n.what}); }
             return;
         case step::open: return run_open(t, n);
         case step::either: return run_either(t, n);
@@ -394,6 +415,16 @@ void actor::run_hook(tx& t, const node& n) {
         trace_.note(
             {.what = happening::hooked, .of = n.what, .a = number, .b = static_cast<int>(at), .c = surely ? 1 : 0});
     };
+    const auto do_register = [&n](const auto& call) {
+        for (std::uint64_t at = 1;; ++at) {
+            try {
+                const failing here{(n.options & starved) != 0, false, at};
+                return call();
+            } catch (const std::bad_alloc&) {
+                if ((n.options & starved) == 0) throw;
+            }
+        }
+    };
     const auto in_between = [this, &n, number](point at, const auto& act) {
         trace_.note({.what = happening::runs, .of = n.what, .a = number, .b = static_cast<int>(at)});
         const int outside = std::exchange(innermost_, at == point::before_commit ? innermost_ : 0);
@@ -425,31 +456,38 @@ void actor::run_hook(tx& t, const node& n) {
     switch (n.what) {
         case step::before_commit:
             hooked(point::before_commit, false);
-            t.before_commit([this, &n, held, in_between](tx& inner) {
-                in_between(point::before_commit, [&] { run(inner, n.body); });
+            do_register([&] {
+                t.before_commit([this, &n, held, in_between](tx& inner) {
+                    in_between(point::before_commit, [&] { run(inner, n.body); });
+                });
             });
             return hooked(point::before_commit);
         case step::at_commit:
             hooked(point::at_commit, false);
-            t.at_commit([held, in_between] { in_between(point::at_commit, [] {}); });
+            do_register([&] { t.at_commit([held, in_between] { in_between(point::at_commit, [] {}); }); });
             return hooked(point::at_commit);
         case step::on_commit:
             hooked(point::on_commit, false);
-            t.on_commit(
-                [this, &n, held, in_between] { in_between(point::on_commit, [&] { run_at_top(n.body, true); }); });
+            do_register([&] {
+                t.on_commit(
+                    [this, &n, held, in_between] { in_between(point::on_commit, [&] { run_at_top(n.body, true); }); });
+            });
             return hooked(point::on_commit);
         case step::on_abort:
             hooked(point::on_abort, false);
-            t.on_abort([this, &n, held, in_between](tutti::abort_cause) {
-                in_between(point::on_abort, [&] {
-                    // Where a nested block is rolled back alone, its transaction goes on, and no other may run.
-                    if (!tutti::detail::access::running(tutti::detail::current_or_attach())) run_at_top(n.body, false);
+            do_register([&] {
+                t.on_abort([this, &n, held, in_between](tutti::abort_cause) {
+                    in_between(point::on_abort, [&] {
+                        // Where a nested block is rolled back alone, its transaction goes on, and no other may run.
+                        if (!tutti::detail::access::running(tutti::detail::current_or_attach()))
+                            run_at_top(n.body, false);
+                    });
                 });
             });
             return hooked(point::on_abort);
         case step::join:
             hooked(point::participant, false);
-            t.join(voters_.emplace_back(*this, number, n));
+            do_register([&] { t.join(voters_.emplace_back(*this, number, n)); });
             return hooked(point::participant);
         default: return;
     }
@@ -512,6 +550,7 @@ void actor::read_all() {
             look(step::word_get, words);
             look(step::text_get, texts);
             look(step::share_get, shares);
+            look(step::value_get, values);
             look(step::plain_get, plain_words);
             look(step::object_get, objects);
             look(step::hash_get, keys);

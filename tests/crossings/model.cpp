@@ -35,6 +35,8 @@ long model::apply(step what, int first, int second) {
         case step::text_set: text[place(first, texts)] = second; return 0;
         case step::share_get: return share[place(first, shares)];
         case step::share_set: share[place(first, shares)] = second; return 0;
+        case step::value_get: return value[place(first, values)];
+        case step::value_set: value[place(first, values)] = second; return 0;
         case step::plain_get: return plain[place(first, plain_words)];
         case step::plain_set: plain[place(first, plain_words)] = second; return 0;
         case step::object_get: return object[place(first, objects)];

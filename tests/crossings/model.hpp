@@ -16,6 +16,7 @@ struct model {
     std::array<long, words> word{};
     std::array<long, texts> text{};
     std::array<long, shares> share{};
+    std::array<long, values> value{};
     std::array<long, plain_words> plain{};
     std::array<long, objects> object{};
     std::map<int, long> hash, tree;

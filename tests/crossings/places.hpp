@@ -6,8 +6,8 @@
 
 namespace crossings {
 
-inline constexpr int words = 4, texts = 2, shares = 2, plain_words = 4, objects = 3, keys = 5, sums = 2;
-inline constexpr int kinds_of_object = 14;
+inline constexpr int words = 4, texts = 2, shares = 2, plain_words = 4, objects = 3, values = 2, keys = 5, sums = 2;
+inline constexpr int kinds_of_object = 15;
 inline constexpr std::size_t ring_capacity = 3;
 inline constexpr long nothing = -1;  ///< what an empty place answers
 

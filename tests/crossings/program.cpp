@@ -19,8 +19,8 @@ constexpr description descriptions[] = {
 #undef CROSSINGS_STEP
 };
 
-constexpr std::array<const char*, 8> option_names = {"swallows", "read_only", "visible",  "irrevocable",
-                                                     "timed",    "refuses",   "strictly", "holds_block"};
+constexpr std::array<const char*, 10> option_names = {"swallows", "read_only", "visible",     "irrevocable", "timed",
+                                                      "refuses",  "strictly",  "holds_block", "starved",     "fragile"};
 
 void print(std::string& out, const std::vector<node>& body, std::size_t indent) {
     for (const node& n : body) {

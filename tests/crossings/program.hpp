@@ -39,6 +39,8 @@ enum option : unsigned {
     refuses = 32,          ///< missed_deadline::refuse
     strictly_option = 64,  ///< by `atomically` instead of `try_atomically`: a cancel is an exception
     holds_block = 128,     ///< of a hook: it captures an object whose destructor runs a block
+    starved = 256,         ///< of a data step or hook: allocations fail, the first, the second, ... until it succeeds
+    fragile = 512,         ///< of a data step: copies of its values run blocks, and fail in the same way
 };
 
 struct node {

@@ -57,6 +57,7 @@ bool keep_at_top(node& n, const surroundings& in) {
         case step::burn: return true;
         case step::meet: return in.many && !in.in_hook;
         default:
+            n.options &= ~unsigned{starved | fragile};
             return group_of(n.what) == group::data && n.what != step::sum_add && !(in.beside_reader && writes(n.what));
     }
 }
@@ -100,9 +101,13 @@ bool keep_in_body(node& n, const surroundings& in) {
             if (writes(n.what) && in.reads_only && n.what != step::word_set && n.what != step::text_set) return false;
             // Else the block around, if it has read this, would start over in every attempt.
             if (in.beside_reader && writes(n.what)) return false;
+            // A copy writes, and so does the destructor of an object that an operation has made in vain.
+            if (in.reads_only || in.beside_reader) n.options &= ~unsigned{starved | fragile};
             if (in.apart) return n.what == step::sum_add;
             return n.what != step::sum_add || !in.has_open;
-        case group::hook: return in.depth < 6 && keep_hook(n, in);
+        case group::hook:
+            if (in.reads_only) n.options &= ~unsigned{starved};
+            return in.depth < 6 && keep_hook(n, in);
         case group::ending: return n.what != step::give_way || in.may_give_way;
         case group::mode:
             if (n.what == step::meet) return in.many && !in.in_hook;

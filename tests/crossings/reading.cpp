@@ -66,6 +66,10 @@ private:
                 if (has_block() && roots_.back().frames.back().asked != wish::to_end)
                     roots_.back().frames.back().asked = static_cast<wish>(e.b);
                 return;
+            case happening::caught:
+                if (has_block() && roots_.back().frames.back().asked != wish::to_end)
+                    roots_.back().frames.back().asked.reset();
+                return;
             case happening::did: return did(e);
             case happening::is_strict:
                 if (e.c == 0) fail("a block that asked to be irrevocable is not");

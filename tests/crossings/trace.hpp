@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "failing.hpp"
 #include "program.hpp"
 
 namespace crossings {
@@ -13,6 +14,7 @@ namespace crossings {
 enum class happening : std::uint8_t {
     enters,     ///< a body begins; a: the call that runs it, b: its `enclosure`
     asks,       ///< a body is about to end; a: the call, b: its `wish`, c: what it throws
+    caught,     ///< the body has caught what a step in it threw, and goes on
     leaves,     ///< the call has ended; a: the call, b: its `outcome`, c: what was thrown
     did,        ///< a data step; c: what it returned
     is_strict,  ///< a: the call whose body asked, c: tx::irrevocable
@@ -58,6 +60,7 @@ class trace {
 public:
     explicit trace(std::atomic<std::uint32_t>& clock) : clock_{clock} {}
     void note(event e) {
+        const undisturbed nothing_fails;
         e.when = clock_.fetch_add(1);
         events_.push_back(e);
     }

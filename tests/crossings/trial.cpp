@@ -21,7 +21,7 @@ counts due(const model& m) {
         if (number == 0) continue;
         ++out.objects;
         const long kind = (number - 1) % kinds_of_object;
-        if (kind == 1) ++out.captures;
+        if (kind == 1 || kind == 14) ++out.captures;
         if (kind == 13) ++out.shares;
     }
     for (const long number : m.share)
@@ -51,10 +51,8 @@ std::optional<std::string> check(const program& p, const engine& e, world& w, mo
     return find_no_order(all, places);
 }
 
-}  // namespace
-
-std::optional<std::string> judge(const program& p, const engine& e) {
-    if (p.threads.empty()) return std::nullopt;
+/// Runs the program on places of its own, which are gone when it returns.
+std::optional<std::string> judge_alone(const program& p, const engine& e) {
     const counts before = alive_now();
     world w;
     model places;
@@ -72,6 +70,30 @@ std::optional<std::string> judge(const program& p, const engine& e) {
     if (auto wrong = wrong_number("objects", before.objects, expected.objects, now.objects)) return wrong;
     if (auto wrong = wrong_number("shared values", before.shares, expected.shares, now.shares)) return wrong;
     return wrong_number("captured objects", before.captures, expected.captures, now.captures);
+}
+
+/// Returns what is wrong with the blocks that special members have run.
+std::optional<std::string> wrong_blocks(const char* of, const member_blocks& b) {
+    const long counted = b.in_variable(), committed = b.committed(), returned = b.returned();
+    if (counted != committed)
+        return std::string{"blocks of "} + of + ": " + std::to_string(committed) + " committed, and the variable has " +
+               std::to_string(counted);
+    if (committed < returned)
+        return std::string{"blocks of "} + of + ": " + std::to_string(returned) + " returned, and " +
+               std::to_string(committed) + " committed";
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> judge(const program& p, const engine& e) {
+    if (p.threads.empty()) return std::nullopt;
+    const long values_before = of_values.alive();
+    if (auto wrong = judge_alone(p, e)) return wrong;
+    for (int i = 0; i < 4 && of_values.alive() != values_before; ++i) collect_what_is_retired();
+    if (auto wrong = wrong_number("values", values_before, 0, of_values.alive())) return wrong;
+    if (auto wrong = wrong_blocks("destructors", in_destructors)) return wrong;
+    return wrong_blocks("copies", in_copies);
 }
 
 }  // namespace crossings

@@ -1,5 +1,7 @@
 #include "world.hpp"
 
+#include <new>
+
 namespace crossings {
 namespace {
 
@@ -9,8 +11,8 @@ struct plain_object final : object {
     using object::object;
 };
 struct object_with_block final : object {
-    using object::object;
-    ends_in_a_block part{of_captures};
+    explicit object_with_block(long n, bool restarts) : object{n}, part{of_captures, restarts} {}
+    ends_in_a_block part;
 };
 /// Owns a container, or another thing that has variables.
 template <class T>
@@ -28,7 +30,7 @@ object* own(tx& t, long number, const Fill& fill, Arguments&&... arguments) {
     return tutti::create<owner<T>>(t, number, fill, std::forward<Arguments>(arguments)...);
 }
 
-long or_nothing(const std::optional<long>& found) { return found.value_or(nothing); }
+long or_nothing(const std::optional<value>& found) { return found ? found->number() : nothing; }
 long or_nothing(const std::optional<std::string>& found) { return found ? number_of(*found) : nothing; }
 
 }  // namespace
@@ -48,7 +50,8 @@ world::~world() {
 
 object* world::make(tx& t, int kind, long number) {
     switch (kind) {
-        case 1: return tutti::create<object_with_block>(t, number);
+        case 1: return tutti::create<object_with_block>(t, number, false);
+        case 14: return tutti::create<object_with_block>(t, number, true);
         case 2: return own<tutti::queue<long>>(t, number, [&](auto& q) { q.push(t, 1); });
         case 3: return own<tutti::hash_map<long, long>>(t, number, [&](auto& m) { m.insert(t, 1, 1); });
         case 4: return own<tutti::ordered_map<long, std::string>>(t, number, [&](auto& m) { m.insert(t, 1, "one"); });
@@ -56,7 +59,7 @@ object* world::make(tx& t, int kind, long number) {
         case 6: return own<tutti::bounded_queue<long>>(t, number, [&](auto& q) { (void)q.try_push(t, 1); }, 4u);
         case 7: return own<tutti::priority_queue<long>>(t, number, [&](auto& q) { q.push(t, 1); });
         case 8: return own<tutti::broadcast<long>>(t, number, [&](auto& c) { c.send(t, 1); });
-        case 9: return own<tutti::broadcast<long>::listener>(t, number, [](auto&) {}, channel_);
+        case 9: return own<tutti::broadcast<value>::listener>(t, number, [](auto&) {}, channel_);
         case 10: return own<tutti::counter>(t, number, [&](auto& c) { c.add(t, 1); });
         case 11: return own<tutti::var<std::string>>(t, number, [&](auto& v) { v.set(t, text_of(1)); });
         case 12: return own<tutti::one_shot<std::string>>(t, number, [&](auto& s) { (void)s.try_set(t, text_of(1)); });
@@ -80,6 +83,8 @@ long world::apply(tx& t, step what, int first, int second) {
             return found ? found->number : 0;
         }
         case step::share_set: share_[place(first, shares)].set(t, std::make_shared<shared_value>(second)); return 0;
+        case step::value_get: return value_[place(first, values)].get(t).number();
+        case step::value_set: value_[place(first, values)].set(t, second); return 0;
         case step::plain_get: return tutti::load(t, &plain_[place(first, plain_words)]);
         case step::plain_set: tutti::store(t, &plain_[place(first, plain_words)], second); return 0;
         case step::object_get: {
@@ -104,11 +109,11 @@ long world::apply(tx& t, step what, int first, int second) {
         case step::hash_take: return or_nothing(hash_.extract(t, key));
         case step::hash_size: return static_cast<long>(hash_.size(t));
         case step::tree_get: return or_nothing(tree_.find(t, key));
-        case step::tree_put: return tree_.insert_or_assign(t, key, text_of(second)) ? 1 : 0;
+        case step::tree_put: return tree_.insert_or_assign(t, key, second) ? 1 : 0;
         case step::tree_take: return or_nothing(tree_.extract(t, key));
         case step::tree_first: {
             const auto found = tree_.front(t);
-            return found ? number_of(found->second) : nothing;
+            return found ? found->second.number() : nothing;
         }
         case step::multi_put: multi_.insert(t, key, second); return 0;
         case step::multi_take: return or_nothing(multi_.extract(t, key));
@@ -122,17 +127,17 @@ long world::apply(tx& t, step what, int first, int second) {
         case step::queue_size: return static_cast<long>(queue_.size(t));
         case step::ring_put: return ring_.try_push(t, second) ? 1 : 0;
         case step::ring_take: return or_nothing(ring_.try_pop(t));
-        case step::vector_put: vector_.push_back(t, text_of(second)); return 0;
+        case step::vector_put: vector_.push_back(t, second); return 0;
         case step::vector_take: return or_nothing(vector_.pop_back(t));
         case step::vector_set: {
             const std::size_t size = vector_.size(t);
             if (size == 0) return nothing;
-            vector_.set(t, static_cast<std::size_t>(first) % size, text_of(second));
+            vector_.set(t, static_cast<std::size_t>(first) % size, second);
             return 0;
         }
         case step::vector_get: {
             const std::size_t size = vector_.size(t);
-            return size == 0 ? nothing : number_of(vector_.get(t, static_cast<std::size_t>(first) % size));
+            return size == 0 ? nothing : vector_.get(t, static_cast<std::size_t>(first) % size).number();
         }
         case step::heap_put: heap_.push(t, second); return 0;
         case step::heap_take: return or_nothing(heap_.try_pop(t));
@@ -149,6 +154,22 @@ long world::apply(tx& t, step what, int first, int second) {
     }
 }
 
+long world::apply_failing(tx& t, const node& n, std::uint64_t most) {
+    // These two consist of several operations, so a nested block makes a whole of them.
+    const bool in_parts = n.what == step::object_make || n.what == step::object_drop;
+    for (std::uint64_t at = 1;; ++at) {
+        try {
+            const failing here{(n.options & starved) != 0, (n.options & fragile) != 0, at};
+            if (!in_parts) return apply(t, n.what, n.first, n.second);
+            return tutti::atomically([&](tx& inner) { return apply(inner, n.what, n.first, n.second); });
+        } catch (const std::bad_alloc&) {
+            if (at >= most) throw;
+        } catch (const copy_failure&) {
+            if (at >= most) throw;
+        }
+    }
+}
+
 long world::apply_alone(step what, int first, int second) {
     const int key = first % keys;
     switch (what) {
@@ -157,13 +178,15 @@ long world::apply_alone(step what, int first, int second) {
         case step::text_get: return number_of(text_[place(first, texts)].load());
         case step::text_set: text_[place(first, texts)].store(text_of(second)); return 0;
         case step::share_set: share_[place(first, shares)].store(std::make_shared<shared_value>(second)); return 0;
+        case step::value_get: return value_[place(first, values)].load().number();
+        case step::value_set: value_[place(first, values)].store(second); return 0;
         case step::hash_put: return hash_.insert_or_assign(key, second) ? 1 : 0;
         case step::hash_take: return or_nothing(hash_.extract(key));
         case step::tree_set_put: return tree_set_.insert(key) ? 1 : 0;
         case step::queue_put: queue_.push(text_of(second)); return 0;
         case step::queue_take: return or_nothing(queue_.try_pop());
         case step::ring_put: return ring_.try_push(second) ? 1 : 0;
-        case step::vector_put: vector_.push_back(text_of(second)); return 0;
+        case step::vector_put: vector_.push_back(second); return 0;
         case step::heap_take: return or_nothing(heap_.try_pop());
         case step::shot_set: return shot_.try_set(second) ? 1 : 0;
         case step::permit_take: return permits_.try_acquire() ? 1 : 0;

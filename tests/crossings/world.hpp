@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,53 +24,9 @@
 
 #include "places.hpp"
 #include "program.hpp"
+#include "values.hpp"
 
 namespace crossings {
-
-/// How many objects were made and destroyed; no transaction counts them.
-struct census {
-    std::atomic<long> made{0}, gone{0};
-    [[nodiscard]] long alive() const { return made.load() - gone.load(); }
-};
-/// Of objects that blocks make, of values behind shared_ptr, and of what handlers have captured.
-inline census of_objects, of_shares, of_captures;
-
-/// What destructors that run blocks write.
-inline tutti::var<long> ended_in_blocks{0};
-
-struct member {
-    explicit member(census& of) : of_{of} { ++of_.made; }
-    member(const member&) = delete;
-    member& operator=(const member&) = delete;
-    ~member() { ++of_.gone; }
-
-private:
-    census& of_;
-};
-
-/// Its destructor runs a block.
-struct ends_in_a_block {
-    explicit ends_in_a_block(census& of) : counted{of} {}
-    ends_in_a_block(const ends_in_a_block&) = delete;
-    ends_in_a_block& operator=(const ends_in_a_block&) = delete;
-    ~ends_in_a_block() {
-        tutti::atomically([](tutti::tx& t) { ended_in_blocks.set(t, ended_in_blocks.get(t) + 1); });
-    }
-    member counted;
-};
-
-/// What is behind a shared_ptr: its destructor runs a block where the number is odd.
-struct shared_value {
-    explicit shared_value(long n) : number{n} {}
-    shared_value(const shared_value&) = delete;
-    shared_value& operator=(const shared_value&) = delete;
-    ~shared_value() {
-        if (number % 2 != 0)
-            tutti::atomically([](tutti::tx& t) { ended_in_blocks.set(t, ended_in_blocks.get(t) + 1); });
-    }
-    long number;
-    member counted{of_shares};
-};
 
 /// What blocks make and drop.
 struct object {
@@ -90,10 +47,13 @@ public:
 
     /// Does it as a part of the transaction, and returns a number that says what came of it.
     long apply(tutti::tx& t, step what, int first, int second);
+    /// The same, while allocations fail (`starved`) or copies run blocks and fail (`fragile`): the first, the second,
+    /// and so on, until it succeeds. A try that fails must have no effect. After `most` failures the exception leaves.
+    long apply_failing(tutti::tx& t, const node& n, std::uint64_t most);
     /// The same outside of any transaction, by the calls that are there for it.
     long apply_alone(step what, int first, int second);
 
-    tutti::broadcast<long>& channel() { return channel_; }
+    tutti::broadcast<value>& channel() { return channel_; }
 
     static constexpr char locks = 0;  ///< whose the abstract locks are
 
@@ -103,21 +63,22 @@ private:
     std::array<tutti::var<long>, words> word_;
     std::array<tutti::var<std::string>, texts> text_;
     std::array<tutti::var<std::shared_ptr<shared_value>>, shares> share_;
+    std::array<tutti::var<value>, values> value_;
     std::array<long, plain_words> plain_{};
     std::array<tutti::var<object*>, objects> object_;
-    tutti::hash_map<int, long> hash_;
-    tutti::ordered_map<int, std::string> tree_;
-    tutti::ordered_multimap<int, long> multi_;
+    tutti::hash_map<int, value> hash_;
+    tutti::ordered_map<int, value> tree_;
+    tutti::ordered_multimap<int, value> multi_;
     tutti::hash_set<int> hash_set_;
     tutti::ordered_set<int> tree_set_;
     tutti::queue<std::string> queue_;
-    tutti::bounded_queue<long> ring_{ring_capacity};
-    tutti::vector<std::string> vector_;
-    tutti::priority_queue<long> heap_;
-    tutti::one_shot<long> shot_;
+    tutti::bounded_queue<value> ring_{ring_capacity};
+    tutti::vector<value> vector_;
+    tutti::priority_queue<value> heap_;
+    tutti::one_shot<value> shot_;
     tutti::semaphore permits_{2};
-    tutti::broadcast<long> channel_;
-    std::optional<tutti::broadcast<long>::listener> listener_;
+    tutti::broadcast<value> channel_;
+    std::optional<tutti::broadcast<value>::listener> listener_;
     tutti::counter count_;
     std::array<tutti::var<long>, sums> sum_;
 };
