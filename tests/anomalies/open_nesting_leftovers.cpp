@@ -1,8 +1,10 @@
 // What an open-nested transaction leaves to destroy, whose destructors want what the transaction around it owns.
 //
-// Catches an engine that destroys it at the end of the inner transaction.
+// Catches an engine that destroys it at the end of the inner transaction, and one where a handler waits for what its own
+// context owes.
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "anomalies/flavour.hpp"
 
@@ -109,6 +111,28 @@ TEST_F(open_nesting_leftovers, what_a_block_has_made_and_written_is_no_conflict)
     EXPECT_LE(attempts, most);
     EXPECT_EQ(made->count.load(), 1);
     atomically([&](tx& t) { destroy(t, made); });
+}
+
+// The wait of the open-nested commit for readers of plain memory is owed until the handlers have run. A handler that
+// reads what that commit wrote waits for the commit, but not for the end of its own context.
+TEST_F(open_nesting_leftovers, a_handler_reads_what_its_context_still_waits_for) {
+    if (!concurrent()) GTEST_SKIP() << "nests closed";
+    long plain = 0;
+    atomically([&](tx& t) { store(t, &plain, 1L); });
+    for (const bool as_block : {true, false}) {
+        std::vector<long> seen;
+        atomically([&](tx& t) {
+            open_nested(
+                t, [this](tx& i) { inner_.set(i, inner_.get(i) + 1); },
+                [this](tx& u) { inner_.set(u, inner_.get(u) - 1); });
+            t.on_abort([&, as_block] {
+                seen.push_back(as_block ? atomically([this](tx& u) { return inner_.get(u); }) : inner_.load());
+            });
+            if (t.attempt() == 1) restart(t);
+        });
+        EXPECT_EQ(seen, std::vector<long>{as_block ? 1L : 2L});
+    }
+    EXPECT_EQ(inner_.load(), 2);
 }
 
 }  // namespace

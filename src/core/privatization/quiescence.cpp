@@ -124,10 +124,28 @@ void owe(descriptor& self, word bound) noexcept {
     if (before != 0) end_settling(self);
 }
 
+/// Ends every publication that self's context owes. Returns false if the context holds something in the way.
+///
+/// A context does that before it waits as a reader. A handler or an undo action runs blocks while an open-nested block
+/// of the same context still owes its wait. Such a block would wait for the publication of its own context, for ever;
+/// and two contexts that do so would wait for each other. To end a publication means to wait for running transactions
+/// only, and these do not wait for publications before they are over.
+[[nodiscard]] bool end_own_publications(descriptor& self) noexcept {
+    if (is_encumbered(self)) return false;
+    descriptor* d = &self;
+    while (d->outer != nullptr) d = d->outer;
+    for (; d != nullptr; d = d->inner) {
+        if (d->privatizing.load(std::memory_order_relaxed) == 0) continue;
+        quiesce(*d);
+        if (d->privatizing.load(std::memory_order_relaxed) != 0) return false;
+    }
+    return true;
+}
+
 /// The same, or later where it cannot wait now. REQUIRES: self has begun settling.
 void await_or_owe(descriptor& self, word bound) noexcept {
     word& known = self.quiescing.received_up_to;
-    if (is_encumbered(self)) return owe(self, bound);
+    if (!end_own_publications(self)) return owe(self, bound);
     if (broken(fault::settle_before_waiting)) settled_up_to.store(self.snapshot_bound, std::memory_order_release);
     known = await_up_to(self, bound, known);
     // Of two stores the lesser may come last: it is true as well. Release: partner in has_read_unsettled.
@@ -225,7 +243,7 @@ bool has_read_unsettled(descriptor& self) noexcept {
 void await_quiescence(descriptor& self, word bound) noexcept { await_or_owe(self, bound); }
 
 void await_all_quiescence(descriptor& self) noexcept {
-    if (!is_encumbered(self)) return static_cast<void>(await_up_to(self, memory::no_version, 0));
+    if (end_own_publications(self)) return static_cast<void>(await_up_to(self, memory::no_version, 0));
     begin_settling(self);
     owe(self, memory::no_version);
 }

@@ -32,7 +32,8 @@
 // Two commits cannot wait for each other: the wait comes when the commit's own transaction is over. Nor does one wait
 // that runs while its context holds something that those it waits for may be waiting for: an open nested one, or an
 // undo action, whose transaction keeps its abstract locks until all undo actions have run. It owes the wait, and its
-// number stays up, until the context has given that back. It owes the wait for what it read likewise.
+// number stays up, until the context has given that back. It owes the wait for what it read likewise. A context waits
+// as a reader only after it has ended every publication of its own, or it would wait for itself.
 //
 // What one commit has made private may be handed over: a reader of what that commit published, in a block or outside
 // of one, may touch the memory directly at once, while the commit still waits. So a reader waits as well:
