@@ -77,6 +77,7 @@ void abandon(tx& t, void* object) noexcept {
     descriptor& d = descriptor::of(t);
     // A signal, or an error that ends the block, takes back all that the block has made, this object included.
     if (!d.running() || d.pending != core::signal::none) return;
+    if (core::broken(core::fault::keep_what_was_abandoned)) return;
     d.captured_size_ = 0;
     core::abandon(d, object);
 }
@@ -84,6 +85,7 @@ void abandon(tx& t, void* object) noexcept {
 void reserve(tx& t, std::size_t writes, std::size_t retirements) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
+    if (core::broken(core::fault::reserve_nothing)) return;
     // A preemptable context must not be switched away inside malloc.
     core::undisturbed(d, [&] {
         d.writes.reserve(writes);
@@ -123,7 +125,7 @@ void dispose(void* object, destroyer destroy) noexcept {
 destructor_scope::destructor_scope()
     : of_{current_or_attach()},
       unwinds_from_{std::exchange(descriptor::of(of_).unwinds_from, 0)},
-      destroying_{std::exchange(descriptor::of(of_).destroying, true)} {}
+      destroying_{std::exchange(descriptor::of(of_).destroying, !core::broken(core::fault::interrupt_destructors))} {}
 
 destructor_scope::~destructor_scope() {
     descriptor& d = descriptor::of(of_);

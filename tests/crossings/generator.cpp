@@ -70,6 +70,7 @@ public:
         node n{.what = f.what, .options = f.options, .first = number(), .second = number(), .body = {}, .other = {}};
         if (is_block(f.what) && f.what != step::listen && dice_.one_in(2)) n.options |= swallows;
         if (f.what == step::closed && dice_.one_in(4)) n.options |= strictly_option;
+        if (f.what == step::object_brief && dice_.one_in(2)) n.second = kind_that_restarts;
         const group of = group_of(f.what);
         if ((of == group::data || of == group::hook) && dice_.one_in(8)) n.options |= starved;
         if (of == group::data && dice_.one_in(8)) n.options |= fragile;
@@ -132,6 +133,13 @@ public:
                 node n = make(f);
                 n.body = {make({step::closed})};
                 n.body[0].body = body({}, 1, 2);
+                // A destructor of what a block made in vain runs a block, which the interruption must not end.
+                if (dice_.one_in(2)) {
+                    node made = make({step::object_make});
+                    made.second = dice_.one_in(2) ? kind_that_restarts : made.second;
+                    n.body[0].body.push_back(std::move(made));
+                    n.body[0].body.push_back(make({ending()}));
+                }
                 out.push_back(std::move(n));
             }
         outer.body = body(std::move(wanted), 1, noise);

@@ -290,14 +290,10 @@ long actor::run_data(tx& t, const node& n) {
     try {
         return world_.apply_failing(t, n, leaves ? 1 + static_cast<std::uint64_t>(n.first % 4) : 1000);
     } catch (const std::bad_alloc&) {
-    } catch (const copy_failure&) {
-    }
+    } catch (const copy_failure&) {}
     const long number = planned + 800;
-    trace_.note({.what = happening::asks,
-                 .of = n.what,
-                 .a = innermost_,
-                 .b = static_cast<int>(wish::to_throw),
-                 .c = number});
+    trace_.note(
+        {.what = happening::asks, .of = n.what, .a = innermost_, .b = static_cast<int>(wish::to_throw), .c = number});
     throw failure{number};
 }
 
@@ -344,7 +340,9 @@ void actor::run_block(tx& t, const node& n) {
             return;
         }
         case step::attempt: try { run(t, n.body);
-            } catch (const failure&) { trace_.note({.what = happening::caught, .of = n.what}); }
+            } catch (const failure&) {
+                trace_.note({.what = happening::caught, .of = n.what});
+            }
             return;
         case step::open: return run_open(t, n);
         case step::either: return run_either(t, n);

@@ -23,7 +23,8 @@ using namespace crossings;
 
 struct arguments {
     engine of{"wb-etl", "patient"};
-    double seconds = 1;  ///< of processor time, for each of the two kinds of programs
+    double seconds = 1;                          ///< of processor time, for each of the two kinds of programs
+    std::uint64_t programs = ~std::uint64_t{0};  ///< seeds of each kind, at the most
     double seconds_to_hang = 10;
     int faults = 1;   ///< so many different ones are looked for before it ends
     int tries = 300;  ///< of the shrinker
@@ -47,10 +48,12 @@ double patience() { return tutti::support::slowdown > 1 ? 3 : 1; }
 [[noreturn]] void usage() {
     std::fputs(
         "usage: tutti-crossings [--algorithm <name>] [--policy <name>] [--seconds <n>] [--faults <n>] [--from <seed>]\n"
+        "                       [--programs <n>|pairs]\n"
         "                       [--hang <seconds>] [--tries <n>] [--threads one|many]\n"
         "                       [--minutes <n>] [--from-many <seed>]\n"
         "                       [--with <step>,:<option>...] [--without <step>,:<option>...]\n"
         "  an algorithm or policy may be 'all': all that this machine runs, and six that differ\n"
+        "  --programs pairs ends when every pair of features has had its program\n"
         "  TUTTI_CROSSINGS_SEED=<seed>      runs the programs of that seed alone\n"
         "  TUTTI_CROSSINGS_PROGRAM=<text>   runs that program, or the one in the file @<path>\n"
         "  TUTTI_CROSSINGS_TIMES=<n>        so many times (default: 100)\n"
@@ -69,6 +72,7 @@ arguments read(int count, char** words) {
         if (name == "--algorithm") out.of.algorithm = value;
         else if (name == "--policy") out.of.policy = value;
         else if (name == "--seconds") out.seconds = std::stod(value);
+        else if (name == "--programs") out.programs = value == "pairs" ? seeds_of_all_pairs() : std::stoull(value);
         else if (name == "--faults") out.faults = std::stoi(value);
         else if (name == "--tries") out.tries = std::stoi(value);
         else if (name == "--hang") out.seconds_to_hang = std::stod(value);
@@ -114,8 +118,8 @@ program smallest(const program& p, const failure_of_child& f, const arguments& h
 
 /// Looks for faults in programs of one kind. Returns how many.
 int look(const arguments& how, bool many_threads) {
-    stretch s{
-        .first = many_threads ? how.from_many : how.from, .last = ~std::uint64_t{0}, .many_threads = many_threads};
+    stretch s{.first = many_threads ? how.from_many : how.from, .last = 0, .many_threads = many_threads};
+    s.last = s.first + std::min(how.programs, ~std::uint64_t{0} - s.first);
     s.wanted = how.wanted;
     for (const std::string& u : how.unwanted) s.known.push_back({u});
     double left = how.seconds * tutti::support::effort();

@@ -8,6 +8,7 @@ namespace crossings {
 
 inline constexpr int words = 4, texts = 2, shares = 2, plain_words = 4, objects = 3, values = 2, keys = 5, sums = 2;
 inline constexpr int kinds_of_object = 15;
+inline constexpr int kind_that_restarts = 14;  ///< whose destructor runs a block that starts over once
 inline constexpr std::size_t ring_capacity = 3;
 inline constexpr long nothing = -1;  ///< what an empty place answers
 

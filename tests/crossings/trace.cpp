@@ -3,7 +3,7 @@
 namespace crossings {
 namespace {
 
-constexpr const char* happenings[] = {"enters", "asks",   "caught", "leaves", "did",     "is_strict",
+constexpr const char* happenings[] = {"enters", "asks",   "caught", "leaves",  "did", "is_strict",
                                       "strict", "hooked", "runs",   "has_run", "told"};
 constexpr const char* enclosures[] = {"outermost", "closed", "flat", "apart", "first", "last", "undo"};
 constexpr const char* wishes[] = {"to end", "to cancel", "to throw", "to restart", "to give way"};

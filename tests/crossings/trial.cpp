@@ -21,7 +21,7 @@ counts due(const model& m) {
         if (number == 0) continue;
         ++out.objects;
         const long kind = (number - 1) % kinds_of_object;
-        if (kind == 1 || kind == 14) ++out.captures;
+        if (kind == 1 || kind == kind_that_restarts) ++out.captures;
         if (kind == 13) ++out.shares;
     }
     for (const long number : m.share)

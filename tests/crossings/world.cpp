@@ -51,7 +51,7 @@ world::~world() {
 object* world::make(tx& t, int kind, long number) {
     switch (kind) {
         case 1: return tutti::create<object_with_block>(t, number, false);
-        case 14: return tutti::create<object_with_block>(t, number, true);
+        case kind_that_restarts: return tutti::create<object_with_block>(t, number, true);
         case 2: return own<tutti::queue<long>>(t, number, [&](auto& q) { q.push(t, 1); });
         case 3: return own<tutti::hash_map<long, long>>(t, number, [&](auto& m) { m.insert(t, 1, 1); });
         case 4: return own<tutti::ordered_map<long, std::string>>(t, number, [&](auto& m) { m.insert(t, 1, "one"); });
@@ -104,6 +104,8 @@ long world::apply(tx& t, step what, int first, int second) {
             tutti::destroy(t, found);
             return number;
         }
+        // Reads nothing. So an object of a nested block that starts over is destroyed inside the transaction.
+        case step::object_brief: tutti::destroy(t, make(t, second % kinds_of_object, second + 1)); return 0;
         case step::hash_get: return or_nothing(hash_.find(t, key));
         case step::hash_put: return hash_.insert_or_assign(t, key, second) ? 1 : 0;
         case step::hash_take: return or_nothing(hash_.extract(t, key));
@@ -155,8 +157,8 @@ long world::apply(tx& t, step what, int first, int second) {
 }
 
 long world::apply_failing(tx& t, const node& n, std::uint64_t most) {
-    // These two consist of several operations, so a nested block makes a whole of them.
-    const bool in_parts = n.what == step::object_make || n.what == step::object_drop;
+    // These consist of several operations, so a nested block makes a whole of them.
+    const bool in_parts = n.what == step::object_make || n.what == step::object_drop || n.what == step::object_brief;
     for (std::uint64_t at = 1;; ++at) {
         try {
             const failing here{(n.options & starved) != 0, (n.options & fragile) != 0, at};

@@ -29,3 +29,20 @@ tutti_mutation(forget_the_vote anomaly_participants *.one_vetoes/optimistic)
 tutti_mutation(let_readers_write anomaly_use_errors *.write_in_a_read_only_block)
 tutti_mutation(prefer_the_younger rules_with_faults verdicts.*)
 tutti_mutation(forget_descriptors rules_with_faults descriptors.*)
+
+# tutti_mutation_of_crossings(<fault> <kind> [<option>...]): generated programs of one thread fail in that way.
+function(tutti_mutation_of_crossings fault kind)
+  tutti_command_test(
+    NAME mutations.${fault}.crossings
+    COMMAND $<TARGET_FILE:tutti-crossings> --algorithm wb-etl --threads one --seconds 20 --tries 0
+            ${ARGN}
+    STATUS 1
+    SAYS "${kind}"
+    LABELS mutations release-only
+    ENVIRONMENT LD_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR} TUTTI_FAULT=${fault})
+endfunction()
+
+tutti_mutation_of_crossings(interrupt_destructors "was interrupted from outside")
+tutti_mutation_of_crossings(keep_what_was_abandoned "leak: of values")
+tutti_mutation_of_crossings(lose_handlers_of_destructors "blocks of destructors" --with object_brief)
+tutti_mutation(reserve_nothing containers failures*)

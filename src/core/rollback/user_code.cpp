@@ -140,6 +140,7 @@ void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexc
                  "destructors run in a transaction that is healthy");
     const shield no_signal_leaves{d};
     memory::log<deferred>& entries = d.deferred_log;
+    const std::size_t before = entries.size();
     // By number: a destructor may have more set aside, behind these, and the log may move.
     const std::size_t to = entries.aside();
     for (std::size_t i = from; i < to; ++i) {
@@ -153,6 +154,7 @@ void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexc
         if (is_left(entries.aside(i))) entries.aside(kept++) = entries.aside(i);
     }
     entries.shrink_aside(kept);
+    if (broken(fault::lose_handlers_of_destructors)) entries.shrink(before);
 }
 
 void keep_exception(descriptor& d) noexcept {

@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "core/state/descriptor.hpp"
+#include "core/state/fault.hpp"
 
 namespace tutti::core {
 
@@ -39,7 +40,8 @@ namespace tutti::core {
 /// While it lives, destructors run on d, which is idle.
 class destroying_idly {
 public:
-    explicit destroying_idly(descriptor& d) noexcept : d_{d}, before_{std::exchange(d.destroying, true)} {
+    explicit destroying_idly(descriptor& d) noexcept
+        : d_{d}, before_{std::exchange(d.destroying, !broken(fault::interrupt_destructors))} {
         TUTTI_ASSERT(is_idle(d), "destructors run when the descriptor is idle");
     }
     ~destroying_idly() { d_.destroying = before_; }
@@ -56,7 +58,9 @@ private:
 class shield {
 public:
     explicit shield(descriptor& d) noexcept
-        : d_{d}, unwinds_from_{std::exchange(d.unwinds_from, 0)}, destroying_{std::exchange(d.destroying, true)} {}
+        : d_{d},
+          unwinds_from_{std::exchange(d.unwinds_from, 0)},
+          destroying_{std::exchange(d.destroying, !broken(fault::interrupt_destructors))} {}
     ~shield() {
         d_.unwinds_from = unwinds_from_;
         d_.destroying = destroying_;
