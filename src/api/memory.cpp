@@ -85,7 +85,6 @@ void abandon(tx& t, void* object) noexcept {
 void reserve(tx& t, std::size_t writes, std::size_t retirements) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
-    if (core::broken(core::fault::reserve_nothing)) return;
     // A preemptable context must not be switched away inside malloc.
     core::undisturbed(d, [&] {
         d.writes.reserve(writes);
