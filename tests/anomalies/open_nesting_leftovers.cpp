@@ -1,7 +1,7 @@
 // What an open-nested transaction leaves to destroy, whose destructors want what the transaction around it owns.
 //
-// Catches an engine that destroys it at the end of the inner transaction, and one where a handler waits for what its own
-// context owes.
+// Catches an engine that destroys it at the end of the inner transaction, and one where a handler waits for what its
+// own context owes.
 #include <memory>
 #include <thread>
 #include <vector>

@@ -31,8 +31,8 @@ struct log_repair {
     std::string kept_as{};  ///< the files as they were: that name, and with -wal and -end; empty: nothing was done
 };
 
-/// Puts a log of all that is whole in the place of one that is damaged: its snapshot, and the calls up to the first that
-/// cannot be read. The files as they were get new names beside it.
+/// Puts a log of all that is whole in the place of one that is damaged: its snapshot, and the calls up to the first
+/// that cannot be read. The files as they were get new names beside it.
 /// @throws std::runtime_error  as check_log, and where the snapshot cannot be read; nothing has changed
 [[nodiscard]] TUTTI_EXPORT log_repair repair_log(const std::string& file);
 

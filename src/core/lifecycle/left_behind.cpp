@@ -93,8 +93,8 @@ bool ends_cancellable_anywhere() noexcept {
     int type = PTHREAD_CANCEL_DEFERRED;
     const int error = ::pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
     if (error != 0 || type != PTHREAD_CANCEL_ASYNCHRONOUS) return false;
-    // This call was seen only if calls of the program's are. Others are not: the library is static, or a plug-in brought
-    // it. Then the C library's answer counts, which may be that of a system call with deferred cancellation.
+    // This call was seen only if calls of the program's are. Others are not: the library is static, or a plug-in
+    // brought it. Then the C library's answer counts, which may be that of a system call with deferred cancellation.
     return asked || !requests.seen;
 }
 

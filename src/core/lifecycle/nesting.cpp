@@ -48,8 +48,8 @@ bool go_on_passing(descriptor& d, const detail::frame& f) noexcept {
     return true;
 }
 
-/// The user's code that a roll-back of `f` alone runs, which has set aside entries of number `from` and later. REQUIRES:
-/// d.frame_ is the block around f, and healthy again.
+/// The user's code that a roll-back of `f` alone runs, which has set aside entries of number `from` and later.
+/// REQUIRES: d.frame_ is the block around f, and healthy again.
 void destroy_what_is_left(descriptor& d, const detail::frame& f, std::size_t from) noexcept {
     if (d.deferred_log.aside() != from) destroy_in_parent(d, from, f.mark.reads);
 }

@@ -65,8 +65,8 @@ std::size_t mark_of_alternative(const descriptor& d) noexcept {
     return 0;
 }
 
-/// Moves the entries that `stays(e)` is true of to the front, in their order, and so the others behind. Returns where the
-/// others begin. O(n log n) without memory.
+/// Moves the entries that `stays(e)` is true of to the front, in their order, and so the others behind. Returns where
+/// the others begin. O(n log n) without memory.
 template <class F>
 deferred* gather(deferred* first, deferred* last, const F& stays) noexcept {
     if (last - first <= 1) return first != last && stays(*first) ? last : first;

@@ -87,8 +87,8 @@ void destroy_left(descriptor& d, memory::log<deferred>& left) noexcept;
 void run_after_commit(descriptor& d, memory::log<deferred>& after);
 
 /// A nested block has been rolled back alone, and its transaction goes on: destroys the objects of the block that are
-/// set aside, of number `from` and later, if that is safe. Else they wait for the end of the outermost block. `reads` is
-/// how many reads the log had when the block opened. May doom the attempt. REQUIRES: no signal is pending.
+/// set aside, of number `from` and later, if that is safe. Else they wait for the end of the outermost block. `reads`
+/// is how many reads the log had when the block opened. May doom the attempt. REQUIRES: no signal is pending.
 void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexcept;
 
 /// Has the exception that is being handled live on until the block that it was to leave is rolled back: a signal goes

@@ -112,7 +112,8 @@ void name_too(const std::string& file, const std::string& name) {
 }
 
 /// Gives the files of `anew` the names of `file`, whose own get new ones. What is left where this is cut short is
-/// refused by a start: SQLite's log goes before the file that it belongs to, and what says how much there was goes last.
+/// refused by a start: SQLite's log goes before the file that it belongs to, and what says how much there was goes
+/// last.
 std::string take_place(const std::string& file, const std::string& anew) {
     std::string kept_as = unused_name(file);
     name_too(file, kept_as);

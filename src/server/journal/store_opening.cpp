@@ -157,8 +157,8 @@ void store::bring_up_to_date(std::uint64_t written_in) {
     set_format(format);
 }
 
-/// Puts a file with checked pages in the place of one without. Not by VACUUM in place: after a crash, SQLite would bring
-/// back pages that have no room for a checksum.
+/// Puts a file with checked pages in the place of one without. Not by VACUUM in place: after a crash, SQLite would
+/// bring back pages that have no room for a checksum.
 void store::write_anew() {
     const std::string anew = file_ + "-new";
     std::filesystem::remove(anew);
