@@ -69,7 +69,7 @@ DIR* opened(tx& t, Open open) {
 DIR* opendir(tx& t, const char* path) {
     char room[512];
     std::size_t size = 0;
-    const char* const p = private_string(t, path, room, size);
+    const char* const p = private_path(t, path, room, size);
     return p != nullptr ? opened(t, [p] { return ::opendir(p); }) : nullptr;
 }
 

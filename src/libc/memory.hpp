@@ -4,6 +4,7 @@
 // barriers. What is between two barriers works on private memory: a local array, or private_memory().
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 
@@ -149,6 +150,14 @@ const C* private_string(tx& t, const C* of, C (&room)[Room], std::size_t& size) 
     copy_in(t, copy, of, size * sizeof(C));
     copy[size] = 0;
     return copy;
+}
+
+/// The same of a path. Null, and errno is EFAULT: there is no path, which system calls answer so.
+template <std::size_t Room>
+const char* private_path(tx& t, const char* of, char (&room)[Room], std::size_t& size) {
+    if (of != nullptr) return private_string(t, of, room, size);
+    errno = EFAULT;
+    return nullptr;
 }
 
 }  // namespace tutti::libc

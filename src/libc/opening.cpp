@@ -77,7 +77,7 @@ void made_file::remove() const noexcept {
 int mkostemps(tx& t, char* path, int suffix, int flags) {
     char room[512];
     std::size_t size = 0;
-    const char* const p = private_string(t, path, room, size);
+    const char* const p = private_path(t, path, room, size);
     auto* const kept = p != nullptr ? static_cast<char*>(private_memory(t, size + 1)) : nullptr;
     auto* const undo = kept != nullptr ? prepare_undo<close_opened>(t) : nullptr;
     if (undo == nullptr) return -1;
@@ -98,7 +98,7 @@ int openat(tx& t, int folder, const char* path, int flags, mode_t mode) {
     const int error = errno;
     char room[512];
     std::size_t size = 0;
-    const char* const p = private_string(t, path, room, size);
+    const char* const p = private_path(t, path, room, size);
     if (p == nullptr) return -1;
     if (*p != '/' && !usable(t, folder)) return -1;
     opening what = what_opening_does(folder, p, flags);

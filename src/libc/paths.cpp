@@ -52,23 +52,23 @@ struct cut_named_back {
     }
 };
 
-/// A copy that lives as long as the transaction. Null, and errno is ENOMEM.
-const char* kept_string(tx& t, const char* s) {
+/// A copy of a path that lives as long as the transaction. Null, and errno says why.
+const char* kept_path(tx& t, const char* s) {
     char nothing[1];
     std::size_t size = 0;
-    const char* const copy = private_string(t, s, nothing, size);
+    const char* const copy = private_path(t, s, nothing, size);
     if (copy != nothing) return copy;
     auto* const kept = static_cast<char*>(private_memory(t, 1));
     if (kept != nullptr) *kept = 0;
     return kept;
 }
 
-/// Calls `ask` with a private copy of the path, and with `-1` as its result where there is no memory for one.
+/// Calls `ask` with a private copy of the path. -1, and errno says why: there is none.
 template <class Ask>
 auto asked(tx& t, const char* path, Ask ask) -> decltype(ask(path)) {
     char room[512];
     std::size_t size = 0;
-    const char* const p = private_string(t, path, room, size);
+    const char* const p = private_path(t, path, room, size);
     return p != nullptr ? ask(p) : -1;
 }
 
@@ -89,7 +89,7 @@ int removed(tx& t, int folder, const char* path, const char* why, Call call) {
 /// Makes a name, by `call(private path)`, which a roll-back removes.
 template <class Call>
 int made_name(tx& t, int folder, const char* path, Call call) {
-    const char* const p = kept_string(t, path);
+    const char* const p = kept_path(t, path);
     if (p == nullptr || !usable_for(t, folder, p)) return -1;
     auto* const undo = prepare_undo<remove_made>(t);
     if (undo == nullptr || call(p) != 0) return -1;
@@ -221,7 +221,7 @@ char* realpath(tx& t, const char* path, char* to) {
     }
     char room[512];
     std::size_t size = 0;
-    const char* const p = private_string(t, path, room, size);
+    const char* const p = private_path(t, path, room, size);
     char text[PATH_MAX];
     if (p == nullptr || ::realpath(p, text) == nullptr) return nullptr;
     return string_out(t, to, text);
@@ -256,7 +256,7 @@ mode_t umask(tx& t, mode_t mode) {
 }
 
 int chmod(tx& t, const char* path, mode_t mode) {
-    const char* const p = kept_string(t, path);
+    const char* const p = kept_path(t, path);
     struct stat about;
     if (p == nullptr || ::stat(p, &about) != 0) return -1;
     return mode_changed(t, -1, p, about, [=] { return ::chmod(p, mode); });
@@ -269,8 +269,8 @@ int fchmod(tx& t, int fd, mode_t mode) {
 
 int renameat2(tx& t, int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
     const int error = errno;
-    const char* const f = kept_string(t, from);
-    const char* const n = f != nullptr ? kept_string(t, to) : nullptr;
+    const char* const f = kept_path(t, from);
+    const char* const n = f != nullptr ? kept_path(t, to) : nullptr;
     if (n == nullptr || !usable_for(t, from_folder, f) || !usable_for(t, to_folder, n)) return -1;
     auto* const undo = prepare_undo<rename_back>(t);
     struct stat about;
@@ -295,7 +295,7 @@ int renameat(tx& t, int from_folder, const char* from, int to_folder, const char
 int rename(tx& t, const char* from, const char* to) { return libc::renameat2(t, AT_FDCWD, from, AT_FDCWD, to, 0); }
 
 int truncate(tx& t, const char* path, off_t size) {
-    const char* const p = kept_string(t, path);
+    const char* const p = kept_path(t, path);
     struct stat about;
     if (p == nullptr || ::stat(p, &about) != 0) return -1;
     if (size < 0 || !S_ISREG(about.st_mode)) return ::truncate(p, size);  // which fails

@@ -91,7 +91,7 @@ FILE* fopen(tx& t, const char* path, const char* mode) {
     char path_room[512], mode_room[32];
     std::size_t size = 0;
     std::size_t mode_size = 0;
-    const char* const p = private_string(t, path, path_room, size);
+    const char* const p = private_path(t, path, path_room, size);
     const char* const m = p != nullptr ? private_string(t, mode, mode_room, mode_size) : nullptr;
     if (m == nullptr) return nullptr;
     const int flags = flags_of(m);

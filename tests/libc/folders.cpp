@@ -316,7 +316,8 @@ void errors() {
     iovec one[] = {{few, 1}};
     static int negative = -1;  // the compiler would see through a constant
     static int too_many = IOV_MAX + 1;
-    asm("" : "+m"(negative), "+m"(too_many));
+    static const char* no_path = nullptr;
+    asm("" : "+m"(negative), "+m"(too_many), "+m"(no_path));
     iovec far[] = {{few, 1}, {few, SIZE_MAX}};
     FAILS(ENOENT, remove, "none");
     FAILS(ENOENT, unlinkat, AT_FDCWD, "none", 0);
@@ -330,6 +331,12 @@ void errors() {
     FAILS(EEXIST, renameat2, AT_FDCWD, "file", AT_FDCWD, "file", RENAME_NOREPLACE);
     FAILS(EINVAL, readlink, "file", few, sizeof few);
     FAILS(ENOENT, readlink, "none", few, sizeof few);
+    FAILS(EFAULT, unlinkat, AT_FDCWD, no_path, 0);
+    FAILS(EFAULT, link, no_path, "new");
+    FAILS(EFAULT, renameat, AT_FDCWD, "file", AT_FDCWD, no_path);
+    FAILS(EFAULT, readlink, no_path, few, sizeof few);
+    FAILS(EFAULT, chmod, no_path, 0600);
+    FAILS(EFAULT, mkdirat, AT_FDCWD, no_path, 0700);
     FAILS(ENOENT, chmod, "none", 0600);
     FAILS(EBADF, fchmod, 999, 0600);
     FAILS(ENOENT, chdir, "none");
