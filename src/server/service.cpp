@@ -178,7 +178,7 @@ void service::body::recover_from_log() {
                    "the log " + how.log.file + " was read: " + std::to_string(r.calls) + " calls were run again, on " +
                        (r.pieces == 0 ? "no snapshot" : "a snapshot of " + std::to_string(r.pieces) + " pieces"));
     }
-    log_->file().read_answers([&](const journal::kept_answer& a) { keep_answer(a); });
+    log_->read_answers([&](const journal::kept_answer& a) { keep_answer(a); });
     if (follower_) {
         log_->others().show_link([this] { return follower_->look(); });
         log_->file().forget_former_leader(how.follow.host, how.follow.port);
@@ -190,8 +190,7 @@ void service::body::recover_from_log() {
 
 void service::body::keep_answer(const journal::kept_answer& a) {
     const instant now = std::chrono::steady_clock::now();
-    const auto age =
-        std::chrono::system_clock::now() - std::chrono::system_clock::time_point{std::chrono::microseconds{a.at}};
+    const std::chrono::microseconds age{log_->times().now() - a.at};
     if (age > how.remember_for) return;
     answers_.learn(a.key, a.call, a.answer, now - std::chrono::duration_cast<instant::duration>(age));
 }

@@ -40,7 +40,8 @@ bool log_entry::take_place_of_all() {
 bool log_entry::take_place(std::span<const journal::part> parts) {
     const std::size_t bytes = journal::encoded_size(parts, arguments_);
     if (!how_.key.empty()) {
-        kept_ = std::make_unique<journal::kept_answer>(std::string{how_.key}, how_.key_stands_for, answer_, as_.began);
+        kept_ = std::make_unique<journal::kept_answer>(std::string{how_.key}, how_.key_stands_for, answer_,
+                                                       how_.log->times().now());
     }
     if (!how_.log->takes(bytes, kept_.get())) [[unlikely]]
         refuse_so_long(bytes + answer_.size());

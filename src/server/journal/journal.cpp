@@ -22,11 +22,6 @@ constexpr double at_risk = 0.95e9;  // nanoseconds, of a clock that is one perce
 constexpr std::size_t most_in_group = std::size_t{16} << 20;
 constexpr std::size_t overhead = sizeof(mark);
 
-std::int64_t microseconds_of_day() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-}
-
 template <class T>
 void push(std::atomic<T*>& on, T& what, T* T::* next) noexcept {
     T* top = on.load(std::memory_order_relaxed);
@@ -47,6 +42,11 @@ journal::journal(const log_settings& how, std::function<void(bool, const std::st
       store_{how.file} {}
 
 journal::~journal() { end(); }
+
+void journal::read_answers(const std::function<void(const kept_answer&)>& take) {
+    if (const std::optional<std::int64_t> latest = store_.latest_answer()) times_.begin_at(*latest);
+    store_.read_answers(take);
+}
 
 void journal::begin() {
     std::uint64_t end = 0;
@@ -125,7 +125,12 @@ bool journal::append(const piece& from) noexcept {
         }
         store_.append(from.groups, from.branches, from.upto, from.now.term, how_.sync != log_sync::never);
         is_there = true;  // whatever fails from here on: it is to be run, and is not appended a second time
-        for (const group& g : from.groups) note_written(g, 1);
+        std::optional<std::int64_t> latest;
+        for (const group& g : from.groups) {
+            note_written(g, 1);
+            for (const kept_answer& a : g.answers) latest = std::max(latest.value_or(a.at), a.at);
+        }
+        if (latest) times_.begin_at(*latest);  // the leader's clock counts
         durable_.store(std::max(end, from.upto), std::memory_order_release);
         next_.store(std::max(end, from.upto));  // last: a call that reads this waits for no more than is durable
         tidy_file();
@@ -140,7 +145,7 @@ bool journal::append(const piece& from) noexcept {
 
 void journal::tidy_file() {
     store_.tidy();
-    const std::int64_t now = microseconds_of_day();
+    const std::int64_t now = times_.now();
     constexpr std::int64_t a_minute = 60'000'000;
     if (now - answers_forgotten_at_ <= a_minute) return;
     answers_forgotten_at_ = now;

@@ -53,6 +53,7 @@
 
 #include "base/clock.hpp"
 #include "base/lock.hpp"
+#include "server/journal/answer_clock.hpp"
 #include "server/journal/gathering.hpp"
 #include "server/journal/replication.hpp"
 #include "server/journal/store.hpp"
@@ -107,6 +108,8 @@ public:
     /// For recovery, by one thread, before follow() or begin().
     [[nodiscard]] store& file() noexcept { return store_; }
     [[nodiscard]] const log_settings& settings() const noexcept { return how_; }
+    /// For recovery. The clock of answers goes on from the latest.
+    void read_answers(const std::function<void(const kept_answer&)>& take);
     /// From here on it takes calls, on a branch of its own; after follow() of a later term than any that it has heard
     /// of. @throws std::system_error, store_error
     void begin();
@@ -119,6 +122,8 @@ public:
     /// A snapshot of all that is in the log. REQUIRES: as append. Returns what is wrong with it.
     std::string keep_at_end(snapshot s);
 
+    /// By which answers are remembered.
+    [[nodiscard]] const answer_clock& times() const noexcept { return times_; }
     /// Other servers that have this log.
     [[nodiscard]] replication& others() noexcept { return others_; }
     /// Runs `what` on the file, as one thread at a time does.
@@ -246,6 +251,7 @@ private:
     const std::function<void(bool, const std::string&)> tell_;
     std::mutex file_mutex_;
     store store_;
+    answer_clock times_;
     replication others_{*this, how_};
 
     bool followed_ = false;               // before it led

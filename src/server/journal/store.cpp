@@ -197,4 +197,10 @@ void store::read_answers(const std::function<void(const kept_answer&)>& take) {
     while (each.step("be read")) take(each.answer());
 }
 
+std::optional<std::int64_t> store::latest_answer() {
+    statement latest{*this, "SELECT at FROM answers ORDER BY at DESC LIMIT 1"};
+    if (!latest.step("be read")) return std::nullopt;
+    return static_cast<std::int64_t>(latest.number(0));
+}
+
 }  // namespace tutti::server::journal

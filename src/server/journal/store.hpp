@@ -46,7 +46,7 @@ struct kept_answer {
     std::string key;
     std::uint64_t call = 0;  ///< what the key stands for
     std::string answer;
-    std::int64_t at = 0;  ///< microseconds since 1970
+    std::int64_t at = 0;  ///< by the answer_clock
 };
 
 /// What is written at once: all of it or nothing.
@@ -132,6 +132,8 @@ public:
     /// In the order of their positions. @throws store_error  if one is damaged
     void read_groups(const std::function<void(std::string_view records)>& take);
     void read_answers(const std::function<void(const kept_answer&)>& take);
+    /// The time of the latest one.
+    [[nodiscard]] std::optional<std::int64_t> latest_answer();
     /// Bytes of records that replay would go through.
     [[nodiscard]] std::uint64_t bytes();
 

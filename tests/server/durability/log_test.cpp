@@ -20,6 +20,7 @@
 #include "server/client.hpp"
 #include "server/durability/bank.hpp"
 #include "server/durability/faulty_disk.hpp"
+#include "server/journal/checked_pages.hpp"
 #include "server/journal/store.hpp"
 #include "support/effort.hpp"
 #include "support/heap.hpp"
@@ -340,6 +341,32 @@ TEST_F(durability, ids) {
     other.send("HELLO 3\r\nCALL ID k1 mix 1 1\r\nQUIT\r\n");
     const std::string said = other.receive_all();
     EXPECT_NE(said.find("-ARGUMENT this ID belongs"), std::string::npos) << said << "its answer is in RESP2";
+}
+
+// The clock was a year behind, or ahead, when the answer was given, and has been set since.
+TEST_F(durability, ids_outlive_a_clock_that_is_set) {
+    settings how = with_log(log_sync::always);
+    how.port = 0;
+    constexpr std::int64_t year = std::int64_t{365} * 24 * 3600 * 1'000'000;
+    for (const std::int64_t moved : {-year, year}) {
+        remove_log();
+        std::string first;
+        {
+            bank b{how};
+            first = client{b.serves.port()}({"CALL", "ID", "k", "next", "1", "1"});
+        }
+        {
+            sqlite3* db = nullptr;
+            ASSERT_EQ(sqlite3_open_v2(file().c_str(), &db, SQLITE_OPEN_READWRITE, journal::checked_pages()), SQLITE_OK);
+            const std::string sql =
+                "PRAGMA locking_mode = EXCLUSIVE; UPDATE answers SET at = at + (" + std::to_string(moved) + ")";
+            EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+            sqlite3_close(db);
+        }
+        bank again{how};
+        EXPECT_EQ(client{again.serves.port()}({"CALL", "ID", "k", "next", "1", "1"}), first) << moved;
+        EXPECT_EQ(again.state->cells[1].load(), 1U) << "it has run twice";
+    }
 }
 
 }  // namespace
