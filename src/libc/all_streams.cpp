@@ -18,6 +18,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <ctime>
+#include <cwchar>
 #include <utility>
 #include <vector>
 
@@ -66,7 +67,7 @@ bool try_flush(FILE* f, flushing what, int& result) noexcept {
     if (is_asked && ::__fpending(f) != 0 && ::fflush_unlocked(f) != 0) result = EOF;
     // As glibc: the stream stays, without a buffer, and what was read ahead goes back to the file. A stream without an
     // orientation was not used.
-    if (what == flushing::for_the_last_time && f->_mode != 0) std::setvbuf(f, nullptr, _IONBF, 0);
+    if (what == flushing::for_the_last_time && ::fwide(f, 0) != 0) std::setvbuf(f, nullptr, _IONBF, 0);
     ::funlockfile(f);
     return true;
 }

@@ -331,12 +331,12 @@ void errors() {
     FAILS(EEXIST, renameat2, AT_FDCWD, "file", AT_FDCWD, "file", RENAME_NOREPLACE);
     FAILS(EINVAL, readlink, "file", few, sizeof few);
     FAILS(ENOENT, readlink, "none", few, sizeof few);
-    FAILS(EFAULT, unlinkat, AT_FDCWD, no_path, 0);
-    FAILS(EFAULT, link, no_path, "new");
-    FAILS(EFAULT, renameat, AT_FDCWD, "file", AT_FDCWD, no_path);
-    FAILS(EFAULT, readlink, no_path, few, sizeof few);
-    FAILS(EFAULT, chmod, no_path, 0600);
-    FAILS(EFAULT, mkdirat, AT_FDCWD, no_path, 0700);
+    FAILS_IN_BLOCK(EFAULT, unlinkat, AT_FDCWD, no_path, 0);
+    FAILS_IN_BLOCK(EFAULT, link, no_path, "new");
+    FAILS_IN_BLOCK(EFAULT, renameat, AT_FDCWD, "file", AT_FDCWD, no_path);
+    FAILS_IN_BLOCK(EFAULT, readlink, no_path, few, sizeof few);
+    FAILS_IN_BLOCK(EFAULT, chmod, no_path, 0600);
+    FAILS_IN_BLOCK(EFAULT, mkdirat, AT_FDCWD, no_path, 0700);
     FAILS(ENOENT, chmod, "none", 0600);
     FAILS(EBADF, fchmod, 999, 0600);
     FAILS(ENOENT, chdir, "none");
