@@ -9,22 +9,14 @@
 
 #include "tutti/detail/annotations.hpp"
 
-namespace tutti::api {
-
-using cancel_type_function = int (*)(int type, int* before);
-
-}  // namespace tutti::api
-
 /// Defines pthread_setcanceltype, which calls the next function of that name, and then note(type). A pending
 /// cancellation may unwind the caller from the next function: that point is the caller's choice, so nothing is noted.
+/// The next function is looked up at the first call, which may come before the library's own initialisers.
 #define TUTTI_CANCEL_TYPE(note)                                                                                      \
-    namespace {                                                                                                      \
-    const tutti::api::cancel_type_function next_setcanceltype =                                                      \
-        reinterpret_cast<tutti::api::cancel_type_function>(::dlsym(RTLD_NEXT, "pthread_setcanceltype"));             \
-    }                                                                                                                \
     extern "C" TUTTI_EXPORT int tutti_pthread_setcanceltype(int type, int* before) __asm__("pthread_setcanceltype"); \
     extern "C" int tutti_pthread_setcanceltype(int type, int* before) {                                              \
-        const int error = next_setcanceltype(type, before);                                                          \
+        static const auto next = reinterpret_cast<int (*)(int, int*)>(::dlsym(RTLD_NEXT, "pthread_setcanceltype"));  \
+        const int error = next(type, before);                                                                        \
         if (error == 0) note(type);                                                                                  \
         return error;                                                                                                \
     }
