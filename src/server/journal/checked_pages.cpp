@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "server/journal/checksum.hpp"
+#include "server/journal/file_in_front.hpp"
 
 namespace tutti::server::journal {
 namespace {
@@ -19,21 +20,15 @@ constexpr int ask_for_file = 0x54755474;  // of sqlite3_file_control
 
 sqlite3_vfs* real = nullptr;
 
-/// What SQLite sees as a file; the real one lies behind it.
 struct file {
     sqlite3_file base;
     bool is_database, has_checksums, is_damaged;
     std::uint64_t damaged_at;
-    sqlite3_file* behind() { return reinterpret_cast<sqlite3_file*>(this + 1); }
 };
 
-file& of(sqlite3_file* f) { return *reinterpret_cast<file*>(f); }
+using front = file_in_front<file>;
 
-template <auto Method, class... A>
-int pass(sqlite3_file* f, A... arguments) {
-    sqlite3_file* const behind = of(f).behind();
-    return (behind->pMethods->*Method)(behind, arguments...);
-}
+file& of(sqlite3_file* f) { return front::of(f); }
 
 bool is_page(const file& f, int amount, sqlite3_int64 at) {
     return f.is_database && f.has_checksums && amount >= least_page && at % amount == 0;
@@ -51,7 +46,7 @@ void note_first_page(file& f, const char* bytes, int amount, sqlite3_int64 at) {
 }
 
 int read(sqlite3_file* f, void* bytes, int amount, sqlite3_int64 at) {
-    const int result = pass<&sqlite3_io_methods::xRead>(f, bytes, amount, at);
+    const int result = front::pass<&sqlite3_io_methods::xRead>(f, bytes, amount, at);
     if (result != SQLITE_OK) return result;
     const auto* const page = static_cast<const char*>(bytes);
     note_first_page(of(f), page, amount, at);
@@ -66,48 +61,32 @@ int read(sqlite3_file* f, void* bytes, int amount, sqlite3_int64 at) {
 
 int write(sqlite3_file* f, const void* bytes, int amount, sqlite3_int64 at) {
     note_first_page(of(f), static_cast<const char*>(bytes), amount, at);
-    if (!is_page(of(f), amount, at)) return pass<&sqlite3_io_methods::xWrite>(f, bytes, amount, at);
+    if (!is_page(of(f), amount, at)) return front::pass<&sqlite3_io_methods::xWrite>(f, bytes, amount, at);
     const std::unique_ptr<char[]> page{new (std::nothrow) char[static_cast<std::size_t>(amount)]};
     if (page == nullptr) return SQLITE_IOERR_NOMEM;
     const std::uint64_t sum = checksum_of(static_cast<const char*>(bytes), amount, at);
     std::memcpy(page.get(), bytes, static_cast<std::size_t>(amount - reserved));
     std::memcpy(page.get() + amount - reserved, &sum, reserved);
-    return pass<&sqlite3_io_methods::xWrite>(f, static_cast<const void*>(page.get()), amount, at);
+    return front::pass<&sqlite3_io_methods::xWrite>(f, static_cast<const void*>(page.get()), amount, at);
 }
 
 int control(sqlite3_file* f, int what, void* with) {
-    if (what != ask_for_file) return pass<&sqlite3_io_methods::xFileControl>(f, what, with);
+    if (what != ask_for_file) return front::pass<&sqlite3_io_methods::xFileControl>(f, what, with);
     *static_cast<file**>(with) = &of(f);
     return SQLITE_OK;
 }
 
-using io = sqlite3_io_methods;
-// The first version: without shared memory, which a log that one process has to itself does without, and without maps.
-const sqlite3_io_methods methods = {1,
-                                    pass<&io::xClose>,
-                                    read,
-                                    write,
-                                    pass<&io::xTruncate, sqlite3_int64>,
-                                    pass<&io::xSync, int>,
-                                    pass<&io::xFileSize, sqlite3_int64*>,
-                                    pass<&io::xLock, int>,
-                                    pass<&io::xUnlock, int>,
-                                    pass<&io::xCheckReservedLock, int*>,
-                                    control,
-                                    pass<&io::xSectorSize>,
-                                    pass<&io::xDeviceCharacteristics>,
-                                    nullptr,
-                                    nullptr,
-                                    nullptr,
-                                    nullptr,
-                                    nullptr,
-                                    nullptr};
+const sqlite3_io_methods methods = [] {
+    sqlite3_io_methods m = front::methods();
+    m.xRead = read;
+    m.xWrite = write;
+    m.xFileControl = control;
+    return m;
+}();
 
 int open(sqlite3_vfs*, const char* name, sqlite3_file* f, int flags, int* out) {
-    std::memset(f, 0, sizeof(file));
+    const int result = front::open(*real, name, f, flags, out, methods);
     of(f).is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
-    const int result = real->xOpen(real, name, of(f).behind(), flags, out);
-    if (of(f).behind()->pMethods != nullptr) f->pMethods = &methods;
     return result;
 }
 
@@ -121,11 +100,7 @@ file* file_of(sqlite3* db) noexcept {
 const char* checked_pages() noexcept {
     static sqlite3_vfs ours = [] {
         real = sqlite3_vfs_find(nullptr);
-        sqlite3_vfs v = *real;
-        v.zName = "tutti-checked-pages";
-        v.szOsFile = static_cast<int>(sizeof(file)) + real->szOsFile;
-        v.xOpen = open;
-        return v;
+        return front::file_system(*real, "tutti-checked-pages", open);
     }();
     static const bool registered = sqlite3_vfs_register(&ours, 0) == SQLITE_OK;
     return registered ? ours.zName : nullptr;

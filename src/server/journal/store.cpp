@@ -12,9 +12,11 @@ void store::fail(const std::string& doing) { fail(doing, sqlite3_extended_errcod
 
 void store::fail(const std::string& doing, int code, const std::string& why) {
     const int kind = code & 0xff;
+    if (code == SQLITE_IOERR_DATA) tell_damaged_page();
+    if (kind == SQLITE_CORRUPT) tell_damage(why, std::nullopt);
+    if (kind == SQLITE_NOTADB && known_end_ > 1) tell_damage("its first page is not that of a database", std::nullopt);
     // A write that failed has left nothing behind, whatever the reason. An fsync that failed may have lost pages that
     // the system counts as written from then on.
-    if (code == SQLITE_IOERR_DATA) tell_damaged_page();
     const bool again = code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_DIR_FSYNC && code != SQLITE_IOERR_CLOSE &&
                        (kind == SQLITE_FULL || kind == SQLITE_IOERR || kind == SQLITE_BUSY || kind == SQLITE_NOMEM ||
                         kind == SQLITE_TOOBIG);

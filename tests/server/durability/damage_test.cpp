@@ -83,6 +83,7 @@ struct log_damage : log_folder {
             EXPECT_EQ(*found, calls) << what << " of " << from << suffix;
             return;
         }
+        EXPECT_NE(refusal.find("replica"), std::string::npos) << refusal << ": " << what << " of " << from << suffix;
         EXPECT_EQ(bytes_of("damaged"), before) << what << " of " << from << suffix;
         EXPECT_EQ(bytes_of("damaged-wal"), own_log) << what << " of " << from << suffix;
     }

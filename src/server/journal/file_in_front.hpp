@@ -1,0 +1,63 @@
+// Files of SQLite that stand in front of the real ones. Such a file passes everything on but the methods that its file
+// system replaces.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstring>
+
+namespace tutti::server::journal {
+
+/// `File` is what SQLite sees as a file. It begins with `sqlite3_file base` and has no pointers to itself; the real file
+/// lies behind it.
+template <class File>
+struct file_in_front {
+    static File& of(sqlite3_file* f) { return *reinterpret_cast<File*>(f); }
+    static sqlite3_file* behind(sqlite3_file* f) { return reinterpret_cast<sqlite3_file*>(&of(f) + 1); }
+
+    template <auto Method, class... A>
+    static int pass(sqlite3_file* f, A... arguments) {
+        return (behind(f)->pMethods->*Method)(behind(f), arguments...);
+    }
+
+    /// All that pass on. The first version of the methods: without shared memory, which a log that one process has to
+    /// itself does without, and without maps.
+    static sqlite3_io_methods methods() {
+        using io = sqlite3_io_methods;
+        io m{};
+        m.iVersion = 1;
+        m.xClose = pass<&io::xClose>;
+        m.xRead = pass<&io::xRead, void*, int, sqlite3_int64>;
+        m.xWrite = pass<&io::xWrite, const void*, int, sqlite3_int64>;
+        m.xTruncate = pass<&io::xTruncate, sqlite3_int64>;
+        m.xSync = pass<&io::xSync, int>;
+        m.xFileSize = pass<&io::xFileSize, sqlite3_int64*>;
+        m.xLock = pass<&io::xLock, int>;
+        m.xUnlock = pass<&io::xUnlock, int>;
+        m.xCheckReservedLock = pass<&io::xCheckReservedLock, int*>;
+        m.xFileControl = pass<&io::xFileControl, int, void*>;
+        m.xSectorSize = pass<&io::xSectorSize>;
+        m.xDeviceCharacteristics = pass<&io::xDeviceCharacteristics>;
+        return m;
+    }
+
+    /// Opens the real file. `f` gets `methods` if that has any.
+    static int open(sqlite3_vfs& real, const char* name, sqlite3_file* f, int flags, int* out,
+                    const sqlite3_io_methods& methods) {
+        std::memset(f, 0, sizeof(File));
+        const int result = real.xOpen(&real, name, behind(f), flags, out);
+        if (behind(f)->pMethods != nullptr) f->pMethods = &methods;
+        return result;
+    }
+
+    /// A file system that opens such files by `open`, in front of `real`.
+    static sqlite3_vfs file_system(const sqlite3_vfs& real, const char* name, decltype(sqlite3_vfs::xOpen) open) {
+        sqlite3_vfs v = real;
+        v.zName = name;
+        v.szOsFile = static_cast<int>(sizeof(File)) + real.szOsFile;
+        v.xOpen = open;
+        return v;
+    }
+};
+
+}  // namespace tutti::server::journal
