@@ -72,8 +72,8 @@ void own(descriptor& d, void* object, detail::destroyer destroy, bool held) {
     side_of(d).thrown.push({object, held});
 }
 
-/// What a roll-back does with an object that own() has entered. By the object: the roll-back of a block in its
-/// constructor moves entries of the log.
+/// From now on a roll-back frees the object, which own() has entered, by `destroy`. The entry is found by the object,
+/// because the roll-back of a block in the object's constructor moves entries of the log.
 void own_by(descriptor& d, const void* object, detail::destroyer destroy) noexcept {
     for (std::size_t i = d.deferred_log.size(); i-- != 0;) {
         core::deferred& e = d.deferred_log[i];

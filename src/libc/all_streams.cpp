@@ -191,7 +191,7 @@ void refuse_at_exit() noexcept {
 
 }  // namespace tutti::libc
 
-// In the place of glibc's: see the begin of this file.
+// These stand in the place of glibc's functions. The begin of this file says why.
 extern "C" {
 TUTTI_EXPORT int fflush(FILE* f) { return f != nullptr ? _IO_fflush(f) : tutti::libc::flush_all(nullptr); }
 TUTTI_EXPORT int fcloseall() {

@@ -168,8 +168,8 @@ public:
 
     /// Whether a seek stays in what has been read into the buffer, so that its pointers are all that changes.
     [[nodiscard]] bool has_buffered(off_t offset, int whence) const noexcept;
-    /// Whether output of the transaction waits for the file outside of the buffer. Then position() and seek() stand for
-    /// glibc's.
+    /// Returns true if the transaction keeps output for the file outside of the stream's buffer. Then position() and
+    /// seek() take the place of glibc's.
     [[nodiscard]] bool is_detached() const noexcept { return overlay() != nullptr; }
     /// As ftello. REQUIRES: is_detached().
     [[nodiscard]] off_t position() const noexcept;

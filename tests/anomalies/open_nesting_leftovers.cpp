@@ -1,4 +1,4 @@
-// What an open-nested transaction leaves to destroy, whose destructors want what the transaction around it owns.
+// An open-nested transaction leaves objects to destroy, and their destructors want what the transaction around it owns.
 //
 // Catches an engine that destroys it at the end of the inner transaction, and one where a handler waits for what its
 // own context owes.

@@ -37,7 +37,7 @@ public:
     void wait() {
         std::unique_lock hold{guard_};
         const int mine = ++here_;
-        // All of one turn; nobody waits for a thread that never comes.
+        // The threads of one turn meet. The wait has a bound, because a thread may have ended early.
         const int turn = (mine + expected_ - 1) / expected_ * expected_;
         if (mine == turn) come_.notify_all();
         else come_.wait_for(hold, std::chrono::milliseconds{1}, [&] { return here_ >= turn; });

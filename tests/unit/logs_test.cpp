@@ -186,7 +186,7 @@ TEST_P(logs, and_frames_of_blocks_around_the_innermost_one_are_left_alone_by_acc
     EXPECT_EQ(plain, 2);
 }
 
-/// What a nested block leaves to destroy when it is rolled back.
+/// An object that a nested block makes, and leaves to destroy when it is rolled back.
 struct leftover {
     var<long> member{0};
     ~leftover() { ++destroyed; }
@@ -244,7 +244,7 @@ struct agreeing final : participant {
     void abort() noexcept override {}
 };
 
-// Catches a checkpoint or a retry that looks for who takes part among all that is put off.
+// Catches a checkpoint or a retry that goes through the whole log to find participants.
 TEST_P(logs, of_what_is_put_off_are_left_alone_at_checkpoints_and_between_alternatives) {
     agreeing all[half];
     atomically([&](tx& t) {

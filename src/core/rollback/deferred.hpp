@@ -107,8 +107,8 @@ void keep_possessions(descriptor& d) noexcept;
 void settle_possessions(descriptor& d) noexcept;
 /// Runs the before_commit handlers, including those that they register. User code: may throw or raise.
 void run_before_commit(descriptor& d);
-/// Whether a participant has joined the attempt, even if its block has been rolled back since. If none has, nobody need
-/// go through the log to find them.
+/// Whether a participant has joined the attempt, even if its block has been rolled back since. If none has, a search of
+/// the log for participants would find none.
 [[nodiscard]] inline bool has_participants(const descriptor& d) noexcept { return d.joined_in == d.own_sequence; }
 /// The same of companions.
 [[nodiscard]] inline bool has_companions(const descriptor& d) noexcept {
@@ -164,8 +164,8 @@ void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept;
 /// REQUIRES: its writes are rolled back, and d is idle.
 void compensate(descriptor& d, memory::log<deferred>& left, abort_cause cause) noexcept;
 /// Undoes what a nested block put off since `mark`, newest first; in a partial roll-back what it was shown is
-/// forgotten. What is to be destroyed is set aside, the newest first. Time: O(entries that it put off and that are not
-/// set aside). REQUIRES: its writes are rolled back.
+/// forgotten. Objects that are to be destroyed are set aside, the newest first. Time: O(entries that it put off and
+/// that are not set aside). REQUIRES: its writes are rolled back.
 void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause, bool partial) noexcept;
 
 }  // namespace tutti::core

@@ -1,9 +1,9 @@
 // How far the log is known to be on the disk, kept in a small file beside it (`-end`). A log that ends earlier has lost
 // something, however whole it looks.
 //
-// The file is written after each fsync of the log, and so never says too much. It is written through to the disk once
-// in a while: after a crash of the machine it may say less than was durable, and after one of the process it is exact.
-// Two slots are written in turn, so that one that a crash cut short leaves the other.
+// The journal writes the file after each fsync of the log, so the file never says too much. The file itself is synced
+// once a second. After a crash of the process it is exact. After a crash of the machine it may say less than was
+// durable. Two slots are written in turn, so a write that a crash cut short leaves the other slot whole.
 //
 // Thread safety: one thread at a time.
 #pragma once

@@ -8,8 +8,8 @@
 
 namespace tutti::server::journal {
 
-/// `File` is what SQLite sees as a file. It begins with `sqlite3_file base` and has no pointers to itself; the real file
-/// lies behind it.
+/// `File` is what SQLite sees as a file. It begins with `sqlite3_file base` and has no pointers to itself; the real
+/// file lies behind it.
 template <class File>
 struct file_in_front {
     static File& of(sqlite3_file* f) { return *reinterpret_cast<File*>(f); }

@@ -1,10 +1,10 @@
 // The file of the log: a database of SQLite in WAL mode. A group of records is one row and one transaction of the
 // database, so it is there as a whole or not at all, and so is a snapshot together with the end of what it replaces.
 //
-// A torn end is what a crash of the process or the machine leaves: a group that nobody was told is on the disk. It is
-// cut off and reported. Damage is all else that is not whole: a page of the file (checked_pages.hpp), a frame of
-// SQLite's own log with later groups behind it (write_ahead_log.hpp), or an end before the one that is known to have
-// been on the disk (durable_end.hpp). Damage ends the start, and nothing in the files is changed.
+// A crash of the process or the machine may leave a torn end: a part of a group whose calls were not answered as
+// durable. The store cuts it off and reports it. Everything else that is not whole is damage: a page of the file
+// (checked_pages.hpp), a frame of SQLite's own log with later groups behind it (write_ahead_log.hpp), or a log that
+// ends before the end that was on the disk (durable_end.hpp). Damage ends the start, and the store changes no file.
 //
 // Why SQLite: one file, and every error of write and fsync comes back as a code after which the database is as before.
 // Why not RocksDB or LMDB: docs/server-operation.md has the figures.
