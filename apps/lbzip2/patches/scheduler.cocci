@@ -335,3 +335,32 @@ expression F, E;
 - failf(F, "compressed data error: %s", err2str(E));
 + tm_fail(err2str(E));
 + return;
+
+// ---- GCC copies a structure without barriers between shared memory and a call (docs/language.md)
+
+@@
+expression E;
+@@
+- true_bitstream = attach(E);
++ {
++   struct detached_bitstream from = E;
++   true_bitstream = attach(from);
++ }
+
+@@
+expression E;
+@@
+- advance(E);
++ {
++   struct detached_bitstream from = E;
++   advance(from);
++ }
+
+@@
+expression L;
+@@
+- L = detach(true_bitstream);
++ {
++   struct detached_bitstream to = detach(true_bitstream);
++   L = to;
++ }
