@@ -265,9 +265,10 @@ void channel::join() {
 
 /// A former process of this node was there before.
 void channel::be_let_in() {
-    // Each time twice as long: lists of what has moved may be long.
-    std::chrono::milliseconds before_next_try{5};
-    constexpr std::chrono::milliseconds longest{1000};
+    // Each time twice as long, because lists of what has moved may be long. Each round begins at once and with the
+    // shortest pause: objects that move between the others all the time take several rounds.
+    constexpr std::chrono::milliseconds shortest{5}, longest{1000};
+    std::chrono::milliseconds before_next_try = shortest;
     std::vector<bool> serving;
     for (node_number n = 0; n < site_.nodes; ++n) serving.push_back(transport_->has_begun(n));
     admission_.begin(serving);
@@ -279,8 +280,8 @@ void channel::be_let_in() {
     };
     for (;;) {
         admission_.repeat();
-        admission_.await(base::now() + before_next_try);
-        before_next_try = std::min(2 * before_next_try, longest);
+        const bool another_round = admission_.await(base::now() + before_next_try);
+        before_next_try = another_round ? shortest : std::min(2 * before_next_try, longest);
         if (admission_.over()) return transport_->begin();
         if (const auto gone = admission_.gone()) {
             throw wire::refusal{"node" + list({*gone}) + " went while this node was coming back: start both again"};

@@ -81,9 +81,10 @@ bool admission::is_over() const noexcept {
     return true;
 }
 
-void admission::await(base::deadline until) {
+bool admission::await(base::deadline until) {
     std::unique_lock hold{guard_};
-    changed_.wait_until(hold, until, [this] { return gone_ || is_over(); });
+    changed_.wait_until(hold, until, [this] { return gone_ || is_over() || round_ != awaited_round_; });
+    return std::exchange(awaited_round_, round_) != round_;
 }
 
 bool admission::over() {
@@ -222,6 +223,7 @@ void admission::settle() {
     if (all || broken(fault::believe_old_pointers)) return open();
     ++round_;
     for (other& o : others_) o.has_said = o.is_gone;
+    changed_.notify_all();
 }
 
 /// B1. It knows all that it has to. No wait ends by that: the node that has said the last word is lost until it admits.

@@ -50,8 +50,9 @@ public:
     void begin(const std::vector<bool>& serving);
     /// Says again what has had no answer. REQUIRES: begin.
     void repeat();
-    /// Returns once it is over, one has gone too early, or that time has come.
-    void await(base::deadline until);
+    /// Returns once it is over, one has gone too early, another round has begun, or that time has come.
+    /// @returns whether another round has begun since the latest call
+    [[nodiscard]] bool await(base::deadline until);
     /// Whether all others have let it in, but for those that have gone meanwhile.
     [[nodiscard]] bool over();
     /// One that went before it had said what it knows: so this process has to go, and begin again.
@@ -114,9 +115,10 @@ private:
     bool joining_ = false;             ///< this process comes back
     bool opened_ = false;
     std::uint64_t round_ = 1;
-    std::uint64_t era_ = 0;      ///< above those of all that had come back before; 0: it was there at the start
-    std::uint64_t version_ = 0;  ///< of the return
-    std::uint64_t surveys_ = 0;  ///< that this node has given
+    std::uint64_t awaited_round_ = 1;  ///< when `await` returned last
+    std::uint64_t era_ = 0;            ///< above those of all that had come back before; 0: it was there at the start
+    std::uint64_t version_ = 0;        ///< of the return
+    std::uint64_t surveys_ = 0;        ///< that this node has given
     std::optional<node_number> gone_;
     std::array<other, most_nodes> others_;
     struct whereabouts {
