@@ -12,6 +12,9 @@
 namespace tutti::tools {
 namespace {
 
+/// Of files: an empty name mostly comes from a variable that has not been set.
+std::string not_empty(const std::string& given) { return given.empty() ? "is the name of a file, and is empty" : ""; }
+
 struct serve_words {
     serve_options options;
     std::string password_file;
@@ -235,6 +238,9 @@ void add_options(CLI::App& serve, serve_words& words) {
         ->type_name("LEVEL")
         ->default_str("info")
         ->excludes(quiet);
+    for (CLI::Option* const o : serve.get_options()) {
+        if (o->get_type_name() == "FILE") o->check(not_empty);
+    }
     serve.add_flag("--json", options.json, "Say what is said in lines of JSON: time, level, message");
 }
 

@@ -123,6 +123,7 @@ bool journal::append(const piece& from) noexcept {
                 throw store_error{"the leader sent calls that the log has already", false};
             end = from.groups.back().last + 1;
         }
+        store_.need_names();
         store_.append(from.groups, from.branches, from.upto, from.now.term, how_.sync != log_sync::never);
         is_there = true;  // whatever fails from here on: it is to be run, and is not appended a second time
         std::optional<std::int64_t> latest;
@@ -431,6 +432,7 @@ bool journal::write(bool sync) noexcept {
         const std::scoped_lock lock{file_mutex_};
         if (ready_calls_ != 0) {
             const std::uint64_t began = base::ticks();
+            store_.need_names();
             store_.add({&ready_, 1}, sync);
             const auto took = static_cast<double>(base::ticks() - began) * base::nanoseconds_per_tick();
             groups_to_come_.note(ready_calls_, next_.load() - tail_.taken(),

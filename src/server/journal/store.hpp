@@ -61,6 +61,9 @@ struct snapshot {
     std::vector<std::string> parts{};
 };
 
+/// Terms count promotions. One far beyond what these can come to would leave no later one to lead with.
+inline constexpr std::uint64_t latest_possible_term = std::uint64_t{1} << 40;
+
 /// A stretch of the log that one leader has written without a break: each start of one begins a new branch, and so does
 /// a promotion, which also begins a new term. Two logs that have the same branch have the same calls up to where it
 /// ends in either.
@@ -112,6 +115,9 @@ public:
     /// The last call that is known to have been in the log; 0: none.
     [[nodiscard]] std::uint64_t known_upto();
 
+    /// Looks whether what is written still has its names, since else no start would find it.
+    /// @throws store_error  if a file was removed, renamed or replaced; it may be put back
+    void need_names();
     /// Adds groups; with `sync` they are on disk when this returns, and so is all that was added before.
     /// @throws store_error  nothing of them was added
     void add(std::span<const group> groups, bool sync);
@@ -199,6 +205,11 @@ private:
     void note_damage(const std::string& what);
     void finish_own_log(const write_ahead_log& own_log);
     void write_through();
+    struct identity {
+        std::uint64_t device = 0, number = 0;
+        friend bool operator==(const identity&, const identity&) = default;
+    };
+    static std::optional<identity> identity_of(const std::string& file) noexcept;
     void add_answers(const std::vector<kept_answer>& answers, std::uint64_t group);
     std::uint64_t end_before(std::uint64_t position);
     void add_part(std::uint64_t number, std::string_view part);
@@ -215,8 +226,9 @@ private:
     const on_damage on_damage_;
     std::vector<std::string> findings_, damage_;
     durable_end durable_end_;
-    std::uint64_t known_end_ = 1;  // by what was found beside the log
-    int pages_of_log_ = 0;         // of SQLite, now
+    std::uint64_t known_end_ = 1;         // by what was found beside the log
+    int pages_of_log_ = 0;                // of SQLite, now
+    std::optional<identity> main_, own_;  // of the file, and of SQLite's own log once it has been seen
     bool synchronous_ = false;
     std::optional<milestones> bytes_;  // once a follower has asked
     sqlite3_stmt *begin_ = nullptr, *commit_ = nullptr, *add_ = nullptr, *keep_ = nullptr;

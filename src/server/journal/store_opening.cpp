@@ -1,5 +1,6 @@
 // How the file of the log is opened: what is in it, whether it is whole, and what earlier versions have written.
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -60,6 +61,7 @@ store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{h
             " tls_authority BLOB NOT NULL, PRIMARY KEY(host, port)) WITHOUT ROWID;");
         sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
         durable_end_.note(end());
+        main_ = identity_of(file_);
     } catch (...) {
         close();
         throw;
@@ -168,6 +170,22 @@ void store::write_anew() {
     put_in_place(file_, anew);
     open();
     run("PRAGMA journal_mode=WAL");
+}
+
+std::optional<store::identity> store::identity_of(const std::string& file) noexcept {
+    struct ::stat about{};
+    if (::stat(file.c_str(), &about) != 0) return std::nullopt;
+    return identity{about.st_dev, about.st_ino};
+}
+
+void store::need_names() {
+    if (!own_) own_ = identity_of(file_ + "-wal");
+    const bool is_there = identity_of(file_) == main_;
+    if (is_there && (!own_ || identity_of(file_ + "-wal") == own_)) return;
+    throw store_error{"the log " + file_ + (is_there ? "-wal" : "") +
+                          " was removed, renamed or replaced while the server runs: put back the file that the server "
+                          "has, under its name. A start would not find what is written now",
+                      true};
 }
 
 void store::find_damage(const write_ahead_log& own_log, std::optional<std::uint64_t> end) {

@@ -79,8 +79,10 @@ void add_replication(std::vector<MetricFamily>& to, const journal::replication_f
     if (f.link) {
         to.push_back(
             single("tutti_leader_connected", "1 while the leader answers", MetricType::Gauge, f.link->up ? 1 : 0));
-        to.push_back(single("tutti_lag_bytes", "Bytes of the leader's log that are still to come", MetricType::Gauge,
-                            f.link->behind_bytes));
+        if (f.link->behind_bytes) {
+            to.push_back(single("tutti_lag_bytes", "Bytes of the leader's log that this server has not run yet",
+                                MetricType::Gauge, *f.link->behind_bytes));
+        }
     }
     if (!f.leads) return;
     to.push_back(single("tutti_unreplicated_total", "Calls that waited for followers in vain", MetricType::Counter,

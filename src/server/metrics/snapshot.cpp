@@ -80,7 +80,7 @@ void add_replication(std::string& text, const journal::replication_figures& f) {
         line("leader_connected", f.link->up ? 1U : 0U);
         line("leader_trouble", f.link->trouble);
         line("leader_silent_ms", f.link->silent.count());
-        line("lag_bytes", f.link->behind_bytes);
+        line("lag_bytes", f.link->behind_bytes ? std::to_string(*f.link->behind_bytes) : std::string{"unknown"});
     }
     if (!f.leads) return;
     line("unreplicated", f.unreplicated);

@@ -16,6 +16,12 @@ constexpr milliseconds longest_pull{10'000};
 
 std::uint64_t count(std::string_view name, std::string_view given) { return number<std::uint64_t>(name, given); }
 
+std::uint64_t term(std::string_view given) {
+    const std::uint64_t all = count("term", given);
+    if (all <= journal::latest_possible_term) return all;
+    throw bad_argument{"no server has come to term " + std::string{given} + ": terms count promotions"};
+}
+
 bool same_version(words given, reply& to) {
     if (count("FOLLOW", given[2]) == journal::stream_version) return true;
     to.error("VERSION", "this server speaks version " + std::to_string(journal::stream_version) +
@@ -29,7 +35,7 @@ void take_pull(words given, question& q) {
     q.what = journal::inquiry::kind::pull;
     q.from = {.follower = count("follower", given[3]),
               .address = std::string{given[4]},
-              .own = {.term = count("term", given[5]), .id = count("branch", given[6])},
+              .own = {.term = term(given[5]), .id = count("branch", given[6])},
               .end = count("end", given[7]),
               .upto = count("upto", given[8]),
               .upto_branch = count("upto-branch", given[9]),
@@ -75,7 +81,7 @@ bool take_follow(journal::journal& log, words given, question& q, reply& to) {
         };
     } else if (is("TERM", 5)) {
         if (!same_version(given, to)) return false;
-        q.task = [&log, term = count("term", given[3]), who = std::string{given[4]}](std::string& answer) {
+        q.task = [&log, term = term(given[3]), who = std::string{given[4]}](std::string& answer) {
             log.others().hear(term, "the server at " + who);
             reply{answer}.status("OK");
         };

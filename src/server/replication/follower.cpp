@@ -242,6 +242,11 @@ void follower::take(const journal::piece& p, std::uint64_t end) {
     }
     upto_ = p.upto;
     upto_branch_ = p.now.id;
+    {
+        const std::scoped_lock lock{mutex_};
+        figures_.behind_bytes = p.behind;
+        for (const journal::group& g : p.groups) *figures_.behind_bytes += g.records.size();
+    }
     if (!p.groups.empty()) {
         end = p.groups.back().last + 1;
         try {
@@ -289,6 +294,7 @@ std::uint64_t follower::latest_term() {
 journal::link_figures follower::look() const {
     const std::scoped_lock lock{mutex_};
     journal::link_figures f = figures_;
+    if (!f.up) f.behind_bytes.reset();
     if (heard_ != clock::time_point{}) f.silent = std::chrono::duration_cast<milliseconds>(clock::now() - heard_);
     return f;
 }

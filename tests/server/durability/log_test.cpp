@@ -169,6 +169,30 @@ TEST_F(durability, full_disk) {
     EXPECT_EQ(again.cells(), before);
 }
 
+// Catches a server that acknowledges what goes into a file without a name.
+TEST_F(durability, a_log_that_loses_its_name) {
+    settings how = with_log(log_sync::always);
+    how.port = 0;
+    {
+        bank b{how};
+        client held{b.serves.port()}, other{b.serves.port()};
+        EXPECT_EQ(other({"CALL", "put", "1", "1"}), "OK");
+        for (const char* const suffix : {"", "-wal"}) {
+            std::filesystem::rename(file() + suffix, file() + suffix + ".moved");
+            held.send({"CALL", "put", "1", "2"});
+            while (b.serves.info().find("was removed, renamed or replaced") == std::string::npos)
+                std::this_thread::yield();
+            EXPECT_EQ(other({"CALL", "put", "1", "3"}).find("-NOLOG"), 0U);
+            std::filesystem::rename(file() + suffix + ".moved", file() + suffix);
+            EXPECT_EQ(held.receive(), "OK") << "it waited, and is in the log";
+            while (b.serves.info().find("log_trouble:\r") == std::string::npos) std::this_thread::yield();
+        }
+        b.serves.drain();
+    }
+    bank again{with_log()};
+    EXPECT_EQ(again.state->cells[1].load(), 2U);
+}
+
 // Catches a server that can be ended only by force, or that says at its end that a call is kept that is not.
 TEST_F(durability, the_end_does_not_wait_for_a_full_disk) {
     {

@@ -80,6 +80,23 @@ TEST_F(link_to_a_leader, that_has_too_many_clients_is_asked_again) {
     until_same(leader, follower);
 }
 
+// Catches a follower that says that it lacks nothing while it cannot know.
+TEST_F(link_to_a_leader, that_is_away_leaves_the_lag_unknown) {
+    bank leader{with_log("a")};
+    proxy between{leader.serves.port()};
+    bank follower{following("b", between.port())};
+    write(leader, 1);
+    until_same(leader, follower);
+    until([&] { return follower.says("lag_bytes:0\r\n"); });
+    between.away = true;
+    until([&] { return follower.says("leader_connected:0\r\n"); });
+    write(leader, 1, 2);
+    EXPECT_TRUE(follower.says("lag_bytes:unknown\r\n"));
+    between.away = false;
+    until_same(leader, follower);
+    until([&] { return follower.says("lag_bytes:0\r\n"); });
+}
+
 /// Ends each connection as a process does that ends with something unread, a moment after it was made.
 class quitter {
 public:

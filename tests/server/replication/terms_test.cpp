@@ -84,6 +84,11 @@ TEST_F(terms, a_term_is_heard_once_it_is_on_the_disk) {
         for (int i = 0; i < 2; ++i) EXPECT_EQ(other({"FOLLOW", "TERM", version, "7", "me"}).front(), '-');
         EXPECT_TRUE(leader.says("takes_writes:0\r\n"));
         faulty_disk::repair();
+        EXPECT_EQ(other({"FOLLOW", "TERM", version, "9223372036854775808", "me"}).find("-ARGUMENT"), 0U)
+            << "no later term would be left";
+        const std::string pulled =
+            other({"FOLLOW", "PULL", version, "1", "me", "9223372036854775808", "1", "1", "1", "1", "1000", "0"});
+        EXPECT_EQ(pulled.find("-ARGUMENT"), 0U) << pulled;
         EXPECT_EQ(other({"FOLLOW", "TERM", version, "7", "me"}), "OK");
     }
     const std::string why = why_not(with_log("a"));
