@@ -4,6 +4,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include <grpc/support/time.h>
 #include <grpcpp/grpcpp.h>
@@ -59,7 +60,7 @@ void set_record(record& to, const KeyValue& from) {
 }
 
 /// Of a cluster, however its members are named.
-std::shared_ptr<tide> tide_of(std::uint64_t cluster) {
+std::shared_ptr<tide> tide_of_cluster(std::uint64_t cluster) {
     static std::mutex guard;
     static std::map<std::uint64_t, std::weak_ptr<tide>> all;
     const std::lock_guard hold{guard};
@@ -156,7 +157,7 @@ public:
                           "), and no password can be given: have it let programs of this machine in without one, or "
                           "name another"};
         }
-        tide_ = tide_of(answer.header().cluster_id());
+        tide_ = tide_of_cluster(answer.header().cluster_id());
     }
     const capabilities& can() const noexcept override { return can_; }
 
@@ -275,14 +276,15 @@ public:
 
 private:
     std::unique_ptr<watcher> watch(const char* from, version first) {
-        for (std::size_t i = 0; i < members_.size(); ++i) {
+        tries all{how_.patience};
+        do {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
             auto w = std::make_unique<watcher>(prefix_.size());
             if (w->open(*members_[member].watch, prefix_ + from, prefix_ + "p", first,
                         how_.patience / static_cast<int>(members_.size())))
                 return w;
             turn_from(member);
-        }
+        } while (is_time_for_another(all));
         return nullptr;
     }
     void add(TxnRequest& to, const check& c) const {
@@ -330,8 +332,21 @@ private:
             if (said.error_code() == StatusCode::OUT_OF_RANGE) return verdict::conflict;  // that revision is compacted
             if (meaning(said) == verdict::refused) return verdict::unreachable;
             turn_from(member);
-        } while (all.again());
+        } while (is_time_for_another(all));
         return verdict::unreachable;
+    }
+    /// Pauses before the next try, and makes the connection meanwhile. False: the time for tries is over.
+    ///
+    /// gRPC has no thread of its own that completes a connection: some thread has to wait in one of its calls. A call
+    /// that fails at once, since its channel is not connected, does not wait. So a program whose threads only made such
+    /// calls would never connect again: gRPC would give each attempt up when its time is over.
+    bool is_time_for_another(tries& all) {
+        return all.again([this](std::chrono::milliseconds pause) {
+            const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
+            grpc::Channel& to = *members_[member].channel;
+            if (to.GetState(true) == GRPC_CHANNEL_READY) std::this_thread::sleep_for(pause);
+            else static_cast<void>(to.WaitForConnected(in(pause)));
+        });
     }
     void turn_from(std::size_t member) {
         std::size_t seen = member;

@@ -22,8 +22,13 @@ public:
     }
     /// Pauses before the next one. False: its time would be over.
     [[nodiscard]] bool again() {
+        return again([this](std::chrono::milliseconds pause) { by_.pause(pause); });
+    }
+    /// The same; `wait` is called with the length of the pause, and may return earlier if waiting has become pointless.
+    template <class Wait>
+    [[nodiscard]] bool again(Wait&& wait) {
         if (by_.now() + pause_ >= late_) return false;
-        by_.pause(pause_);
+        wait(pause_);
         pause_ = std::min(pause_ * 2, std::chrono::milliseconds{100});
         return true;
     }

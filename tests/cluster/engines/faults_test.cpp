@@ -50,6 +50,18 @@ TEST_F(engine_faults, killed_and_started_again) {
     EXPECT_EQ(all.judge(server_->address()), "");
 }
 
+// All that this process knows of the server are the connections of those who wait for it.
+TEST_F(engine_faults, all_of_it_is_started_again) {
+    siege all{server_->address(), 4, server_->tls()};
+    all.let_commit(40);
+    for (std::size_t i = 0; i < server_->processes(); ++i) server_->kill();
+    const std::uint64_t before = all.errors();
+    while (all.errors() == before) std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    server_->start_unasked();
+    all.let_commit(40);
+    EXPECT_EQ(all.judge(server_->address()), "");
+}
+
 TEST_F(engine_faults, stopped_for_longer_than_anybody_waits) {
     siege all{server_->address(), 2, server_->tls()};
     for (std::size_t i = 0; i < times(); ++i) {

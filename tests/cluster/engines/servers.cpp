@@ -130,6 +130,10 @@ public:
     std::string place() const override { return here(clients_.front()); }
     std::string address_by(const std::string& at) const override { return "etcd://" + at; }
     void start() override {
+        start_unasked();
+        wait_for(address(), members_.front());
+    }
+    void start_unasked() override {
         std::string cluster;
         for (std::size_t i = 0; i < members_.size(); ++i)
             cluster += (i == 0 ? "m" : ",m") + std::to_string(i) + "=http://" + here(peers_[i]);
@@ -145,8 +149,8 @@ public:
                 false,
                 kernel_};
         }
-        wait_for(address(), members_.front());
     }
+    std::size_t processes() const override { return members_.size(); }
     void kill() override { members_[victim_++ % members_.size()].end(); }
     void send(int signal) override {
         for (process& m : members_) m.send(signal);
@@ -171,12 +175,15 @@ public:
     std::string place() const override { return folder_.path() + "/redis.sock"; }
     std::string address_by(const std::string& at) const override { return "redis://" + at; }
     void start() override {
+        start_unasked();
+        wait_for(address(), process_);
+    }
+    void start_unasked() override {
         process_ = process{{redis_program(), "--port", "0", "--unixsocket", place(), "--dir", folder_.path(),
                             "--appendonly", "yes", "--appendfsync", "always", "--save", ""},
                            folder_.path() + "/log",
                            false,
                            kernel_};
-        wait_for(address(), process_);
     }
     void kill() override { process_.end(); }
     void send(int signal) override { process_.send(signal); }
@@ -211,13 +218,17 @@ public:
                          true};
             if (!make.wait()) throw std::runtime_error{"initdb failed"};
         }
+        start_unasked();
+        wait_for(address(), process_);
+    }
+    void start_unasked() override {
+        const std::string data = folder_.path() + "/data";
         process_ =
             process{{postgres_folder() + "/postgres", "-D", data, "-k", folder_.path(), "-c", "listen_addresses=", "-c",
                      "max_connections=100", "-c", "shared_buffers=32MB", "-c", "dynamic_shared_memory_type=mmap"},
                     folder_.path() + "/log",
                     true,
                     kernel_};
-        wait_for(address(), process_);
     }
     void kill() override { process_.end(); }
     void send(int signal) override { process_.send(signal); }
@@ -263,6 +274,12 @@ tls_options group_server::tls() const {
     return {.certificate = files + ".pem", .key = files + ".key", .authority = encrypted_.folder + "/ca.pem"};
 }
 
+std::string group_server::whom_to_join() const {
+    std::size_t one = 0;
+    while (retired_.contains(one)) ++one;
+    return places_[one];
+}
+
 void group_server::start_one(std::size_t i) {
     start_one(i, encrypted_.folder.empty() ? "" : encrypted_.folder + "/member-" + std::to_string(i));
 }
@@ -271,7 +288,7 @@ void group_server::start_one(std::size_t i, const std::string& files) {
     if (const char* const command = std::getenv("TUTTI_COMMAND")) {
         std::vector<std::string> words{command, "member", "run", "--folder", folder_of(i), "--listen", places_[i]};
         if (i == 0) words.push_back("--new-group");
-        else words.insert(words.end(), {"--join", places_.front()});
+        else words.insert(words.end(), {"--join", whom_to_join()});
         if (!files.empty()) {
             words.insert(words.end(), {"--certificate", files + ".pem", "--key", files + ".key", "--authority",
                                        encrypted_.folder + "/ca.pem"});
@@ -284,7 +301,7 @@ void group_server::start_one(std::size_t i, const std::string& files) {
     std::vector<std::string> words{program,
                                    folder_of(i),
                                    places_[i],
-                                   i == 0 ? "new" : places_.front(),
+                                   i == 0 ? "new" : whom_to_join(),
                                    std::to_string(fault_),
                                    files,
                                    encrypted_.folder + "/ca.pem",
@@ -302,7 +319,7 @@ void group_server::route(std::size_t from, std::size_t to, const std::string& by
 
 void group_server::start() {
     for (std::size_t i = 0; i < members_.size(); ++i) {
-        if (members_[i].running()) continue;
+        if (members_[i].running() || retired_.contains(i)) continue;
         const bool joins = !std::filesystem::exists(folder_of(i));
         start_one(i);
         if (i == 0 && joins) wait_for(address_by(places_[0]), members_[0], tls());  // there has to be somebody to join
@@ -314,8 +331,21 @@ void group_server::start() {
         };
         while (joins && !is_voter()) std::this_thread::sleep_for(std::chrono::milliseconds{10});
     }
-    wait_for(address(), members_.front(), tls());
+    wait_for(address(), *std::ranges::find_if(members_, &process::running), tls());
 }
+
+void group_server::start_unasked() {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        if (!members_[i].running() && !retired_.contains(i)) start_one(i);
+    }
+}
+
+void group_server::retire(std::size_t i) {
+    members_[i].end();
+    retired_.insert(i);
+}
+
+std::size_t group_server::processes() const { return members_.size(); }
 
 void group_server::kill() { members_[victim_++ % members_.size()].end(); }
 
@@ -325,10 +355,7 @@ void group_server::send(int signal) {
 
 /// Does not wait until they answer: while it does, the next one may end.
 void group_server::revive() {
-    if (!bury(members_)) return;
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-        if (!members_[i].running()) start_one(i);
-    }
+    if (bury(members_)) start_unasked();
 }
 
 std::size_t group_server::leader() const {
@@ -379,6 +406,12 @@ void groups_server::kill() { all_[victim_++ % all_.size()]->kill(); }
 void groups_server::send(int signal) {
     for (const auto& one : all_) one->send(signal);
 }
+
+void groups_server::start_unasked() {
+    for (const auto& one : all_) one->start_unasked();
+}
+
+std::size_t groups_server::processes() const { return all_.size() * all_.front()->processes(); }
 
 void groups_server::revive() {
     for (const auto& one : all_) one->revive();
@@ -484,6 +517,8 @@ public:
     void kill() override { group_.kill(); }
     void send(int signal) override { group_.send(signal); }
     void revive() override { group_.revive(); }
+    void start_unasked() override { group_.start_unasked(); }
+    std::size_t processes() const override { return group_.processes(); }
     tls_options tls() const override { return group_.tls(); }
 
 private:

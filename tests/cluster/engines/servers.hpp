@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +72,11 @@ public:
     virtual void send(int signal) = 0;
     /// Starts again what has ended by itself.
     virtual void revive() = 0;
+    /// Starts what does not run, on the data that it has. Neither waits nor connects: the connections of a program that
+    /// waits for the server are all that this process has.
+    virtual void start_unasked() = 0;
+    /// The number of processes.
+    [[nodiscard]] virtual std::size_t processes() const { return 1; }
     /// As engine_options take it.
     [[nodiscard]] virtual tls_options tls() const { return {}; }
 };
@@ -101,6 +107,8 @@ public:
     void kill() override;
     void send(int signal) override;
     void revive() override;
+    void start_unasked() override;
+    [[nodiscard]] std::size_t processes() const override;
     [[nodiscard]] tls_options tls() const override;
 
     [[nodiscard]] const std::vector<std::string>& places() const noexcept { return places_; }
@@ -110,6 +118,10 @@ public:
     [[nodiscard]] std::size_t leader() const;
     /// Lets another one join; it is started, and a voter when this returns.
     std::size_t add();
+    /// One that is started from now on has another address.
+    void move_to(std::size_t i, const std::string& place) { places_[i] = place; }
+    /// Ends one for good: the group does without it from now on.
+    void retire(std::size_t i);
     /// Starts one on its data, and does not wait.
     void start_one(std::size_t i);
     /// Has member `from` reach member `to` by another place; REQUIRES: it has not been started.
@@ -121,10 +133,12 @@ public:
     [[nodiscard]] std::string log_of(std::size_t i) const;
 
 private:
+    [[nodiscard]] std::string whom_to_join() const;
     struct home;
     std::unique_ptr<home> home_;
     std::vector<std::string> places_;
     std::vector<process> members_;
+    std::set<std::size_t> retired_;
     struct hardship {
         std::vector<std::string> routes;  // address=place
         std::chrono::milliseconds disk{0};
@@ -148,6 +162,8 @@ public:
     void kill() override;
     void send(int signal) override;
     void revive() override;
+    void start_unasked() override;
+    [[nodiscard]] std::size_t processes() const override;
 
     [[nodiscard]] group_server& at(std::size_t i) { return *all_[i]; }
 
