@@ -13,6 +13,12 @@ constexpr std::size_t at_once = 16;  // slots: what is closed at a time
 constexpr unsigned most_in_vain = 18;
 constexpr std::string_view scheme{"tutti:"};
 
+/// Of all its members, whichever of them were named.
+std::vector<std::string> addresses_of(const group_engine& g, const std::vector<std::string>& named) {
+    std::vector<std::string> all = g.members();
+    return all.empty() ? named : all;
+}
+
 }  // namespace
 
 evening::evening(const std::string& address, const settings& how) : how_{how} {
@@ -48,9 +54,10 @@ std::set<std::uint64_t> evening::numbers_of(const std::vector<std::string>& all)
 void evening::join(const std::vector<std::string>& all) {
     bool changed = false;
     // So that programs may name one of them.
-    for (layout::entry& e : layout_.all) {
-        if (!e.addresses.empty() || !named_.contains(e.number)) continue;
-        e.addresses = named_[e.number];
+    for (const auto& g : groups_) {
+        layout::entry* const e = layout_.find(g->number());
+        if (e == nullptr || e->left || !e->addresses.empty()) continue;
+        e->addresses = addresses_of(*g, named_[g->number()]);
         changed = true;
     }
     for (const std::string& addresses : all) {
@@ -69,7 +76,7 @@ void evening::join(const std::vector<std::string>& all) {
                           "one that has none"};
         }
         changed = true;
-        layout_.all.push_back({g->number(), members, true, false});
+        layout_.all.push_back({g->number(), addresses_of(*g, members), true, false});
         groups_.push_back(std::move(g));
     }
     if (changed) ++layout_.change;
@@ -155,6 +162,8 @@ void evening::finish_leaving(const std::set<std::uint64_t>& leaving) {
         if (layout_.all[i].left || leaving.contains(layout_.all[i].number)) continue;
         if (!all_->moves().settle(i, leaving)) refuse_silent();
     }
+    // Programs tell addresses that have changed meanwhile.
+    if (const layout now = all_->know_more(); now.change > layout_.change) layout_ = now;
     for (layout::entry& e : layout_.all) {
         if (!leaving.contains(e.number) || e.left) continue;
         e.left = changed = true;

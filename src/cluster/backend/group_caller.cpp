@@ -1,13 +1,23 @@
 #include "cluster/backend/group_caller.hpp"
 
 #include <algorithm>
+#include <condition_variable>
 
 #include "cluster/backend/backend.hpp"
 
 namespace tutti::cluster::backend::group {
 
+namespace {
+
+constexpr std::chrono::milliseconds learn_again_after{1000};
+constexpr std::chrono::milliseconds learn_again_soon{200};  // where no leader has answered
+
+}  // namespace
+
 caller::caller(std::vector<std::string> addresses, std::shared_ptr<credentials> secured, std::uint64_t number)
-    : secured_{std::move(secured)}, addresses_{std::move(addresses)}, number_{number} {}
+    : secured_{std::move(secured)}, addresses_{std::move(addresses)}, number_{number}, given_{addresses_} {}
+
+caller::~caller() = default;
 
 std::uint64_t caller::number() const {
     const std::lock_guard hold{guard_};
@@ -116,17 +126,88 @@ std::unique_ptr<link> caller::follow(const std::string& request, std::chrono::mi
     return std::move(q->by_);
 }
 
+void caller::keep_learning() {
+    static_cast<void>(learn());
+    learner_ = std::jthread{[this](const std::stop_token& over) {
+        std::mutex guard;
+        std::condition_variable_any ended;
+        std::unique_lock hold{guard};
+        std::chrono::milliseconds pause = learn_again_after;
+        while (!ended.wait_for(hold, over, pause, [&] { return over.stop_requested(); })) {
+            pause = learn_again_after;
+            try {
+                if (!learn()) pause = learn_again_soon;
+                std::vector<std::string> now = members();
+                const std::lock_guard telling{telling_};
+                if (!told_ || now == told_of_) continue;
+                told_of_ = std::move(now);
+                told_();
+            } catch (const std::exception&) {  // no memory, or a group that refuses: the next turn tries again
+            }
+        }
+    }};
+}
+
+std::vector<std::string> caller::members() const {
+    const std::lock_guard hold{guard_};
+    return learned_;
+}
+
+void caller::on_new_members(std::function<void()> told) {
+    const std::lock_guard hold{telling_};
+    told_ = std::move(told);
+    told_of_.clear();
+}
+
+bool caller::learn() {
+    const link::clock::time_point late = link::clock::now() + silence;
+    std::string why, message;
+    std::unique_ptr<link> by = take(late, why);
+    if (!by || !by->send(frame(question::status, nothing{}), late) || !by->receive(message, late)) return false;
+    std::string_view rest{message};
+    outcome said{};
+    status_answer all;
+    if (!take_head(rest, said) || said != outcome::done || !wire::decode(rest, all)) return false;
+    const std::string asked = by->address();
+    free_.give_back(std::move(by));
+    if (all.address != asked && is_number(all.address) && is_number(asked)) return true;  // D2
+    const bool adopted = adopt(all);
+    if (all.leader == all.address) return adopted;
+    if (all.leader.empty() || !turn_to(all.leader)) turn_from(asked);
+    return false;
+}
+
+bool caller::adopt(const status_answer& said) {
+    std::vector<std::string> listed;
+    for (const listed_member& m : said.members) {
+        std::string host;
+        int port = 0;
+        if (parse_member_address(m.address, host, port, secured_ != nullptr)) listed.push_back(m.address);
+    }
+    const std::lock_guard hold{guard_};
+    if (listed.empty() || said.applied_index < learned_at_) return false;  // D1
+    learned_at_ = said.applied_index;
+    if (listed == learned_) return true;
+    const std::string current = addresses_[current_];
+    learned_ = listed;
+    addresses_ = std::move(listed);
+    for (const std::string& a : given_) {
+        if (std::ranges::find(addresses_, a) == addresses_.end()) addresses_.push_back(a);  // D3
+    }
+    const auto still = std::ranges::find(addresses_, current);
+    current_ = static_cast<std::size_t>(still - addresses_.begin());
+    if (still == addresses_.end()) addresses_.push_back(current);
+    return true;
+}
+
 std::vector<std::string> parse_members(std::string_view where, bool encrypted) {
     std::vector<std::string> all;
     while (!where.empty()) {
         const std::size_t comma = std::min(where.find(','), where.size());
         const std::string one{where.substr(0, comma)};
         where.remove_prefix(std::min(comma + 1, where.size()));
-        std::string host;
-        int port = 0;
         check_member_address(one, encrypted);
-        static_cast<void>(parse_member_address(one, host, port, encrypted));
-        all.push_back(host + ":" + std::to_string(port));
+        all.push_back(plain_address(one));
     }
     if (all.empty()) {
         throw refusal{

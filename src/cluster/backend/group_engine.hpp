@@ -22,6 +22,13 @@ public:
     /// Drawn when the group began; no other has it.
     [[nodiscard]] virtual std::uint64_t number() const noexcept = 0;
 
+    /// The addresses of its members, as the group has said last; empty: it has not said. Programs, and tests, may know
+    /// a group without addresses.
+    [[nodiscard]] virtual std::vector<std::string> members() const { return {}; }
+    /// Has `told` called on another thread, soon and whenever they have changed. When this returns, the function of the
+    /// call before does not run any more.
+    virtual void on_new_members(std::function<void()>) {}
+
     // These two send a question, and do not wait: several groups work at once. The caller calls what they return once,
     // on the same thread, and it waits for the answer; a caller that drops it never learns the answer. The arguments
     // outlive it.

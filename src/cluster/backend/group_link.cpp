@@ -1,6 +1,5 @@
 #include "cluster/backend/group_link.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -11,10 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
-
-#include "cluster/backend/backend.hpp"
 
 namespace tutti::cluster::backend::group {
 namespace {
@@ -24,35 +20,6 @@ constexpr std::size_t most_welcome = 4096;
 std::string words_of(int error) { return std::generic_category().message(error); }
 
 }  // namespace
-
-bool parse_member_address(const std::string& text, std::string& host, int& port, bool encrypted) {
-    const std::size_t colon = text.rfind(':');
-    if (colon == std::string::npos) return false;
-    host = text.substr(0, colon);
-    if (host == "localhost") host = "127.0.0.1";
-    const char* const end = text.data() + text.size();
-    const auto [stopped, failed] = std::from_chars(text.data() + colon + 1, end, port);
-    in_addr number{};
-    return failed == std::errc{} && stopped == end && port >= 1 && port <= 65535 &&
-           ::inet_pton(AF_INET, host.c_str(), &number) == 1 && number.s_addr != htonl(INADDR_ANY) &&
-           (encrypted || host.starts_with("127."));
-}
-
-void check_member_address(const std::string& text, bool encrypted) {
-    std::string host;
-    int port = 0;
-    if (parse_member_address(text, host, port, encrypted)) return;
-    if (!encrypted && parse_member_address(text, host, port, true)) {
-        throw refusal{"'" + text +
-                      "' is beyond loopback, where nothing goes unencrypted: give a certificate, its key and the "
-                      "authority (engine_options::tls or member_options::tls; --certificate, --key and --authority; or "
-                      "TUTTI_CLUSTER_CERTIFICATE, TUTTI_CLUSTER_KEY and TUTTI_CLUSTER_AUTHORITY), or an address of "
-                      "127.0.0.0/8"};
-    }
-    throw refusal{"'" + text +
-                  "' is no address of a member: give host:port, the host as a number that others reach it "
-                  "by, such as 127.0.0.1:7001"};
-}
 
 std::unique_ptr<link> link::open(const std::string& address, std::uint64_t group, clock::time_point late,
                                  std::string& why, credentials* secured) {
@@ -64,17 +31,24 @@ std::unique_ptr<link> link::open(const std::string& address, std::uint64_t group
 
 std::unique_ptr<link> link::reach(const std::string& address, std::uint64_t group, clock::time_point late,
                                   std::string& why, credentials* secured) {
-    std::string host;
-    int port = 0;
-    if (!parse_member_address(address, host, port, secured != nullptr)) {
-        why = "'" + address + "' is no address of loopback, such as 127.0.0.1:7001, and nothing is encrypted";
-        return nullptr;
+    const std::vector<socket_place> places = places_of(address, secured != nullptr, why);
+    std::unique_ptr<link> made;
+    for (std::size_t i = 0; i < places.size() && !made; ++i) {
+        // One that does not answer leaves time to the others.
+        const auto left = late - clock::now();
+        made = connect(places[i], address, clock::now() + left / static_cast<long>(places.size() - i), why);
     }
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(static_cast<std::uint16_t>(port));
-    ::inet_pton(AF_INET, host.c_str(), &to.sin_addr);
-    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (!made) return nullptr;
+    if (secured != nullptr) made->tls_ = secured->call();
+    if (made->greet(group, std::min(late, clock::now() + silence), why)) return made;
+    if (const std::string old = secured != nullptr ? secured->trouble() : std::string{}; !old.empty())
+        why += "; and files that have changed are not in use: " + old;
+    return nullptr;
+}
+
+std::unique_ptr<link> link::connect(const socket_place& to, const std::string& address, clock::time_point late,
+                                    std::string& why) {
+    const int socket = ::socket(to.at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (socket < 0) {
         why = "no socket can be made: " + words_of(errno);
         return nullptr;
@@ -83,7 +57,7 @@ std::unique_ptr<link> link::reach(const std::string& address, std::uint64_t grou
     constexpr int on = 1;
     static_cast<void>(::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
     int error = 0;
-    if (::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
+    if (::connect(socket, to.raw(), to.length) != 0) {
         error = errno;
         if (error == EINPROGRESS) {
             socklen_t size = sizeof error;
@@ -91,14 +65,8 @@ std::unique_ptr<link> link::reach(const std::string& address, std::uint64_t grou
             else if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
         }
     }
-    if (error != 0) {
-        why = address + " cannot be reached: " + words_of(error);
-        return nullptr;
-    }
-    if (secured != nullptr) made->tls_ = secured->call();
-    if (made->greet(group, std::min(late, clock::now() + silence), why)) return made;
-    if (const std::string old = secured != nullptr ? secured->trouble() : std::string{}; !old.empty())
-        why += "; and files that have changed are not in use: " + old;
+    if (error == 0) return made;
+    why = address + " cannot be reached: " + words_of(error);
     return nullptr;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cluster/backend/group_credentials.hpp"
+#include "cluster/backend/group_place.hpp"
 #include "cluster/backend/group_protocol.hpp"
 
 namespace tutti::cluster::backend::group {
@@ -45,6 +46,8 @@ public:
 private:
     static std::unique_ptr<link> reach(const std::string& address, std::uint64_t group, clock::time_point late,
                                        std::string& why, credentials* secured);
+    static std::unique_ptr<link> connect(const socket_place& to, const std::string& address, clock::time_point late,
+                                         std::string& why);
     link(int socket, std::string address) : socket_{socket}, address_{std::move(address)} {}
     bool shake_hands(clock::time_point late);
     bool greet(std::uint64_t group, clock::time_point late, std::string& why);
@@ -62,11 +65,5 @@ private:
     std::string input_;
     bool sent_any_ = false;
 };
-
-/// An address of IPv4 as the socket calls want it, of loopback unless what goes there is `encrypted`; false for what is
-/// none.
-[[nodiscard]] bool parse_member_address(const std::string& text, std::string& host, int& port, bool encrypted);
-/// The same; throws refusal, which says what to do.
-void check_member_address(const std::string& text, bool encrypted);
 
 }  // namespace tutti::cluster::backend::group

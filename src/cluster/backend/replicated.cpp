@@ -18,7 +18,7 @@ record kept(held_record& r) { return {r.exists, r.at, std::move(r.bytes)}; }
 holder kept(transaction_name& n) { return {std::move(n.id), n.decides}; }
 
 /// Of a group, however its members are named.
-std::shared_ptr<tide> tide_of(std::uint64_t number) {
+std::shared_ptr<tide> tide_of_group(std::uint64_t number) {
     static std::mutex guard;
     static std::map<std::uint64_t, std::weak_ptr<tide>> all;
     const std::lock_guard hold{guard};
@@ -76,7 +76,8 @@ public:
         can_.most_bytes = most_commit_bytes;
         const caller::answer said = members_.ask(frame(question::get, get_request{}), true, how_.patience);
         if (said.said != outcome::done) throw refusal{can_.name + " does not answer: " + said.message};
-        tide_ = tide_of(members_.number());
+        tide_ = tide_of_group(members_.number());
+        members_.keep_learning();
     }
     const capabilities& can() const noexcept override { return can_; }
 
@@ -144,6 +145,8 @@ public:
     }
 
     std::uint64_t number() const noexcept override { return members_.number(); }
+    std::vector<std::string> members() const override { return members_.members(); }
+    void on_new_members(std::function<void()> told) override { members_.on_new_members(std::move(told)); }
 
     verdict list(listing& from, const slot_set& slots, std::vector<change>& found) override {
         list_answer answer;

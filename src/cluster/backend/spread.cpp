@@ -94,6 +94,44 @@ spread::spread(std::vector<std::unique_ptr<group_engine>> groups, std::size_t fi
     can_.most_bytes -= bytes_of_decision;
 }
 
+spread::~spread() {
+    // A group may be told of the addresses of another one only while both are there.
+    for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].group->on_new_members({});
+}
+
+void spread::keep_telling_addresses() {
+    tells_addresses_ = true;
+    for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].group->on_new_members([this] { tell_addresses(); });
+}
+
+void spread::tell_addresses() {
+    const std::lock_guard one_at_a_time{growing_};
+    std::vector<layout> said;
+    for (std::size_t i = 0; i < parts_.size(); ++i) said.push_back(look_up_layout(*parts_[i].group));
+    layout newest = *std::ranges::max_element(said, {}, &layout::change);
+    if (newest.change == 0) return;
+    std::vector<group_engine*> there;
+    bool changed = false;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        group_engine& g = *parts_[i].group;
+        layout::entry* const e = newest.find(g.number());
+        if (e == nullptr || e->left) continue;
+        if (said[i].all.empty()) return;  // it does not answer; the next program that begins makes up for it
+        there.push_back(&g);
+        std::vector<std::string> now = g.members(), then = e->addresses;
+        std::ranges::sort(then);
+        std::vector<std::string> sorted = now;
+        std::ranges::sort(sorted);
+        if (now.empty() || then.empty() || sorted == then) continue;
+        e->addresses = std::move(now);
+        changed = true;
+    }
+    if (!changed) return;
+    ++newest.change;
+    // Where another program was first, that one says the same, or is told of the next change.
+    if (change_layout(there, newest)) known_ = newest;
+}
+
 std::size_t spread::part_of(std::string_view k) const noexcept { return (*places_.now())[places_.slot_of(k)].part; }
 
 std::vector<share> spread::shares_of(const map& where, std::span<const check> checks, std::span<const write> writes,
@@ -279,7 +317,8 @@ bool spread::has_left(std::span<const std::size_t> silent) {
 }
 
 layout spread::know_more(std::span<const std::size_t> but) {
-    const std::lock_guard one_at_a_time{growing_};
+    std::unique_lock one_at_a_time{growing_};
+    const std::size_t known_before = parts_.size();
     layout newest;
     // Those that have joined last are the last to leave, as a rule; one that has is asked no more.
     for (std::size_t i = parts_.size(); i > 0 && newest.all.empty(); --i) {
@@ -299,6 +338,11 @@ layout spread::know_more(std::span<const std::size_t> but) {
             break;
         }
     }
+    // Without the lock: a group that is being told, which waits for it, lets nobody register (on_new_members).
+    const std::size_t known_now = parts_.size();
+    one_at_a_time.unlock();
+    for (std::size_t i = known_before; i < known_now && tells_addresses_; ++i)
+        parts_[i].group->on_new_members([this] { tell_addresses(); });
     return newest;
 }
 
@@ -328,13 +372,30 @@ opener opener_of(const settings& how) {
 
 std::unique_ptr<engine> open_groups(std::string_view where, const settings& how) {
     std::vector<std::unique_ptr<group_engine>> groups;
-    for (const std::vector<std::string>& members : group::parse_groups(where, how.tls.files.wanted()))
-        groups.push_back(open_group(members, how));
-    const layout settled = settle_layout(groups, how.prefix, opener_of(how));
+    std::optional<refusal> silent;
+    for (const std::vector<std::string>& members : group::parse_groups(where, how.tls.files.wanted())) {
+        try {
+            groups.push_back(open_group(members, how));
+        } catch (const refusal& r) {
+            if (!silent) silent = r;
+        }
+    }
+    // The other groups may say where the silent one is now. If they do not, nothing may be settled: what they would
+    // settle leaves the silent group out.
+    const auto says_where = [](const auto& g) { return look_up_layout(*g).change != 0; };
+    if (silent && std::ranges::none_of(groups, says_where)) throw refusal{*silent};
+    const layout settled = [&] {
+        try {
+            return settle_layout(groups, how.prefix, opener_of(how));
+        } catch (const refusal& r) {
+            throw refusal{silent ? *silent : r};
+        }
+    }();
     if (groups.size() > 1) {
         auto all =
             std::make_unique<spread>(std::move(groups), settled.first(), how, surroundings::real(), opener_of(how));
         if (!all->look_around()) throw refusal{"one of " + all->can().name + " does not answer"};
+        all->keep_telling_addresses();
         return all;
     }
     if (how.batch) return std::make_unique<batching>(std::move(groups.front()));

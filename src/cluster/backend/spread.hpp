@@ -34,6 +34,7 @@ public:
     /// opens others that join.
     spread(std::vector<std::unique_ptr<group_engine>> groups, std::size_t first, const settings& how,
            const backend::surroundings& by, opener open = {});
+    ~spread() override;
 
     const capabilities& can() const noexcept override { return can_; }
     std::size_t part_of(std::string_view k) const noexcept override;
@@ -53,8 +54,13 @@ public:
     /// What the groups say of themselves, asked of one that is none of those. Groups that have joined are among the
     /// parts then.
     layout know_more(std::span<const std::size_t> but = {});
+    /// From now on the groups are told where the members of each are, whenever these change: a program that names some
+    /// of the groups finds the others by what those say. A layout without addresses stays as it is. REQUIRES: no other
+    /// thread uses the engine yet.
+    void keep_telling_addresses();
 
 private:
+    void tell_addresses();
     using map = placing::map;
     /// What each part has of it, by ascending parts; one share at least.
     [[nodiscard]] std::vector<share> shares_of(const map& where, std::span<const check> checks,
@@ -72,6 +78,7 @@ private:
 
     const opener open_;
     const bool batch_;
+    bool tells_addresses_ = false;  // never changes once several threads use the engine
     std::mutex growing_;
     layout known_;  // as it was last told
     parts parts_;

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -295,6 +296,49 @@ TEST_F(spread_groups, money_is_all_there_while_a_group_joins_and_another_leaves)
         EXPECT_GE(count, s.last) << "what was acknowledged is lost";
         EXPECT_LE(count, s.last + s.unknown + killed[i] + 1) << "something was done twice";
     }
+}
+
+/// Until the groups say that the third one is at `places`.
+void until_told(const std::string& address, std::uint64_t third, std::vector<std::string> places) {
+    std::ranges::sort(places);
+    const auto as_told = [&] {
+        for (const cluster::groups_facts::one& g : cluster::ask_groups(options(address)).groups) {
+            if (g.number != third) continue;
+            std::vector<std::string> now;
+            std::istringstream in{g.addresses};
+            for (std::string one; std::getline(in, one, ',');) now.push_back(one);
+            std::ranges::sort(now);
+            return now == places;
+        }
+        return false;
+    };
+    while (!as_told()) std::this_thread::sleep_for(20ms);
+}
+
+TEST_F(spread_groups, a_group_that_joined_by_one_address_is_found_by_all_that_it_has_now) {
+    groups_server all{1};
+    group_server third{3};
+    all.start();
+    third.start();
+    const std::string address = all.address();
+    node here{options(address)};
+    open_accounts(here, 1);
+    cluster::move_objects(options(address), {{third.place()}, {}});
+    const std::uint64_t number = cluster::ask_group(third.places(), 2000ms).group;
+    until_told(address, number, third.places());
+    // The one that was named goes, and programs that name the first two groups find the others.
+    third.at(0).end();
+    const node late{options(address)};
+    EXPECT_EQ(sum(late), at_first * static_cast<long>(accounts));
+    // Programs that run tell the groups of a member that comes, and those that begin are told.
+    third.start_one(0);
+    third.add();
+    EXPECT_EQ(sum(here), at_first * static_cast<long>(accounts));
+    until_told(address, number, third.places());
+    // One of the groups that a program names may have other addresses by now.
+    const std::string nowhere = "tutti://" + all.at(0).place() + ";" + all.at(1).place() + ";127.0.0.1:1";
+    const node later{options(nowhere)};
+    EXPECT_EQ(sum(later), at_first * static_cast<long>(accounts));
 }
 
 TEST_F(spread_groups, a_program_that_is_killed_between_prepare_and_decision_has_done_nothing) {

@@ -401,6 +401,20 @@ TEST_F(engine_spread, addresses_of_groups) {
               (all{{"127.0.0.1:1", "127.0.0.1:2"}, {"127.0.0.1:3"}}));
     for (const char* const none : {"//", "//127.0.0.1:1;", "//;127.0.0.1:1", "//127.0.0.1:1;;127.0.0.1:2"})
         EXPECT_THROW(static_cast<void>(backend::group::parse_groups(none, false)), backend::refusal) << none;
+    EXPECT_EQ(backend::group::parse_groups("//[::1]:1,db-1.example:2", false), (all{{"[::1]:1", "db-1.example:2"}}));
+    EXPECT_EQ(backend::group::parse_groups("//[2001:db8::1]:1,10.0.0.1:2", true),
+              (all{{"[2001:db8::1]:1", "10.0.0.1:2"}}));
+    for (const char* const none : {"//0.0.0.0:1", "//[::]:1", "//1.2.3:1", "//::1:1", "//[127.0.0.1]:1", "//a:0",
+                                   "//a b:1", "//10.0.0.1", "//[::1:1", "//a:70000"})
+        EXPECT_THROW(static_cast<void>(backend::group::parse_groups(none, true)), backend::refusal) << none;
+    for (const char* const far : {"//10.0.0.1:1", "//[2001:db8::1]:1"})
+        EXPECT_THROW(static_cast<void>(backend::group::parse_groups(far, false)), backend::refusal) << far;
+    // What a name means is known when it is looked up, and in the clear only numbers of loopback are used.
+    std::string why;
+    EXPECT_FALSE(backend::group::places_of("localhost:7", false, why).empty()) << why;
+    EXPECT_TRUE(backend::group::places_of("10.0.0.1:7", false, why).empty());
+    EXPECT_NE(why.find("beyond loopback"), std::string::npos);
+    EXPECT_FALSE(backend::group::places_of("10.0.0.1:7", true, why).empty());
 }
 
 using moved = backend::moving::end;
