@@ -89,14 +89,16 @@ struct cluster_options {
 
 /// Of `tutti member run`, `status`, `remove`, `groups` and `move`.
 struct member_command_options {
-    enum class deed : std::uint8_t { run, status, remove, groups, move };
+    enum class deed : std::uint8_t { run, status, remove, groups, move, readdress };
     deed what = deed::run;
     std::string folder;
     std::string address;                     ///< empty: as the folder knows it
+    std::string advertise;                   ///< what others reach it by; empty: `address`
     bool founds = false;                     ///< a new member begins a group
     std::vector<std::string> group;          ///< whom to join, or to ask
     double election = 0.3;                   ///< seconds
     std::string which;                       ///< to remove: its number or address
+    std::vector<std::string> moves;          ///< OLD=NEW, addresses of members
     std::string groups;                      ///< that keep objects together, with semicolons between
     std::string prefix = "tutti";            ///< of these objects
     double patience = 5;                     ///< seconds, of these groups

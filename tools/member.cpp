@@ -48,7 +48,8 @@ int be_member(const member_command_options& options) {
                           .joins = options.group,
                           .election = milliseconds(options.election),
                           .tls = tls_of(options),
-                          .group_name = options.name},
+                          .group_name = options.name,
+                          .advertise = options.advertise},
                          say};
     signals.serve();
     starter->ready();
@@ -148,6 +149,19 @@ int remove(const member_command_options& options) {
     return cli::all_is_well;
 }
 
+int readdress(const member_command_options& options) {
+    std::vector<cluster::moved_address> all;
+    for (const std::string& one : options.moves) {
+        const std::size_t middle = one.find('=');
+        if (middle == std::string::npos)
+            throw cli::command_line_error{fmt::format("'{}': give OLD=NEW, two addresses of one member", one)};
+        all.push_back({one.substr(0, middle), one.substr(middle + 1)});
+    }
+    cluster::readdress_member(options.folder, all);
+    for (const cluster::moved_address& m : all) fmt::print("the member at {} is at {} now\n", m.from, m.to);
+    return cli::all_is_well;
+}
+
 cluster::engine_options groups_of(const member_command_options& options) {
     return {.address = "tutti://" + options.groups,
             .prefix = options.prefix,
@@ -199,6 +213,7 @@ int carry_out_member(const member_command_options& options) {
         case member_command_options::deed::remove: return remove(options);
         case member_command_options::deed::groups: return show_groups(options);
         case member_command_options::deed::move: return move(options);
+        case member_command_options::deed::readdress: return readdress(options);
     }
     return cli::failed;
 }

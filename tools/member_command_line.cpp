@@ -65,7 +65,11 @@ subcommand add_member(CLI::App& to) {
         ->required()
         ->type_name("FOLDER");
     run->add_option("--listen", said->options.address,
-                    "Of a new member: host:port, the host a number that others reach it by; without TLS, of loopback")
+                    "Of a new member: host:port, the host a name, a number, or one of IPv6 in brackets; without TLS, "
+                    "of loopback")
+        ->type_name("ADDRESS");
+    run->add_option("--advertise", said->options.advertise,
+                    "The address that others reach the member by, if it is not that of --listen")
         ->type_name("ADDRESS");
     CLI::Option* const founds = run->add_flag("--new-group", said->options.founds, "A new member begins a group");
     run->add_option("--join", said->group, "A new member joins the group of these members, with commas between")
@@ -99,11 +103,20 @@ subcommand add_member(CLI::App& to) {
         ->type_name("ADDRESSES");
     move->add_option("--leave", said->options.leaves, "A group that gives away all that it has, and may be ended then")
         ->type_name("ADDRESSES");
+    CLI::App* const readdress = member->add_subcommand(
+        "readdress",
+        "Tell the folder of a member that does not run which members have other addresses, itself among them; if all "
+        "have moved, tell each folder of all");
+    readdress->add_option("--folder", said->options.folder, "Of the member")->required()->type_name("FOLDER");
+    readdress->add_option("moves", said->options.moves, "The address that a member had, and the one that it has")
+        ->required()
+        ->type_name("OLD=NEW");
     return {member, [=] {
                 member_command_options all = said->options;
                 all.group = at_commas(said->group);
-                constexpr deed deeds[] = {deed::status, deed::remove, deed::groups, deed::move};
-                const CLI::App* const verbs[] = {status, remove, groups, move};
+                constexpr deed deeds[] = {deed::status,    deed::remove,   deed::groups,  deed::move,
+                                          deed::readdress};
+                const CLI::App* const verbs[] = {status, remove, groups, move, readdress};
                 for (std::size_t i = 0; i < std::size(verbs); ++i) {
                     if (verbs[i]->parsed()) all.what = deeds[i];
                 }

@@ -133,6 +133,25 @@ void member::stop() noexcept { body_->here.stop(); }
 
 std::uint64_t member::turns() const noexcept { return body_->here.turns(); }
 
+void readdress_member(const std::string& folder, const std::vector<moved_address>& all) {
+    try {
+        const replica::home of{folder, replica::home::must_exist};
+        replica::identity who;
+        if (!of.known(who)) throw backend::refusal{folder + " is not the folder of a member"};
+        replica::address_book where{folder};
+        std::vector<std::pair<std::string, std::string>> moves;
+        for (const moved_address& m : all) moves.emplace_back(m.from, m.to);
+        where.enter(who.id, who.address);
+        where.move(moves);
+        who.address = where.of(who.id, who.address);
+        // The member goes by its own file, so that one is written last: until then the same can be done again.
+        where.write();
+        of.write(who);
+    } catch (const backend::refusal& r) {
+        throw member_error{std::string{"tutti: "} + r.what()};
+    }
+}
+
 #else
 
 struct member::body {};
@@ -146,6 +165,12 @@ member::member(const member_options&, say) {
 void member::run() {}
 void member::stop() noexcept {}
 std::uint64_t member::turns() const noexcept { return 0; }
+
+void readdress_member(const std::string&, const std::vector<moved_address>&) {
+    throw member_error{
+        "tutti: this library was built without members of groups: install libraft-dev and libuv1-dev and build it "
+        "again"};
+}
 
 #endif
 

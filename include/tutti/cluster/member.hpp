@@ -21,8 +21,10 @@
 namespace tutti::cluster {
 
 struct member_options {
-    std::string folder;              ///< of this member alone; made if it is not there
-    std::string address;             ///< `host:port`, the host a number; empty: as it was when the member began
+    std::string folder;  ///< of this member alone; made if it is not there
+    /// Where it listens: `host:port`, the host a name, a number of IPv4, or one of IPv6 in brackets; empty: as it was
+    /// when the member began. Others reach it by this address if there is no `advertise`.
+    std::string address;
     bool founds = false;             ///< begins a new group; nothing where the folder knows one
     std::vector<std::string> joins;  ///< addresses of members of the group that a new member joins
     /// A leader that has not been heard of for so long, or up to twice as long, is replaced; not less than 50 ms.
@@ -31,6 +33,9 @@ struct member_options {
     /// made for the DNS name `member.<group_name>`. Files that change are read before the next connection.
     tls_options tls{};
     std::string group_name = "tutti";  ///< of certificates; the same for all members and programs
+    /// What others reach it by, if that is not `address`: the name of a machine, or the outer address of a container.
+    /// `address` may be 0.0.0.0 or [::] then, under TLS. Empty: as it was when the member began.
+    std::string advertise{};
 };
 
 /// Why there is no such member, or why it has ended: the message says what to do.
@@ -99,5 +104,16 @@ struct group_facts {
 TUTTI_EXPORT void remove_member(const std::vector<std::string>& addresses, std::uint64_t id,
                                        std::chrono::milliseconds within, const tls_options& tls = {},
                                        const std::string& group_name = "tutti");
+
+/// An address of a member, and the one that it has from now on.
+struct moved_address {
+    std::string from, to;
+};
+
+/// Changes what the folder of a member says of its own address and of those of others, while that member does not run.
+/// All members may have moved at once: then each folder is told of all. Otherwise the folder of a member that has moved
+/// is enough, because it tells the others when it calls them. O(members). @throws member_error: an address is not known,
+/// or makes no sense; then nothing is changed
+TUTTI_EXPORT void readdress_member(const std::string& folder, const std::vector<moved_address>& all);
 
 }  // namespace tutti::cluster

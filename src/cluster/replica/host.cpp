@@ -31,9 +31,11 @@ host::host(const member_options& how, cluster::member::say tell)
     home_.emplace(how.folder);
     settle_identity(how);
     if (who_.founding) home_->clear_log();
+    where_.emplace(home_->folder());
+    where_->hear(who_.id, who_.address);
     const std::string log = home_->log_folder();
     transport_.emplace(
-        loop_.raw(), transport::self{who_.id, who_.group, who_.address, secured_},
+        loop_.raw(), transport::self{who_.id, who_.group, who_.address, secured_, who_.listen}, *where_,
         [this](arrival a) { sessions_.take(std::move(a)); },
         [this](const std::string& line) { tell_(weight::warning, line); });
     disk_.emplace(loop_.raw(), log, transport_->raft(), [this](std::string line) { disk_says_ = std::move(line); });
@@ -50,10 +52,12 @@ host::host(const member_options& how, cluster::member::say tell)
         home_->write(who_);
     }
     requests_.emplace(*seat_, sessions_, who_, secured_, [this] { return transport_->turned_away(); });
+    requests_->name_members_by(*where_);
     seat_->on_change([this] { requests_->tell_followers(); });
     seat_->start();
     tell_(weight::info, "member " + std::to_string(who_.id) + " of group " + std::to_string(who_.group) + " on " +
-                            who_.address + (secured_ ? " under TLS" : ""));
+                            who_.address + (secured_ ? " under TLS" : "") +
+                            (who_.listen.empty() ? "" : ", listening on " + who_.listen));
     if (!how.joins.empty()) joining_ = std::jthread{[this, to = how.joins](std::stop_token over) { join(to, over); }};
 }
 
@@ -61,19 +65,16 @@ host::~host() = default;
 
 void host::settle_identity(const member_options& how) {
     const bool encrypted = secured_ != nullptr;
-    if (!how.address.empty()) group::check_member_address(how.address, encrypted);
-    if (home_->known(who_)) {
-        group::check_member_address(who_.address, encrypted);
-        if (!how.address.empty() && how.address != who_.address) {
-            throw backend::refusal{"the others know the member of " + home_->folder() + " as " + who_.address +
-                                   ", and not as " + how.address +
-                                   ": start it there, or remove it and let a new one join with an empty folder"};
-        }
-        return;
+    if (!how.advertise.empty()) {
+        group::check_member_address(how.advertise, encrypted);
+        if (!how.address.empty()) group::check_listening_address(how.address, encrypted);
     }
+    if (home_->known(who_)) return settle_address(how);
+    if (!how.address.empty() && how.advertise.empty()) group::check_member_address(how.address, encrypted);
     if (how.address.empty())
         throw backend::refusal{home_->folder() + " is new, and a new member needs an address, such as 127.0.0.1:7001"};
-    who_ = {draw_number(), 0, how.address, how.founds};
+    const bool elsewhere = !how.advertise.empty() && how.advertise != how.address;
+    who_ = {draw_number(), 0, elsewhere ? how.advertise : how.address, how.founds, elsewhere ? how.address : ""};
     if (how.founds == !how.joins.empty()) {
         throw backend::refusal{home_->folder() +
                                " is new: say whether its member begins a group, or which one it joins"};
@@ -95,6 +96,26 @@ void host::settle_identity(const member_options& how) {
     home_->write(who_);
 }
 
+void host::settle_address(const member_options& how) {
+    group::check_member_address(who_.address, secured_ != nullptr);
+    const bool apart = !how.advertise.empty() || !who_.listen.empty();
+    if (!apart && !how.address.empty()) group::check_member_address(how.address, secured_ != nullptr);
+    const std::string& known_by = !how.advertise.empty() ? how.advertise : apart ? who_.address : how.address;
+    if (!known_by.empty() && known_by != who_.address) {
+        throw backend::refusal{"the others know the member of " + home_->folder() + " as " + who_.address +
+                               ", and not as " + known_by +
+                               ": start it there; or, if it has moved, 'tutti member "
+                               "readdress --folder " +
+                               home_->folder() + " " + who_.address + "=" + known_by + "' says so"};
+    }
+    if (!apart) return;
+    if (!how.address.empty() && how.address != who_.listen) {
+        who_.listen = how.address == who_.address ? "" : how.address;
+        home_->write(who_);
+    }
+    if (!who_.listen.empty()) group::check_listening_address(who_.listen, secured_ != nullptr);
+}
+
 void host::run() {
     const base::without_sigpipe none;  // libuv writes without MSG_NOSIGNAL
     loop_.run();
@@ -107,6 +128,8 @@ void host::look_at_clock() {
     turns_.fetch_add(1, std::memory_order_relaxed);
     transport_->look_at_clock();
     sessions_.look_at_clock();
+    where_->settle(seat_->members());
+    where_->hear(who_.id, who_.address);  // the log has it where it was when it joined
     const bool leads = seat_->leads();
     if (leads != led_) {
         led_ = leads;

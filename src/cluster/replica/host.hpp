@@ -43,6 +43,8 @@ private:
     using weight = cluster::member::weight;
 
     void settle_identity(const member_options& how);
+    /// Of a folder that knows its member: where it listens, and that it is where the others know it.
+    void settle_address(const member_options& how);
     void look_at_clock();
     void begin_to_end(std::string why);
     void finish_ending();
@@ -54,6 +56,7 @@ private:
     std::string unread_;                                          // what is wrong with files that have changed
     std::optional<home> home_;
     identity who_;
+    std::optional<address_book> where_;
     sessions sessions_;
     std::optional<transport> transport_;
     std::optional<disk> disk_;

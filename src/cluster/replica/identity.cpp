@@ -47,6 +47,9 @@ home::home(std::string folder) : folder_{std::move(folder)} {
     }
 }
 
+home::home(std::string folder, existing)
+    : home{fs::is_directory(folder) ? std::move(folder) : throw backend::refusal{"there is no folder " + folder}} {}
+
 home::~home() { ::close(lock_); }
 
 bool home::known(identity& who) const {
@@ -66,19 +69,17 @@ bool home::known(identity& who) const {
                                "with an empty folder, join as a new member, and remove the old one"};
     }
     who.founding = state == "founding";
+    std::string word_listen;
+    if (file >> word_listen) file >> who.listen;
     return true;
 }
 
 void home::write(const identity& who) const {
     const std::string text = std::string{first_line} + "\nid " + std::to_string(who.id) + "\ngroup " +
                              std::to_string(who.group) + "\naddress " + who.address + "\nstate " +
-                             (who.founding ? "founding" : "member") + "\n";
-    const std::string name = folder_ + "/member", made = name + ".new";
-    write_through(made, text);
-    if (::rename(made.c_str(), name.c_str()) != 0) refuse(name + " cannot be written", errno);
-    const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder < 0 || ::fsync(folder) != 0) refuse(folder_ + " cannot be written", errno);
-    ::close(folder);
+                             (who.founding ? "founding" : "member") + "\n" +
+                             (who.listen.empty() ? "" : "listen " + who.listen + "\n");
+    replace_file(folder_ + "/member", text);
 }
 
 std::string home::log_folder() const {
@@ -93,6 +94,17 @@ void home::clear_log() const {
     std::error_code failed;
     fs::remove_all(folder_ + "/log", failed);
     if (failed) refuse("the folder " + folder_ + "/log cannot be emptied", failed.value());
+}
+
+void replace_file(const std::string& name, const std::string& text) {
+    const std::string made = name + ".new", folder = fs::path{name}.parent_path().string();
+    write_through(made, text);
+    if (::rename(made.c_str(), name.c_str()) != 0) refuse(name + " cannot be written", errno);
+    const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool good = opened >= 0 && ::fsync(opened) == 0;
+    const int error = errno;
+    if (opened >= 0) ::close(opened);
+    if (!good) refuse(folder + " cannot be written", error);
 }
 
 std::uint64_t draw_number() {

@@ -13,14 +13,18 @@ namespace tutti::cluster::replica {
 struct identity {
     std::uint64_t id = 0;
     std::uint64_t group = 0;
-    std::string address;
+    std::string address;    ///< that others reach it by
     bool founding = false;  ///< of the first member: its log is being made, and holds nothing yet
+    std::string listen{};   ///< where it listens, if that is another one
 };
 
 class home {
 public:
     /// Makes the folder, if need be, and takes it. Throws backend::refusal: it cannot, or another process has it.
     explicit home(std::string folder);
+    /// The same, of a folder that is there.
+    enum existing : std::uint8_t { must_exist };
+    home(std::string folder, existing);
     ~home();
     home(const home&) = delete;
     home& operator=(const home&) = delete;
@@ -40,6 +44,8 @@ private:
     int lock_ = -1;
 };
 
+/// Replaces the file as a whole; it is on the disk when this returns. Throws backend::refusal.
+void replace_file(const std::string& name, const std::string& text);
 /// Not 0, and no other's.
 [[nodiscard]] std::uint64_t draw_number();
 

@@ -195,7 +195,7 @@ void requests::serve(const std::shared_ptr<session>& from, group::question what,
 }
 
 std::string requests::elsewhere() const {
-    return text(group::outcome::elsewhere, seat_.leads() ? std::string{} : seat_.leader().address);
+    return text(group::outcome::elsewhere, seat_.leads() ? std::string{} : address_of(seat_.leader()));
 }
 
 void requests::answer_elsewhere(const std::shared_ptr<session>& to) { to->answer(elsewhere()); }
@@ -348,7 +348,7 @@ void requests::serve_status(const std::shared_ptr<session>& from) {
     all.id = who_.id;
     all.address = who_.address;
     all.state = s.as;
-    all.leader = seat_.leader().address;
+    all.leader = address_of(seat_.leader());
     all.term = s.term;
     all.last_index = s.last_index;
     all.applied_index = s.applied_index;
@@ -358,7 +358,7 @@ void requests::serve_status(const std::shared_ptr<session>& from) {
     all.programs = sessions_.count();
     all.prepared = h.prepared;
     all.turned_away = turned_away_();
-    for (const seat::role& r : seat_.members()) all.members.push_back({r.who.id, r.who.address, r.votes});
+    for (const seat::role& r : seat_.members()) all.members.push_back({r.who.id, address_of(r.who), r.votes});
     if (all.members.empty()) all.trouble = "waits for the group to let it in";
     else if (all.leader.empty()) all.trouble = "knows of no leader";
     from->answer(frame(group::outcome::done, all));

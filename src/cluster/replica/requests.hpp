@@ -17,6 +17,7 @@
 #include "cluster/backend/group_credentials.hpp"
 #include "cluster/backend/group_protocol.hpp"
 #include "cluster/backend/slots.hpp"
+#include "cluster/replica/address_book.hpp"
 #include "cluster/replica/identity.hpp"
 #include "cluster/replica/seat.hpp"
 #include "cluster/replica/sessions.hpp"
@@ -33,6 +34,8 @@ public:
     requests(const requests&) = delete;
     requests& operator=(const requests&) = delete;
 
+    /// Members are named with the addresses of that book, which outlives it, and not with those of the log.
+    void name_members_by(const address_book& where) noexcept { where_ = &where; }
     /// Answers it, now or later; or ends the connection, if the body is none of that question's.
     void serve(const std::shared_ptr<session>& from, backend::group::question what, std::string_view body);
     /// H1. Call it when the loop has nothing else to do.
@@ -55,6 +58,9 @@ private:
     void serve_follow(const std::shared_ptr<session>& from, const backend::group::follow_request& asked);
     void serve_status(const std::shared_ptr<session>& from);
     void serve_change(const std::shared_ptr<session>& from, bool add, const backend::group::change_request& asked);
+    [[nodiscard]] std::string address_of(const member& one) const {
+        return where_ == nullptr ? one.address : where_->of(one.id, one.address);
+    }
     [[nodiscard]] std::string elsewhere() const;
     void answer_elsewhere(const std::shared_ptr<session>& to);
     /// Takes what is asked into the round that is being gathered.
@@ -64,6 +70,7 @@ private:
     seat& seat_;
     sessions& sessions_;
     const identity& who_;
+    const address_book* where_ = nullptr;
     const std::shared_ptr<backend::group::credentials> secured_;
     const std::function<std::uint64_t()> turned_away_;
     std::shared_ptr<round> gathering_;

@@ -27,6 +27,8 @@ constexpr std::size_t most_welcome = 4096;
 constexpr std::size_t read_at_once = 16384;  // under TLS
 // When nothing has come for so long, the kernel asks whether the other side is there, so often, after so long each.
 constexpr int quiet_s = 10, questions = 3, again_s = 10;
+constexpr const char* beyond_loopback =
+    "is beyond loopback, and this member has no certificate to speak TLS with: give it one";
 constexpr int unacknowledged_ms = 10'000;  // after which a member's connection is given up
 
 uv_handle_t* handle(uv_tcp_t* s) { return reinterpret_cast<uv_handle_t*>(s); }
@@ -36,13 +38,6 @@ uv_tcp_t* make_socket(uv_loop_t* loop) {
     if (made == nullptr) return nullptr;
     ::uv_tcp_init(loop, made);
     return made;
-}
-
-/// False: it is none that this side may talk to.
-bool number_of(const std::string& address, bool encrypted, sockaddr_in& to) {
-    std::string host;
-    int port = 0;
-    return parse_member_address(address, host, port, encrypted) && ::uv_ip4_addr(host.c_str(), port, &to) == 0;
 }
 
 /// What the kernel does not take, it does not do; the connection works without.
@@ -66,10 +61,11 @@ void give_up_early(uv_tcp_t* s) { set(s, TCP_USER_TIMEOUT, unacknowledged_ms); }
 
 /// For messages. Without the port, which is another one each time.
 std::string whereabouts_of(const uv_tcp_t* s) {
-    sockaddr_in at{};
+    sockaddr_storage at{};
     int size = sizeof at;
-    char text[INET_ADDRSTRLEN] = "nowhere";
-    if (::uv_tcp_getpeername(s, reinterpret_cast<sockaddr*>(&at), &size) == 0) ::uv_ip4_name(&at, text, sizeof text);
+    char text[INET6_ADDRSTRLEN] = "nowhere";
+    if (::uv_tcp_getpeername(s, reinterpret_cast<sockaddr*>(&at), &size) == 0)
+        ::uv_ip_name(reinterpret_cast<sockaddr*>(&at), text, sizeof text);
     return std::string{"a connection from "} + text;
 }
 
@@ -93,6 +89,9 @@ struct transport::body {
         std::uint64_t wanted = 0;
         std::string address;
         uv_connect_t connecting{};
+        uv_getaddrinfo_t resolving{};
+        bool resolves = false;  // its name is being looked up, which may go on when the socket is closed
+        bool closed = false;
         int failed = 0;  // RAFT_…, once it is being closed
 
         [[nodiscard]] bool came() const noexcept { return asked == nullptr; }
@@ -102,6 +101,8 @@ struct transport::body {
     uv_loop_t* loop = nullptr;
     uv_tcp_t* listener = nullptr;  // gone once it is closed
     self own;
+    address_book* where = nullptr;
+    std::map<std::string, std::size_t> tries;  // of a name: so often it was looked up
     take_program take;
     say tell;
     raft_uv_accept_cb accept = nullptr;
@@ -128,17 +129,23 @@ struct transport::body {
     static void end(half& h, int why) {
         if (h.failed != 0) return;
         h.failed = why;
+        if (h.resolves) static_cast<void>(::uv_cancel(reinterpret_cast<uv_req_t*>(&h.resolving)));
         ::uv_close(handle(h.socket), [](uv_handle_t* s) {
             half& mine = *static_cast<half*>(s->data);
-            body& of = *mine.of;
-            if (mine.asked != nullptr) {
-                auto* const told = static_cast<raft_uv_connect_cb>(mine.asked->cb);
-                told(mine.asked, nullptr, mine.failed);
-            }
-            raft_free(s);
-            of.drop(mine);
-            of.maybe_closed();
+            mine.closed = true;
+            if (!mine.resolves) bury(mine);
         });
+    }
+    /// It is closed, and nothing of it is under way.
+    static void bury(half& h) {
+        body& of = *h.of;
+        if (h.asked != nullptr) {
+            auto* const told = static_cast<raft_uv_connect_cb>(h.asked->cb);
+            told(h.asked, nullptr, h.failed);
+        }
+        raft_free(h.socket);
+        of.drop(h);
+        of.maybe_closed();
     }
     void maybe_closed() {
         if (!closing || listener != nullptr || !halves.empty() || !secured->empty() || closed == nullptr) return;
@@ -253,6 +260,7 @@ struct transport::body {
         arrival a{h.socket, std::move(h.tls), std::move(h.input), true};
         if (a.tls) a.as_member = own.secured->objection(*a.tls, speaker::member).empty();
         drop(h);
+        if (said.who == speaker::member) where->hear(said.self, address);
         if (said.who == speaker::program) return take(std::move(a));
         give_up_early(a.socket);
         if (uv_stream_t* const to = for_raft(std::move(a)); to != nullptr)
@@ -296,22 +304,52 @@ struct transport::body {
         half& h = add(socket);
         h.asked = request;
         h.wanted = id;
-        h.address = address;
+        h.address = where->of(id, address);
         h.connecting.data = &h;
-        sockaddr_in to{};
-        if (!number_of(route_to(h.address), own.secured != nullptr, to)) {
-            refuse(h, "is beyond loopback, and this member has no certificate to speak TLS with: give it one");
-            return 0;
-        }
-        const int failed = ::uv_tcp_connect(&h.connecting, socket, reinterpret_cast<const sockaddr*>(&to),
-                                            [](uv_connect_t* c, int status) {
-                                                half& mine = *static_cast<half*>(c->data);
-                                                if (mine.failed != 0) return;
-                                                if (status != 0) return end(mine, RAFT_NOCONNECTION);
-                                                mine.of->begin(mine);
-                                            });
-        if (failed != 0) end(h, RAFT_NOCONNECTION);
+        const std::string to = route_to(h.address);
+        std::string host;
+        int port = 0;
+        socket_place number;
+        if (!parse_member_address(to, host, port, own.secured != nullptr)) refuse(h, beyond_loopback);
+        else if (place_of_number(to, number)) call(h, *number.raw());
+        else look_up(h, host, port);
         return 0;
+    }
+    void look_up(half& h, const std::string& host, int port) {
+        h.resolving.data = &h;
+        addrinfo wanted{};
+        wanted.ai_socktype = SOCK_STREAM;
+        const int failed = ::uv_getaddrinfo(
+            loop, &h.resolving,
+            [](uv_getaddrinfo_t* r, int status, addrinfo* found) {
+                half& mine = *static_cast<half*>(r->data);
+                mine.resolves = false;
+                if (mine.closed) bury(mine);
+                else if (mine.failed == 0) mine.of->call_one_of(mine, status, found);
+                ::uv_freeaddrinfo(found);
+            },
+            host.c_str(), std::to_string(port).c_str(), &wanted);
+        h.resolves = failed == 0;
+        if (failed != 0) end(h, RAFT_NOCONNECTION);
+    }
+    /// Of several numbers another one each time that C-Raft asks: it asks again until there is a connection.
+    void call_one_of(half& h, int status, const addrinfo* found) {
+        if (status != 0) return refuse(h, std::string{"cannot be looked up: "} + ::uv_strerror(status));
+        std::vector<const sockaddr*> all;
+        for (; found != nullptr; found = found->ai_next) {
+            if (own.secured || is_loopback(*found->ai_addr)) all.push_back(found->ai_addr);
+        }
+        if (all.empty()) return refuse(h, beyond_loopback);
+        call(h, *all[tries[h.address]++ % all.size()]);
+    }
+    static void call(half& h, const sockaddr& to) {
+        const int failed = ::uv_tcp_connect(&h.connecting, h.socket, &to, [](uv_connect_t* c, int status) {
+            half& mine = *static_cast<half*>(c->data);
+            if (mine.failed != 0) return;
+            if (status != 0) return end(mine, RAFT_NOCONNECTION);
+            mine.of->begin(mine);
+        });
+        if (failed != 0) end(h, RAFT_NOCONNECTION);
     }
     void begin(half& h) {
         set_up(h.socket);
@@ -359,10 +397,12 @@ struct transport::body {
     }
 };
 
-transport::transport(uv_loop_t& loop, self who, take_program take, say tell) : body_{std::make_unique<body>()} {
+transport::transport(uv_loop_t& loop, self who, address_book& where, take_program take, say tell)
+    : body_{std::make_unique<body>()} {
     body& b = *body_;
     b.loop = &loop;
     b.own = std::move(who);
+    b.where = &where;
     b.take = std::move(take);
     b.tell = std::move(tell);
     b.secured = std::make_unique<relays>(loop, [&b] { b.maybe_closed(); });
@@ -391,21 +431,24 @@ transport::transport(uv_loop_t& loop, self who, take_program take, say tell) : b
         }
         mine.secured->end_all();
     };
-    b.listener = make_socket(&loop);
-    if (b.listener == nullptr) throw std::bad_alloc{};
-    b.listener->data = &b;
-    sockaddr_in at{};
-    int failed = number_of(b.own.address, b.own.secured != nullptr, at) ? 0 : UV_EINVAL;
-    if (failed == 0) failed = ::uv_tcp_bind(b.listener, reinterpret_cast<const sockaddr*>(&at), 0);
-    if (failed == 0) {
-        failed = ::uv_listen(stream(b.listener), 128, [](uv_stream_t* l, int status) {
-            if (status == 0) static_cast<body*>(l->data)->come();
-        });
-    }
-    if (failed != 0) {
+    std::string why;
+    const std::string& at = b.own.listen.empty() ? b.own.address : b.own.listen;
+    const std::vector<socket_place> places = places_of(at, b.own.secured != nullptr, why);
+    int failed = UV_EINVAL;
+    for (std::size_t i = 0; i < places.size() && failed != 0; ++i) {
+        b.listener = make_socket(&loop);
+        if (b.listener == nullptr) throw std::bad_alloc{};
+        b.listener->data = &b;
+        failed = ::uv_tcp_bind(b.listener, places[i].raw(), 0);
+        if (failed == 0) {
+            failed = ::uv_listen(stream(b.listener), 128, [](uv_stream_t* l, int status) {
+                if (status == 0) static_cast<body*>(l->data)->come();
+            });
+        }
+        if (failed == 0) return;
         ::uv_close(handle(b.listener), [](uv_handle_t* l) { raft_free(l); });
-        throw backend::refusal{"cannot listen on " + b.own.address + ": " + ::uv_strerror(failed)};
     }
+    throw backend::refusal{"cannot listen on " + at + ": " + (places.empty() ? why : ::uv_strerror(failed))};
 }
 
 transport::~transport() = default;

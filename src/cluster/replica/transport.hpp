@@ -19,6 +19,7 @@
 
 #include "cluster/backend/group_credentials.hpp"
 #include "cluster/backend/group_protocol.hpp"
+#include "cluster/replica/address_book.hpp"
 #include "cluster/replica/arrival.hpp"
 #include "cluster/replica/raft_loop.hpp"
 
@@ -29,16 +30,17 @@ public:
     struct self {
         std::uint64_t id = 0;
         std::uint64_t group = 0;
-        std::string address;
+        std::string address;                                     ///< that others reach it by
         std::shared_ptr<backend::group::credentials> secured{};  ///< null: in the clear
+        std::string listen{};                                    ///< where it listens; empty: at its address
     };
     /// Gets a program's connection, which has been welcomed.
     using take_program = std::function<void(arrival)>;
     /// A line for the operator.
     using say = std::function<void(const std::string&)>;
 
-    /// Listens. Throws backend::refusal.
-    transport(uv_loop_t& loop, self who, take_program take, say tell);
+    /// Listens. `where` knows and learns where others are, and outlives it. Throws backend::refusal.
+    transport(uv_loop_t& loop, self who, address_book& where, take_program take, say tell);
     /// REQUIRES: the loop has run until C-Raft has closed its transport.
     ~transport();
     transport(const transport&) = delete;

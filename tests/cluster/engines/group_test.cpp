@@ -1,6 +1,9 @@
 // Groups of members as real processes: who leads, who comes and goes, and what is lost, which is nothing.
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -12,8 +15,10 @@
 #include <tutti/cluster/member.hpp>
 #include <tutti/tutti.hpp>
 
+#include "cli/port.hpp"
 #include "cluster/backend/address.hpp"
 #include "cluster/backend/group_link.hpp"
+#include "cluster/backend/replicated.hpp"
 #include "cluster/engines/servers.hpp"
 #include "cluster/engines/siege.hpp"
 #include "cluster/replica/fault.hpp"
@@ -222,6 +227,147 @@ TEST_F(groups, members_come_and_go) {
     EXPECT_NE(g.leader(), leads);
     EXPECT_TRUE(g.at(fourth).running());
     EXPECT_EQ(all.judge("tutti://" + g.places()[(leads + 1) % 4] + "," + g.places()[(leads + 2) % 4]), "");
+}
+
+/// Each of its first `count` members is replaced by another one, at another address.
+void replace_members(group_server& g, std::size_t count, const std::function<void()>& after_each) {
+    for (std::size_t i = 0; i < count; ++i) {
+        g.add();
+        std::uint64_t id = 0;
+        for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms).members) {
+            if (m.address == g.places()[i]) id = m.id;
+        }
+        cluster::remove_member(g.places(), id, 20s);
+        after_each();
+        g.retire(i);
+    }
+}
+
+TEST_F(groups, a_program_that_was_given_one_address_keeps_a_group_whose_members_are_all_replaced) {
+    group_server g{3};
+    g.start();
+    const std::string first = g.places().front();
+    const auto e = backend::open_group({first}, {"g", 20s});
+    ASSERT_TRUE(put(*e, "o1", "old"));
+    std::size_t there = 3;
+    replace_members(g, 3, [&] {
+        // The program learns without a word of its own.
+        const auto left =
+            std::vector<std::string>(g.places().begin() + static_cast<std::ptrdiff_t>(++there - 3), g.places().end());
+        until([&] {
+            std::vector<std::string> now = e->members();
+            return now.size() == 3 && std::ranges::is_permutation(now, left);
+        });
+    });
+    until([&] { return put(*e, "o1", "new"); });
+    EXPECT_EQ(look(*e, "o1").bytes, "new");
+}
+
+std::string free_place() { return "127.0.0.1:" + std::to_string(cli::free_port()); }
+
+TEST_F(groups, a_group_whose_members_have_all_moved_has_what_it_had) {
+    group_server g{3};
+    g.start();
+    const auto before = engine_at(g.address());
+    until([&] { return put(*before, "o1", "old"); });
+    std::vector<cluster::moved_address> moves;
+    for (std::size_t i = 0; i < 3; ++i) {
+        g.at(i).end();
+        moves.push_back({g.places()[i], free_place()});
+    }
+    // The first is where the second was.
+    moves[1].to = std::exchange(moves[0].to, g.places()[1]);
+    for (std::size_t i = 0; i < 3; ++i) {
+        cluster::readdress_member(g.folder_of(i), moves);
+        // One address of two members, or one that no member has: nothing changes.
+        EXPECT_THROW(cluster::readdress_member(g.folder_of(i), {{moves[0].to, moves[2].to}}), cluster::member_error);
+        EXPECT_THROW(cluster::readdress_member(g.folder_of(i), {{"127.0.0.1:1", "127.0.0.1:2"}}),
+                     cluster::member_error);
+    }
+    for (std::size_t i = 0; i < 3; ++i) g.move_to(i, moves[i].to);
+    g.start();
+    const auto after = engine_at(g.address());
+    EXPECT_EQ(look(*after, "o1").bytes, "old");
+    until([&] { return put(*after, "o1", "new"); });
+    std::vector<std::string> listed;
+    for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms).members) listed.push_back(m.address);
+    EXPECT_TRUE(std::ranges::is_permutation(listed, g.places()));
+    // Whoever leads calls one that joins.
+    g.add();
+    EXPECT_EQ(cluster::ask_group(g.places(), 2000ms).members.size(), 4u);
+}
+
+TEST_F(groups, a_member_that_has_moved_alone_tells_the_others) {
+    group_server g{3};
+    g.start();
+    const std::size_t moves = (g.leader() + 1) % 3;
+    g.at(moves).end();
+    const std::string before = g.places()[moves], after = free_place();
+    cluster::readdress_member(g.folder_of(moves), {{before, after}});
+    g.move_to(moves, after);
+    g.start_one(moves);
+    until([&] {
+        for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms).members) {
+            if (m.address == after) return m.votes && m.state == "follower";
+        }
+        return false;
+    });
+    // It is the leader's word, and not that of the member: the leader calls it where it is now.
+    const auto e = engine_at("tutti://" + g.places()[(moves + 1) % 3]);
+    until([&] { return put(*e, "o1", "x"); });
+}
+
+bool has_ipv6() {
+    const int s = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in6 at{};
+    at.sin6_family = AF_INET6;
+    at.sin6_addr = in6addr_loopback;
+    const bool has = s >= 0 && ::bind(s, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
+    ::close(s);
+    return has;
+}
+
+TEST_F(groups, members_are_known_by_names_and_by_numbers_of_ipv6) {
+    const std::string folder = ::testing::TempDir() + "tutti-names-" + std::to_string(::getpid());
+    std::filesystem::remove_all(folder);
+    const auto silent = [](cluster::member::weight, const std::string&) {};
+    const std::string port = std::to_string(cli::free_port()), name = "LOCALHOST:" + port;
+    const std::string second = (has_ipv6() ? "[::1]:" : "127.0.0.1:") + std::to_string(cli::free_port());
+    cluster::member_options first;
+    first.folder = folder + "/0";
+    first.address = "127.0.0.1:" + port;
+    first.founds = true;
+    first.advertise = name;
+    {
+        cluster::member one{first, silent};
+        std::thread runs_one{[&] { one.run(); }};
+        cluster::member two{{.folder = folder + "/1", .address = second, .founds = false, .joins = {name}}, silent};
+        std::thread runs_two{[&] { two.run(); }};
+        const auto e = backend::open_group({name}, {"g", 20s});
+        until([&] { return put(*e, "o1", "x"); });
+        until([&] { return std::ranges::is_permutation(e->members(), std::vector{name, second}); });
+        until([&] {
+            const auto all = cluster::ask_group({second}, 2000ms).members;
+            return std::ranges::count_if(all, [](const auto& m) { return m.votes && m.trouble.empty(); }) == 2;
+        });
+        EXPECT_EQ(look(*engine_at("tutti://" + second), "o1").bytes, "x");
+        one.stop();
+        two.stop();
+        runs_one.join();
+        runs_two.join();
+    }
+    // Where it listens may change. What it is known by changes only by `readdress_member`.
+    first.address = free_place();
+    {
+        cluster::member again{first, silent};
+        std::thread runs{[&] { again.run(); }};
+        EXPECT_EQ(link_to(first.address)->address(), first.address);
+        again.stop();
+        runs.join();
+    }
+    first.advertise = free_place();
+    EXPECT_THROW((cluster::member{first, silent}), cluster::member_error);
+    std::filesystem::remove_all(folder);
 }
 
 TEST_F(groups, a_member_that_has_lost_its_disk_is_another_one) {

@@ -119,6 +119,17 @@ until_well joins
 kill -TERM "${pids[-1]}"
 timeout 20 tail --pid="${pids[-1]}" -f /dev/null || fail "it does not end while it waits to be let in"
 
+# Another address for one that does not run.
+says 1 "tutti member readdress" "$tutti" member run --folder "$folder/c" --listen "$home:7009" "${as_c[@]}"
+says 2 "give OLD=NEW" "$tutti" member readdress --folder "$folder/c" "$c"
+says 1 "has no member at 127.0.0.1:1" "$tutti" member readdress --folder "$folder/c" "127.0.0.1:1=$home:7009"
+says 0 "the member at $c is at $home:7009 now" "$tutti" member readdress --folder "$folder/c" "$c=$home:7009"
+says 1 "there is no folder" "$tutti" member readdress --folder "$folder/nobody" "$c=$home:7009"
+"$tutti" member run --folder "$folder/c" --listen "$home:7009" "${as_c[@]}" >"$folder/c2.log" 2>&1 &
+pids+=($!)
+moved() { status --group "$b" | grep -q "$home:7009 .*follower\|$home:7009 .*leader"; }
+until_well moved
+
 says 1 "say whether" "$tutti" member run --folder "$folder/d" --listen 127.0.0.1:1
 says 1 "loopback" "$tutti" member run --folder "$folder/d" --listen 10.0.0.1:7001 --new-group
 says 1 "another process" "$tutti" member run --folder "$folder/b" "${as_a[@]}"

@@ -32,7 +32,7 @@ lone_member::lone_member(std::uint16_t port)
       }},
       loop_{1'000'000, [] {}, [this] { requests_->flush(); }, [] {}} {
     transport_.emplace(
-        loop_.raw(), transport::self{own_id, group_number, who_.address, nullptr},
+        loop_.raw(), transport::self{own_id, group_number, who_.address, nullptr}, where_,
         [this](arrival a) { sessions_.take(std::move(a)); }, [](const std::string&) {});
     // As C-Raft does. What comes to it from a member is its own to judge.
     demand(transport_->raft()->listen(transport_->raft(), [](raft_uv_transport*, raft_id, const char*, uv_stream_t* s) {

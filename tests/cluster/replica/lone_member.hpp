@@ -39,6 +39,7 @@ private:
     void send(raft_id, raft_id, parcel) override {}
 
     identity who_;
+    address_book where_{"/nowhere"};  // empty, and nothing is entered
     agenda events_{1};
     own_clock clock_{events_};
     disk stored_;
