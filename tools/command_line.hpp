@@ -89,7 +89,7 @@ struct cluster_options {
 
 /// Of `tutti member run`, `status`, `remove`, `groups` and `move`.
 struct member_command_options {
-    enum class deed : std::uint8_t { run, status, remove, groups, move, readdress };
+    enum class deed : std::uint8_t { run, status, remove, groups, move, readdress, snapshot, restore, export_ };
     deed what = deed::run;
     std::string folder;
     std::string address;                     ///< empty: as the folder knows it
@@ -98,6 +98,7 @@ struct member_command_options {
     std::vector<std::string> group;          ///< whom to join, or to ask
     double election = 0.3;                   ///< seconds
     std::string which;                       ///< to remove: its number or address
+    std::string file;                        ///< of objects
     std::vector<std::string> moves;          ///< OLD=NEW, addresses of members
     std::string groups;                      ///< that keep objects together, with semicolons between
     std::string prefix = "tutti";            ///< of these objects

@@ -204,6 +204,39 @@ int move(const member_command_options& options) {
     return cli::all_is_well;
 }
 
+int snapshot(const member_command_options& options) {
+    const cluster::objects_facts all = cluster::save_objects(groups_of(options), options.file);
+    fmt::print("{} objects, {} bytes, of version {}, are in {}\n", all.objects, all.bytes, all.version, options.file);
+    return cli::all_is_well;
+}
+
+int restore(const member_command_options& options) {
+    const cluster::objects_facts all = cluster::restore_objects(groups_of(options), options.file);
+    fmt::print("{} objects, {} bytes, of version {}, are in the group\n", all.objects, all.bytes, all.version);
+    return cli::all_is_well;
+}
+
+std::string base64(std::string_view bytes) {
+    constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    for (std::size_t i = 0; i < bytes.size(); i += 3) {
+        std::uint32_t three = 0;
+        for (std::size_t j = 0; j < 3; ++j)
+            three = three << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0U);
+        for (std::size_t j = 0; j < 4; ++j) text += i + j <= bytes.size() ? digits[three >> (18 - 6 * j) & 63U] : '=';
+    }
+    return text;
+}
+
+int export_lines(const member_command_options& options) {
+    static_cast<void>(cluster::export_objects(groups_of(options), [](const cluster::exported_object& one) {
+        const nlohmann::ordered_json line{{"id", one.id}, {"version", one.version}, {"value", base64(one.value)}};
+        fmt::print("{}\n", line.dump());
+    }));
+    if (std::fflush(stdout) != 0) throw std::runtime_error{"the standard output takes no more"};
+    return cli::all_is_well;
+}
+
 }  // namespace
 
 int carry_out_member(const member_command_options& options) {
@@ -214,6 +247,9 @@ int carry_out_member(const member_command_options& options) {
         case member_command_options::deed::groups: return show_groups(options);
         case member_command_options::deed::move: return move(options);
         case member_command_options::deed::readdress: return readdress(options);
+        case member_command_options::deed::snapshot: return snapshot(options);
+        case member_command_options::deed::restore: return restore(options);
+        case member_command_options::deed::export_: return export_lines(options);
     }
     return cli::failed;
 }

@@ -111,12 +111,33 @@ subcommand add_member(CLI::App& to) {
     readdress->add_option("moves", said->options.moves, "The address that a member had, and the one that it has")
         ->required()
         ->type_name("OLD=NEW");
+    const auto objects_of = [&](CLI::App& verb, const char* file, const char* help) {
+        verb.add_option("--group", said->options.groups, "Addresses of members of the group, with commas between")
+            ->required()
+            ->type_name("ADDRESSES");
+        if (file != nullptr) verb.add_option(file, said->options.file, help)->required()->type_name("FILE");
+        verb.add_option("--prefix", said->options.prefix, "Of the objects, as the programs have it")
+            ->capture_default_str();
+        verb.add_option("--within", said->options.patience, "Seconds in which the group has to answer")
+            ->check(CLI::Range(0.01, 3600.0))
+            ->capture_default_str();
+        add_tls(verb, *said, "program.NAME or member.NAME");
+    };
+    CLI::App* const snapshot = member->add_subcommand(
+        "snapshot", "Write the objects of a prefix into a file, while programs go on: one state of them");
+    objects_of(*snapshot, "--output", "Which is replaced when the new one is whole");
+    CLI::App* const restore =
+        member->add_subcommand("restore", "Have a new group, without objects of the prefix, have those of a snapshot");
+    objects_of(*restore, "--input", "What 'tutti member snapshot' has written");
+    CLI::App* const lines = member->add_subcommand(
+        "export", "Print the objects of a prefix, each as a line of JSON: id, version, and value as base64");
+    objects_of(*lines, nullptr, nullptr);
     return {member, [=] {
                 member_command_options all = said->options;
                 all.group = at_commas(said->group);
                 constexpr deed deeds[] = {deed::status,    deed::remove,   deed::groups,  deed::move,
-                                          deed::readdress};
-                const CLI::App* const verbs[] = {status, remove, groups, move, readdress};
+                                          deed::readdress, deed::snapshot, deed::restore, deed::export_};
+                const CLI::App* const verbs[] = {status, remove, groups, move, readdress, snapshot, restore, lines};
                 for (std::size_t i = 0; i < std::size(verbs); ++i) {
                     if (verbs[i]->parsed()) all.what = deeds[i];
                 }

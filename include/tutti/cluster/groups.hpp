@@ -48,4 +48,32 @@ struct groups_change {
 TUTTI_EXPORT groups_facts move_objects(const engine_options& where, const groups_change& what,
                                               const std::function<void(const groups_facts&)>& tell = {});
 
+/// What was saved, restored or exported.
+struct objects_facts {
+    std::uint64_t objects = 0;
+    std::uint64_t bytes = 0;    ///< of their values
+    std::uint64_t version = 0;  ///< of the state that they are of
+};
+
+struct exported_object {
+    std::string id;             ///< 32 hexadecimal digits: object_id::high and object_id::low
+    std::uint64_t version = 0;  ///< of the commit that wrote the value
+    std::string value;          ///< the bytes that the serializer of its type wrote
+};
+
+// These three are for the objects of a prefix in one group; of several groups no state in common is kept, and they are
+// refused. Programs go on meanwhile. Each takes memory for all values. O(n) for n objects.
+
+/// Writes the objects into a file with a checksum: a state that was current between call and return.
+/// @throws connection_error: the group does not answer, or the file cannot be written; then it is as it was
+TUTTI_EXPORT objects_facts save_objects(const engine_options& where, const std::string& file);
+/// Has a group that has no objects of the prefix have those of the file, with their versions.
+/// @throws connection_error: the group has objects, or the file is damaged, and nothing was done; or the group does not
+/// answer, and has some of the objects: begin a new group then
+TUTTI_EXPORT objects_facts restore_objects(const engine_options& where, const std::string& file);
+/// Calls `tell` with each object of a state that was current between call and return, by ascending ids.
+/// @throws connection_error: the group does not answer
+TUTTI_EXPORT objects_facts export_objects(const engine_options& where,
+                                                 const std::function<void(const exported_object&)>& tell);
+
 }  // namespace tutti::cluster

@@ -12,6 +12,8 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <tutti/cluster/errors.hpp>
+#include <tutti/cluster/groups.hpp>
 #include <tutti/cluster/member.hpp>
 #include <tutti/tutti.hpp>
 
@@ -368,6 +370,74 @@ TEST_F(groups, members_are_known_by_names_and_by_numbers_of_ipv6) {
     first.advertise = free_place();
     EXPECT_THROW((cluster::member{first, silent}), cluster::member_error);
     std::filesystem::remove_all(folder);
+}
+
+std::vector<cluster::exported_object> objects_of(const cluster::engine_options& where) {
+    std::vector<cluster::exported_object> all;
+    static_cast<void>(cluster::export_objects(where, [&](const cluster::exported_object& o) { all.push_back(o); }));
+    return all;
+}
+
+TEST_F(groups, objects_are_saved_of_one_state_while_programs_write_and_restored_with_their_versions) {
+    group_server g{1}, fresh{1};
+    g.start();
+    fresh.start();
+    cluster::engine_options where;
+    where.address = g.address();
+    where.prefix = "g";
+    const std::string file = ::testing::TempDir() + "tutti-saved-" + std::to_string(::getpid());
+    const auto e = engine_at(g.address());
+    ASSERT_TRUE(put(*e, "oa", "0"));
+    ASSERT_TRUE(put(*e, "ob", "0"));
+    for (int i = 0; i < 5000; ++i) ASSERT_TRUE(put(*e, "ox" + std::to_string(i), std::string(100, 'x')));
+    const backend::write erased{"ox0", false, {}};
+    backend::request erasure;
+    erasure.writes = {&erased, 1};
+    e->commit(erasure);
+    ASSERT_EQ(erasure.said, backend::verdict::good);
+    // Two objects are always equal, whoever looks.
+    std::atomic<bool> over{false};
+    std::thread writes{[&] {
+        for (int i = 1; !over; ++i) {
+            const backend::write both[] = {{"oa", true, std::to_string(i)}, {"ob", true, std::to_string(i)}};
+            backend::request r;
+            r.writes = both;
+            e->commit(r);
+        }
+    }};
+    cluster::objects_facts saved;
+    for (int i = 0; i < 5; ++i) {
+        const auto now = objects_of(where);
+        EXPECT_EQ(now.size(), 5001u);
+        EXPECT_EQ(now[0].value, now[1].value);
+        saved = cluster::save_objects(where, file);
+        EXPECT_EQ(saved.objects, 5001u);
+    }
+    over = true;
+    writes.join();
+    // Into a group that has nothing, and into no other.
+    EXPECT_THROW(cluster::restore_objects(where, file), cluster::connection_error);
+    where.address = fresh.address();
+    const std::string good = whole(file);
+    for (const std::size_t at : {std::size_t{0}, std::size_t{13}, std::size_t{20}, good.size() / 2, good.size() - 1}) {
+        std::string bad = good;
+        bad[at] = static_cast<char>(bad[at] ^ 1);
+        std::ofstream{file, std::ios::binary} << bad;
+        EXPECT_THROW(cluster::restore_objects(where, file), cluster::connection_error) << at;
+    }
+    std::ofstream{file, std::ios::binary} << good.substr(0, good.size() - 100);
+    EXPECT_THROW(cluster::restore_objects(where, file), cluster::connection_error);
+    EXPECT_TRUE(objects_of(where).empty());
+    std::ofstream{file, std::ios::binary} << good;
+    EXPECT_EQ(cluster::restore_objects(where, file).objects, 5001u);
+    const auto back = engine_at(fresh.address());
+    EXPECT_EQ(look(*back, "oa").bytes, look(*back, "ob").bytes);
+    EXPECT_EQ(look(*back, "ox1").bytes, std::string(100, 'x'));
+    EXPECT_FALSE(look(*back, "ox0").exists);
+    // What is written from now on is newer than what was there.
+    ASSERT_TRUE(put(*back, "oa", "new"));
+    EXPECT_GT(look(*back, "oa").at, saved.version);
+    std::filesystem::remove(file);
 }
 
 TEST_F(groups, a_member_that_has_lost_its_disk_is_another_one) {

@@ -59,6 +59,21 @@ three() { [[ $(status --group "$b" | grep -c -E 'leader|follower') == 3 ]]; }
 until_well three
 says 0 "the invariant holds" bank "$a,$b,$c"
 
+# Its objects in a file, and in another group.
+saved=$(bank "$a,$b,$c" | sed -n 's/.* under the prefix \([-a-z0-9]*\).*/\1/p')
+f=$home:7011
+"$tutti" member run --folder "$folder/f" --listen "$f" --new-group "${as_a[@]}" >"$folder/f.log" 2>&1 &
+pids+=($!)
+until_well status --group "$f"
+objects() { "$tutti" member "$1" --group "$2" --prefix "$saved" "${@:3}" "${as_program[@]}"; }
+says 0 "are in $folder/saved" objects snapshot "$a" --output "$folder/saved"
+says 0 "are in the group" objects restore "$f" --input "$folder/saved"
+says 1 "has objects of '$saved' already" objects restore "$f" --input "$folder/saved"
+objects export "$b" | cut -d, -f1,3 >"$folder/one"
+objects export "$f" | cut -d, -f1,3 >"$folder/other"
+[[ -s $folder/one ]] || fail "nothing was exported"
+cmp "$folder/one" "$folder/other" || fail "what was restored is not what was saved"
+
 # Objects over two groups.
 d=$home:7005
 "$tutti" member run --folder "$folder/g" --listen "$d" --new-group "${as_a[@]}" >"$folder/g.log" 2>&1 &
