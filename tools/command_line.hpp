@@ -89,7 +89,7 @@ struct cluster_options {
 
 /// Of `tutti member run`, `status`, `remove`, `groups` and `move`.
 struct member_command_options {
-    enum class deed : std::uint8_t { run, status, remove, groups, move, readdress, snapshot, restore, export_ };
+    enum class deed : std::uint8_t { run, status, remove, groups, move, readdress, snapshot, restore, export_, force };
     deed what = deed::run;
     std::string folder;
     std::string address;                     ///< empty: as the folder knows it

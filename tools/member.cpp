@@ -204,6 +204,16 @@ int move(const member_command_options& options) {
     return cli::all_is_well;
 }
 
+int force(const member_command_options& options) {
+    cluster::member_options how;
+    how.folder = options.folder;
+    how.tls = tls_of(options);
+    how.group_name = options.name;
+    cluster::force_new_group(how);
+    fmt::print("the member of {} is the only one of a new group: start it, and let others join\n", options.folder);
+    return cli::all_is_well;
+}
+
 int snapshot(const member_command_options& options) {
     const cluster::objects_facts all = cluster::save_objects(groups_of(options), options.file);
     fmt::print("{} objects, {} bytes, of version {}, are in {}\n", all.objects, all.bytes, all.version, options.file);
@@ -247,6 +257,7 @@ int carry_out_member(const member_command_options& options) {
         case member_command_options::deed::groups: return show_groups(options);
         case member_command_options::deed::move: return move(options);
         case member_command_options::deed::readdress: return readdress(options);
+        case member_command_options::deed::force: return force(options);
         case member_command_options::deed::snapshot: return snapshot(options);
         case member_command_options::deed::restore: return restore(options);
         case member_command_options::deed::export_: return export_lines(options);

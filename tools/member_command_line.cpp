@@ -111,6 +111,12 @@ subcommand add_member(CLI::App& to) {
     readdress->add_option("moves", said->options.moves, "The address that a member had, and the one that it has")
         ->required()
         ->type_name("OLD=NEW");
+    CLI::App* const force = member->add_subcommand(
+        "force-new-group",
+        "Make a member that does not run the only one of a new group, with what it has, since the others are lost for "
+        "good; what they alone had acknowledged is lost, and none of them may be started again");
+    force->add_option("--folder", said->options.folder, "Of the member")->required()->type_name("FOLDER");
+    add_tls(*force, *said, "member.NAME");
     const auto objects_of = [&](CLI::App& verb, const char* file, const char* help) {
         verb.add_option("--group", said->options.groups, "Addresses of members of the group, with commas between")
             ->required()
@@ -135,9 +141,10 @@ subcommand add_member(CLI::App& to) {
     return {member, [=] {
                 member_command_options all = said->options;
                 all.group = at_commas(said->group);
-                constexpr deed deeds[] = {deed::status,    deed::remove,   deed::groups,  deed::move,
-                                          deed::readdress, deed::snapshot, deed::restore, deed::export_};
-                const CLI::App* const verbs[] = {status, remove, groups, move, readdress, snapshot, restore, lines};
+                constexpr deed deeds[] = {deed::status,   deed::remove,  deed::groups,  deed::move, deed::readdress,
+                                          deed::snapshot, deed::restore, deed::export_, deed::force};
+                const CLI::App* const verbs[] = {status,   remove,  groups, move, readdress,
+                                                 snapshot, restore, lines,  force};
                 for (std::size_t i = 0; i < std::size(verbs); ++i) {
                     if (verbs[i]->parsed()) all.what = deeds[i];
                 }

@@ -133,6 +133,24 @@ void member::stop() noexcept { body_->here.stop(); }
 
 std::uint64_t member::turns() const noexcept { return body_->here.turns(); }
 
+void force_new_group(const member_options& how) {
+    try {
+        {
+            const replica::home of{how.folder, replica::home::must_exist};
+            replica::identity who;
+            if (!of.known(who)) throw backend::refusal{how.folder + " is not the folder of a member"};
+        }
+        member_options alone = how;
+        alone.founds = false;
+        alone.joins.clear();
+        replica::host once{alone, [](member::weight, const std::string&) {}, replica::host::forcing::new_group};
+        once.stop();
+        once.run();
+    } catch (const backend::refusal& r) {
+        throw member_error{std::string{"tutti: "} + r.what()};
+    }
+}
+
 void readdress_member(const std::string& folder, const std::vector<moved_address>& all) {
     try {
         const replica::home of{folder, replica::home::must_exist};
@@ -165,6 +183,8 @@ member::member(const member_options&, say) {
 void member::run() {}
 void member::stop() noexcept {}
 std::uint64_t member::turns() const noexcept { return 0; }
+
+void force_new_group(const member_options&) { readdress_member({}, {}); }
 
 void readdress_member(const std::string&, const std::vector<moved_address>&) {
     throw member_error{

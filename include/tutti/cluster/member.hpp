@@ -105,6 +105,12 @@ TUTTI_EXPORT void remove_member(const std::vector<std::string>& addresses, std::
                                        std::chrono::milliseconds within, const tls_options& tls = {},
                                        const std::string& group_name = "tutti");
 
+/// Makes the member of a folder, which does not run, the only member of a new group with the objects that its log has:
+/// for a group that has lost its majority for good. What the lost members had acknowledged, and this one has not, is
+/// lost; choose the member whose log is the longest. Members of the old group must not be started again, and programs
+/// have to be. Of `how` count `folder` and TLS. @throws member_error
+TUTTI_EXPORT void force_new_group(const member_options& how);
+
 /// An address of a member, and the one that it has from now on.
 struct moved_address {
     std::string from, to;

@@ -49,6 +49,17 @@ std::string settle(engine& at, const std::string& wanted) {
     }
 }
 
+/// Has the group say that it keeps the prefix alone, whatever its number was before.
+layout take_over(group_engine& g) {
+    const std::string alone = std::to_string(g.number());
+    for (tries all{std::chrono::seconds{5}};;) {
+        const record now = look_or_refuse(g);
+        std::string why;
+        if (now.bytes == alone || put(g, now.at, alone, why) == verdict::good) return layout::read(alone);
+        if (!all.again()) throw refusal{g.can().name + " does not answer"};
+    }
+}
+
 std::vector<std::string> apart(std::string_view all, char at) {
     std::vector<std::string> parts;
     for (std::size_t from = 0; from <= all.size();) {
@@ -155,6 +166,9 @@ layout settle_layout(std::vector<std::unique_ptr<group_engine>>& groups, const s
         order = settle(*g, order);
         said.push_back(layout::read(order));
     }
+    // A group that kept the prefix alone under another number has been forced to begin anew with what it has.
+    if (said.size() == 1 && said.front().all.size() == 1 && said.front().all.front().number != groups.front()->number())
+        said.front() = take_over(*groups.front());
     const auto newest = std::ranges::max_element(said, {}, &layout::change);
     const auto refuse = [&](const layout& l, const group_engine& by) {
         throw refusal{"the objects of '" + prefix + "' are in other groups than those that are named: " +

@@ -20,7 +20,7 @@ constexpr unsigned clock_ms = 50;
 
 }  // namespace
 
-host::host(const member_options& how, cluster::member::say tell)
+host::host(const member_options& how, cluster::member::say tell, forcing forced)
     : tell_{std::move(tell)},
       secured_{group::credentials::of({{how.tls.certificate, how.tls.key, how.tls.authority}, how.group_name},
                                       group::speaker::member)},
@@ -31,6 +31,7 @@ host::host(const member_options& how, cluster::member::say tell)
     home_.emplace(how.folder);
     settle_identity(how);
     if (who_.founding) home_->clear_log();
+    if (forced == forcing::new_group) who_ = {draw_number(), draw_number(), who_.address, false, who_.listen};
     where_.emplace(home_->folder());
     where_->hear(who_.id, who_.address);
     const std::string log = home_->log_folder();
@@ -49,6 +50,11 @@ host::host(const member_options& how, cluster::member::say tell)
         const replica::member self{who_.id, who_.address};
         seat_->bootstrap({&self, 1});
         who_.founding = false;
+        home_->write(who_);
+    }
+    if (forced == forcing::new_group) {
+        // If this is cut off in its middle, the member is none of any group, and the same can be done again.
+        seat_->recover_alone({who_.id, who_.address});
         home_->write(who_);
     }
     requests_.emplace(*seat_, sessions_, who_, secured_, [this] { return transport_->turned_away(); });

@@ -26,8 +26,11 @@ namespace tutti::cluster::replica {
 
 class host {
 public:
-    /// Throws backend::refusal.
-    host(const member_options& how, cluster::member::say tell);
+    enum class forcing : std::uint8_t { no, new_group };
+    /// `forced`: of a folder that knows its group, the member is the only one of a new group from now on, with another
+    /// number, and has another id. So neither a member of the old group nor a program that runs takes it for the old
+    /// one. Throws backend::refusal.
+    host(const member_options& how, cluster::member::say tell, forcing forced = forcing::no);
     ~host();
     host(const host&) = delete;
     host& operator=(const host&) = delete;

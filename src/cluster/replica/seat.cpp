@@ -222,6 +222,15 @@ void seat::bootstrap(std::span<const member> all) {
     if (failed != 0) throw backend::refusal{"the group cannot begin here: " + body_->why(failed)};
 }
 
+void seat::recover_alone(const member& self) {
+    raft_configuration alone;
+    raft_configuration_init(&alone);
+    int failed = raft_configuration_add(&alone, self.id, self.address.c_str(), RAFT_VOTER);
+    if (failed == 0) failed = raft_recover(&body_->raft_, &alone);
+    raft_configuration_close(&alone);
+    if (failed != 0) throw backend::refusal{"the group cannot begin anew here: " + body_->why(failed)};
+}
+
 void seat::start() {
     if (const int failed = raft_start(&body_->raft_); failed != 0) {
         throw backend::refusal{"this member cannot start: " + (unreadable_.empty() ? body_->why(failed) : unreadable_)};

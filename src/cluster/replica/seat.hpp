@@ -68,6 +68,9 @@ public:
     /// Before the first start of a new group, on each of its first members, with the same list. Throws
     /// backend::refusal.
     void bootstrap(std::span<const member> all);
+    /// Before a start, of a member whose group has lost its majority: this member is the only one from now on. What it
+    /// has stored stays; nobody can know what else was acknowledged. Throws backend::refusal.
+    void recover_alone(const member& self);
     /// Loads what the disk has. Throws backend::refusal.
     void start();
     /// Everything under way is answered before `done`: commits that were sent with unknown. Once.

@@ -265,6 +265,35 @@ TEST_F(groups, a_program_that_was_given_one_address_keeps_a_group_whose_members_
     EXPECT_EQ(look(*e, "o1").bytes, "new");
 }
 
+TEST_F(groups, one_member_of_a_group_that_has_lost_the_others_begins_a_new_one_with_what_it_has) {
+    group_server g{3};
+    g.start();
+    const auto before = engine_at(g.address());
+    for (int i = 0; i < 50; ++i) until([&] { return put(*before, "o1", std::to_string(i)); });
+    const std::size_t kept = g.leader();
+    const std::string address = "tutti://" + g.places()[kept];
+    for (std::size_t i = 0; i < 3; ++i) g.at(i).end();
+    cluster::member_options how;
+    how.folder = g.folder_of(kept);
+    cluster::force_new_group(how);
+    g.start_one(kept);
+    const auto after = engine_at(address);
+    EXPECT_EQ(look(*after, "o1").bytes, "49");
+    EXPECT_TRUE(put(*after, "o1", "new"));
+    EXPECT_EQ(cluster::ask_group({g.places()[kept]}, 2000ms).members.size(), 1u);
+    // Members of the old group do not reach it, whatever they do, and it does not begin once more.
+    for (std::size_t i = 0; i < 3; ++i) {
+        if (i != kept) g.start_one(i);
+    }
+    until([&] { return whole(g.log_of((kept + 1) % 3)).find("another group") != std::string::npos; });
+    EXPECT_EQ(look(*after, "o1").bytes, "new");
+    g.at(kept).end();
+    g.start_one(kept);
+    EXPECT_EQ(look(*engine_at(address), "o1").bytes, "new");
+    how.folder += "-nowhere";
+    EXPECT_THROW(cluster::force_new_group(how), cluster::member_error);
+}
+
 std::string free_place() { return "127.0.0.1:" + std::to_string(cli::free_port()); }
 
 TEST_F(groups, a_group_whose_members_have_all_moved_has_what_it_had) {

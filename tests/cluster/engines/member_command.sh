@@ -145,6 +145,15 @@ pids+=($!)
 moved() { status --group "$b" | grep -q "$home:7009 .*follower\|$home:7009 .*leader"; }
 until_well moved
 
+# It goes on without the other one.
+kill -9 "${pids[-1]}"
+wait "${pids[-1]}" 2>/dev/null || true
+says 0 "the only one of a new group" "$tutti" member force-new-group --folder "$folder/c" "${as_c[@]}"
+"$tutti" member run --folder "$folder/c" "${as_c[@]}" >"$folder/c3.log" 2>&1 &
+pids+=($!)
+until_well status --group "$home:7009"
+says 0 "the invariant holds" bank "$home:7009"
+
 says 1 "say whether" "$tutti" member run --folder "$folder/d" --listen 127.0.0.1:1
 says 1 "loopback" "$tutti" member run --folder "$folder/d" --listen 10.0.0.1:7001 --new-group
 says 1 "another process" "$tutti" member run --folder "$folder/b" "${as_a[@]}"
