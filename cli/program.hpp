@@ -2,8 +2,10 @@
 #pragma once
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <concepts>
 #include <cstdio>
@@ -19,7 +21,8 @@
 
 namespace cli {
 
-enum exit_status : int { all_is_well = 0, failed = 1, bad_usage = 2 };
+/// `left_undone`: a server was asked to end, and its time limit passed before all was done (--shutdown-timeout).
+enum exit_status : int { all_is_well = 0, failed = 1, bad_usage = 2, left_undone = 3 };
 
 /// Why the command line cannot be followed, in one line that says what to do instead.
 class command_line_error : public std::runtime_error {
@@ -41,6 +44,22 @@ inline void hold_standard_descriptors() noexcept {
     if (held >= 0) ::close(held);
 }
 
+/// Writes `text` to the standard error, and gives up where nobody takes it for some seconds: a program must come to its
+/// end also where its standard error is a full pipe.
+inline void print_last_words(std::string_view text) noexcept {
+    constexpr int patience = 5000;      // milliseconds
+    constexpr std::size_t most = 4096;  // a pipe that is ready takes so many bytes at once
+    while (!text.empty()) {
+        pollfd one{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+        const int ready = ::poll(&one, 1, patience);
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready <= 0 || (one.revents & POLLOUT) == 0) return;
+        const ssize_t some = ::write(STDERR_FILENO, text.data(), std::min(text.size(), most));
+        if (some > 0) text.remove_prefix(static_cast<std::size_t>(some));
+        else if (errno != EINTR && errno != EAGAIN) return;
+    }
+}
+
 /// The body of a main. `parse()` returns a variant of help_text and what can be run; `run(wanted)` runs it and returns
 /// the exit status. `spare` says what to ask less of when memory runs out. What could not be printed is a failure, too.
 template <class Parse, class Run>
@@ -48,7 +67,7 @@ int run_program(std::string_view name, std::string_view spare, Parse&& parse, Ru
     const auto end = [name](exit_status status, std::string_view why) {
         // Messages of a library that has the program's name begin with it.
         if (why.starts_with(name) && why.substr(name.size()).starts_with(": ")) why.remove_prefix(name.size() + 2);
-        fmt::print(stderr, "{}: {}\n", name, why);
+        print_last_words(fmt::format("{}: {}\n", name, why));
         return static_cast<int>(status);
     };
     hold_standard_descriptors();

@@ -34,6 +34,7 @@ std::chrono::milliseconds milliseconds(double seconds) {
 
 int be_member(const member_command_options& options) {
     const messages operators{options.json, severity::info};
+    const flush_at_end at_end{operators};
     const auto say = [&](weight how, const std::string& line) {
         constexpr severity levels[] = {severity::info, severity::warning, severity::error};
         operators.say(levels[static_cast<std::size_t>(how)], line);

@@ -1,9 +1,11 @@
 #include "messages.hpp"
 
-#include <stdio_ext.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
+#include <cstdint>
 #include <string_view>
 
 #include <fmt/chrono.h>
@@ -33,19 +35,40 @@ std::string as_json(server::severity how, const std::string& line) {
     return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+std::string whole(bool as_json_line, server::severity how, const std::string& line) {
+    const bool plain = how == server::severity::info;
+    return (as_json_line ? as_json(how, line) : plain ? line : "tutti: " + line) + '\n';
+}
+
+bool are_one_file(int a, int b) {
+    struct stat one{}, other{};
+    return ::fstat(a, &one) == 0 && ::fstat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
 }  // namespace
+
+messages::messages(bool as_json, server::severity least) : as_json_{as_json}, least_{least} {
+    const auto writer_to = [as_json](int descriptor) {
+        return std::make_shared<server::line_writer>(descriptor, [as_json](std::uint64_t lines) {
+            return whole(as_json, server::severity::warning,
+                         fmt::format("{} {} could not be written before this one, and {} lost", lines,
+                                     lines == 1 ? "line" : "lines", lines == 1 ? "is" : "are"));
+        });
+    };
+    error_ = writer_to(STDERR_FILENO);
+    output_ = are_one_file(STDOUT_FILENO, STDERR_FILENO) ? error_ : writer_to(STDOUT_FILENO);
+}
 
 void messages::say(server::severity how, const std::string& line) const {
     if (how < least_) return;
-    std::FILE* const to = how == server::severity::info ? stdout : stderr;
-    // In one piece: others write, too.
-    const bool plain = how == server::severity::info;
-    const std::string whole = (as_json_ ? as_json(how, line) : plain ? line : "tutti: " + line) + '\n';
-    std::fwrite(whole.data(), 1, whole.size(), to);
-    if (std::fflush(to) == 0) return;
-    // A full disk loses the line, and neither the next one nor the server.
-    ::__fpurge(to);
-    std::clearerr(to);
+    (how == server::severity::info ? *output_ : *error_).write(whole(as_json_, how, line));
+}
+
+void messages::flush(std::chrono::milliseconds longest) const noexcept {
+    const auto until = std::chrono::steady_clock::now() + longest;
+    static_cast<void>(error_->flush(longest));
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    static_cast<void>(output_->flush(std::max(left, std::chrono::milliseconds{0})));
 }
 
 }  // namespace tutti::tools

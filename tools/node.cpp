@@ -38,6 +38,7 @@ cluster::configuration read(const node_command_options& options) {
 void hold_node(const node_command_options& options) {
     const cluster::configuration how = read(options);
     const messages operators{options.json || how.log.json, level_of(options.level.value_or(how.log.level))};
+    const flush_at_end at_end{operators};
     const auto say = [&](const std::string& line) { operators.say(severity::info, line); };
     if (how.engine) {
         throw cli::command_line_error{

@@ -1,43 +1,168 @@
 #include "operator_signals.hpp"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <ctime>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
-namespace tutti::tools {
+#include "cli/program.hpp"
 
-operator_signals::operator_signals(const messages& operators, const std::string& refusal) {
+namespace tutti::tools {
+namespace {
+
+using std::chrono::milliseconds;
+using clock = std::chrono::steady_clock;
+
+constexpr milliseconds for_last_lines{100};  // of a process that ends at once
+constexpr milliseconds for_a_look{1000};     // at what is in the way
+
+}  // namespace
+
+struct operator_signals::state : std::enable_shared_from_this<state> {
+    explicit state(const messages& to) : operators{to} { ::sigemptyset(&all); }
+
+    void work();
+    [[nodiscard]] int next(std::optional<clock::time_point> until);
+    [[noreturn]] void end_at_once(int status) const noexcept;
+    [[nodiscard]] bool gives_up();
+    void carry_out_hangups();
+
+    const messages operators;
     sigset_t all;
-    ::sigemptyset(&all);
-    for (const int which : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&all, which);
-    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    shared_->hangup = [operators, refusal] { operators.say(server::severity::warning, refusal); };
-    std::thread{[all, shared = shared_] {  // a share: it outlives this object
-        const auto next = [&] {
-            int which = SIGHUP;
-            while (::sigwait(&all, &which), which == SIGHUP) {
-                const std::scoped_lock lock{shared->mutex};
-                shared->hangup();
+    std::atomic<bool> serves{false}, asked{false};
+    std::atomic<unsigned> hangups{0};  // so many have come
+    std::mutex hanging_up{};           // held while `hangup` is called, which its removal waits for
+    std::function<void()> hangup{};
+    std::mutex looking{};  // held while `look` is called, which its removal waits for
+    std::function<obstacles()> look{};
+    std::atomic<milliseconds> limit{milliseconds{0}};
+};
+
+/// Returns SIGTERM or SIGINT, or 0 where `until` comes first. SIGHUP is left to the thread for it.
+int operator_signals::state::next(std::optional<clock::time_point> until) {
+    for (;;) {
+        int which = 0;
+        if (until) {
+            const auto left = std::max(std::chrono::nanoseconds{*until - clock::now()}, std::chrono::nanoseconds{0});
+            constexpr std::int64_t second = 1'000'000'000;
+            const timespec patience{.tv_sec = left.count() / second, .tv_nsec = left.count() % second};
+            which = ::sigtimedwait(&all, nullptr, &patience);
+            if (which < 0 && errno == EAGAIN) return 0;
+        } else {
+            ::sigwait(&all, &which);
+        }
+        if (which == SIGTERM || which == SIGINT) return which;
+        if (which != SIGHUP) continue;
+        ++hangups;
+        hangups.notify_one();
+    }
+}
+
+void operator_signals::state::end_at_once(int status) const noexcept {
+    operators.flush(for_last_lines);
+    ::_exit(status);
+}
+
+/// Whether the end is given up. Says what is in the way.
+bool operator_signals::state::gives_up() {
+    // The look may meet a lock that is never released, so another thread takes it.
+    struct outcome {
+        std::mutex mutex{};
+        std::condition_variable changed{};
+        bool is_there = false;
+        obstacles found{};
+    };
+    const auto got = std::make_shared<outcome>();
+    try {
+        std::thread{[got, self = shared_from_this()] {
+            obstacles found;
+            {
+                const std::scoped_lock lock{self->looking};
+                if (self->look) found = self->look();
             }
-            return which;
-        };
-        if (const int which = next(); !shared->serves) ::_exit(128 + which);
-        shared->asked = true;
-        shared->asked.notify_one();
-        ::_exit(128 + next());
-    }}
-        .detach();
+            const std::scoped_lock mine{got->mutex};
+            got->found = std::move(found);
+            got->is_there = true;
+            got->changed.notify_one();
+        }}.detach();
+        std::unique_lock mine{got->mutex};
+        got->changed.wait_for(mine, for_a_look, [&] { return got->is_there; });
+        const std::string time = fmt::format("{} ms have passed since the end was asked for", limit.load().count());
+        if (got->found.go_on) {
+            operators.say(server::severity::warning,
+                          time + ", and it goes on; a second SIGTERM ends this process at once");
+        } else {
+            operators.say(server::severity::error, time + (got->found.lines.empty() ? "" : "; this is in the way:"));
+        }
+        for (const std::string& line : got->found.lines) operators.say(server::severity::error, line);
+        return !got->found.go_on;
+    } catch (const std::exception&) {
+        return true;  // there is no memory or no thread to look with
+    }
+}
+
+void operator_signals::state::work() {
+    if (const int which = next({}); !serves) end_at_once(128 + which);
+    asked = true;
+    asked.notify_all();
+    for (;;) {
+        const milliseconds longest = limit;
+        const auto until = longest.count() == 0 ? std::optional<clock::time_point>{} : clock::now() + longest;
+        if (const int which = next(until); which != 0) end_at_once(128 + which);
+        if (!gives_up()) continue;
+        operators.say(server::severity::error, fmt::format("the process ends with status {}, and leaves it",
+                                                           static_cast<int>(cli::left_undone)));
+        end_at_once(cli::left_undone);
+    }
+}
+
+void operator_signals::state::carry_out_hangups() {
+    for (unsigned seen = 0;;) {
+        hangups.wait(seen);
+        seen = hangups;  // those that have come meanwhile ask for one and the same
+        const std::scoped_lock lock{hanging_up};
+        hangup();
+    }
+}
+
+operator_signals::operator_signals(const messages& operators, const std::string& refusal)
+    : state_{std::make_shared<state>(operators)} {
+    for (const int which : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&state_->all, which);
+    ::pthread_sigmask(SIG_BLOCK, &state_->all, nullptr);
+    state_->hangup = [operators, refusal] { operators.say(server::severity::warning, refusal); };
+    std::thread{[mine = state_] { mine->work(); }}.detach();
+    std::thread{[mine = state_] { mine->carry_out_hangups(); }}.detach();
 }
 
 std::shared_ptr<void> operator_signals::on_hangup(std::function<void()> what) {
-    const std::scoped_lock lock{shared_->mutex};
-    std::swap(shared_->hangup, what);
-    return {nullptr, [shared = shared_, before = std::move(what)](void*) {
-                const std::scoped_lock later{shared->mutex};
-                shared->hangup = before;
+    const std::scoped_lock lock{state_->hanging_up};
+    std::swap(state_->hangup, what);
+    return {nullptr, [mine = state_, before = std::move(what)](void*) {
+                const std::scoped_lock later{mine->hanging_up};
+                mine->hangup = before;
             }};
 }
+
+std::shared_ptr<void> operator_signals::limit_end(milliseconds limit, std::function<obstacles()> look) {
+    const std::scoped_lock lock{state_->looking};
+    state_->limit = limit;
+    state_->look = std::move(look);
+    return {nullptr, [mine = state_](void*) {
+                const std::scoped_lock later{mine->looking};
+                mine->look = {};
+            }};
+}
+
+void operator_signals::serve() { state_->serves = true; }
+void operator_signals::wait() const { state_->asked.wait(false); }
+bool operator_signals::asked() const { return state_->asked; }
 
 }  // namespace tutti::tools

@@ -59,6 +59,7 @@ void renew_certificates(server::service& service, const server::tls_files& files
 
 void serve(const serve_options& options) {
     const messages operators{options.json, options.quiet ? server::severity::warning : options.least};
+    const flush_at_end at_end{operators};
     const auto say = [&](const std::string& line) { operators.say(server::severity::info, line); };
     ::signal(SIGPIPE, SIG_IGN);
     std::optional<supervisor> starter{std::in_place};  // before there is another thread

@@ -15,12 +15,12 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
-#include <iostream>
+#include <sstream>
 #include <string>
 
 #include "api/report.hpp"
+#include "base/last_words.hpp"
 #include "base/panic.hpp"
 #include "tutti/statistics.hpp"
 
@@ -60,26 +60,18 @@ void note_request(int signal, siginfo_t* info, void*) noexcept {
     errno = error;
 }
 
-void write_all(int to, std::string_view text) noexcept {
-    while (!text.empty()) {
-        const ssize_t written = ::write(to, text.data(), text.size());
-        if (written < 0) return;  // the reader has gone; no signal interrupts this thread
-        text.remove_prefix(static_cast<std::size_t>(written));
-    }
-}
-
 /// For `tutti stat`. It may have gone, or belong to a user whose files are not ours to open: then it gets no answer.
 void answer(const request& r) {
     const std::string path = "/proc/" + std::to_string(r.from) + "/fd/" + std::to_string(r.file);
     const int to = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     if (to < 0) {
-        std::fprintf(stderr, "tutti: the report for process %d cannot be written: %s\n", r.from, std::strerror(errno));
-        return;
+        return base::say_last_words("tutti: the report for process " + std::to_string(r.from) +
+                                    " cannot be written: " + std::strerror(errno) + '\n');
     }
     struct stat what{};
     if (::fstat(to, &what) == 0 && S_ISFIFO(what.st_mode)) {
-        ::fcntl(to, F_SETFL, 0);  // from here on it has a reader, which may be slow
-        write_all(to, report_text(true));
+        // Its reader may be slow, or stopped: then it gets a part, and the next signal is answered.
+        static_cast<void>(base::write_with_patience(to, report_text(true)));
     }
     ::close(to);
 }
@@ -93,13 +85,14 @@ void* answer_requests(void*) {
                 answer(r);
                 continue;
             }
-            std::cerr << "tutti: what atomic blocks have done so far\n";
-            print_statistics(std::cerr);
-            std::cerr.flush();
+            std::ostringstream text;
+            text << "tutti: what atomic blocks have done so far\n";
+            print_statistics(text);
+            base::say_last_words(text.str());
             if (r.signal == SIGQUIT) continue;
             write_report();
         } catch (const std::exception& e) {
-            std::fprintf(stderr, "tutti: statistics cannot be printed: %s\n", e.what());
+            base::say_last_words(std::string{"tutti: statistics cannot be printed: "} + e.what() + '\n');
         }
         if (r.signal != SIGQUIT) end_by(r.signal);
     }

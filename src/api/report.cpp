@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -16,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/last_words.hpp"
 #include "core/ports/policy.hpp"
 #include "observe/ledger.hpp"
 #include "tutti/statistics.hpp"
@@ -116,7 +116,7 @@ bool write(const wish& w, const std::string& file, const std::string& text) {
         written = false;
     }
     if (!written)
-        std::fprintf(stderr, "tutti: TUTTI_REPORT: %s cannot be written: %s\n", file.c_str(), std::strerror(why));
+        base::say_last_words("tutti: TUTTI_REPORT: " + file + " cannot be written: " + std::strerror(why) + '\n');
     return written;
 }
 
@@ -131,8 +131,9 @@ std::vector<char*> quiet_environment() {
     return all;
 }
 
-/// False: the command is not there, or has not done it.
+/// False: the command is not there, or has not done it, or nobody reads what it would say.
 bool show(const std::string& file) {
+    if (!base::takes_output(STDERR_FILENO)) return false;
     std::string command{asked_for("TUTTI_COMMAND")};
     if (command.empty()) command = "tutti";
     std::string verb = "report";
@@ -177,9 +178,9 @@ void write_report() {
     try {
         const std::string file = file_name(w);
         if (!write(w, file, report_text(false)) || !w.shown || show(file)) return;
-        std::fprintf(stderr, "tutti: the report is in %s; 'tutti report %s' shows it\n", file.c_str(), file.c_str());
+        base::say_last_words("tutti: the report is in " + file + "; 'tutti report " + file + "' shows it\n");
     } catch (const std::bad_alloc&) {
-        std::fputs("tutti: TUTTI_REPORT: no memory is left for the report\n", stderr);
+        base::say_last_words("tutti: TUTTI_REPORT: no memory is left for the report\n");
     }
 }
 

@@ -14,6 +14,7 @@
 #include <exception>
 #include <typeinfo>
 
+#include "base/last_words.hpp"
 #include "core/lifecycle/left_behind.hpp"
 #include "core/state/descriptor.hpp"
 #include "observe/site.hpp"
@@ -42,6 +43,7 @@ void say_what_happened() noexcept {
     if (t == nullptr) return;
     const auto& d = static_cast<const core::descriptor&>(*t);
     const std::string_view cause = name_of(d.cause);
+    if (!base::takes_output(STDERR_FILENO)) return;  // the process is to end all the same
     std::fprintf(stderr,
                  "tutti: a %s (%.*s) of the atomic block at %s:%u cannot leave a function that is noexcept, such as a "
                  "destructor or a thread's first one. Take the noexcept away, or access transactional data outside "

@@ -1,13 +1,13 @@
 #include "base/panic.hpp"
 
-#include <cstdio>
 #include <cstdlib>
+
+#include "base/last_words.hpp"
 
 namespace tutti::base {
 
 void panic(const char* message) noexcept {
-    std::fprintf(stderr, "tutti: %s\n", message);
-    std::fflush(stderr);
+    for (const char* const part : {"tutti: ", message, "\n"}) say_last_words(part);
     std::abort();
 }
 

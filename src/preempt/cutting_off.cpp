@@ -2,13 +2,12 @@
 // doomed, because it does not end otherwise.
 #include <cxxabi.h>
 #include <ucontext.h>
-#include <unistd.h>
 #include <unwind.h>
 
 #include <cerrno>
-#include <string_view>
 #include <utility>
 
+#include "base/last_words.hpp"
 #include "core/lifecycle/interrupt.hpp"
 #include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
@@ -85,11 +84,6 @@ bool is_bound_to_commit(const core::descriptor* innermost) noexcept {
     return false;
 }
 
-/// From a signal handler.
-void complain(std::string_view what) noexcept {
-    if (::write(STDERR_FILENO, what.data(), what.size()) < 0) return;  // the message has nowhere else to go
-}
-
 }  // namespace
 
 bool worker::may_cut_off(const context& c, const ucontext_t& where) const noexcept {
@@ -154,7 +148,7 @@ bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
         where.uc_mcontext.gregs[REG_EFL] |= trap_flag;
         return true;
     }
-    complain(
+    base::say_last_words(
         "tutti: a procedure has run over its stack, and over the reserve below it, and cannot be ended alone: "
         "code other than its own, or a block of the language, is in the middle of something there, or nobody is there "
         "to tell\n");

@@ -1,9 +1,13 @@
 #include "server/checked_settings.hpp"
 
-#include <cstdio>
+#include <unistd.h>
+
+#include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "tutti/server/endpoint.hpp"
+#include "tutti/server/line_writer.hpp"
 
 namespace tutti::server {
 
@@ -31,8 +35,14 @@ settings checked(settings how) {
     how.follow.host = without_brackets(how.follow.host);
     how.log.answers = how.remembered;
     how.log.answers_for = how.remember_for;
-    if (!how.notice)
-        how.notice = [](severity, const std::string& line) { std::fprintf(stderr, "tutti: %s\n", line.c_str()); };
+    if (!how.notice) {
+        // Whoever has a line may be a thread that serves clients, or one that is to end the process.
+        const auto to = std::make_shared<line_writer>(STDERR_FILENO, [](std::uint64_t lines) {
+            return "tutti: lines that could not be written before this one, and are lost: " + std::to_string(lines) +
+                   '\n';
+        });
+        how.notice = [to](severity, const std::string& line) { to->write("tutti: " + line + '\n'); };
+    }
     need(how.follow.host.empty() || !how.log.file.empty(), "a server that follows another needs a log of its own");
     need(how.log.replicas == 0 || !how.log.file.empty(), "what waits for followers needs a log");
     need(how.cluster == nullptr || how.log.file.empty(),

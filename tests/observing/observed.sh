@@ -85,6 +85,21 @@ wait "$process" || status=$?
 ((status == 128 + 15)) || fail "status $status after SIGTERM"
 says errors "^overtaken .*validation"
 
+# Nobody reads its standard error any more, and the pipe is full: the signal ends the program all the same.
+mkfifo full
+exec {full}<>full
+head -c 65536 /dev/zero >&"$full"
+: >said
+TUTTI_STATISTICS=signal "$program" waits >said 2>&"$full" &
+process=$!
+started+=("$process")
+until_true is_ready said
+kill -TERM "$process"
+status=0
+wait "$process" || status=$?
+((status == 128 + 15)) || fail "status $status after SIGTERM with a full pipe"
+exec {full}>&-
+
 # What the program handles itself stays its own.
 start signal handles
 kill -TERM "$process"

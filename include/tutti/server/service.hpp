@@ -127,9 +127,9 @@ struct settings {
     std::string metrics_host = "127.0.0.1";
 
     /// A signal that ends the process (SIGSEGV, SIGABRT and their like) first tells on the standard error which
-    /// procedure it came from, and where. Handlers that the program has put there before are replaced. A call that
-    /// cannot be ended although its time limit has passed is told as well, and one that keeps its worker for
-    /// `stuck_after`.
+    /// procedure it came from, and where. Handlers that the program has put there before are replaced. `notice` gets a
+    /// line about a call that cannot be ended although its time limit has passed, and about one that keeps its worker
+    /// for `stuck_after`.
     bool report_crashes = false;
     /// Without interruption by another call, and without waiting in retry. Zero: no such call is told.
     std::chrono::milliseconds stuck_after{10'000};
@@ -166,7 +166,8 @@ struct settings {
     /// So many answers of calls with an ID are remembered, for so long, and in no more than a quarter of max_held.
     std::size_t remembered = 10'000;
     std::chrono::milliseconds remember_for{600'000};
-    /// Gets what an operator should know, a line each, from any thread; null: the standard error. Must not throw.
+    /// Gets what an operator should know, a line each, from any thread; null: the standard error. Must not throw, and
+    /// must not wait for whoever reads the line: the caller may be a thread that serves clients (line_writer).
     std::function<void(severity, const std::string&)> notice{};
     /// A cluster whose objects procedures use (registry::cluster); it lives until the service has ended. Not beside
     /// `log`: what a start runs again would write objects a second time.

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/last_words.hpp"
 #include "base/panic.hpp"
 #include "observe/site.hpp"
 
@@ -110,7 +111,8 @@ void refuse_asynchronous_cancel(const descriptor& d) noexcept {
         "begun or half ended; call pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED) before atomic blocks\n",
         name[0] != '\0' ? name.data() : "an unknown place");
     // Not by stdio: in a thread that cancels itself, glibc's write waits for ever for the end of the cancellation.
-    ::syscall(SYS_write, STDERR_FILENO, message.data(), std::strlen(message.data()));
+    const std::size_t size = std::strlen(message.data());
+    if (base::takes_output(STDERR_FILENO)) ::syscall(SYS_write, STDERR_FILENO, message.data(), size);
     std::abort();
 }
 

@@ -1,13 +1,17 @@
 #include "server/calls/crash_report.hpp"
 
 #include <execinfo.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
 #include <charconv>
 #include <csignal>
 #include <cstring>
+#include <new>
+#include <string>
 
+#include "base/last_words.hpp"
 #include "server/calls/timed_call.hpp"
 
 namespace tutti::server {
@@ -29,7 +33,7 @@ public:
         char digits[24];
         return *this << std::string_view{digits, std::to_chars(digits, digits + sizeof digits, number).ptr};
     }
-    void write() const noexcept { static_cast<void>(!::write(STDERR_FILENO, text_.data(), used_)); }
+    [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), used_}; }
 
 private:
     std::array<char, 512> text_;
@@ -43,11 +47,32 @@ void describe(line& to, const timed_call& c) noexcept {
        << c.arguments.size() << " arguments of " << bytes << " bytes";
 }
 
-void tell_where(line& begun, const timed_call& c) noexcept {
+/// The caller may be a thread that serves all clients, so it does not write itself (settings::notice).
+void tell_where(line& begun, const timed_call& c, const settings& how) noexcept {
     describe(begun, c);
     begun << "; to see where: gdb -p " << static_cast<std::size_t>(::getpid())
-          << " -batch -ex 'thread apply all backtrace'\n";
-    begun.write();
+          << " -batch -ex 'thread apply all backtrace'";
+    try {
+        how.notice(severity::warning, std::string{begun.text()});
+    } catch (const std::bad_alloc&) {
+        base::say_last_words("tutti: there is no memory to name a call that keeps its worker\n");
+    }
+}
+
+/// Writes where the calling thread is, by way of a file in memory: the C library would wait for whoever reads the
+/// standard error.
+void write_frames() noexcept {
+    std::array<void*, 64> frames{};
+    const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+    const int file = ::memfd_create("tutti-frames", MFD_CLOEXEC);
+    if (file < 0) return;
+    ::backtrace_symbols_fd(frames.data(), count, file);
+    std::array<char, 512> some{};
+    off_t at = 0;
+    for (ssize_t size = 0; (size = ::pread(file, some.data(), some.size(), at)) > 0; at += size) {
+        if (!base::write_with_patience(STDERR_FILENO, {some.data(), static_cast<std::size_t>(size)})) break;
+    }
+    ::close(file);
 }
 
 std::size_t milliseconds_of(std::chrono::nanoseconds time) noexcept {
@@ -64,10 +89,7 @@ void report(int signal) noexcept {
         if (j == nullptr) first << " outside of procedures";
         else describe(first, static_cast<const timed_call&>(*j));  // a service submits nothing else
         first << "; it came from:\n";
-        first.write();
-        std::array<void*, 64> frames{};
-        ::backtrace_symbols_fd(frames.data(), ::backtrace(frames.data(), static_cast<int>(frames.size())),
-                               STDERR_FILENO);
+        if (base::write_with_patience(STDERR_FILENO, first.text())) write_frames();
     }
     struct sigaction usual{};
     usual.sa_handler = SIG_DFL;
@@ -87,17 +109,16 @@ void catch_crashes() noexcept {
     for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) ::sigaction(signal, &how, nullptr);
 }
 
-void tell_of_stuck(const timed_call& c, std::chrono::nanoseconds limit) noexcept {
+void tell_of_stuck(const timed_call& c, std::chrono::nanoseconds limit, const settings& how) noexcept {
     line text;
-    text << "tutti: a call past its time limit of " << milliseconds_of(limit)
-         << " ms cannot be ended, and keeps its worker:";
-    tell_where(text, c);
+    text << "a call past its time limit of " << milliseconds_of(limit) << " ms cannot be ended, and keeps its worker:";
+    tell_where(text, c, how);
 }
 
-void tell_of_kept_worker(const timed_call& c, std::chrono::nanoseconds time) noexcept {
+void tell_of_kept_worker(const timed_call& c, std::chrono::nanoseconds time, const settings& how) noexcept {
     line text;
-    text << "tutti: a call has kept its worker for " << milliseconds_of(time) << " ms:";
-    tell_where(text, c);
+    text << "a call has kept its worker for " << milliseconds_of(time) << " ms:";
+    tell_where(text, c, how);
 }
 
 crash_witness::crash_witness(const executor& of) noexcept { watched.store(&of, std::memory_order_release); }

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "server/calls/executor.hpp"
+#include "tutti/server/service.hpp"
 
 namespace tutti::server {
 
@@ -18,10 +19,10 @@ void catch_crashes() noexcept;
 
 class timed_call;
 
-/// Says on the standard error that a call runs on past its limit, and how to see where.
-void tell_of_stuck(const timed_call& c, std::chrono::nanoseconds limit) noexcept;
+/// Tells the operator (settings::notice) that a call runs on past its limit, and how to see where.
+void tell_of_stuck(const timed_call& c, std::chrono::nanoseconds limit, const settings& how) noexcept;
 /// The same of one that has kept its worker for that long.
-void tell_of_kept_worker(const timed_call& c, std::chrono::nanoseconds time) noexcept;
+void tell_of_kept_worker(const timed_call& c, std::chrono::nanoseconds time, const settings& how) noexcept;
 
 /// How often to look for calls that have kept their worker for so long.
 [[nodiscard]] constexpr std::chrono::nanoseconds look_for_kept_every(std::chrono::nanoseconds time) noexcept {

@@ -23,9 +23,10 @@ struct kept_call {
 
 class kept_calls {
 public:
-    /// Looks where somebody may be told: on the standard error (report_crashes), or who asks for the server's health.
+    /// `how` lives longer. Looks where somebody may be told: on the standard error (report_crashes), or who asks for the server's health.
     explicit kept_calls(const settings& how)
-        : after_{how.report_crashes || how.metrics_port ? how.stuck_after : std::chrono::milliseconds{0}},
+        : how_{how},
+          after_{how.report_crashes || how.metrics_port ? how.stuck_after : std::chrono::milliseconds{0}},
           tells_{how.report_crashes} {
         if (after_.count() == 0) return;
         for (auto* const list : {&found_, &published_}) list->reserve(most);
@@ -40,7 +41,7 @@ public:
     /// REQUIRES: as executor::turn_of.
     void look_at(timed_call& c, executor& runs, instant now) noexcept {
         if (!c.keeps_worker(after_, runs, now)) return;
-        if (tells_ && c.first_told()) tell_of_kept_worker(c, after_);
+        if (tells_ && c.first_told()) tell_of_kept_worker(c, after_, how_);
         if (found_.size() < most) found_.push_back({c.name, c.priority, c.kept_since()});
     }
     void end_look() noexcept {
@@ -62,6 +63,7 @@ private:
         int priority;
         instant since;
     };
+    const settings& how_;
     const std::chrono::nanoseconds after_;  // what keeps its worker for less is not seen
     const bool tells_;
     std::vector<one> found_;      // the watcher's

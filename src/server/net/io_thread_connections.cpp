@@ -145,7 +145,8 @@ void io_thread::keep_order() {
         const std::chrono::nanoseconds limit = time_limit_of(r->what, shared_.how);
         const unsigned before = r->clock.interrupts();
         if (r->keep_limit(limit, shared_.runs, now_) && r->from != nullptr) answer_overdue(*r);
-        if (shared_.how.report_crashes && r->clock.interrupts() != before && r->resists()) tell_of_stuck(*r, limit);
+        if (shared_.how.report_crashes && r->clock.interrupts() != before && r->resists())
+            tell_of_stuck(*r, limit, shared_.how);
         if (looks_for_kept) kept_.look_at(*r, shared_.runs, now_);
     }
     if (looks_for_kept) kept_.end_look();

@@ -364,3 +364,69 @@ case_full_disk_of_messages() {
     ! "$tutti" --version >/dev/full 2>"$folder/log" || fail "it says that it has printed its version"
     grep -q "standard output cannot be written: No space left" "$folder/log" || fail "no word of it"
 }
+
+case_full_pipe() {
+    # Whoever collects what it says has stopped reading, and the pipe is full. A procedure that cannot be ended is told
+    # of by the thread that serves clients; SIGHUP is refused by the one that waits for signals.
+    mkfifo "$folder/held"
+    python3 - "$tutti" "$object" "$folder" <<'PYTHON' >"$folder/log" 2>&1 || fail "it does not end well"
+import os, signal, socket, subprocess, sys, time
+tutti, bank, folder = sys.argv[1:]
+
+
+def full_pipe():
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    try:
+        while True:
+            os.write(writer, b"." * 65536)
+    except BlockingIOError:
+        pass
+    os.set_blocking(writer, True)
+    return reader, writer
+
+
+def start(name, out, err):
+    port_file = folder + "/port." + name
+    server = subprocess.Popen([tutti, "serve", bank, "--port", "0", "--port-file", port_file, "--workers", "2",
+                               "--time-limit", "20", "--stuck-after", "20"], stdout=out, stderr=err)
+    os.close(writer)
+    while not os.path.exists(port_file):
+        if server.poll() is not None:
+            sys.exit("it does not start")
+        time.sleep(0.02)
+    with open(port_file, encoding="ascii") as file:
+        return server, int(file.read())
+
+
+def ask(port, *words):
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall((" ".join(words) + "\r\n").encode())
+        return client.recv(4096).decode()
+
+
+for full in ("out", "err", "both"):
+    reader, writer = full_pipe()
+    server, port = start(full, subprocess.DEVNULL if full == "err" else writer,
+                         subprocess.DEVNULL if full == "out" else writer)
+    if not ask(port, "CALL", "hold_open", folder + "/held").startswith("-TIMEOUT"):
+        sys.exit("a call past its limit is not answered")
+    for i in range(100):
+        server.send_signal(signal.SIGHUP)
+    for i in range(100):
+        if ask(port, "CALL", "noop") != "+OK\r\n":
+            sys.exit("it serves no more")
+    open(folder + "/held", "w").close()  # opens when the procedure has opened it
+    server.terminate()
+    if server.wait() != 0:
+        sys.exit(f"status {server.returncode}")
+    os.close(reader)
+
+# A crash ends the process, too, although there is nobody who would be told.
+reader, writer = full_pipe()
+server, port = start("crash", writer, writer)
+ask(port, "CALL", "crash", "6", "text")
+if server.wait() != -signal.SIGABRT:
+    sys.exit(f"status {server.returncode} after a crash")
+PYTHON
+}

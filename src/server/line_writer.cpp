@@ -1,0 +1,167 @@
+#include "tutti/server/line_writer.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tutti::server {
+namespace {
+
+constexpr std::chrono::milliseconds until_left{1000};     // a writer that ends leaves its thread alone after that
+constexpr std::chrono::milliseconds between_tries{1000};  // to tell of lines that were lost
+
+}  // namespace
+
+struct line_writer::state {
+    state(int to, loss_line how, std::size_t most) : descriptor{to}, tell_of_loss{std::move(how)}, capacity{most} {}
+
+    void work() noexcept;
+    /// Returns how many of the lines the system took. Waits for the descriptor.
+    [[nodiscard]] std::size_t put_all(const std::vector<std::string>& lines) noexcept;
+    [[nodiscard]] bool put(std::string_view line) noexcept;
+    [[nodiscard]] bool put_loss(std::uint64_t lines) noexcept;
+    /// REQUIRES: the lock.
+    [[nodiscard]] bool is_done() const noexcept { return waiting.empty() && !writing && (lost == told || refused); }
+
+    const int descriptor;
+    const loss_line tell_of_loss;
+    const std::size_t capacity;
+    bool torn = false;  // the thread's: the latest line was written in part
+
+    mutable std::mutex mutex;  // of what follows; nobody holds it over a write
+    std::condition_variable has_work;
+    mutable std::condition_variable has_changed;
+    std::vector<std::string> waiting;
+    std::size_t bytes = 0;             // of the lines that wait, and of those that are being written
+    std::uint64_t lost = 0, told = 0;  // lines; `told` of them are in lines that told of a loss
+    bool started = false;
+    bool writing = false;
+    bool refused = false;  // the system refused the latest line
+    bool ends = false;
+};
+
+bool line_writer::state::put(std::string_view line) noexcept {
+    if (torn && ::write(descriptor, "\n", 1) == 1) torn = false;
+    const std::size_t whole = line.size();
+    while (!line.empty()) {
+        const ssize_t some = ::write(descriptor, line.data(), line.size());
+        if (some > 0) {
+            line.remove_prefix(static_cast<std::size_t>(some));
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {  // whoever shares the descriptor has made it so
+            pollfd one{.fd = descriptor, .events = POLLOUT, .revents = 0};
+            static_cast<void>(::poll(&one, 1, -1));
+        } else if (errno != EINTR) {
+            torn = torn || line.size() < whole;
+            return false;
+        }
+    }
+    return true;
+}
+
+std::size_t line_writer::state::put_all(const std::vector<std::string>& lines) noexcept {
+    std::size_t taken = 0;
+    for (const std::string& l : lines) taken += put(l) ? 1U : 0U;
+    return taken;
+}
+
+bool line_writer::state::put_loss(std::uint64_t lines) noexcept {
+    try {
+        return put(tell_of_loss(lines));
+    } catch (const std::exception&) {
+        return false;  // there is no memory for it, so it is tried again
+    }
+}
+
+void line_writer::state::work() noexcept {
+    ::pthread_setname_np(::pthread_self(), "tutti-messages");
+    std::vector<std::string> batch;
+    std::unique_lock lock{mutex};
+    for (;;) {
+        const auto wanted = [this] { return !waiting.empty() || ends || (lost != told && !refused); };
+        // A loss that could not be told is tried again now and then.
+        if (lost != told) has_work.wait_for(lock, between_tries, wanted);
+        else has_work.wait(lock, wanted);
+        const std::uint64_t missing = lost - told;
+        if (ends && waiting.empty() && (missing == 0 || refused)) return;
+        batch.swap(waiting);
+        writing = true;
+        lock.unlock();
+        std::size_t sum = 0;
+        for (const std::string& l : batch) sum += l.size();
+        const std::size_t taken = put_all(batch);
+        // Behind the lines that came before the loss, and only where lines get through.
+        const bool told_now = missing != 0 && taken == batch.size() && put_loss(missing);
+        lock.lock();
+        writing = false;
+        bytes -= sum;
+        lost += batch.size() - taken;
+        refused = taken < batch.size() || (missing != 0 && !told_now);
+        if (told_now) told += missing;
+        batch.clear();
+        has_changed.notify_all();
+    }
+}
+
+line_writer::line_writer(int descriptor, loss_line tell_of_loss, std::size_t capacity)
+    : state_{std::make_shared<state>(descriptor, std::move(tell_of_loss), capacity)} {}
+
+line_writer::~line_writer() {
+    static_cast<void>(flush(until_left));
+    const std::scoped_lock lock{state_->mutex};
+    state_->ends = true;
+    state_->has_work.notify_one();
+}
+
+void line_writer::write(std::string line) noexcept {
+    state& s = *state_;
+    const std::scoped_lock lock{s.mutex};
+    try {
+        if (!s.started) {
+            // Signals are for the program's own threads. SIGPIPE is left pending where the reader of a pipe has gone.
+            sigset_t all, before;
+            ::sigfillset(&all);
+            ::pthread_sigmask(SIG_BLOCK, &all, &before);
+            try {
+                // Nobody waits for the thread's end: a write may never return.
+                std::thread{[mine = state_] { mine->work(); }}.detach();
+                s.started = true;
+            } catch (const std::exception&) {
+                // A later line tries again, and tells of this one.
+            }
+            ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        }
+        if (s.started && line.size() <= s.capacity - s.bytes) {
+            const std::size_t size = line.size();
+            s.waiting.push_back(std::move(line));
+            s.bytes += size;
+            s.has_work.notify_one();
+            return;
+        }
+    } catch (const std::exception&) {
+        // There is no memory for the line.
+    }
+    ++s.lost;
+    s.has_work.notify_one();
+}
+
+bool line_writer::flush(std::chrono::milliseconds longest) const noexcept {
+    std::unique_lock lock{state_->mutex};
+    if (!state_->started) return state_->lost == 0;
+    return state_->has_changed.wait_for(lock, longest, [this] { return state_->is_done(); });
+}
+
+std::uint64_t line_writer::lost() const noexcept {
+    const std::scoped_lock lock{state_->mutex};
+    return state_->lost;
+}
+
+}  // namespace tutti::server
