@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 #include <optional>
+#include <utility>
 
 #include "messages.hpp"
 #include "operator_signals.hpp"
@@ -83,6 +84,11 @@ void serve(const serve_options& options) {
     }
     // Aborts by cause are among what Prometheus asks for.
     if (options.how.metrics_port) enable_statistics(true);
+    // From the start on: that may read a long log, or wait for a leader.
+    const auto limited = signals.limit_end(options.how.shutdown_timeout, [&service] {
+        server::drain_obstacles found = service.awaited_by_drain();
+        return operator_signals::obstacles{.lines = std::move(found.lines), .go_on = found.saves_data};
+    });
     signals.serve();
     service.start();
     if (options.how.port) say("serving on " + to_string(server::endpoint{options.how.host, service.port()}));

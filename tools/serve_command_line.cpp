@@ -221,6 +221,10 @@ void add_options(CLI::App& serve, serve_words& words) {
                    "Close clients that read nothing of an answer for so long; 0: never, until the server ends");
     add_time_limit(serve, "--login-timeout", how.login_timeout,
                    "Close clients that have not ended the handshake of TLS and sent AUTH for so long; 0: never");
+    add_time_limit(
+        serve, "--shutdown-timeout", how.shutdown_timeout,
+        "After SIGTERM: leave what is not done after so long, name it, and end with status 3; a leader waits "
+        "so long for its followers; 0: as long as it takes");
     add_duration(serve, "--slow-log-slower-than", how.slow_log_slower_than,
                  "Keep calls that run for longer, for SLOWLOG; negative: none");
     serve.add_option("--slow-log-max-len", how.slow_log_max_len, "So many of them, the latest")

@@ -21,6 +21,7 @@ settings checked(settings how) {
          "preemption.realtime_from needs io_realtime of 2 or more: workers would keep I/O threads from their "
          "processors");
     need(how.brief_call.count() >= 0, "brief_call is a time, or zero");
+    need(how.shutdown_timeout.count() >= 0, "shutdown_timeout is a time, or zero");
     need(how.queue >= 1, "the queue has room for at least one call");
     need(how.max_clients >= 1, "max_clients is at least 1");
     need(how.max_arguments >= 2, "max_arguments is at least 2");

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "server/calls/timed_call.hpp"
+#include "server/calls/unfinished.hpp"
 
 namespace tutti::server {
 
@@ -151,6 +152,16 @@ void program_calls::recall_all_of(unsigned node) noexcept {
     const std::scoped_lock lock{mutex_};
     for (one* c = first_; c != nullptr; c = c->next) {
         if (c->from.number != 0 && c->from.node == node) c->abandon();  // the watcher does the rest
+    }
+}
+
+void program_calls::add_unfinished(std::vector<std::string>& all) const {
+    const instant now = std::chrono::steady_clock::now();
+    std::size_t named = 0;
+    const std::scoped_lock lock{mutex_};
+    for (const one* c = first_; c != nullptr && named < unfinished::most_named; c = c->next, ++named) {
+        const bool is_own = c->from.number == 0;
+        all.push_back(describe_unfinished(*c, is_own ? "the program" : "node " + std::to_string(c->from.node), now));
     }
 }
 

@@ -54,6 +54,14 @@ public:
     /// No call is interrupted any more. REQUIRES: the executor is drained.
     void stop() noexcept;
 
+    /// Whether no call is under way.
+    [[nodiscard]] bool are_over() const noexcept {
+        const std::scoped_lock lock{mutex_};
+        return first_ == nullptr;
+    }
+    /// Lines about the calls that are under way. @throws std::bad_alloc
+    void add_unfinished(std::vector<std::string>& all) const;
+
     [[nodiscard]] const counters& counted() const noexcept { return counters_; }
     /// Those that keep their worker.
     [[nodiscard]] const kept_calls& kept() const noexcept { return kept_; }
@@ -78,7 +86,7 @@ private:
     executor& runs_;
     slow_log& slow_;
     journal::journal* const log_;
-    std::mutex mutex_;  // of all that follows
+    mutable std::mutex mutex_;  // of all that follows
     std::condition_variable changed_;
     one* first_ = nullptr;
     one* turned_away_ = nullptr;

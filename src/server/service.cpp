@@ -40,6 +40,7 @@ public:
     void start();
     void drain();
     [[nodiscard]] bool responds() noexcept;
+    [[nodiscard]] drain_obstacles awaited_by_drain();
     [[nodiscard]] std::string promote();
     [[nodiscard]] bool renew_certificates();
     /// Of this server, for people.
@@ -67,6 +68,10 @@ private:
     [[nodiscard]] exposition::page show_metrics() const;
     [[nodiscard]] readiness readiness_now() const;
     [[nodiscard]] liveness liveness_now();
+
+    /// What drain() is doing.
+    enum class drain_step : std::uint8_t { none, calls, followers, snapshot, log, at_end };
+    std::atomic<drain_step> drain_step_{drain_step::none};
 
     // What is made by start() is looked at by the pages' threads once it serves.
     std::atomic<stage> stage_{stage::loading};
@@ -345,6 +350,7 @@ liveness service::body::liveness_now() {
 void service::body::drain() {
     if (!started_ || drained_.exchange(true)) return;
     if (serves_) stage_.store(stage::ending, std::memory_order_release);
+    drain_step_ = drain_step::calls;
     // A promotion that has begun is over once this is held; the next one sees drained_.
     { const std::scoped_lock lock{promotion_}; }
     stop_listening();
@@ -361,11 +367,13 @@ void service::body::drain() {
     door_.reset();
     executor_->drain();
     if (elsewhere_) elsewhere_->stop();
+    drain_step_ = drain_step::snapshot;
     snapshots_.reset();
     if (follower_) {
         const bool is_whole = follower_->stop().empty();
         if (is_whole && !log_->others().look().leads) follower_->keep_snapshot();
     }
+    drain_step_ = drain_step::log;
     herald_.reset();
     if (log_) log_->end();  // what it holds is among own_calls_
     own_calls_->stop();
@@ -375,6 +383,7 @@ void service::body::drain() {
     inherited_.clear();
     pages_.reset();  // they look at what goes with this object
     if (!serves_) return;
+    drain_step_ = drain_step::at_end;
     std::exception_ptr failure;
     for (const auto& f : procedures.closing()) {
         try {
@@ -384,6 +393,41 @@ void service::body::drain() {
         }
     }
     if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+drain_obstacles service::body::awaited_by_drain() {
+    drain_obstacles found;
+    switch (drain_step_.load()) {
+        case drain_step::none:
+            found.lines.emplace_back(serves_ ? "the end has not begun"
+                                             : "the server has not come to the end of its start: it reads its log, or "
+                                               "waits for others");
+            return found;
+        case drain_step::calls:
+            for (const auto& r : io_threads_) r->awaited().add_to(found.lines);
+            own_calls_->add_unfinished(found.lines);
+            if (found.lines.empty()) found.lines.emplace_back("clients that have not closed their connections");
+            break;
+        case drain_step::followers: found.lines.emplace_back("followers that lack calls"); break;
+        case drain_step::snapshot:
+            found.lines.emplace_back("the snapshot of the end is taken");
+            found.saves_data = true;
+            return found;
+        case drain_step::log: found.lines.emplace_back("the log is being written"); return found;
+        case drain_step::at_end:
+            found.lines.emplace_back("a function that procedures have registered by at_end");
+            break;
+    }
+    if (!log_) return found;
+    // What was answered may still be in memory, unless each answer waits for the disk.
+    constexpr std::chrono::milliseconds patience{500}, pause{1};
+    const instant until = std::chrono::steady_clock::now() + patience;
+    const std::uint64_t drawn = log_->drawn();
+    while (log_->durable() < drawn && !log_->in_trouble() && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(pause);
+    if (log_->durable() < drawn)
+        found.lines.push_back("the log cannot be written: " + (log_->in_trouble() ? log_->trouble() : "it hangs"));
+    return found;
 }
 
 bool service::body::renew_certificates() {
@@ -458,6 +502,7 @@ void service::set(std::string name, std::string value) { body_->procedures.set(s
 std::vector<std::string> service::unused_settings() const { return body_->procedures.unused_settings(); }
 void service::check() { body_->check(); }
 std::string service::promote() { return body_->promote(); }
+drain_obstacles service::awaited_by_drain() { return body_->awaited_by_drain(); }
 bool service::renew_certificates() { return body_->renew_certificates(); }
 bool service::responds() noexcept { return body_->responds(); }
 void service::start() { body_->start(); }

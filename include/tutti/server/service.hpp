@@ -172,6 +172,9 @@ struct settings {
     /// A cluster whose objects procedures use (registry::cluster); it lives until the service has ended. Not beside
     /// `log`: what a start runs again would write objects a second time.
     cluster_access* cluster = nullptr;
+    /// So long the end of a leader waits for followers that are connected, until they have all calls on their disks;
+    /// zero: as long as it takes. Calls that were accepted are waited for without a limit (service::awaited_by_drain).
+    std::chrono::milliseconds shutdown_timeout{10'000};
     /// Whether calls go to the server whose node owns what they are about (registry::add), and those of others are run.
     bool forward = true;
     log_settings log{};  ///< its `answers` are `remembered`, its `answers_for` is `remember_for`
@@ -213,6 +216,12 @@ private:
     std::string code_;
 };
 
+/// What the end of a server waits for.
+struct drain_obstacles {
+    std::vector<std::string> lines{};  ///< for people: calls with their procedure, caller and time, or anything else
+    bool saves_data = false;           ///< a snapshot is being taken, which takes long where there are many data
+};
+
 /// Thread safety: until it has started, one thread at a time uses it; from then on any thread may ask and call. `start`
 /// and `drain` are called by one thread.
 class TUTTI_EXPORT service {
@@ -249,6 +258,11 @@ public:
     /// by a procedure.
     /// @throws what `at_end` functions throw, the first of it
     void drain();
+
+    /// Says what `drain` waits for, also where `start` has not come to its end yet. What was answered is in the log when
+    /// this returns, unless the log cannot be written for half a second: so a program may end without waiting for
+    /// longer. Any thread, while this object lives.
+    [[nodiscard]] drain_obstacles awaited_by_drain();
 
     [[nodiscard]] std::uint16_t port() const noexcept;  ///< 0 without TCP
     /// 0 without one. Known before the log is read: any thread may ask, also while start() is under way.

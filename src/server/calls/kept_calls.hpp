@@ -23,7 +23,8 @@ struct kept_call {
 
 class kept_calls {
 public:
-    /// `how` lives longer. Looks where somebody may be told: on the standard error (report_crashes), or who asks for the server's health.
+    /// `how` lives longer. Looks where somebody may be told: the operator (report_crashes), or whoever asks for the
+    /// server's health.
     explicit kept_calls(const settings& how)
         : how_{how},
           after_{how.report_crashes || how.metrics_port ? how.stuck_after : std::chrono::milliseconds{0}},

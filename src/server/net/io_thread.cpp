@@ -184,6 +184,8 @@ void io_thread::end_round() {
         next_late_ = now_ + late;
     }
     if (now_ >= next_look_) keep_order();
+    // Nothing is submitted any more once it drains, so this stays true.
+    if (draining_ && under_way_count_ == 0) calls_are_over_.store(true, std::memory_order_release);
 }
 
 /// `worker`: who stands in for the thread, and does not wait where it is wanted.

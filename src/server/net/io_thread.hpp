@@ -29,6 +29,7 @@
 #include "server/calls/forwarding.hpp"
 #include "server/calls/idle_work.hpp"
 #include "server/calls/kept_calls.hpp"
+#include "server/calls/unfinished.hpp"
 #include "server/metrics/counters.hpp"
 #include "server/net/connection.hpp"
 #include "server/net/helm.hpp"
@@ -93,6 +94,10 @@ public:
     [[nodiscard]] bool responds() noexcept;
     /// The calls of its clients that keep their worker.
     [[nodiscard]] const kept_calls& kept() const noexcept { return kept_; }
+    /// Once it has been told to end: what it waits for.
+    [[nodiscard]] const unfinished& awaited() const noexcept { return awaited_; }
+    /// Once it has been told to end: whether all that it had submitted has come back, and it submits no more.
+    [[nodiscard]] bool calls_are_over() const noexcept { return calls_are_over_.load(std::memory_order_acquire); }
     /// Once it has started; else nothing.
     void join() {
         if (thread_.joinable()) thread_.join();
@@ -144,6 +149,7 @@ private:
     void close(connection& c);
 
     void keep_order();
+    void publish_awaited();
     void answer_overdue(request& r);
     void stop_for_drain();
     void close_killed();
@@ -176,6 +182,8 @@ private:
     instant next_look_for_kept_;
     instant next_late_;  // when brief calls that others wait for are looked at again
     instant drain_began_;
+    instant next_publication_;  // while it ends
+    unfinished awaited_;
     helm helm_;
     pace pace_;
     bool stands_in_ = false;   // it is a worker that has the helm, or had it last
@@ -195,6 +203,7 @@ private:
     std::atomic<bool> kill_asked_{false};
     std::atomic<std::uint64_t> rounds_{0};
     std::atomic<bool> gone_{false};
+    std::atomic<bool> calls_are_over_{false};
     std::thread thread_;
 };
 

@@ -12,6 +12,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds look_period{10};
 constexpr milliseconds idle_look_period{100};
+constexpr milliseconds between_publications{50};
 
 }  // namespace
 
@@ -150,6 +151,39 @@ void io_thread::keep_order() {
         if (looks_for_kept) kept_.look_at(*r, shared_.runs, now_);
     }
     if (looks_for_kept) kept_.end_look();
+    if (draining_ && now_ >= next_publication_) publish_awaited();
+}
+
+/// For whoever asks what the end waits for, and must not wait for this thread.
+void io_thread::publish_awaited() {
+    next_publication_ = now_ + between_publications;
+    std::vector<std::string> lines;
+    std::size_t more = 0;
+    try {
+        for (const request* r = under_way_; r != nullptr; r = r->next) {
+            if (lines.size() == unfinished::most_named) {
+                ++more;
+                continue;
+            }
+            std::string caller = "a client that has left";
+            if (r->from != nullptr) {
+                const account* const as = r->from->who.as;
+                caller = (as == nullptr ? "a client" : "user '" + as->what.name + "'") + " at " +
+                         r->from->who.entry->address();
+            }
+            lines.push_back(describe_unfinished(*r, caller, now_));
+        }
+        if (more != 0) lines.push_back(std::to_string(more) + " more calls");
+        for (const auto& [c, owned] : connections_) {
+            if (c->in_flight != 0 || c->unsent() == 0) continue;
+            if (lines.size() > 2 * unfinished::most_named) break;
+            lines.push_back("the client at " + c->who.entry->address() + " has not read " +
+                            std::to_string(c->unsent()) + " bytes of its answers");
+        }
+        awaited_.publish(std::move(lines));
+    } catch (const std::bad_alloc&) {
+        // What was published before stays.
+    }
 }
 
 /// REQUIRES: its client waits for it.

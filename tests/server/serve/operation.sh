@@ -430,3 +430,43 @@ if server.wait() != -signal.SIGABRT:
     sys.exit(f"status {server.returncode} after a crash")
 PYTHON
 }
+
+case_shutdown_timeout() {
+    # A call that nothing ends is named and left; what was answered is there after the next start.
+    mkfifo "$folder/held"
+    for executor in "" threads; do
+        rm -f "$folder/port"
+        start --workers 2 --shutdown-timeout 50 ${executor:+--executor "$executor"} \
+            --log "$folder/calls$executor" --fsync no
+        expect OK CALL transfer 1 2 30
+        redis-cli -p "$port" CALL hold_open "$folder/held" >"$folder/answer" 2>&1 &
+        client=$!
+        until info_has '^running:1'; do sleep 0.01; done
+        kill -TERM "$server"
+        status=0
+        wait "$server" || status=$?
+        server=
+        wait "$client" || true
+        ((status == 3)) || fail "it ended with status $status"
+        grep -Eq "^tutti: procedure 'hold_open', priority 1, called by a client at 127.0.0.1:[0-9]+ [0-9]+ ms ago, has run for [0-9]+ ms$" \
+            "$folder/log" || fail "nobody is told what was in the way"
+        rm -f "$folder/port"
+        start --log "$folder/calls$executor"
+        expect 970 CALL balance 1
+        stop
+    done
+    # Without a limit the second signal ends it.
+    rm -f "$folder/port"
+    start --workers 1 --shutdown-timeout 0
+    redis-cli -p "$port" CALL hold_open "$folder/held" >"$folder/answer" 2>&1 &
+    client=$!
+    until info_has '^running:1'; do sleep 0.01; done
+    kill -TERM "$server"
+    until grep -q "^ending: no new calls" "$folder/log"; do sleep 0.01; done
+    kill -TERM "$server"
+    status=0
+    wait "$server" || status=$?
+    server=
+    wait "$client" || true
+    ((status == 143)) || fail "it ended with status $status"
+}
