@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "server/calls/catalog.hpp"
@@ -68,6 +70,9 @@ private:
     [[nodiscard]] exposition::page show_metrics() const;
     [[nodiscard]] readiness readiness_now() const;
     [[nodiscard]] liveness liveness_now();
+
+    void await_followers(instant until);
+    void tell_what_followers_lack() const;
 
     /// What drain() is doing.
     enum class drain_step : std::uint8_t { none, calls, followers, snapshot, log, at_end };
@@ -355,17 +360,23 @@ void service::body::drain() {
     { const std::scoped_lock lock{promotion_}; }
     stop_listening();
     own_calls_->begin_drain();
-    if (log_) {
-        log_->hurry();
-        log_->others().begin_drain();
-    }
+    if (log_) log_->hurry();
+    const bool leads = log_ && serves_ && log_->others().takes_writes();
+    shared_->awaits_followers = leads;
+    const instant began = std::chrono::steady_clock::now();
     // I/O threads first: they end when everything that they submitted has come back and is answered.
     for (const auto& r : io_threads_) r->begin_drain();
     door_->begin_drain();
     executor_->end_waits();
+    // A part of the time is left for what comes afterwards.
+    if (leads)
+        await_followers(how.shutdown_timeout.count() == 0 ? instant::max() : began + how.shutdown_timeout * 9 / 10);
+    shared_->awaits_followers = false;
+    if (log_) log_->others().begin_drain();
     for (const auto& r : io_threads_) r->join();
     door_.reset();
     executor_->drain();
+    if (leads) tell_what_followers_lack();
     if (elsewhere_) elsewhere_->stop();
     drain_step_ = drain_step::snapshot;
     snapshots_.reset();
@@ -393,6 +404,43 @@ void service::body::drain() {
         }
     }
     if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+/// A planned switch-over ends the leader and promotes a follower: that has to have every call that was answered. First
+/// all calls come to their end, so the log grows no more; then followers that are connected ask until they have all of
+/// it. A follower says what it has on its disk when it asks for more (replication.hpp).
+void service::body::await_followers(instant until) {
+    constexpr std::chrono::milliseconds pause{1};
+    const auto goes_on = [&] { return shared_->following.load() != 0 && std::chrono::steady_clock::now() < until; };
+    const auto are_over = [&] {
+        return own_calls_->are_over() && std::ranges::all_of(io_threads_, &io_thread::calls_are_over);
+    };
+    while (!are_over() && goes_on()) std::this_thread::sleep_for(pause);
+    if (!are_over()) return;  // it has been too long, or nobody is there to wait for
+    const std::uint64_t end = log_->drawn();
+    const auto lack = [&] {
+        const auto all = log_->others().look().followers;
+        return std::ranges::count_if(all, [&](const auto& f) { return f.position < end; });
+    };
+    drain_step_ = drain_step::followers;
+    for (bool told = false; goes_on() && !log_->in_trouble(); std::this_thread::sleep_for(pause)) {
+        const auto behind = lack();
+        if (behind == 0) break;
+        if (!std::exchange(told, true))
+            how.notice(severity::info, "the end waits for followers that lack calls: " + std::to_string(behind));
+    }
+    drain_step_ = drain_step::calls;
+}
+
+void service::body::tell_what_followers_lack() const {
+    const std::uint64_t end = log_->drawn();
+    for (const auto& f : log_->others().look().followers) {
+        if (f.position >= end) continue;
+        how.notice(severity::warning, "the follower at " + f.address + " lacks the last " +
+                                          std::to_string(end - f.position) + " calls; it has last asked for more " +
+                                          std::to_string(f.silent.count()) +
+                                          " ms ago. If it is promoted, they are lost");
+    }
 }
 
 drain_obstacles service::body::awaited_by_drain() {

@@ -172,8 +172,9 @@ struct settings {
     /// A cluster whose objects procedures use (registry::cluster); it lives until the service has ended. Not beside
     /// `log`: what a start runs again would write objects a second time.
     cluster_access* cluster = nullptr;
-    /// So long the end of a leader waits for followers that are connected, until they have all calls on their disks;
-    /// zero: as long as it takes. Calls that were accepted are waited for without a limit (service::awaited_by_drain).
+    /// A time limit for the end. A leader waits for nine tenths of it, at most, until followers that are connected have
+    /// all calls on their disks; zero: as long as it takes. `drain` waits without a limit for calls that were accepted:
+    /// the program decides how long it waits for `drain` (service::awaited_by_drain).
     std::chrono::milliseconds shutdown_timeout{10'000};
     /// Whether calls go to the server whose node owns what they are about (registry::add), and those of others are run.
     bool forward = true;

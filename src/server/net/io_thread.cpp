@@ -475,6 +475,8 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
                         shared_.door.ask(r);
                         break;
                     case commands::outcome::ask_journal:
+                        if (r.asks.what == question::kind::pull && !std::exchange(c.who.follows, true))
+                            shared_.following.fetch_add(1);
                         touch(c);  // in its turn
                         count_command(c);
                         break;

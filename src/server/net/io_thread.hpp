@@ -63,6 +63,8 @@ struct common {
     forwarding* elsewhere = nullptr;  ///< null: all calls run here
     byte_budget bytes{how.max_held};
     std::atomic<std::size_t> clients{0};
+    std::atomic<std::size_t> following{0};      ///< those of them that are servers which follow
+    std::atomic<bool> awaits_followers{false};  ///< these may go on to ask although the server ends
 };
 
 class io_thread final : public giver, public client_directory::home {

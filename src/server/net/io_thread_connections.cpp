@@ -50,8 +50,9 @@ void io_thread::look_after(connection& c) {
     c.share.set(c.in.size() + c.out.size() + (c.who.queued ? c.who.queued->bytes() : 0));
     if (c.broken || (c.leaving && c.only_outliving())) return close(c);
     if (c.who.quit) c.in.clear();
-    if (draining_ && c.in_flight == 0 && !c.all_answered) c.all_answered = now_;
-    const bool no_more = c.who.quit || c.ended || (draining_ && !may_be_asking(c, drain_began_, now_));
+    const bool ends = draining_ && !(c.who.follows && shared_.awaits_followers.load(std::memory_order_acquire));
+    if (ends && c.in_flight == 0 && !c.all_answered) c.all_answered = now_;
+    const bool no_more = c.who.quit || c.ended || (ends && !may_be_asking(c, drain_began_, now_));
     if (no_more && c.in_flight == 0 && c.unsent() == 0 && !c.lingering) {
         c.io->finish();
         c.lingering = true;
@@ -104,6 +105,7 @@ void io_thread::close(connection& c) {
     // Closing the socket would do, were there no process that has inherited it and not yet become another program.
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, c.io->socket(), nullptr);
     shared_.directory.remove(*c.who.entry);
+    if (c.who.follows) shared_.following.fetch_sub(1);
     connections_.erase(&c);
     counters_.clients.take_one();
     shared_.clients.fetch_sub(1);

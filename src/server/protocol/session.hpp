@@ -27,6 +27,7 @@ struct session {
     bool skips_next = false;                ///< nor one to its next request
     std::optional<multi> queued;            ///< since MULTI
     std::uint64_t written = 0;              ///< the position after the latest in the log that its calls have
+    bool follows = false;                   ///< it is another server, which has asked for what comes after its log
     bool quit = false;
 };
 

@@ -66,6 +66,43 @@ TEST_F(replication, promotion) {
     EXPECT_EQ(follower({"WAIT", "1", "0"}), "1");
 }
 
+// A planned switch-over. Catches a leader that ends although a follower lacks what clients were answered, and one that
+// keeps its followers from asking while it waits for them.
+TEST_F(replication, a_leader_ends_when_its_followers_have_all) {
+    bank leader{with_log("a")};
+    proxy between{leader.serves.port()};
+    bank follower{following("b", between.port())};
+    write(leader, 1);
+    until_same(leader, follower);
+    between.hold();
+    write(leader, 3, 2);
+    std::jthread ending{[&] { leader.serves.drain(); }};
+    until([&] { return was_told("the end waits for followers that lack calls: 1"); });
+    between.let_go();
+    ending.join();
+    EXPECT_FALSE(was_told("lacks the last"));
+    EXPECT_EQ(follower.serves.promote(), "");
+    EXPECT_EQ(follower.cells(), leader.cells());
+}
+
+TEST_F(replication, a_leader_that_cannot_wait_says_what_its_followers_lack) {
+    settings how = with_log("a");
+    how.shutdown_timeout = 20ms;
+    bank leader{how};
+    proxy between{leader.serves.port()};
+    bank follower{following("b", between.port())};
+    write(leader, 1);
+    until_same(leader, follower);
+    until([&] { return leader({"WAIT", "1", "0"}) == "1"; });
+    between.hold();
+    write(leader, 3, 2);
+    leader.serves.drain();
+    EXPECT_TRUE(
+        was_told("the follower at 127.0.0.1:" + std::to_string(follower.serves.port()) + " lacks the last 3 calls"))
+        << notices();
+    between.let_go();
+}
+
 TEST_F(replication, goes_on_after_starts) {
     settings first = with_log("a");
     auto leader = std::make_unique<bank>(first);
