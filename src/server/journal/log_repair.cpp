@@ -22,7 +22,11 @@ constexpr std::size_t piece = std::size_t{1} << 20;
 constexpr const char* beside[] = {"-wal", "-end"};
 
 void need_log(const std::string& file) {
-    if (!std::filesystem::exists(file)) throw store_error{"there is no log " + file, false};
+    namespace fs = std::filesystem;
+    if (!fs::exists(file)) throw store_error{"there is no log " + file, false};
+    if (!fs::is_regular_file(file)) throw store_error{file + " is no file, and so no log of a server", false};
+    if (fs::file_size(file) == 0 && std::ranges::none_of(beside, [&](const char* b) { return fs::exists(file + b); }))
+        throw store_error{file + " is empty: no server has written a log there", false};
 }
 
 /// Runs `what`, and notes why it failed.

@@ -207,6 +207,22 @@ TEST_F(log_damage, the_message_names_the_file_the_place_and_the_ways_on) {
     }
 }
 
+TEST_F(log_damage, what_is_no_log_is_named) {
+    const auto says = [this](const std::string& name) {
+        try {
+            static_cast<void>(check_log(file(name)));
+            return std::string{};
+        } catch (const std::runtime_error& e) {
+            return std::string{e.what()};
+        }
+    };
+    write("empty", "");
+    EXPECT_NE(says("empty").find("is empty: no server has written a log there"), std::string::npos) << says("empty");
+    write("text", std::string(4096, 'x'));
+    EXPECT_NE(says("text").find("is no log of a server"), std::string::npos) << says("text");
+    EXPECT_NE(says("absent").find("there is no log"), std::string::npos) << says("absent");
+}
+
 /// The calls that come before what is damaged, and the files as they were.
 TEST_F(log_damage, a_repair_keeps_what_is_whole) {
     EXPECT_EQ(repair_log(file("killed")).kept_as, "");
