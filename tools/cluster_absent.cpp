@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "cluster.hpp"
+#include "log.hpp"
 #include "member.hpp"
 #include "node.hpp"
 #include "served_cluster.hpp"
@@ -25,6 +26,7 @@ served_cluster::served_cluster(const std::string&, bool, const messages&) { refu
 served_cluster::~served_cluster() = default;
 server::cluster_access& served_cluster::access() noexcept { return *access_; }
 void hold_node(const node_command_options&) { refuse(); }
+int look_after_member_log(const log_options&) { refuse(); }
 int carry_out_member(const member_command_options&) { refuse(); }
 
 }  // namespace tutti::tools

@@ -119,16 +119,19 @@ subcommand add_promote(CLI::App& to) {
 }
 
 subcommand add_log(CLI::App& to) {
-    CLI::App* const log = to.add_subcommand("log", "Look at the log of a server that does not run, or repair it");
+    CLI::App* const log =
+        to.add_subcommand("log", "Look at the log of a server or a member that does not run, or repair it");
     log->require_subcommand(1);
     const auto options = std::make_shared<log_options>();
     const auto add = [&](const char* name, const char* what, log_options::deed deed) {
         CLI::App* const one = log->add_subcommand(name, what);
-        one->add_option("file", options->file, "As --log of the server names it")->required();
+        one->add_option("file", options->file, "As --log of the server names it, or the folder of a member")
+            ->required();
         one->callback([options, deed] { options->what = deed; });
     };
     add("check", "Say what is in it, and what of it is damaged; exit status 1: something is", log_options::deed::check);
-    add("repair", "Keep what is whole, up to the first call that cannot be read; the files as they were stay beside it",
+    add("repair",
+        "Keep what is whole, up to the first call or entry that cannot be read; the files as they were stay beside it",
         log_options::deed::repair);
     return {log, [options] { return *options; }};
 }

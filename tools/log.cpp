@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "cli/program.hpp"
 #include "tutti/server/log.hpp"
 
@@ -41,6 +43,7 @@ int repair(const std::string& file) {
 }  // namespace
 
 int look_after_log(const log_options& options) {
+    if (std::filesystem::is_directory(options.file)) return look_after_member_log(options);
     return options.what == log_options::deed::check ? check(options.file) : repair(options.file);
 }
 

@@ -121,5 +121,31 @@ struct moved_address {
 /// is enough, because it tells the others when it calls them. O(members). @throws member_error: an address is not known,
 /// or makes no sense; then nothing is changed
 TUTTI_EXPORT void readdress_member(const std::string& folder, const std::vector<moved_address>& all);
+/// What is in the folder of a member that does not run.
+struct member_log {
+    std::uint64_t id = 0, group = 0;
+    std::uint64_t term = 0;
+    std::uint64_t snapshot = 0;         ///< the last entry that the snapshot holds; 0: there is none
+    std::uint64_t snapshot_bytes = 0;   ///< of its file
+    std::uint64_t first = 1, last = 0;  ///< entries of the log that can be read one after the other; last < first: none
+    std::uint64_t bytes = 0;            ///< of these
+    std::uint64_t owed = 0;  ///< the member has lost entries up to here, and does not vote until it has them; 0: none
+    std::vector<std::string> damage{};  ///< what is not whole, one line each; empty: a start reads all that there was
+    std::vector<std::string> notes{};   ///< what a start cuts off, or does not read
+};
+
+/// Reads all, and changes nothing. @throws member_error  where no member lives there, or one runs there
+[[nodiscard]] TUTTI_EXPORT member_log check_member_folder(const std::string& folder);
+
+struct member_repair {
+    member_log now{};
+    std::uint64_t lost_upto = 0;  ///< the last entry that is known to have been there; not above `now`'s: none is lost
+    std::string kept_as{};        ///< the log as it was; empty: nothing was done
+    bool waits = false;           ///< it does not vote until the leader has given it again what it has lost
+};
+
+/// Puts a log of all that is whole in the place of a damaged one, which gets a new name beside it.
+/// @throws member_error  as check_member_folder, and where a member could not go on with what is left; nothing changed
+[[nodiscard]] TUTTI_EXPORT member_repair repair_member_folder(const std::string& folder);
 
 }  // namespace tutti::cluster

@@ -1,11 +1,15 @@
 #include "cluster/replica/disk.hpp"
 
 #include <sys/statvfs.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "cluster/backend/backend.hpp"
+#include "cluster/replica/segment.hpp"
 
 namespace tutti::cluster::replica {
 
@@ -14,6 +18,9 @@ struct disk::appending {
     raft_io_append* asked = nullptr;
     raft_io_append_cb told = nullptr;
     disk* of = nullptr;
+    raft_index first = 0;
+    std::vector<std::uint64_t> digests{};
+    unsigned voters = 0;
 };
 
 struct disk::saving {
@@ -21,50 +28,173 @@ struct disk::saving {
     raft_io_snapshot_put* asked = nullptr;
     raft_io_snapshot_put_cb told = nullptr;
     disk* of = nullptr;
+    raft_index replaces = 0;  // what another member sent, in the place of the log; 0: the log stays
 };
 
-disk::disk(uv_loop_t& loop, std::string folder, raft_uv_transport* through, std::function<void(std::string)> failed)
-    : folder_{std::move(folder)}, failed_{std::move(failed)}, delay_{loop} {
+namespace {
+
+constexpr std::uint64_t between_syncs_ms = 1000;
+
+std::vector<std::uint64_t> digests_of(raft_index first, const raft_entry* entries, std::size_t n) {
+    std::vector<std::uint64_t> all;
+    all.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        const raft_entry& e = entries[i];
+        all.push_back(entry_digest(first + i, e.term, e.type, {static_cast<const char*>(e.buf.base), e.buf.len}));
+    }
+    return all;
+}
+
+/// By the last configuration among them; 0: there is none.
+unsigned voters_in(const raft_entry* entries, std::size_t n) {
+    for (std::size_t i = n; i > 0; --i) {
+        const raft_entry& e = entries[i - 1];
+        if (e.type == RAFT_CHANGE) return voters_of({static_cast<const char*>(e.buf.base), e.buf.len});
+    }
+    return 0;
+}
+
+unsigned voters_in(const raft_configuration& c) {
+    return static_cast<unsigned>(
+        std::count_if(c.servers, c.servers + c.n, [](const raft_server& s) { return s.role == RAFT_VOTER; }));
+}
+
+}  // namespace
+
+disk::disk(uv_loop_t& loop, std::string folder, const std::string& promised, raft_uv_transport* through,
+           std::function<void(std::string)> failed)
+    : folder_{std::move(folder)}, failed_{std::move(failed)}, delay_{loop}, loop_{loop}, promised_{promised} {
     if (const int bad = raft_uv_init(&io_, &loop, folder_.c_str(), through); bad != 0)
         throw backend::refusal{"the folder " + folder_ + " cannot be used: " + raft_strerror(bad)};
     raft_uv_set_connect_retry_delay(&io_, 100);
     // It would put aside what it cannot read, and go on with less than this member has promised.
     raft_uv_set_auto_recovery(&io_, false);
+    // The machine's own checksum is in front of nothing then, and a start can compare it before C-Raft reads.
+    raft_uv_set_snapshot_compression(&io_, false);
     io_.of = this;
     real_ = io_;
     io_.append = [](raft_io* io, raft_io_append* asked, const raft_entry entries[], unsigned n,
                     raft_io_append_cb told) {
-        auto w = std::make_unique<appending>(appending{{}, asked, told, &of(io)});
+        disk& d = of(io);
+        auto w = std::make_unique<appending>(
+            appending{{}, asked, told, &d, d.next_, digests_of(d.next_, entries, n), voters_in(entries, n)});
         w->mine.data = w.get();
+        d.under_way_.reserve(d.under_way_.size() + 1);
         const int bad = of(io).real_.append(io, &w->mine, entries, n, [](raft_io_append* mine, int status) {
             auto* const written = static_cast<appending*>(mine->data);
             written->of->delay_.pass([written, status] {
                 const std::unique_ptr<appending> all{written};
+                std::erase(all->of->under_way_, written);
+                if (status == 0) all->of->note(*all);
                 all->told(all->asked, all->of->look("the log", status));
             });
         });
-        if (bad == 0) static_cast<void>(w.release());
-        return of(io).look("the log", bad);
+        if (bad == 0) {
+            d.next_ += n;
+            d.under_way_.push_back(w.release());
+        }
+        return d.look("the log", bad);
     };
     io_.snapshot_put = [](raft_io* io, unsigned trailing, raft_io_snapshot_put* asked, const raft_snapshot* what,
                           raft_io_snapshot_put_cb told) {
-        auto w = std::make_unique<saving>(saving{{}, asked, told, &of(io)});
+        const raft_index replaces = trailing == 0 ? what->index : 0;
+        auto w = std::make_unique<saving>(saving{{}, asked, told, &of(io), replaces});
         w->mine.data = w.get();
+        if (replaces != 0 && !of(io).forget_from(replaces + 1)) return of(io).look("the log's end", RAFT_IOERR);
         const int bad =
             of(io).real_.snapshot_put(io, trailing, &w->mine, what, [](raft_io_snapshot_put* mine, int status) {
                 const std::unique_ptr<saving> all{static_cast<saving*>(mine->data)};
+                if (status == 0 && all->replaces != 0) all->of->promised_.reach(all->replaces);
                 all->told(all->asked, all->of->look("a snapshot", status));
             });
-        if (bad == 0) static_cast<void>(w.release());
+        if (bad == 0) {
+            if (replaces != 0) of(io).next_ = replaces + 1;
+            static_cast<void>(w.release());
+        }
         return bad == RAFT_BUSY ? bad : of(io).look("a snapshot", bad);
     };
-    io_.set_term = [](raft_io* io, raft_term term) { return of(io).look("the term", of(io).real_.set_term(io, term)); };
-    io_.set_vote = [](raft_io* io, raft_id vote) { return of(io).look("a vote", of(io).real_.set_vote(io, vote)); };
+    io_.set_term = [](raft_io* io, raft_term term) {
+        return of(io).change("the term", term, 0, [&] { return of(io).real_.set_term(io, term); });
+    };
+    io_.set_vote = [](raft_io* io, raft_id vote) {
+        return of(io).change("a vote", of(io).promised_.said().term, vote,
+                             [&] { return of(io).real_.set_vote(io, vote); });
+    };
+    io_.bootstrap = [](raft_io* io, const raft_configuration* first) {
+        return of(io).change("the term", 1, 0, [&] { return of(io).real_.bootstrap(io, first); });
+    };
+    io_.load = [](raft_io* io, raft_term* term, raft_id* vote, raft_snapshot** snapshot, raft_index* first,
+                  raft_entry** entries,
+                  std::size_t* n) { return of(io).load(term, vote, snapshot, first, entries, n); };
     io_.close = [](raft_io* io, raft_io_close_cb told) {
         of(io).delay_.close();
         of(io).real_.close(io, told);
     };
-    io_.truncate = [](raft_io* io, raft_index from) { return of(io).look("the log", of(io).real_.truncate(io, from)); };
+    io_.truncate = [](raft_io* io, raft_index from) {
+        disk& d = of(io);
+        if (!d.forget_from(from)) return d.look("the log's end", RAFT_IOERR);
+        d.next_ = from;
+        return d.look("the log", d.real_.truncate(io, from));
+    };
+}
+
+template <class F>
+int disk::change(const char* what, raft_term term, raft_id vote, const F& write) {
+    if (!promised_.begin_change(term, vote)) return look(what, RAFT_IOERR);
+    const int failed = write();
+    if (failed == 0) promised_.end_change();
+    return look(what, failed);
+}
+
+int disk::load(raft_term* term, raft_id* vote, raft_snapshot** snapshot, raft_index* first, raft_entry** entries,
+               std::size_t* n) {
+    const int failed = real_.load(&io_, term, vote, snapshot, first, entries, n);
+    if (failed != 0) return failed;
+    next_ = *first + *n;
+    const raft_index saved = *snapshot == nullptr ? 0 : (*snapshot)->index;
+    unsigned voters = voters_in(*entries, *n);
+    if (voters == 0 && *snapshot != nullptr) voters = voters_in((*snapshot)->configuration);
+    promised_.adopt(*term, *vote, *first, digests_of(*first, *entries, *n), std::max(next_ - 1, saved), voters);
+    return 0;
+}
+
+void disk::note(const appending& w) {
+    promised_.append(w.first, w.digests, w.voters);
+    sync_now_and_then();
+}
+
+bool disk::forget_from(raft_index index) {
+    // What is being written may end after this, and must not be noted then.
+    for (appending* const w : under_way_) {
+        const raft_index stays = index > w->first ? index - w->first : 0;
+        if (stays < w->digests.size()) w->digests.resize(stays);
+    }
+    return promised_.lower(index - 1);
+}
+
+/// On a thread of libuv's pool, since the loop does not wait for disks.
+void disk::sync_now_and_then() {
+    struct syncing {
+        uv_work_t request{};
+        int file = -1;
+    };
+    const std::uint64_t now = ::uv_now(&loop_);
+    if (now - synced_ms_ < between_syncs_ms) return;
+    auto w = std::make_unique<syncing>(syncing{{}, ::dup(promised_.descriptor())});
+    w->request.data = w.get();
+    if (w->file < 0) return;
+    const int failed = ::uv_queue_work(
+        &loop_, &w->request, [](uv_work_t* r) { ::fdatasync(static_cast<syncing*>(r->data)->file); },
+        [](uv_work_t* r, int) {
+            const std::unique_ptr<syncing> over{static_cast<syncing*>(r->data)};
+            ::close(over->file);
+        });
+    if (failed != 0) {
+        ::close(w->file);
+        return;
+    }
+    synced_ms_ = now;
+    static_cast<void>(w.release());
 }
 
 int disk::look(const char* what, int status) {

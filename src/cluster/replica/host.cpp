@@ -8,6 +8,7 @@
 #include "cluster/backend/group_caller.hpp"
 #include "cluster/backend/group_link.hpp"
 #include "cluster/backend/tries.hpp"
+#include "cluster/replica/folder.hpp"
 
 namespace tutti::cluster::replica {
 
@@ -34,17 +35,24 @@ host::host(const member_options& how, cluster::member::say tell, forcing forced)
     if (forced == forcing::new_group) who_ = {draw_number(), draw_number(), who_.address, false, who_.listen};
     where_.emplace(home_->folder());
     where_->hear(who_.id, who_.address);
+    if (who_.founding) {
+        home_->clear_log();
+        durable_record::begin(folder_names{home_->folder()}.durable(), {});
+    }
     const std::string log = home_->log_folder();
+    const std::uint64_t owed = look_at_log();
     transport_.emplace(
         loop_.raw(), transport::self{who_.id, who_.group, who_.address, secured_, who_.listen}, *where_,
         [this](arrival a) { sessions_.take(std::move(a)); },
         [this](const std::string& line) { tell_(weight::warning, line); });
-    disk_.emplace(loop_.raw(), log, transport_->raft(), [this](std::string line) { disk_says_ = std::move(line); });
+    disk_.emplace(loop_.raw(), log, folder_names{home_->folder()}.durable(), transport_->raft(),
+                  [this](std::string line) { disk_says_ = std::move(line); });
     const auto election = static_cast<unsigned>(std::max<long long>(how.election.count(), 50));
     seat_settings seated;
     seated.self = {who_.id, who_.address};
     seated.election_ms = election;
     seated.heartbeat_ms = std::max(election / 6, 10u);
+    seated.owed = owed;
     seat_.emplace(disk_->io(), seated);
     if (who_.founding) {
         const replica::member self{who_.id, who_.address};
@@ -60,6 +68,10 @@ host::host(const member_options& how, cluster::member::say tell, forcing forced)
     requests_.emplace(*seat_, sessions_, who_, secured_, [this] { return transport_->turned_away(); });
     requests_->name_members_by(*where_);
     seat_->on_change([this] { requests_->tell_followers(); });
+    seat_->on_regained([this] {
+        disk_->settle_owed();
+        tell_(weight::info, "has again what its log had lost, and votes from now on");
+    });
     seat_->start();
     tell_(weight::info, "member " + std::to_string(who_.id) + " of group " + std::to_string(who_.group) + " on " +
                             who_.address + (secured_ ? " under TLS" : "") +
@@ -99,6 +111,7 @@ void host::settle_identity(const member_options& how) {
         while (std::ranges::none_of(how.joins, ask) && all.again()) {}
         if (who_.group == 0) throw backend::refusal{"no member of the group that is to be joined answers: " + why};
     }
+    durable_record::begin(folder_names{home_->folder()}.durable(), {});
     home_->write(who_);
 }
 
@@ -120,6 +133,28 @@ void host::settle_address(const member_options& how) {
         home_->write(who_);
     }
     if (!who_.listen.empty()) group::check_listening_address(who_.listen, secured_ != nullptr);
+std::uint64_t host::look_at_log() {
+    const folder_contents found = look_at_folder(home_->folder(), who_.promised);
+    if (!found.damage.empty()) throw backend::refusal{damage_of_member(home_->folder(), found)};
+    for (const std::string& line : found.notes) tell_(weight::warning, line);
+    for (const torn_end& t : found.torn) {
+        tell_(weight::warning, t.file + " had a torn end from byte " + std::to_string(t.keep) +
+                                   " on, as a crash leaves it: entry " + std::to_string(found.last + 1) +
+                                   " of the log was being written, and nobody was told that it is on the disk. It "
+                                   "was cut off");
+    }
+    cut_torn_ends(found);
+    if (!who_.promised) {
+        durable_record::begin(
+            folder_names{home_->folder()}.durable(),
+            found.known ? *found.known : promises{.last = found.last, .term = found.term, .vote = found.vote});
+        who_.promised = true;
+        home_->write(who_);
+    }
+    if (!found.known || found.known->owed == 0) return 0;
+    tell_(weight::warning, "has lost entries of its log up to " + std::to_string(found.known->owed) +
+                               ", and does not vote until the leader has given it all of them again");
+    return found.known->owed;
 }
 
 void host::run() {

@@ -4,6 +4,7 @@
 //   H2  only the leader tells of changes; when it does not lead any more, it cuts its followers off, which look for the
 //       leader again (B5)
 //   H3  a member whose disk refuses a write ends. What it has not stored it has not promised; the others go on
+//   H4  the folder is looked at before C-Raft opens it: damage ends the start, and changes nothing (folder.hpp)
 #pragma once
 
 #include <atomic>
@@ -48,6 +49,8 @@ private:
     void settle_identity(const member_options& how);
     /// Of a folder that knows its member: where it listens, and that it is where the others know it.
     void settle_address(const member_options& how);
+    /// H4. Returns up to where it has lost entries, or 0.
+    std::uint64_t look_at_log();
     void look_at_clock();
     void begin_to_end(std::string why);
     void finish_ending();

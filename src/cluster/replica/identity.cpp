@@ -8,19 +8,29 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <system_error>
 
 #include "cluster/backend/backend.hpp"
+#include "cluster/replica/sealed.hpp"
 
 namespace tutti::cluster::replica {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* first_line = "tutti member 1";
+constexpr const char* first_line = "tutti member 2";
+constexpr const char* first_line_before = "tutti member 1";  // without a checksum; the folder has no durable_record
 
 [[noreturn]] void refuse(const std::string& what, int error) {
     throw backend::refusal{what + ": " + std::generic_category().message(error)};
+}
+
+std::string text_of(const identity& who, const std::string& state) {
+    const std::string text = std::string{first_line} + "\nid " + std::to_string(who.id) + "\ngroup " +
+                             std::to_string(who.group) + "\naddress " + who.address + "\nstate " + state + "\n" +
+                             (who.listen.empty() ? "" : "listen " + who.listen + "\n");
+    return text + "checksum " + std::to_string(checksum(text)) + "\n";
 }
 
 void write_through(const std::string& path, const std::string& text) {
@@ -57,29 +67,35 @@ bool home::known(identity& who) const {
     if (!file) {
         if (fs::exists(folder_ + "/member"))
             throw backend::refusal{folder_ + "/member cannot be read: may this user read it?"};
+        if (std::error_code none; fs::exists(folder_ + "/log", none) && !fs::is_empty(folder_ + "/log", none)) {
+            throw backend::refusal{folder_ +
+                                   "/member is gone, and there is a log: bring it back from a copy, or begin with an "
+                                   "empty folder, join as a new member, and remove the old one"};
+        }
         return false;
     }
+    std::ostringstream text;
+    text << file.rdbuf();
+    std::istringstream in{text.str()};
     std::string line, state;
-    std::getline(file, line);
+    std::getline(in, line);
     std::string word_id, word_group, word_address, word_state;
-    file >> word_id >> who.id >> word_group >> who.group >> word_address >> who.address >> word_state >> state;
-    if (line != first_line || !file || who.id == 0 || who.group == 0 || (state != "member" && state != "founding")) {
+    in >> word_id >> who.id >> word_group >> who.group >> word_address >> who.address >> word_state >> state;
+    const bool is_read = static_cast<bool>(in);
+    if (std::string word; in >> word && word == "listen") in >> who.listen;
+    who.promised = line == first_line;
+    if ((!who.promised && line != first_line_before) || !is_read || who.id == 0 || who.group == 0 ||
+        (state != "member" && state != "founding") || (who.promised && text.str() != text_of(who, state))) {
         throw backend::refusal{folder_ +
-                               "/member was not written by this release: bring it back from a copy, or begin "
-                               "with an empty folder, join as a new member, and remove the old one"};
+                               "/member is damaged, or another release has written it: bring it back from a copy, or "
+                               "begin with an empty folder, join as a new member, and remove the old one"};
     }
     who.founding = state == "founding";
-    std::string word_listen;
-    if (file >> word_listen) file >> who.listen;
     return true;
 }
 
 void home::write(const identity& who) const {
-    const std::string text = std::string{first_line} + "\nid " + std::to_string(who.id) + "\ngroup " +
-                             std::to_string(who.group) + "\naddress " + who.address + "\nstate " +
-                             (who.founding ? "founding" : "member") + "\n" +
-                             (who.listen.empty() ? "" : "listen " + who.listen + "\n");
-    replace_file(folder_ + "/member", text);
+    replace_file(folder_ + "/member", text_of(who, who.founding ? "founding" : "member"));
 }
 
 std::string home::log_folder() const {

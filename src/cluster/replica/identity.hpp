@@ -16,6 +16,7 @@ struct identity {
     std::string address;    ///< that others reach it by
     bool founding = false;  ///< of the first member: its log is being made, and holds nothing yet
     std::string listen{};   ///< where it listens, if that is another one
+    bool promised = true;   ///< its folder has a durable_record; one of an earlier release has none
 };
 
 class home {

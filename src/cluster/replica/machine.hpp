@@ -112,6 +112,8 @@ public:
 
     /// All that members agree on, in one order whatever the history. O(n log n).
     [[nodiscard]] std::string save() const;
+    /// True for bytes that `save` has made, and that nothing has changed since.
+    [[nodiscard]] static bool is_whole(std::string_view saved) noexcept;
     /// Replaces everything. Throws backend::refusal, and changes nothing, for bytes that `save` has not made.
     void load(std::string_view saved);
 

@@ -44,6 +44,12 @@ std::string machine::save() const {
     return all;
 }
 
+bool machine::is_whole(std::string_view saved) noexcept {
+    std::string_view content;
+    std::uint8_t of = 0;
+    return open_sealed(saved, name, 0, UINT8_MAX, content, of) == sealed::sound;  // another release's may be whole
+}
+
 void machine::load(std::string_view saved) {
     std::string_view content;
     std::uint8_t of = 0;

@@ -31,7 +31,7 @@ seat::body::body(seat& of, raft_io& io, seat_settings how) : of_{of}, how_{std::
     fsm_.restore = restore;
     if (const int failed = raft_init(&raft_, &io, &fsm_, how_.self.id, how_.self.address.c_str()); failed != 0)
         throw backend::refusal{"this member cannot start: " + why(failed)};
-    shim_ = std::make_unique<shim>(raft_, io);
+    shim_ = std::make_unique<shim>(raft_, io, how_.owed);
     raft_set_election_timeout(&raft_, how_.election_ms);
     raft_set_heartbeat_timeout(&raft_, how_.heartbeat_ms);
     raft_set_snapshot_threshold(&raft_, how_.snapshot_threshold);
@@ -236,6 +236,8 @@ void seat::start() {
         throw backend::refusal{"this member cannot start: " + (unreadable_.empty() ? body_->why(failed) : unreadable_)};
     }
 }
+
+void seat::on_regained(std::function<void()> told) { body_->shim_->on_regained(std::move(told)); }
 
 void seat::close(std::function<void()> done) {
     body_->closed_ = std::move(done);

@@ -9,6 +9,9 @@
 //       will not: unreachable
 //   S4  what gathers between two calls of `flush` goes out together: the commits in one entry, the reads behind one
 //       barrier
+//   S5  a member that has lost entries which it had acknowledged votes for nobody, and does not ask for votes, until a
+//       leader has given it all of them again. Whoever leads meanwhile was elected without it, and so by a majority in
+//       which another member has each entry that was committed with its help
 //
 // Thread safety: none; everything is called, and calls back, on the thread of the raft_io's loop.
 #pragma once
@@ -43,6 +46,7 @@ struct seat_settings {
     std::size_t most_entry_bytes = 1u << 20;  ///< commits beyond it go into the next entry; one alone may be larger
     std::size_t snapshot_bytes = 64u << 20;   ///< the same for bytes, but not before the log is as large as the objects
     window history;
+    std::uint64_t owed = 0;  ///< S5: it has lost entries up to here; 0: it has not
 };
 
 /// What came of one request.
@@ -95,6 +99,8 @@ public:
     [[nodiscard]] member leader() const;
     /// What is applied here; may be behind (S2). For followers of changes, and for operators.
     [[nodiscard]] const machine& state() const noexcept { return machine_; }
+    /// S5: called once, when it has all again.
+    void on_regained(std::function<void()> told);
     /// Called after entries have changed the state, or a snapshot has replaced it.
     void on_change(std::function<void()> told) { told_ = std::move(told); }
     /// Not empty: this member takes no part any more, and why: it has met an entry or a snapshot that it cannot read,

@@ -54,7 +54,7 @@ struct shim::append_under_way {
 
 shim::~shim() = default;
 
-shim::shim(raft& of_member, raft_io& io) : raft_{of_member}, under_{io} {
+shim::shim(raft& of_member, raft_io& io, raft_index owed) : raft_{of_member}, under_{io}, owed_{owed} {
     raft_.data = this;
     io.load = load;
     io.start = start;
@@ -114,7 +114,10 @@ int shim::start(raft_io* io, unsigned every, raft_io_tick_cb tick, raft_io_recv_
     self.receive_ = receive;
     self.tick_ = tick;
     const auto ticks = [](raft_io* from) {
-        of(from).tick_(from);
+        shim& ticked = of(from);
+        // S5: the time after which it would ask for votes begins anew.
+        if (ticked.owed_ != 0) ticked.raft_.election_timer_start = from->time(from);
+        ticked.tick_(from);
         of(from).lead();
     };
     return self.under_.start(io, every, ticks, [](raft_io* from, raft_message* m) { of(from).receive(from, m); });
@@ -135,6 +138,8 @@ void shim::lead() {
 }
 
 void shim::receive(raft_io* io, raft_message* m) {
+    // S5: as if it had not come. Neither has anything that would have to be freed.
+    if (owed_ != 0 && (m->type == RAFT_IO_REQUEST_VOTE || m->type == RAFT_IO_TIMEOUT_NOW)) return;
     if (m->type == RAFT_IO_APPEND_ENTRIES_RESULT && m->append_entries_result.rejected == 0 &&
         raft_.state == RAFT_LEADER && !broken(fault::counts_for_old_terms)) {
         raft_index& has = m->append_entries_result.last_log_index;
@@ -168,6 +173,10 @@ int shim::send(raft_io* io, raft_io_send* request, const raft_message* message, 
     raft_append_entries_result& result = honest.append_entries_result;
     const raft_index known = result.term == self.verified_.term ? self.verified_.index : 0;
     if (!broken(fault::more_than_compared)) result.last_log_index = std::min(result.last_log_index, known);
+    if (self.owed_ != 0 && std::min(result.last_log_index, known) >= self.owed_) {
+        self.owed_ = 0;
+        if (self.regained_) self.regained_();
+    }
     return self.under_.send(io, request, &honest, done);
 }
 

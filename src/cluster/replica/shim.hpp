@@ -26,6 +26,7 @@
 // Thread safety: none, as of the seat that it belongs to.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -39,7 +40,7 @@ class shim {
 public:
     /// Stands between the two from now on, and takes `of.data` for itself. REQUIRES: raft_init was called, and nothing
     /// after it.
-    shim(raft& of, raft_io& io);
+    shim(raft& of, raft_io& io, raft_index owed = 0);
     ~shim();
     shim(const shim&) = delete;
     shim& operator=(const shim&) = delete;
@@ -49,6 +50,8 @@ public:
     /// After each call that lets C-Raft change something.
     void hide() noexcept { raft_.configuration_uncommitted_index = 0; }
 
+    /// S5 of seat.hpp: `told` when it has again what it owes.
+    void on_regained(std::function<void()> told) { regained_ = std::move(told); }
     /// C-Raft's number of what went wrong with the disk; 0: nothing.
     [[nodiscard]] int failed() const noexcept { return failed_; }
 
@@ -87,6 +90,8 @@ private:
     verified verified_;
     raft_index compared_ = 0;  // by the message that is being received; 0: none, or it is known what came of it
     std::vector<std::unique_ptr<append_under_way>> untold_;
+    raft_index owed_;
+    std::function<void()> regained_;
     raft_index next_ = 1;                    // of the entry that is appended next
     std::map<raft_index, std::string> all_;  // encoded; the first is committed
 };

@@ -515,6 +515,46 @@ TEST_F(groups, a_member_whose_disk_is_full_says_so_and_the_others_go_on) {
     EXPECT_EQ(all.judge(g.address()), "");
 }
 
+/// Turns a bit in the middle of what was written to the open segment of a member's log. Returns its file.
+std::string damage_log(const std::string& folder) {
+    for (const auto& one : std::filesystem::directory_iterator{folder + "/log"}) {
+        const std::string file = one.path().string();
+        if (file.find("open-") == std::string::npos) continue;
+        const std::string bytes = whole(file);
+        const std::size_t end = bytes.find_last_not_of('\0');
+        if (end == std::string::npos || end < 4096) continue;
+        std::fstream to{file, std::ios::in | std::ios::out | std::ios::binary};
+        to.seekp(static_cast<std::streamoff>(end / 2)).put(static_cast<char>(bytes[end / 2] ^ 0x10));
+        return file;
+    }
+    throw std::runtime_error{"nothing was written to " + folder};
+}
+
+TEST_F(groups, a_member_with_a_damaged_log_does_not_start_until_it_is_repaired) {
+    group_server g{3};
+    g.start();
+    siege all{g.address(), 16};
+    all.let_commit(80);
+    const std::size_t hurt = (g.leader() + 1) % 3;
+    g.at(hurt).end();
+    const std::string file = damage_log(g.folder_of(hurt));
+    const std::string before = whole(file);
+    g.start_one(hurt);
+    until([&] { return g.at(hurt).has_ended(); });
+    EXPECT_NE(whole(g.log_of(hurt)).find(file + " is damaged at byte"), std::string::npos) << whole(g.log_of(hurt));
+    EXPECT_EQ(whole(file), before);
+    all.let_commit(40);
+    EXPECT_FALSE(cluster::check_member_folder(g.folder_of(hurt)).damage.empty());
+    const cluster::member_repair done = cluster::repair_member_folder(g.folder_of(hurt));
+    EXPECT_TRUE(done.waits);
+    EXPECT_GT(done.lost_upto, done.now.last);
+    g.at(hurt).end();
+    g.start_one(hurt);
+    until([&] { return whole(g.log_of(hurt)).find("has again what its log had lost") != std::string::npos; });
+    all.let_commit(40);
+    EXPECT_EQ(all.judge(g.address()), "");
+}
+
 // ---- who sleeps
 
 /// A block sleeps in retry, the leader goes, and another program changes what it waits for.

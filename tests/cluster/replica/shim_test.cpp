@@ -113,7 +113,9 @@ private:
                                                                 .heartbeat_ms = 1000,
                                                                 .snapshot_threshold = 4,
                                                                 .snapshot_trailing = 1,
-                                                                .history = {}});
+                                                                .history = {},
+                                                                .owed = owed_});
+        seat_->on_regained([this] { owed_ = 0; });
     }
     void stand_up() {
         io_->kill();
@@ -124,6 +126,8 @@ private:
         io_.reset();
     }
     void send(raft_id, raft_id, parcel what) override {
+        if (what.message.type == RAFT_IO_REQUEST_VOTE_RESULT) votes_ += what.message.request_vote_result.vote_granted;
+        if (what.message.type == RAFT_IO_REQUEST_VOTE) ++asked_for_votes_;
         if (what.message.type != RAFT_IO_APPEND_ENTRIES_RESULT) return;
         const raft_append_entries_result& r = what.message.append_entries_result;
         if (r.rejected == 0) answer_ = r.last_log_index;
@@ -133,6 +137,8 @@ protected:
     agenda agenda_{1};
     own_clock clock_{agenda_};
     disk disk_;
+    raft_index owed_ = 0;
+    unsigned votes_ = 0, asked_for_votes_ = 0;
 
 private:
     std::unique_ptr<simulated_io> io_;
@@ -152,6 +158,27 @@ TEST_F(replica_shim, a_follower_names_no_more_than_the_leader_has_compared) {
     EXPECT_EQ(append(3, 3, 2, 2, {command(3, "z")}, 1), 3u);
     EXPECT_EQ(disk_.entries.at(2).term, 3u);
     EXPECT_EQ(append(3, 3, 3, 3, {command(3, "z"), command(3, "z")}, 1), 5u);
+}
+
+TEST_F(replica_shim, one_that_has_lost_entries_does_not_vote_until_it_has_them_again) {
+    ASSERT_EQ(append(2, 2, 1, 1, {command(2, "x"), command(2, "y"), command(2, "z")}, 1), 4u);
+    disk_.entries.resize(2);
+    owed_ = 4;
+    kill_and_restart();
+    const auto ask_for_its_vote = [this] {
+        receive(3, RAFT_IO_REQUEST_VOTE, [](raft_message& m) { m.request_vote = {3, 3, 9, 2, true, false}; });
+    };
+    ask_for_its_vote();
+    receive(2, RAFT_IO_TIMEOUT_NOW, [](raft_message& m) { m.timeout_now = {2, 2, 2}; });
+    ASSERT_EQ(append(2, 2, 2, 2, {command(2, "y")}, 1), 3u);
+    ask_for_its_vote();
+    EXPECT_EQ(votes_, 0u);
+    EXPECT_EQ(asked_for_votes_, 0u);
+    EXPECT_EQ(owed_, 4u);
+    ASSERT_EQ(append(2, 2, 3, 2, {command(2, "z")}, 1), 4u);
+    EXPECT_EQ(owed_, 0u);
+    ask_for_its_vote();
+    EXPECT_EQ(votes_, 1u);
 }
 
 TEST_F(replica_shim, an_entry_of_an_earlier_term_is_committed_by_one_of_the_leaders_own) {

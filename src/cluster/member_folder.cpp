@@ -1,0 +1,61 @@
+// The public face of a member's folder: what is in it, and how a damaged log is repaired.
+#include <algorithm>
+#include <filesystem>
+
+#include "cluster/backend/backend.hpp"
+#include "cluster/replica/folder.hpp"
+#include "cluster/replica/identity.hpp"
+#include "tutti/cluster/member.hpp"
+
+namespace tutti::cluster {
+namespace {
+
+/// The folder, taken: no member runs there meanwhile.
+struct taken {
+    explicit taken(const std::string& folder) {
+        if (!std::filesystem::exists(folder + "/member"))
+            throw backend::refusal{"no member lives in " + folder + ": it has no file 'member'"};
+        at.emplace(folder);
+        static_cast<void>(at->known(who));
+    }
+    std::optional<replica::home> at;
+    replica::identity who;
+};
+
+member_log contents_of(const taken& here) {
+    const replica::folder_contents found = replica::look_at_folder(here.at->folder(), here.who.promised);
+    member_log all{.id = here.who.id,
+                   .group = here.who.group,
+                   .term = found.term,
+                   .snapshot = found.snapshot_index,
+                   .snapshot_bytes = found.snapshot_bytes,
+                   .first = found.first,
+                   .last = found.last,
+                   .bytes = found.bytes,
+                   .owed = found.known ? found.known->owed : 0,
+                   .damage = found.damage,
+                   .notes = found.notes};
+    for (const replica::torn_end& t : found.torn) {
+        all.notes.push_back(t.file + " has a torn end from byte " + std::to_string(t.keep) +
+                            " on, as a crash leaves it, which a start cuts off");
+    }
+    return all;
+}
+
+}  // namespace
+
+member_log check_member_folder(const std::string& folder) try {
+    return contents_of(taken{folder});
+} catch (const backend::refusal& r) {
+    throw member_error{std::string{"tutti: "} + r.what()};
+}
+
+member_repair repair_member_folder(const std::string& folder) try {
+    const taken here{folder};
+    const replica::folder_repair done = replica::repair_folder(folder, here.who.promised);
+    return {contents_of(here), done.lost, done.kept_as, done.waits};
+} catch (const backend::refusal& r) {
+    throw member_error{std::string{"tutti: "} + r.what()};
+}
+
+}  // namespace tutti::cluster

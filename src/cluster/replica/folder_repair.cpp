@@ -1,0 +1,123 @@
+// A log of all that is whole, in the place of a damaged one. The member has then acknowledged more than it has: it does
+// not vote until it has that again (S5 of seat.hpp), unless nobody else is there to have it.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "cluster/backend/backend.hpp"
+#include "cluster/replica/folder.hpp"
+#include "cluster/replica/whole_file.hpp"
+
+namespace tutti::cluster::replica {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_new(const std::string& file, std::string_view bytes) {
+    const int to = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool good = to >= 0;
+    while (good && !bytes.empty()) {
+        const ::ssize_t n = ::write(to, bytes.data(), bytes.size());
+        good = n > 0;
+        if (good) bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    good = good && ::fsync(to) == 0;
+    const int error = errno;
+    if (to >= 0) ::close(to);
+    if (!good) throw backend::refusal{file + " cannot be written: " + std::generic_category().message(error)};
+}
+
+void rename_to(const std::string& from, const std::string& to) {
+    if (std::rename(from.c_str(), to.c_str()) != 0)
+        throw backend::refusal{from + " cannot be named " + to + ": " + std::generic_category().message(errno)};
+}
+
+std::string unused_name(const std::string& log) {
+    for (unsigned n = 1;; ++n) {
+        std::string name = log + "-damaged-" + std::to_string(n);
+        if (!fs::exists(name)) return name;
+    }
+}
+
+std::string metadata_of(std::uint64_t term, std::uint64_t vote) {
+    const std::uint64_t words[] = {1, 1, term, vote};
+    return {reinterpret_cast<const char*>(words), sizeof words};
+}
+
+void write_log(const std::string& to, const std::string& from, const folder_contents& found, const promises& p) {
+    std::error_code failed;
+    fs::remove_all(to, failed);
+    if (!failed) fs::create_directory(to, failed);
+    if (failed) throw backend::refusal{to + " cannot be made: " + failed.message()};
+    write_new(to + "/metadata1", metadata_of(p.term, p.vote));
+    if (!found.snapshot.empty()) {
+        for (const char* const part : {"", ".meta"})
+            write_new(to + "/" + found.snapshot + part, *read_whole(from + "/" + found.snapshot + part));
+    }
+    for (const folder_contents::piece& one : found.pieces) {
+        char name[64];
+        std::snprintf(name, sizeof name, "%016llu-%016llu", static_cast<unsigned long long>(one.first),
+                      static_cast<unsigned long long>(one.last));
+        const std::string bytes = *read_whole(from + "/" + one.name);
+        write_new(to + "/" + name, std::string_view{bytes}.substr(0, one.bytes));
+    }
+    sync_folder_of(to + "/metadata1");
+}
+
+/// Why a member cannot go on with what is left; empty: it can.
+std::string hopeless(const folder_contents& found, const promises& p) {
+    if (found.snapshot_is_damaged) return "its snapshot cannot be read";
+    if (found.first > found.snapshot_index + 1 && found.last >= found.first)
+        return "entries behind its snapshot are missing";
+    if (!found.metadata_is_sound && !found.known) return "what it has promised by its votes is known nowhere";
+    if (found.last < found.first && found.snapshot.empty()) return "no entry of its log can be read";
+    // Alone by its own log, it would lead at once, and others have gone on without it.
+    if (p.voters != 1 && found.voters <= 1) return "what is left does not say who the other members are";
+    return {};
+}
+
+}  // namespace
+
+std::string damage_of_member(const std::string& folder, const folder_contents& found) {
+    std::string all;
+    for (const std::string& line : found.damage) all += line + ". ";
+    return all +
+           "Nothing was changed, and this member does not start. If the others are a majority, let it get the objects "
+           "from them: 'tutti member remove' it, and start a new one with an empty folder and --join. Or 'tutti log "
+           "repair " +
+           folder + "' keeps what is whole; 'tutti log check' says what that is";
+}
+
+folder_repair repair_folder(const std::string& folder, bool promised) {
+    const folder_names names{folder};
+    const folder_contents found = look_at_folder(folder, promised);
+    if (found.damage.empty()) return {};
+    promises p = found.known.value_or(promises{.term = found.term, .vote = found.vote});
+    if (const std::string why = hopeless(found, p); !why.empty()) {
+        throw backend::refusal{"nothing of " + names.log() + " can be used, since " + why +
+                               ". 'tutti member remove' this member, and start a new one with an empty folder and "
+                               "--join; nothing was changed"};
+    }
+    const std::uint64_t has = std::max(found.last, found.snapshot_index);
+    folder_repair done{unused_name(names.log()), false, found.seen};
+    done.waits = found.seen > has && p.voters != 1;
+    p.last = has;
+    if (done.waits) p.owed = std::max(p.owed, found.seen);
+    p.changing = false;
+    const std::string made = names.log() + "-repaired";
+    write_log(made, names.log(), found, p);
+    // Where this is cut short a start finds no log, or less than there was, and refuses that.
+    if (fs::exists(names.log())) rename_to(names.log(), done.kept_as);
+    rename_to(made, names.log());
+    sync_folder_of(names.log());
+    durable_record::begin(names.durable(), p);
+    return done;
+}
+
+}  // namespace tutti::cluster::replica
