@@ -22,12 +22,27 @@ using namespace tutti::cluster::hyflow;
 
 /// The block between them, in braces, is a transaction; inside another one, a closed nested block. `return` ends it, as
 /// does `break` outside of a loop: it commits then.
+///
+/// A variable of the block that is assigned before a checkpoint and used after it has no value there. Where it was
+/// declared without one, the compiler's analysis of uninitialized variables finds the use, and is an error here.
 // clang-format off
+#if defined(__clang__)  // it asks at the beginning of a function which warnings are errors in it
 #define HYFLOW_ATOMIC_START                                                                   \
+    _Pragma("clang diagnostic push")                                                          \
+    _Pragma("clang diagnostic error \"-Wuninitialized\"")                                     \
     ::tutti::cluster::hyflow::run([&](::tutti::cluster::hyflow::HyflowContext* __context__) { \
         switch (__context__->goes_on_at())                                                    \
         case 0:
-#define HYFLOW_ATOMIC_END })
+#define HYFLOW_ATOMIC_END }) _Pragma("clang diagnostic pop")
+#else  // it takes such a line between statements alone
+#define HYFLOW_ATOMIC_START                                                                   \
+    ::tutti::cluster::hyflow::run([&](::tutti::cluster::hyflow::HyflowContext* __context__) { \
+        _Pragma("GCC diagnostic push")                                                        \
+        _Pragma("GCC diagnostic error \"-Wuninitialized\"")                                   \
+        switch (__context__->goes_on_at())                                                    \
+        case 0:
+#define HYFLOW_ATOMIC_END _Pragma("GCC diagnostic pop") })
+#endif
 // clang-format on
 
 /// Opens an object, to read it or to write it. Throws no_such_object.

@@ -1,0 +1,24 @@
+// Does not compile: a variable that the block assigns before a checkpoint, and uses after it, where its value is gone.
+// With AMONG_OTHERS, in a loop.
+#include <tutti/cluster/hyflow.hpp>
+
+void gone(long& seen) {
+    HYFLOW_ATOMIC_START {
+        HYFLOW_CHECKPOINT_INIT;
+        long value;
+#if defined(AMONG_OTHERS)
+        int i;
+        for (i = 0; i < 2; ++i) {
+            value = HYFLOW_NFETCH("a", true, false) ? 1 : 2;
+            HYFLOW_CHECKPOINT_HERE;
+            seen += value;
+        }
+#else
+        value = HYFLOW_NFETCH("a", true, false) ? 1 : 2;
+        HYFLOW_CHECKPOINT_HERE;
+        HYFLOW_FETCH("b", true);
+        seen = value;
+#endif
+    }
+    HYFLOW_ATOMIC_END;
+}
