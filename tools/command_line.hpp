@@ -97,6 +97,7 @@ struct member_command_options {
     bool founds = false;                     ///< a new member begins a group
     std::vector<std::string> group;          ///< whom to join, or to ask
     double election = 0.3;                   ///< seconds
+    std::string metrics;                     ///< where Prometheus may ask; empty: nowhere
     std::string which;                       ///< to remove: its number or address
     std::string file;                        ///< of objects
     std::vector<std::string> moves;          ///< OLD=NEW, addresses of members

@@ -50,8 +50,10 @@ int be_member(const member_command_options& options) {
                           .election = milliseconds(options.election),
                           .tls = tls_of(options),
                           .group_name = options.name,
-                          .advertise = options.advertise},
+                          .advertise = options.advertise,
+                          .metrics = options.metrics},
                          say};
+    if (here.metrics_port() != 0) say(weight::info, fmt::format("metrics on port {} of loopback", here.metrics_port()));
     signals.serve();
     starter->ready();
     starter->keep_informed([&here, last = std::uint64_t{0}]() mutable {

@@ -79,6 +79,10 @@ subcommand add_member(CLI::App& to) {
                     "Seconds without the leader after which another is chosen, or up to twice as many")
         ->check(CLI::Range(0.05, 60.0))
         ->capture_default_str();
+    run->add_option("--metrics", said->options.metrics,
+                    "HTTP address of loopback where Prometheus may ask; port 0: one that the system chooses")
+        ->type_name("HOST:PORT")
+        ->envname("TUTTI_CLUSTER_METRICS");
     add_tls(*run, *said, "member.NAME");
     run->add_flag("--json", said->options.json, "Say what is said in lines of JSON: time, level, message");
     CLI::App* const status = member->add_subcommand(

@@ -1,8 +1,12 @@
 // The public face of a group: its members, and questions to them.
 #include "tutti/cluster/member.hpp"
 
+#include <algorithm>
+
 #include "cluster/backend/backend.hpp"
 #include "cluster/backend/group_caller.hpp"
+#include "cluster/metrics.hpp"
+#include "wire/refusal.hpp"
 #if defined(TUTTI_CLUSTER_MEMBERS)
 #include "cluster/replica/host.hpp"
 #endif
@@ -112,12 +116,27 @@ void remove_member(const std::vector<std::string>& addresses, std::uint64_t id, 
 #if defined(TUTTI_CLUSTER_MEMBERS)
 
 struct member::body {
-    body(const member_options& how, say tell) : here{how, std::move(tell)} {}
+    body(const member_options& how, say tell) : here{how, std::move(tell)} {
+        if (!how.metrics.empty()) page = expose_member(how.metrics, [this] { return facts(); });
+    }
+    [[nodiscard]] member_facts facts() const {
+        const group::status_answer said = here.status();
+        member_facts f;
+        fill(f, said);
+        f.id = said.id;
+        f.address = said.address;
+        f.votes = std::ranges::any_of(said.members,
+                                      [&](const group::listed_member& m) { return m.id == said.id && m.votes; });
+        return f;
+    }
     replica::host here;
+    std::unique_ptr<exposition::web_server> page;  // goes first: it asks the host
 };
 
 member::member(const member_options& options, say tell) try : body_{std::make_unique<body>(options, std::move(tell))} {
 } catch (const backend::refusal& r) {
+    throw member_error{std::string{"tutti: "} + r.what()};
+} catch (const wire::refusal& r) {
     throw member_error{std::string{"tutti: "} + r.what()};
 }
 
@@ -170,6 +189,8 @@ void readdress_member(const std::string& folder, const std::vector<moved_address
     }
 }
 
+std::uint16_t member::metrics_port() const noexcept { return body_->page ? body_->page->port() : std::uint16_t{0}; }
+
 #else
 
 struct member::body {};
@@ -183,6 +204,7 @@ member::member(const member_options&, say) {
 void member::run() {}
 void member::stop() noexcept {}
 std::uint64_t member::turns() const noexcept { return 0; }
+std::uint16_t member::metrics_port() const noexcept { return 0; }
 
 void force_new_group(const member_options&) { readdress_member({}, {}); }
 

@@ -1,6 +1,7 @@
 #include "cluster/metrics.hpp"
 
 #include "exposition/families.hpp"
+#include "exposition/process.hpp"
 #include "wire/address.hpp"
 
 namespace tutti::cluster {
@@ -54,19 +55,54 @@ std::vector<MetricFamily> families_of(const node_facts& f) {
     return all;
 }
 
-}  // namespace
+std::vector<MetricFamily> families_of(const member_facts& f) {
+    std::vector<MetricFamily> all;
+    const auto add = [&all](const char* name, const char* what, MetricType is, std::uint64_t value) {
+        const std::string ending = is == counter ? "_total" : "";
+        all.push_back(single(std::string{"tutti_member_"} + name + ending, what, is, static_cast<double>(value)));
+    };
+    add("leads", "1 while this member leads its group", gauge, f.state == "leader" ? 1 : 0);
+    add("follows", "1 while this member follows a leader that it knows", gauge,
+        f.state == "follower" && f.trouble.empty() ? 1 : 0);
+    add("votes", "1 while this member has a vote in its group", gauge, f.votes ? 1 : 0);
+    add("term", "The term that this member knows of; it grows with each election", gauge, f.term);
+    add("last_index", "The last entry of its log", gauge, f.last_index);
+    add("applied_index", "The last entry whose effect its objects show", gauge, f.applied_index);
+    add("version", "Of the last commit that it has applied", gauge, f.version);
+    add("objects", "Objects that exist", gauge, f.objects);
+    add("object_bytes", "Bytes of these", gauge, f.bytes);
+    add("programs", "Programs that are connected to it", gauge, f.programs);
+    add("prepared", "Transactions of several groups that wait here for their decision", gauge, f.prepared);
+    add("turned_away", "Connections that it has refused", counter, f.turned_away);
+    return all;
+}
 
-std::unique_ptr<exposition::web_server> expose(const std::string& address, std::function<node_facts()> look) {
+template <class Facts>
+std::unique_ptr<exposition::web_server> expose_facts(const std::string& address, std::function<Facts()> look,
+                                                     const char* part) {
     const asio::ip::tcp::endpoint at = wire::parse_tcp(address, true);
     if (!at.address().is_loopback()) {
         throw wire::refusal{"metrics on '" + address +
                             "': they are neither encrypted nor protected, so give a host of loopback, such as "
                             "127.0.0.1, and bring it to other machines by a tunnel or a proxy that are"};
     }
-    return std::make_unique<exposition::web_server>(
-        at.address().to_string(), at.port(),
-        exposition::web_server::pages{
-            {"/metrics", [look = std::move(look)] { return exposition::page_of(families_of(look())); }}});
+    const auto show = [look = std::move(look), part] {
+        std::vector<MetricFamily> all = families_of(look());
+        exposition::add_process(all, TUTTI_CLUSTER_VERSION, part);
+        return exposition::page_of(all);
+    };
+    return std::make_unique<exposition::web_server>(at.address().to_string(), at.port(),
+                                                    exposition::web_server::pages{{"/metrics", show}});
+}
+
+}  // namespace
+
+std::unique_ptr<exposition::web_server> expose(const std::string& address, std::function<node_facts()> look) {
+    return expose_facts(address, std::move(look), "node");
+}
+
+std::unique_ptr<exposition::web_server> expose_member(const std::string& address, std::function<member_facts()> look) {
+    return expose_facts(address, std::move(look), "member");
 }
 
 }  // namespace tutti::cluster

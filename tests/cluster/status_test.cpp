@@ -356,6 +356,9 @@ TEST(cluster_metrics, are_what_the_status_says) {
     EXPECT_TRUE(has("tutti_cluster_observers_cut_off_total 0\n"));
     EXPECT_TRUE(has("tutti_cluster_peer_connected{node=\"1\"} 1\n"));
     EXPECT_TRUE(has("tutti_cluster_peer_silent_seconds{node=\"1\"}"));
+    EXPECT_TRUE(has("process_cpu_seconds_total "));
+    EXPECT_TRUE(has("process_open_fds "));
+    EXPECT_TRUE(has("tutti_build_info{version=\""));
 #define TUTTI_FIGURE(name, kind, what) EXPECT_NE(page.find("# HELP tutti_cluster_" #name), std::string::npos);
     TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
 #undef TUTTI_FIGURE

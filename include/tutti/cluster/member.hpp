@@ -36,6 +36,8 @@ struct member_options {
     /// What others reach it by, if that is not `address`: the name of a machine, or the outer address of a container.
     /// `address` may be 0.0.0.0 or [::] then, under TLS. Empty: as it was when the member began.
     std::string advertise{};
+    /// Where Prometheus may ask at /metrics: `host:port` of loopback; port 0: the system chooses. Empty: nowhere.
+    std::string metrics{};
 };
 
 /// Why there is no such member, or why it has ended: the message says what to do.
@@ -64,6 +66,8 @@ public:
     void stop() noexcept;
     /// Any thread, for a watchdog: grows, several times a second, while `run` does its work.
     [[nodiscard]] std::uint64_t turns() const noexcept;
+    /// Where `member_options::metrics` is served; 0: nowhere.
+    [[nodiscard]] std::uint16_t metrics_port() const noexcept;
 
 private:
     struct body;

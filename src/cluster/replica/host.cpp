@@ -171,6 +171,11 @@ void host::look_at_clock() {
     sessions_.look_at_clock();
     where_->settle(seat_->members());
     where_->hear(who_.id, who_.address);  // the log has it where it was when it joined
+    {
+        group::status_answer now = requests_->status();
+        const std::lock_guard hold{status_guard_};
+        status_ = std::move(now);
+    }
     const bool leads = seat_->leads();
     if (leads != led_) {
         led_ = leads;

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -42,6 +43,11 @@ public:
     void stop() noexcept;
     /// Any thread: grows by twenty a second while `run` does its work.
     [[nodiscard]] std::uint64_t turns() const noexcept { return turns_.load(std::memory_order_relaxed); }
+    /// Any thread: what this member says of itself, as of its latest look at the clock.
+    [[nodiscard]] backend::group::status_answer status() const {
+        const std::lock_guard hold{status_guard_};
+        return status_;
+    }
 
 private:
     using weight = cluster::member::weight;
@@ -73,6 +79,8 @@ private:
     std::string ended_by_;   // empty: by stop
     std::string disk_says_;  // H3
     std::atomic<std::uint64_t> turns_{0};
+    mutable std::mutex status_guard_;
+    backend::group::status_answer status_;
     loop loop_;  // what is on it goes before what it is part of
     std::jthread joining_;
 };

@@ -341,7 +341,7 @@ void requests::tell_followers() {
     sessions_.each_follower([this](session& one) { tell(one); });
 }
 
-void requests::serve_status(const std::shared_ptr<session>& from) {
+group::status_answer requests::status() const {
     const seat::standing s = seat_.stands();
     const holdings h = seat_.state().holds();
     group::status_answer all;
@@ -361,7 +361,11 @@ void requests::serve_status(const std::shared_ptr<session>& from) {
     for (const seat::role& r : seat_.members()) all.members.push_back({r.who.id, address_of(r.who), r.votes});
     if (all.members.empty()) all.trouble = "waits for the group to let it in";
     else if (all.leader.empty()) all.trouble = "knows of no leader";
-    from->answer(frame(group::outcome::done, all));
+    return all;
+}
+
+void requests::serve_status(const std::shared_ptr<session>& from) {
+    from->answer(frame(group::outcome::done, status()));
 }
 
 void requests::serve_change(const std::shared_ptr<session>& from, bool add, const group::change_request& asked) {

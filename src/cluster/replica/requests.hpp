@@ -45,6 +45,9 @@ public:
     /// From now on everything is answered with `elsewhere`.
     void end() noexcept { ending_ = true; }
 
+    /// What this member says of itself.
+    [[nodiscard]] backend::group::status_answer status() const;
+
 private:
     struct round;  // H1
     struct committing;

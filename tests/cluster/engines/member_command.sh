@@ -48,7 +48,8 @@ status() { "$tutti" member status "$@" "${as_program[@]}"; }
 bank() { "$program" --engine "tutti://$1" "${as_program[@]}" --workload bank --objects 50 --seconds 0.3; }
 
 a=$home:7001 b=$home:7002 c=$home:7003
-"$tutti" member run --folder "$folder/a" --listen "$a" --new-group "${as_a[@]}" >"$folder/a.log" 2>&1 &
+"$tutti" member run --folder "$folder/a" --listen "$a" --new-group --metrics "$home:0" "${as_a[@]}" \
+    >"$folder/a.log" 2>&1 &
 pids+=($!)
 until_well status --group "$a"
 "${as_b[@]}" "$tutti" member run --folder "$folder/b" --listen "$b" --join "$a" >"$folder/b.log" 2>&1 &
@@ -73,6 +74,21 @@ objects export "$b" | cut -d, -f1,3 >"$folder/one"
 objects export "$f" | cut -d, -f1,3 >"$folder/other"
 [[ -s $folder/one ]] || fail "nothing was exported"
 cmp "$folder/one" "$folder/other" || fail "what was restored is not what was saved"
+
+# What Prometheus sees.
+port=$(sed -n 's/.*metrics on port \([0-9]*\) of loopback.*/\1/p' "$folder/a.log")
+page() {
+    exec 3<>"/dev/tcp/$home/$port"
+    printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3
+    cat <&3
+}
+page >"$folder/page"
+for name in 'tutti_member_leads 1' 'tutti_member_votes 1' tutti_member_objects process_cpu_seconds_total \
+    process_open_fds 'part="member"} 1'; do
+    grep -qF -- "$name" "$folder/page" || fail "no '$name' among the metrics"
+done
+says 1 "loopback" "$tutti" member run --folder "$folder/m" --listen "$home:7010" --new-group --metrics 10.0.0.1:1 \
+    "${as_a[@]}"
 
 # Objects over two groups.
 d=$home:7005

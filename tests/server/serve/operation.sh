@@ -217,6 +217,15 @@ case_metrics() {
     grep -q '^tutti_turnaround_seconds_count{procedure="transfer",priority="other"} 2' "$folder/later" ||
         fail "a histogram for each priority that clients choose"
     grep -q "^process_resident_memory_bytes [1-9]" "$folder/metrics" || fail "no memory"
+    for name in process_cpu_seconds_total process_start_time_seconds process_open_fds process_max_fds \
+        process_threads 'tutti_build_info{version='; do
+        grep -qF "$name" "$folder/metrics" || fail "no $name"
+    done
+    # Two and a half kilobytes for twelve procedures each make 30 KB.
+    local bytes procedures
+    bytes=$(wc -c <"$folder/metrics")
+    procedures=$(grep -c '^tutti_turnaround_seconds_count' "$folder/metrics")
+    ((bytes < 2500 * (procedures < 12 ? 12 : procedures))) || fail "a page of $bytes bytes for $procedures procedures"
     ! grep -q "^tutti_log_" "$folder/metrics" || fail "a log that there is not"
     for zero in 'turnaround_seconds_count{procedure="balance",priority="4"}' 'waiting_calls{priority="7"}' \
         'shed_calls_total{priority="7"}' \
