@@ -293,7 +293,9 @@ private:
             const std::uint64_t digest = entry_digest(next_, e.term, static_cast<unsigned>(e.type), e.bytes);
             const std::optional<std::uint64_t> written =
                 promises_ ? promises_->digest_of(next_) : std::optional<std::uint64_t>{};
-            const std::uint64_t like = place_of_equal(e);
+            // Barriers are alike.
+            const bool compares = promises_ && next_ > promises_->said.last && e.type == entry_type::command;
+            const std::uint64_t equal = place_of_equal(e), like = compares ? equal : 0;
             const auto refuse = [&](const char* what, std::uint64_t first, std::size_t at) {
                 moved_at_ = path(name) + " is damaged at byte " + number(at) + ": entry " + number(next_) +
                             " of the log " + what;
@@ -303,9 +305,9 @@ private:
             if (written && *written != digest) return refuse("is another than was written there", batch_first, batch);
             // Behind what is known of, an entry may be equal to an earlier one, whose program asked again. Two that
             // follow each other as two earlier ones did are a piece of the log that is there twice.
-            if (!written && before != 0 && like == before + 1)
+            if (before != 0 && like == before + 1)
                 return refuse("and the one before it are there for the second time", run_first, run_at);
-            before = written ? 0 : like;
+            before = like;
             run_at = batch;
             run_first = batch_first;
             found_.digests.push_back(digest);
