@@ -115,9 +115,7 @@ void worker::end_cut_off(context* of) noexcept {
     *reinterpret_cast<core::exception_globals*>(abi::__cxa_get_globals()) = {};
     core::end_all(core::descriptor::of(*detail::current_transaction));
     c.what.cut_off(c.what.argument);
-    worker& w = *current();
-    w.left_.why = departure::finished;
-    fiber::leave_for(c.place, w.loop_);
+    current()->leave_finished(c);
 }
 
 bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
@@ -174,14 +172,18 @@ bool worker::ends_doomed(ucontext_t& where) noexcept {
     return false;
 }
 
+bool worker::steps_here() const noexcept {
+    return running_ != nullptr && running_->steps.under_way() && !off_context_.load(std::memory_order_relaxed);
+}
+
 void worker::keep_stepping(ucontext_t& where) const noexcept {
-    if (running_ != nullptr && running_->steps.under_way()) where.uc_mcontext.gregs[REG_EFL] |= trap_flag;
+    if (steps_here()) where.uc_mcontext.gregs[REG_EFL] |= trap_flag;
 }
 
 bool worker::steps_on(ucontext_t& where) noexcept {
     auto& flags = where.uc_mcontext.gregs[REG_EFL];
-    if (running_ == nullptr || !running_->steps.under_way()) {
-        // Of a context that has been switched away in the middle of a step.
+    if (!steps_here()) {
+        // Of a context that is being switched away, or has been, in the middle of a step.
         return std::exchange(flags, flags & ~trap_flag) != flags;
     }
     context& c = *running_;

@@ -190,6 +190,7 @@ void worker::enter(context& c) noexcept {
     if (target_.urgent.load(std::memory_order_acquire)) note_tick();
     else set_timer();
     pass_on(clock_, d.kept.clock);
+    off_context_.store(false, std::memory_order_relaxed);
     fiber::change(loop_, c.place);
     pass_on(d.kept.clock, clock_);
     if (source().leave != nullptr) source().leave(target_);
@@ -212,9 +213,20 @@ void worker::enter(context& c) noexcept {
 void worker::run_context(void* of) noexcept {
     auto& c = *static_cast<context*>(of);
     c.what.run(c.what.argument);
-    worker& w = *current();
-    w.left_.why = departure::finished;
-    fiber::leave_for(c.place, w.loop_);
+    current()->leave_finished(c);
+}
+
+// Signal fence: the trap that follows the store, and each tick since, finds what is stored (cutting_off.cpp). So the
+// first of these traps is the last one, and it comes while the worker is still known as that of its thread.
+void worker::end_traps() noexcept {
+    off_context_.store(true, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+void worker::leave_finished(context& c) noexcept {
+    left_.why = departure::finished;
+    end_traps();
+    fiber::leave_for(c.place, loop_);
 }
 
 void worker::leave(departure why) noexcept {
@@ -225,6 +237,7 @@ void worker::leave(departure why) noexcept {
     // keeps what it owns, as a thread that sleeps does: its commit may be under way elsewhere.
     if (why == departure::preempted) for_each_open(c.transaction, core::suspend);
     left_.why = why;
+    end_traps();
     fiber::change(c.place, loop_);
     if (why == departure::preempted) for_each_open(c.transaction, core::resume);
 }

@@ -100,6 +100,11 @@ private:
     /// The flag that is looked at wherever a critical region ends. False: nothing runs that could give way.
     bool raise_tick() noexcept;
     void leave(departure why) noexcept;
+    /// The caller leaves its context, and no step of that context may follow the switch: on the way to the loop a worker
+    /// changes its thread-local variables, and a trap there would not find the worker that it is for.
+    void end_traps() noexcept;
+    /// The same, for good.
+    [[noreturn]] void leave_finished(context& c) noexcept;
     static void run_as(worker* w, tx* t) noexcept;
     void rest(std::uint32_t seen) noexcept;
     /// Whether it did something else (pastime).
@@ -111,6 +116,8 @@ private:
 
     // Of contexts that have run over their stack, or are doomed (cutting_off.cpp).
     bool survives(const siginfo_t& fault, ucontext_t& where) noexcept;
+    /// Whether the next instruction of this thread is a step of the running context.
+    [[nodiscard]] bool steps_here() const noexcept;
     bool steps_on(ucontext_t& where) noexcept;
     void step_doomed(context& c, ucontext_t& where) noexcept;
     /// Whether the running context is doomed, and has been cut off. If it is and has not, the worker looks again soon.
@@ -132,6 +139,9 @@ private:
 
     // --- of its own thread
     context* running_ = nullptr;
+    // No instruction of this thread traps: it is on its way between a context and the loop, or in the loop. The handlers
+    // of the same thread read it.
+    std::atomic<bool> off_context_{true};
     left left_;                  // the context that has just left it
     context* chosen_ = nullptr;  // for which it left
     core::clock_view clock_;     // as the context that has just left sees it

@@ -160,6 +160,28 @@ TEST_P(doomed, that_makes_threads_ends_nobody_else) {
     doom(go_away, l);
 }
 
+// What is left of it is stepped through, up to the switch to its worker's loop.
+void end_in_steps(void* of_loiterer) noexcept {
+    const context& mine = *scheduler::current();
+    end_loiterer(of_loiterer);
+    while (!mine.steps.under_way()) ::raise(tick_signal);
+}
+
+// Catches a step behind the switch to another context: where contexts have thread-local variables of their own, no
+// worker is known to the handler of the trap for some instructions, and the trap ends the process.
+TEST(doomed_apart, leaves_its_worker_in_the_middle_of_a_step) {
+    if (!tls_block::available()) GTEST_SKIP() << "the base of FS cannot be set here";
+    const support::watchdog dog{"doomed"};
+    scheduler s{{.migrate = true}};
+    add_procedures(s);
+    loiterer l;
+    void* carrier = nullptr;
+    ASSERT_TRUE(s.submit({.run = loiter, .argument = &l, .priority = 1, .carrier = &carrier, .cut_off = end_in_steps}));
+    wait_until(l.began);
+    s.end_where_it_stands(carrier, &l);
+    expect_end(s, l);
+}
+
 // The ticks that have come are gone, and so is the timer; the next barrier looks what else is ready.
 void miss_every_tick() {
     const context& mine = *scheduler::current();

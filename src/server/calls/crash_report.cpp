@@ -106,7 +106,8 @@ void catch_crashes() noexcept {
     how.sa_handler = report;
     how.sa_flags = SA_ONSTACK;
     sigemptyset(&how.sa_mask);
-    for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) ::sigaction(signal, &how, nullptr);
+    for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS})
+        ::sigaction(signal, &how, nullptr);
 }
 
 void tell_of_stuck(const timed_call& c, std::chrono::nanoseconds limit, const settings& how) noexcept {

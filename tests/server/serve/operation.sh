@@ -57,9 +57,9 @@ socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"it still loads", sys.a
 }
 
 case_crash() {
-    # SIGABRT and SIGSEGV
+    # SIGTRAP, SIGABRT and SIGSEGV
     for executor in "" threads; do
-        for signal in 6 11; do
+        for signal in 5 6 11; do
             rm -f "$folder/port"
             start --workers 1 ${executor:+--executor "$executor"}
             redis-cli -p "$port" CALL crash "$signal" "12 letters.." >"$folder/answer" 2>&1 || true
