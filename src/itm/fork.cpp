@@ -9,6 +9,7 @@
 
 #include <utility>
 
+#include "api/forking.hpp"
 #include "core/lifecycle/open_nesting.hpp"
 #include "core/ports/algorithm.hpp"
 #include "core/state/ancestry.hpp"
@@ -39,14 +40,15 @@ void become_serial() {
     forking = &d;
 }
 
+// The server's fork has done its part already (api/forking.hpp).
 void before() {
-    become_serial();
+    if (!api::forks_alone()) become_serial();
     changes.lock();
-    api::hold_for_copy();
+    if (!api::forks_alone()) api::hold_for_copy();
 }
 
 void after() {
-    api::let_go_of_copy();
+    if (!api::forks_alone()) api::let_go_of_copy();
     changes.unlock();
     if (forking == nullptr) return;
     descriptor& d = *std::exchange(forking, nullptr);
@@ -54,7 +56,7 @@ void after() {
 }
 
 void after_in_child() {
-    api::forget_others();
+    if (!api::forks_alone()) api::forget_others();
     after();
     report_anew();
 }

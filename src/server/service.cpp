@@ -17,6 +17,7 @@
 #include "server/calls/crash_report.hpp"
 #include "server/calls/executors.hpp"
 #include "server/calls/recovery.hpp"
+#include "server/calls/snapshots.hpp"
 #include "server/checked_settings.hpp"
 #include "server/metrics/exposition.hpp"
 #include "server/metrics/health.hpp"
@@ -206,7 +207,7 @@ void service::body::keep_answer(const journal::kept_answer& a) {
 }
 
 void service::body::take_snapshots() {
-    snapshots_ = std::make_unique<snapshots>(*log_, procedures,
+    snapshots_ = std::make_unique<snapshots>(*log_, procedures, std::make_unique<leading_position>(*log_),
                                              [this](const std::string& line) { how.notice(severity::error, line); });
 }
 
@@ -379,7 +380,11 @@ void service::body::drain() {
     if (leads) tell_what_followers_lack();
     if (elsewhere_) elsewhere_->stop();
     drain_step_ = drain_step::snapshot;
-    snapshots_.reset();
+    if (snapshots_) {
+        snapshots_->stop();
+        snapshots_->take_last();
+        snapshots_.reset();
+    }
     if (follower_) {
         const bool is_whole = follower_->stop().empty();
         if (is_whole && !log_->others().look().leads) follower_->keep_snapshot();

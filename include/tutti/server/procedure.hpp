@@ -295,8 +295,9 @@ public:
     /// For a server that logs its calls: how the data that belong to `name` become a snapshot, and what makes them
     /// again from it. Without them a start runs all calls again that were ever logged.
     ///
-    /// `dump` runs while calls run, inside a transaction, which may run it again: all that it reads, it reads by
-    /// transactions of its own or of the library's functions, and it writes nothing. `load` runs before the first call,
+    /// `dump` runs in a copy of the process with one thread, while calls run here, or at the end of the server. It runs
+    /// inside a transaction that only reads: all that it reads, it reads by transactions of its own or of the library's
+    /// functions. It takes no lock that another thread may have had when the process was copied. `load` runs before the first call,
     /// on data as the shared object has made them; it finds no piece where there is no snapshot yet, and is then not
     /// called. All objects that keep data have to be in it, because the log from before is dropped.
     /// @throws registration_error  when the name is taken

@@ -1,5 +1,7 @@
 #include "core/conflict/abstract_locks.hpp"
 
+#include <algorithm>
+
 #include <optional>
 #include <utility>
 
@@ -270,6 +272,10 @@ void release_abstract_locks(descriptor& d) noexcept {
         if (somebody_sleeps) base::futex_wake_all(s.releases.raw());
     }
     if (d.abstract_locks == nullptr) undisturbed(d, [&] { d.holdings.clear(); });
+}
+
+bool any_abstract_lock_is_held(descriptor& d) noexcept {
+    return std::ranges::any_of(stripes, [&](stripe& s) { return locked(d, s, [&] { return !s.held.is_empty(); }); });
 }
 
 void forget_other_holders(const descriptor* self) noexcept {

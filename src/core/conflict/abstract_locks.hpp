@@ -43,6 +43,9 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared);
 /// Releases all that d holds. O(locks).
 void release_abstract_locks(descriptor& d) noexcept;
 
+/// Whether any transaction holds one, or one that was rolled back still has to undo something under it.
+[[nodiscard]] bool any_abstract_lock_is_held(descriptor& d) noexcept;
+
 /// In the child of a fork: what others held is free. Their undo actions do not run there. REQUIRES: the caller is in no
 /// other call of these.
 void forget_other_holders(const descriptor* self) noexcept;

@@ -79,6 +79,7 @@ public:
     /// In the child of a fork: empties the table, whatever another thread was in the middle of.
     void attempt_fail() noexcept;
 
+    [[nodiscard]] bool is_empty() const noexcept { return held_ == 0; }
     [[nodiscard]] std::size_t slots() const noexcept { return std::size_t{1} << bits_; }
 
 private:

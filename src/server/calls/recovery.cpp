@@ -1,82 +1,23 @@
 #include "server/calls/recovery.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
-#include <cstring>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
-#include <utility>
+#include <stdexcept>
+#include <thread>
+#include <vector>
 
-#include "api/companion.hpp"
+#include "server/calls/dump.hpp"
 #include "server/calls/invocation.hpp"
 #include "server/journal/record.hpp"
-#include "tutti/atomically.hpp"
 #include "tutti/interrupt.hpp"
 
 namespace tutti::server {
 namespace {
 
 using std::chrono::milliseconds;
-
-// ---- pieces: the name, its length before it, and what was put
-
-std::string piece_of(const std::string& name, std::string_view bytes) {
-    const auto length = static_cast<std::uint32_t>(name.size());
-    std::string all(sizeof length, '\0');
-    std::memcpy(all.data(), &length, sizeof length);
-    all.append(name).append(bytes);
-    return all;
-}
-
-std::pair<std::string_view, std::string_view> name_and_bytes(std::string_view piece) {
-    std::uint32_t length = 0;
-    if (piece.size() < sizeof length) throw std::runtime_error{"a piece of the snapshot is too short"};
-    std::memcpy(&length, piece.data(), sizeof length);
-    piece.remove_prefix(sizeof length);
-    if (piece.size() < length) throw std::runtime_error{"a piece of the snapshot is too short"};
-    return {piece.substr(0, length), piece.substr(length)};
-}
-
-/// The pieces of a dump. Those that a nested block of it has put go with that block when it is rolled back.
-class dumped {
-public:
-    explicit dumped(std::vector<std::string>& to) : to_{to} {}
-    void clear() {
-        to_.clear();
-        block_ = nullptr;
-    }
-    void put(std::string piece) {
-        tx& t = *tutti::detail::current_transaction;
-        const core::descriptor& d = core::descriptor::of(t);
-        const tutti::detail::frame& in = *d.frame_;
-        // Another block may stand where one stood that has ended, but then it opened after that one had registered.
-        if (in.parent != nullptr && (&in != block_ || registered_ <= in.mark.deferred)) {
-            t.on_abort([this, put_before = to_.size()] {
-                to_.resize(put_before);
-                block_ = nullptr;
-            });
-            block_ = &in;
-            registered_ = d.deferred_log.size();
-        }
-        to_.push_back(std::move(piece));
-    }
-
-private:
-    std::vector<std::string>& to_;
-    const tutti::detail::frame* block_ = nullptr;  // the nested one that has registered last
-    std::size_t registered_ = 0;                   // what its transaction had registered with that
-};
-
-class writer final : public snapshot_writer {
-public:
-    writer(const std::string& name, dumped& to) : name_{name}, to_{to} {}
-    void put(std::string_view piece) override { to_.put(piece_of(name_, piece)); }
-
-private:
-    const std::string& name_;
-    dumped& to_;
-};
 
 class reader final : public snapshot_reader {
 public:
@@ -135,48 +76,6 @@ void run_record(const journal::record& r, const catalog& procedures) {
     throw std::runtime_error{"it answers otherwise than at first, now '" +
                              answer.substr(0, std::min<std::size_t>(answer.find('\r'), 100)) +
                              "': it depends on something that is not in the log, or the procedure has changed"};
-}
-
-/// Draws the position that a dump belongs to, as a call does (journal.hpp, J3), and cuts the log there.
-class cut final : public participant {
-public:
-    explicit cut(journal::journal& in) : in_{in} {}
-    void join(tx& t) {
-        descriptor_ = &core::descriptor::of(t);
-        t.join(*this);
-    }
-    vote prepare() override {
-        if (!descriptor_->writes.empty()) throw std::runtime_error{"a dump writes"};
-        const journal::place drawn = in_.draw(0);
-        position = drawn.position;
-        in_.cut(drawn);
-        return api::reads_stand(*descriptor_) ? vote::commit : vote::restart;
-    }
-    void commit() noexcept override {}
-    void abort() noexcept override {}
-
-    std::uint64_t position = 0;
-
-private:
-    journal::journal& in_;
-    core::descriptor* descriptor_ = nullptr;
-};
-
-/// `at_end` is called at the end of the dump's transaction.
-template <class F>
-journal::snapshot dump_all(const catalog& procedures, const std::uint64_t& position, const F& at_end) {
-    journal::snapshot made;
-    dumped pieces{made.parts};
-    tutti::atomically({.name = "snapshot"}, [&](tutti::tx& t) {
-        pieces.clear();
-        for (const kept_data& k : procedures.kept()) {
-            writer to{k.name, pieces};
-            k.dump(to);
-        }
-        at_end(t);
-    });
-    made.position = position;
-    return made;
 }
 
 }  // namespace
@@ -246,60 +145,6 @@ recovered recover(journal::journal& from, const catalog& procedures, millisecond
     const std::uint64_t first = from.file().snapshot_position();
     from.file().read_groups([&](std::string_view group) { sum.calls += again.run(group, first); });
     return sum;
-}
-
-journal::snapshot dump_at(std::uint64_t position, const catalog& procedures) {
-    return dump_all(procedures, position, [](tutti::tx&) {});
-}
-
-snapshots::snapshots(journal::journal& of, const catalog& procedures, std::function<void(const std::string&)> tell)
-    : of_{of}, procedures_{procedures}, tell_{std::move(tell)} {
-    if (!procedures.kept().empty()) thread_ = std::thread{[this] { work(); }};
-}
-
-snapshots::~snapshots() { finish(); }
-
-void snapshots::finish() noexcept {
-    if (!thread_.joinable()) return;
-    {
-        const std::scoped_lock lock{mutex_};
-        ending_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-}
-
-void snapshots::work() {
-    ::pthread_setname_np(::pthread_self(), "tutti-snapshot");
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    constexpr milliseconds between_looks{500}, longest_pause{60'000};
-    constexpr std::uint64_t too_much = 8;  // times that, for the sake of a follower
-    milliseconds pause = between_looks;    // longer after each that failed, which has dumped everything in vain
-    const std::size_t after = of_.settings().snapshot_after;
-    std::unique_lock lock{mutex_};
-    while (!ending_) {
-        changed_.wait_for(lock, pause, [this] { return ending_; });
-        lock.unlock();
-        if (after != 0 && of_.bytes_to_replay() / (of_.is_copied() ? too_much : 1) > after && !of_.in_trouble())
-            pause = take() ? between_looks : std::min(2 * pause, longest_pause);
-        lock.lock();
-    }
-    lock.unlock();
-    if (of_.has_news()) static_cast<void>(take());
-}
-
-bool snapshots::take() noexcept {
-    try {
-        cut at{of_};
-        const std::string failed = of_.keep(dump_all(procedures_, at.position, [&](tutti::tx& t) { at.join(t); }));
-        if (failed.empty()) return true;
-        tell_("no snapshot was kept: " + failed);
-    } catch (const std::exception& e) {
-        tell_(std::string{"no snapshot was made: "} + e.what());
-    }
-    return false;
 }
 
 }  // namespace tutti::server

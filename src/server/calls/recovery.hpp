@@ -1,15 +1,11 @@
-// What makes the data again when a server starts with a log, and what shortens that: snapshots.
+// What makes the data again when a server starts with a log.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
+#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include "server/calls/catalog.hpp"
 #include "server/journal/journal.hpp"
@@ -42,35 +38,6 @@ private:
     class patience;
     const catalog& procedures_;
     const std::unique_ptr<patience> waiting_;
-};
-
-/// The data as they are, in which nothing may be written meanwhile, as a snapshot up to `position`.
-[[nodiscard]] journal::snapshot dump_at(std::uint64_t position, const catalog& procedures);
-
-/// Takes snapshots on a thread of its own whenever the log has grown enough, and one at the end.
-class snapshots {
-public:
-    /// `tell` gets what went wrong. @throws std::system_error
-    snapshots(journal::journal& of, const catalog& procedures, std::function<void(const std::string&)> tell);
-    ~snapshots();
-    snapshots(const snapshots&) = delete;
-    snapshots& operator=(const snapshots&) = delete;
-
-    /// The last one, if there is something new. REQUIRES: no call runs any more. Idempotent.
-    void finish() noexcept;
-
-private:
-    void work();
-    /// False: none was kept, which has been told.
-    bool take() noexcept;
-
-    journal::journal& of_;
-    const catalog& procedures_;
-    const std::function<void(const std::string&)> tell_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool ending_ = false;
-    std::thread thread_;
 };
 
 }  // namespace tutti::server

@@ -265,23 +265,13 @@ std::string journal::trouble() const {
     return why_;
 }
 
-std::string journal::keep(snapshot s) {
-    std::unique_lock lock{mutex_};
-    if (ending_) return "the server is ending";
-    to_keep_ = std::move(s);
-    kept_.reset();
-    rung_ = true;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return kept_.has_value(); });
-    return *kept_;
-}
-
 figures journal::look() const {
     figures f;
     f.calls = calls_.load(std::memory_order_relaxed);
     f.bytes = bytes_.load(std::memory_order_relaxed);
     f.groups = groups_.load(std::memory_order_relaxed);
-    f.snapshots = snapshots_.load(std::memory_order_relaxed);
+    f.snapshots = progress_.look();
+    f.bytes_to_replay = bytes_to_replay();
     f.drawn = next_.load();
     f.durable = durable_.load();
     f.pending_bytes = pending();
@@ -459,44 +449,6 @@ bool journal::write(bool sync) noexcept {
         enter_trouble(store_error{e.what(), true});
     }
     return false;
-}
-
-void journal::write_snapshot() noexcept {
-    {
-        const std::scoped_lock lock{mutex_};
-        // What it holds has to be in the log before: else a start would find it twice, or a gap before it.
-        const bool ready = to_keep_ && (broken_ || in_trouble_.load() || durable_.load() >= to_keep_->position);
-        if (!ready) return;
-    }
-    std::string how = in_trouble_.load() ? trouble() : replace_snapshot(*to_keep_);
-    if (how.empty()) not_in_snapshot_.store(to_keep_->position + 1);  // that one is the dump's own
-    {
-        const std::scoped_lock lock{mutex_};
-        to_keep_.reset();
-        kept_ = std::move(how);
-    }
-    changed_.notify_all();
-}
-
-std::string journal::replace_snapshot(const snapshot& s) noexcept {
-    try {
-        const std::scoped_lock lock{file_mutex_};
-        store_.replace_snapshot(s, how_.backlog);
-        bytes_to_replay_.store(store_.bytes());
-        ++snapshots_;
-        return {};
-    } catch (const store_error& e) {
-        if (!e.may_try_again()) enter_trouble(e);
-        return e.what();
-    } catch (const std::exception& e) {
-        return e.what();
-    }
-}
-
-std::string journal::keep_at_end(snapshot s) {
-    const std::string failed = replace_snapshot(s);
-    if (failed.empty()) not_in_snapshot_.store(next_.load());
-    return failed;
 }
 
 void journal::pass_on() noexcept {

@@ -54,8 +54,10 @@
 #include "base/clock.hpp"
 #include "base/lock.hpp"
 #include "server/journal/answer_clock.hpp"
+#include "server/journal/fair_mutex.hpp"
 #include "server/journal/gathering.hpp"
 #include "server/journal/replication.hpp"
+#include "server/journal/snapshot_progress.hpp"
 #include "server/journal/store.hpp"
 #include "server/journal/tail.hpp"
 #include "tutti/server/service.hpp"
@@ -91,7 +93,8 @@ struct figures {
     std::uint64_t calls = 0, bytes = 0, groups = 0;  ///< written since the start
     std::uint64_t drawn = 0, durable = 0;            ///< positions: the next one, and the first that is not on disk
     std::uint64_t pending_bytes = 0;
-    std::uint64_t snapshots = 0;
+    snapshot_figures snapshots{};
+    std::uint64_t bytes_to_replay = 0;
     std::string trouble{};  ///< empty: none
 };
 
@@ -119,8 +122,9 @@ public:
     /// fails, which is told; it may be tried again unless the journal is broken. REQUIRES: follow().
     [[nodiscard]] bool append(const piece& from) noexcept;
     [[nodiscard]] bool broken() const noexcept { return broken_; }
-    /// A snapshot of all that is in the log. REQUIRES: as append. Returns what is wrong with it.
-    std::string keep_at_end(snapshot s);
+    /// Keeps the snapshot that was begun, which holds all calls before `position`. REQUIRES: as append; all of them are
+    /// durable. Returns why it cannot be; empty: it is on disk.
+    [[nodiscard]] std::string keep_at_end(std::uint64_t position);
 
     /// By which answers are remembered.
     [[nodiscard]] const answer_clock& times() const noexcept { return times_; }
@@ -185,8 +189,17 @@ public:
     /// More waits to be written than may.
     [[nodiscard]] bool full() const noexcept { return pending() > how_.max_pending; }
 
-    /// Keeps a snapshot once all that it holds is written; returns when it is on disk, or why it cannot be.
-    std::string keep(snapshot s);
+    // ---- snapshots, of which one at a time is under way (incoming_snapshot.hpp)
+    /// Begins one, and drops what an earlier one has left. @throws store_error
+    void begin_snapshot();
+    /// Runs `what` on the file, between two groups. @throws what that throws
+    void change_snapshot(const std::function<void(store&)>& what);
+    /// Keeps the snapshot that was begun, which holds all calls before `position`, once all of them are written.
+    /// Returns when it is on disk, or why it cannot be.
+    [[nodiscard]] std::string keep(std::uint64_t position);
+    /// The same for a whole one.
+    [[nodiscard]] std::string keep(const snapshot& s);
+    [[nodiscard]] snapshot_progress& progress() noexcept { return progress_; }
     /// Bytes of records that a start would go through.
     [[nodiscard]] std::uint64_t bytes_to_replay() const noexcept {
         return bytes_to_replay_.load(std::memory_order_relaxed);
@@ -237,7 +250,8 @@ private:
     /// False: trouble.
     bool write(bool sync) noexcept;
     void write_snapshot() noexcept;
-    std::string replace_snapshot(const snapshot& s) noexcept;
+    [[nodiscard]] std::string finish_snapshot(std::uint64_t position) noexcept;
+    [[nodiscard]] std::string drop_what_was_replaced() noexcept;
     void note_written(const group& g, std::size_t calls) noexcept;
     /// Now and then, for whoever writes to the file. @throws store_error  what has been written is not concerned
     void tidy_file();
@@ -249,10 +263,11 @@ private:
     const std::uint64_t at_risk_;       // by the base clock: what is that old might be lost (J4)
     const std::uint64_t longest_wait_;  // by the same: of calls, until a group begins
     const std::function<void(bool, const std::string&)> tell_;
-    std::mutex file_mutex_;
+    fair_mutex file_mutex_;
     store store_;
     answer_clock times_;
     replication others_{*this, how_};
+    snapshot_progress progress_;
 
     bool followed_ = false;               // before it led
     alignas(64) base::lock drawing_;      // of those who draw
@@ -274,7 +289,7 @@ private:
     std::atomic<bool> writing_{false};         // a group
     std::atomic<std::int64_t> usually_{0};     // nanoseconds that the latest group took
     std::atomic<std::uint64_t> latest_at_{0};  // by the base clock: what waits then is a group
-    std::atomic<std::uint64_t> calls_{0}, bytes_{0}, groups_{0}, snapshots_{0}, bytes_to_replay_{0};
+    std::atomic<std::uint64_t> calls_{0}, bytes_{0}, groups_{0}, bytes_to_replay_{0};
     std::atomic<clock::rep> copied_until_{0};
 
     // Of the journal's thread.
@@ -293,8 +308,8 @@ private:
     bool rung_ = false;
     bool ending_ = false;
     std::string why_;
-    std::optional<snapshot> to_keep_;
-    std::optional<std::string> kept_;  // how it went
+    std::optional<std::uint64_t> to_keep_;  // the position of a snapshot
+    std::optional<std::string> kept_;       // how it went
     std::thread thread_;
 };
 

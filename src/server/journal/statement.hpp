@@ -55,6 +55,11 @@ public:
         if (result != SQLITE_DONE) of_.fail(doing);
         return false;
     }
+    /// Makes it ready to be bound anew.
+    void again() {
+        sqlite3_reset(what_);
+        bound_ = 0;
+    }
     [[nodiscard]] std::uint64_t number(int column) const {
         return static_cast<std::uint64_t>(sqlite3_column_int64(what_, column));
     }

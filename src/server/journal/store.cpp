@@ -68,14 +68,6 @@ void store::add_answers(const std::vector<kept_answer>& answers, std::uint64_t g
     }
 }
 
-void store::add_part(std::uint64_t number, std::string_view part) {
-    statement{*this, "INSERT INTO snapshot VALUES(?, ?, ?, 1)"}
-        .bind(number)
-        .bind(checksum(part))
-        .bind(part)
-        .step("be written");
-}
-
 void store::synchronize(bool sync) {
     if (sync == synchronous_) return;
     // NORMAL: nothing is synced but where SQLite moves its own log into the file. FULL: this, and what was before.
@@ -109,40 +101,6 @@ void store::count(std::span<const group> groups) noexcept {
     } catch (const std::bad_alloc&) {
         bytes_.reset();  // for now: they are in the file
     }
-}
-
-/// The end of a log that goes as far as to `position`. What was drawn behind its last call, by calls that were rolled
-/// back, is in nobody's log: a start draws it again, and no log has gone another way for want of it.
-std::uint64_t store::end_before(std::uint64_t position) {
-    statement last{*this, "SELECT last FROM calls WHERE last < ? ORDER BY first DESC LIMIT 1"};
-    return last.bind(position).step("be read") ? last.number(0) + 1 : 1;
-}
-
-void store::replace_snapshot(const snapshot& s, std::uint64_t kept_bytes) {
-    const std::uint64_t old = snapshot_position(), position = std::max(old, end_before(s.position));
-    if (position == old) return;  // a follower may be copying the one that is there, piece by piece
-    write_through();
-    std::uint64_t dropped = 0;  // the last position of the newest group that goes
-    change([&] {
-        statement{*this, "DELETE FROM snapshot"}.step("be written");
-        std::uint64_t number = 0;
-        for (const std::string& p : s.parts) add_part(++number, p);
-        {
-            statement each{*this, "SELECT last, length(records) FROM calls WHERE last < ? ORDER BY first DESC"};
-            each.bind(position);
-            for (std::uint64_t bytes = 0; dropped == 0 && each.step("be read");) {
-                bytes += each.number(1);
-                if (bytes > kept_bytes) dropped = each.number(0);
-            }
-        }
-        statement{*this, "UPDATE position SET of_snapshot = ?, kept_from = max(kept_from, ?)"}
-            .bind(position)
-            .bind(dropped + 1)
-            .step("be written");
-        statement{*this, "DELETE FROM calls WHERE last <= ?"}.bind(dropped).step("be written");
-    });
-    if (bytes_) bytes_->drop_before(dropped + 1);
-    durable_end_.note(end());
 }
 
 void store::tidy() {

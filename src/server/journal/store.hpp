@@ -123,8 +123,23 @@ public:
     void add(std::span<const group> groups, bool sync);
     /// Replaces the snapshot, where calls came that the old one does not hold, and drops the groups that are older than
     /// it, but for the newest of them, up to so many bytes of records; on disk when this returns.
-    /// @throws store_error  nothing has changed
+    /// @throws store_error  the snapshot and the groups are as before
     void replace_snapshot(const snapshot& s, std::uint64_t kept_bytes);
+
+    // ---- the same in steps, each of which is short: groups may be added between them
+    /// Begins a snapshot beside the one that is there. REQUIRES: drop_some() has returned false since the latest one
+    /// was begun.
+    void begin_snapshot() noexcept { new_parts_ = 0; }
+    /// Adds parts to the snapshot that was begun. Not on disk until that is finished.
+    void add_parts(std::span<const std::string> parts);
+    /// Takes back all parts of the snapshot that was begun but the first `count`.
+    void take_back_parts(std::uint64_t count);
+    /// Puts the snapshot that was begun in the place of the one that is there, as replace_snapshot does, and leaves
+    /// what it replaces to drop_some. O(groups).
+    void finish_snapshot(std::uint64_t position, std::uint64_t kept_bytes);
+    /// Drops some MiB of what a snapshot has replaced, and of one that was begun and not finished. Returns false when
+    /// nothing of that is left.
+    [[nodiscard]] bool drop_some();
     /// Moves SQLite's own log into the file where it has grown long. @throws store_error
     void tidy();
     /// Forgets kept answers that are older than `before`, and all but the newest `most`.
@@ -212,7 +227,10 @@ private:
     static std::optional<identity> identity_of(const std::string& file) noexcept;
     void add_answers(const std::vector<kept_answer>& answers, std::uint64_t group);
     std::uint64_t end_before(std::uint64_t position);
-    void add_part(std::uint64_t number, std::string_view part);
+    std::uint64_t last_to_drop(std::uint64_t position, std::uint64_t kept_bytes);
+    void add_part(const char* table, std::uint64_t number, std::string_view part);
+    [[nodiscard]] bool drop_some_parts();
+    [[nodiscard]] bool drop_some_groups();
     void write_branch(const branch& b);
     void forget_old_branches();
     void note_term(std::uint64_t term);
@@ -230,6 +248,7 @@ private:
     int pages_of_log_ = 0;                // of SQLite, now
     std::optional<identity> main_, own_;  // of the file, and of SQLite's own log once it has been seen
     bool synchronous_ = false;
+    std::uint64_t new_parts_ = 0;      // of the snapshot that was begun
     std::optional<milestones> bytes_;  // once a follower has asked
     sqlite3_stmt *begin_ = nullptr, *commit_ = nullptr, *add_ = nullptr, *keep_ = nullptr;
 };

@@ -200,7 +200,7 @@ void store::replace_by(const copied& c, const std::function<std::string(std::uin
     change([&] {
         for (const char* const table : {"calls", "answers", "snapshot", "branches"})
             statement{*this, ("DELETE FROM " + std::string{table}).c_str()}.step("be written");
-        for (std::uint64_t n = 1; n <= c.parts; ++n) add_part(n, part(n));
+        for (std::uint64_t n = 1; n <= c.parts; ++n) add_part("snapshot", n, part(n));
         std::uint64_t latest = 0;
         for (const branch& b : c.branches) {
             if (b.first <= c.position) write_branch(b);

@@ -138,6 +138,25 @@ void add_replication(std::vector<MetricFamily>& to, const journal::replication_f
     to.push_back(std::move(bytes));
 }
 
+void add_snapshots(std::vector<MetricFamily>& to, const journal::snapshot_figures& f) {
+    const auto seconds = [](std::chrono::microseconds time) { return std::chrono::duration<double>{time}.count(); };
+    to.push_back(
+        single("tutti_log_snapshots_total", "Snapshots of the log that were kept", MetricType::Counter, f.kept));
+    to.push_back(single("tutti_log_snapshots_failed_total", "Snapshots of the log that could not be made or kept",
+                        MetricType::Counter, f.failed));
+    to.push_back(single("tutti_log_snapshot_in_progress", "1 while a snapshot of the log is written", MetricType::Gauge,
+                        f.in_progress ? 1 : 0));
+    to.push_back(exposition::single("tutti_log_snapshot_seconds",
+                                    "How long the latest snapshot took, or has taken so far", MetricType::Gauge,
+                                    seconds(f.duration)));
+    to.push_back(exposition::single("tutti_log_snapshot_pause_seconds",
+                                    "For how long the latest snapshot kept calls from running", MetricType::Gauge,
+                                    seconds(f.pause)));
+    to.push_back(single("tutti_log_snapshot_copied_bytes",
+                        "Memory that the process which wrote the latest snapshot had to itself", MetricType::Gauge,
+                        f.copied_bytes));
+}
+
 }  // namespace
 
 std::vector<MetricFamily> families_of(const snapshot& s) {
@@ -189,6 +208,7 @@ std::vector<MetricFamily> families_of(const snapshot& s) {
                              s.log->pending_bytes));
         all.push_back(single("tutti_log_trouble", "1 while the log cannot be written, and calls are refused",
                              MetricType::Gauge, s.log->trouble.empty() ? 0 : 1));
+        add_snapshots(all, s.log->snapshots);
     }
     if (s.others) add_replication(all, *s.others);
     all.push_back(single("tutti_held_bytes", "Bytes of requests and answers", MetricType::Gauge, s.held_bytes));

@@ -62,6 +62,21 @@ std::uint64_t resident_bytes() {
 
 namespace {
 
+void add_snapshots(std::string& text, const journal::snapshot_figures& f) {
+    const auto line = [&](std::string_view name, auto number) {
+        text.append(name).append(":").append(std::to_string(number)).append("\r\n");
+    };
+    line("log_snapshots", f.kept);
+    line("log_snapshots_failed", f.failed);
+    line("log_snapshot_in_progress", f.in_progress ? 1 : 0);
+    line("log_snapshot_ms", std::chrono::duration_cast<std::chrono::milliseconds>(f.duration).count());
+    line("log_snapshot_pause_us", f.pause.count());
+    line("log_snapshot_longest_pause_us", f.longest_pause.count());
+    line("log_snapshot_bytes", f.bytes);
+    line("log_snapshot_copied_bytes", f.copied_bytes);
+    text.append("log_snapshot_failure:").append(f.failure).append("\r\n");
+}
+
 void add_replication(std::string& text, const journal::replication_figures& f) {
     const auto line = [&](const std::string& key, const auto& value) {
         text.append(key).append(":");
@@ -157,7 +172,8 @@ std::string to_text(const snapshot& s) {
         line("log_bytes", s.log->bytes);
         line("log_groups", s.log->groups);
         line("log_pending_bytes", s.log->pending_bytes);
-        line("log_snapshots", s.log->snapshots);
+        line("log_bytes_to_replay", s.log->bytes_to_replay);
+        add_snapshots(text, s.log->snapshots);
         text.append("log_trouble:").append(s.log->trouble).append("\r\n");
     }
     if (s.others) add_replication(text, *s.others);

@@ -19,7 +19,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds longest_question{500};  // that the leader may leave unanswered while there is nothing new
 constexpr milliseconds between_attempts{200};
 constexpr milliseconds between_refusals{2'000};
-constexpr milliseconds between_snapshots{60'000};  // that fail
 constexpr std::chrono::seconds for_the_first_copy{10};
 constexpr std::chrono::seconds for_a_busy_leader{60};  // the same, of one that answers
 constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
@@ -55,6 +54,23 @@ std::string what_to_do(const refused_by_leader& e) {
 }
 
 }  // namespace
+
+/// Of what has been appended and run: the end of the log between two pieces.
+class follower::position final : public snapshot_position {
+public:
+    explicit position(follower& of) : of_{of} {}
+    void hold() override {
+        of_.piece_.lock();
+        of_.log_.with_file([&](journal::store& file) { end_ = file.end(); });
+    }
+    void let_go() noexcept override { of_.piece_.unlock(); }
+    std::optional<std::uint64_t> now() noexcept override { return end_; }
+    std::string keep(std::uint64_t position) override { return of_.log_.keep_at_end(position); }
+
+private:
+    follower& of_;
+    std::uint64_t end_ = 1;
+};
 
 follower::follower(const settings& how, journal::journal& log, const catalog& procedures,
                    std::function<void(const journal::kept_answer&)> keep)
@@ -174,6 +190,8 @@ void follower::start(std::string address) {
 }
 
 void follower::go_on() {
+    snapshots_ = std::make_unique<snapshots>(log_, procedures_, std::make_unique<position>(*this),
+                                             [this](const std::string& line) { log_.tell(true, line); });
     start_thread([this] { work(); });
 }
 
@@ -184,6 +202,7 @@ std::string follower::stop() {
     }
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
+    if (snapshots_) snapshots_->stop();
     const std::scoped_lock lock{mutex_};
     figures_.up = false;
     return failed_;
@@ -234,29 +253,36 @@ void follower::work() {
     }
 }
 
+void follower::run(const journal::piece& p) {
+    try {
+        replay again{procedures_, how_.log.replay_limit};
+        for (const journal::group& g : p.groups) {
+            again.run(g.records, 0);
+            for (const journal::kept_answer& a : g.answers) keep_(a);
+        }
+    } catch (const std::exception& e) {
+        throw cannot_run{e.what()};
+    }
+}
+
 // Nothing may fail between the append, after which the leader sends it no more, and the run.
 void follower::take(const journal::piece& p, std::uint64_t end) {
-    while (!log_.append(p)) {
-        if (log_.broken()) throw cannot_run{"the log of this server cannot be written: " + log_.trouble()};
-        if (!pause(between_attempts)) return;  // nothing of it is in the log
-    }
-    upto_ = p.upto;
-    upto_branch_ = p.now.id;
     {
-        const std::scoped_lock lock{mutex_};
-        figures_.behind_bytes = p.behind;
-        for (const journal::group& g : p.groups) *figures_.behind_bytes += g.records.size();
-    }
-    if (!p.groups.empty()) {
-        end = p.groups.back().last + 1;
-        try {
-            replay again{procedures_, how_.log.replay_limit};
-            for (const journal::group& g : p.groups) {
-                again.run(g.records, 0);
-                for (const journal::kept_answer& a : g.answers) keep_(a);
-            }
-        } catch (const std::exception& e) {
-            throw cannot_run{e.what()};
+        const std::scoped_lock whole{piece_};
+        while (!log_.append(p)) {
+            if (log_.broken()) throw cannot_run{"the log of this server cannot be written: " + log_.trouble()};
+            if (!pause(between_attempts)) return;  // nothing of it is in the log
+        }
+        upto_ = p.upto;
+        upto_branch_ = p.now.id;
+        {
+            const std::scoped_lock lock{mutex_};
+            figures_.behind_bytes = p.behind;
+            for (const journal::group& g : p.groups) *figures_.behind_bytes += g.records.size();
+        }
+        if (!p.groups.empty()) {
+            end = p.groups.back().last + 1;
+            run(p);
         }
     }
     {
@@ -266,23 +292,10 @@ void follower::take(const journal::piece& p, std::uint64_t end) {
         figures_.behind_bytes = p.behind;
         heard_ = clock::now();
     }
-    const std::size_t after = how_.log.snapshot_after;
-    if (after != 0 && log_.bytes_to_replay() > after && clock::now() >= next_snapshot_) keep_snapshot();
 }
 
 void follower::keep_snapshot() noexcept {
-    if (procedures_.kept().empty() || !log_.has_news() || log_.in_trouble()) return;
-    std::string failed;
-    try {
-        std::uint64_t end = 1;
-        log_.with_file([&](journal::store& file) { end = file.end(); });
-        failed = log_.keep_at_end(dump_at(end, procedures_));
-    } catch (const std::exception& e) {
-        failed = e.what();
-    }
-    if (failed.empty()) return;
-    next_snapshot_ = clock::now() + between_snapshots;
-    log_.tell(true, "no snapshot was kept: " + failed);
+    if (snapshots_) snapshots_->take_last();
 }
 
 std::uint64_t follower::latest_term() {

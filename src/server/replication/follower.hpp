@@ -13,12 +13,14 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "server/calls/catalog.hpp"
+#include "server/calls/snapshots.hpp"
 #include "server/journal/journal.hpp"
 #include "server/journal/stream.hpp"
 #include "server/replication/link.hpp"
@@ -55,6 +57,7 @@ public:
 
 private:
     using clock = std::chrono::steady_clock;
+    class position;
     void work();
     [[nodiscard]] journal::pull state();
     /// Tells a leader of an older term that it leads no more; then it refuses what is asked next.
@@ -63,6 +66,7 @@ private:
     void copy(link& leader);
     /// `end`: of the log before it.
     void take(const journal::piece& p, std::uint64_t end);
+    void run(const journal::piece& p);
     void note(bool up, const std::string& trouble);
     /// False: it is to stop.
     bool pause(std::chrono::milliseconds longest);
@@ -75,7 +79,8 @@ private:
     const std::uint64_t id_;
     std::string address_;
     std::uint64_t upto_ = 1, upto_branch_ = 0;
-    clock::time_point next_snapshot_{};
+    std::mutex piece_;                      // held while a piece is appended and run, and while the process is copied
+    std::unique_ptr<snapshots> snapshots_;  // from the first go_on() on
     std::thread thread_;
     std::atomic<bool> stopping_{false};  // changed under the lock, so that what pauses sees it
 

@@ -1,0 +1,80 @@
+#include "api/forking.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "api/language.hpp"
+#include "core/conflict/abstract_locks.hpp"
+#include "core/modes/serial.hpp"
+#include "core/ports/algorithm.hpp"
+#include "core/privatization/quiescence.hpp"
+#include "core/state/descriptor.hpp"
+#include "tutti/options.hpp"
+
+namespace tutti::api {
+namespace {
+
+constexpr options irrevocable_at_once{.name = "fork", .mode = mode::irrevocable};
+constinit detail::site_slot uncounted{.site{nullptr}, .file = "", .function = "", .line = 0};
+
+/// What the calling thread's fork_alone has found out.
+struct forking {
+    at_rest& first;
+    std::optional<::pid_t> child{};
+    int error = 0;
+};
+constinit thread_local forking* mine = nullptr;
+
+void copy_the_process() noexcept {
+    if (!mine->first.prepare()) return;
+    hold_for_copy();
+    mine->child = ::fork();
+    mine->error = errno;
+    if (mine->child == 0) forget_others();
+    let_go_of_copy();
+}
+
+/// A transaction that has been rolled back holds its abstract locks until it has undone what open nested blocks of it
+/// have committed, and one that has committed until a moment later. Returns false if one still does at `until`, or
+/// after a moment: an undo waits for d.
+bool nothing_is_to_be_undone(core::descriptor& d, base::deadline until) noexcept {
+    constexpr auto a_moment = std::chrono::microseconds{200};
+    const base::deadline end = std::min(until, base::now() + a_moment);
+    while (core::any_abstract_lock_is_held(d)) {
+        if (base::now() >= end) return false;
+    }
+    return true;
+}
+
+/// REQUIRES: d is alone.
+bool copy_if_settled(core::descriptor& d, base::deadline until) noexcept {
+    // What a commit has published and not yet waited for is private to its thread only afterwards.
+    if (core::await_settlement(d, until) && nothing_is_to_be_undone(d, until)) copy_the_process();
+    return mine->child.has_value();
+}
+
+}  // namespace
+
+std::optional<::pid_t> fork_alone(base::deadline until, at_rest& first) {
+    forking now{.first = first};
+    auto& d = core::descriptor::of(detail::current_or_attach());
+    mine = &now;
+    if (!d.algorithm->one_at_a_time) {
+        static_cast<void>(core::alone_for_a_moment(d, until, copy_if_settled));
+    } else {
+        detail::frame around{};
+        d.operations_->open(d, around, {&uncounted, {}}, irrevocable_at_once);
+        copy_the_process();
+        static_cast<void>(d.operations_->commit(d));
+    }
+    mine = nullptr;
+    errno = now.error;
+    return now.child;
+}
+
+bool forks_alone() noexcept { return mine != nullptr; }
+
+}  // namespace tutti::api

@@ -1,0 +1,97 @@
+#include "server/calls/dump.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "core/state/descriptor.hpp"
+#include "tutti/atomically.hpp"
+
+namespace tutti::server {
+namespace {
+
+// ---- pieces: the name, its length before it, and what was put
+
+std::string piece_of(const std::string& name, std::string_view bytes) {
+    const auto length = static_cast<std::uint32_t>(name.size());
+    std::string all(sizeof length, '\0');
+    all.reserve(sizeof length + name.size() + bytes.size());
+    std::memcpy(all.data(), &length, sizeof length);
+    all.append(name).append(bytes);
+    return all;
+}
+
+/// The pieces of a dump. Those that a nested block of it has put go with that block when it is rolled back.
+class dumped {
+public:
+    explicit dumped(piece_sink& to) : to_{to} {}
+    void clear() {
+        if (count_ != 0) to_.take_back(0);
+        count_ = 0;
+        block_ = nullptr;
+    }
+    void put(std::string piece) {
+        tx& t = *tutti::detail::current_transaction;
+        const core::descriptor& d = core::descriptor::of(t);
+        const tutti::detail::frame& in = *d.frame_;
+        // Another block may stand where one stood that has ended, but then it opened after that one had registered.
+        if (in.parent != nullptr && (&in != block_ || registered_ <= in.mark.deferred)) {
+            t.on_abort([this, put_before = count_] {
+                count_ = put_before;
+                is_behind_ = true;  // an undo action must not throw, as the sink may
+                block_ = nullptr;
+            });
+            block_ = &in;
+            registered_ = d.deferred_log.size();
+        }
+        catch_up();
+        to_.put(std::move(piece));
+        ++count_;
+    }
+    /// The sink has what was put and not taken back.
+    void catch_up() {
+        if (std::exchange(is_behind_, false)) to_.take_back(count_);
+    }
+
+private:
+    piece_sink& to_;
+    std::uint64_t count_ = 0;
+    bool is_behind_ = false;
+    const tutti::detail::frame* block_ = nullptr;  // the nested one that has registered last
+    std::size_t registered_ = 0;                   // what its transaction had registered with that
+};
+
+class writer final : public snapshot_writer {
+public:
+    writer(const std::string& name, dumped& to) : name_{name}, to_{to} {}
+    void put(std::string_view piece) override { to_.put(piece_of(name_, piece)); }
+
+private:
+    const std::string& name_;
+    dumped& to_;
+};
+
+}  // namespace
+
+void dump(const catalog& procedures, piece_sink& to) {
+    dumped pieces{to};
+    // It keeps no log of what it reads: nobody writes meanwhile.
+    tutti::atomically({.name = "snapshot", .read_only = true}, [&](tutti::tx&) {
+        pieces.clear();
+        for (const kept_data& k : procedures.kept()) {
+            writer to_one{k.name, pieces};
+            k.dump(to_one);
+        }
+        pieces.catch_up();
+    });
+}
+
+std::pair<std::string_view, std::string_view> name_and_bytes(std::string_view piece) {
+    std::uint32_t length = 0;
+    if (piece.size() < sizeof length) throw std::runtime_error{"a piece of the snapshot is too short"};
+    std::memcpy(&length, piece.data(), sizeof length);
+    piece.remove_prefix(sizeof length);
+    if (piece.size() < length) throw std::runtime_error{"a piece of the snapshot is too short"};
+    return {piece.substr(0, length), piece.substr(length)};
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,109 @@
+#include "server/calls/huge_pages.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace tutti::server {
+namespace {
+
+#if defined(MADV_COLLAPSE)
+constexpr int collapse = MADV_COLLAPSE;
+#else
+constexpr int collapse = 25;  // of Linux, whatever the headers of the C library
+#endif
+constexpr std::uintptr_t page = 4096, huge = std::uintptr_t{2} << 20;
+constexpr std::size_t pages = huge / page;
+constexpr std::size_t enough_pages = pages / 8 * 7;  // in use: memory grows by at most a seventh
+constexpr std::uintptr_t in_one_call = std::uintptr_t{64} << 20;
+constexpr std::uintptr_t little = std::uintptr_t{64} << 20;  // fork is short without
+
+struct range {
+    std::uintptr_t begin, end;
+};
+
+/// Bytes of the machine. More than that is a reservation, as a sanitizer makes.
+std::uintptr_t bytes_of_machine() {
+    return static_cast<std::uintptr_t>(::sysconf(_SC_PHYS_PAGES)) *
+           static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// Whole huge pages of memory that belongs to no file and may be written.
+std::vector<range> ranges_of_memory() {
+    std::vector<range> all;
+    std::ifstream maps{"/proc/self/maps"};
+    const std::uintptr_t most = bytes_of_machine();
+    for (std::string line; std::getline(maps, line);) {
+        std::istringstream words{line};
+        range r{};
+        char dash = 0;
+        std::string rights, offset, device, name;
+        std::uint64_t node = 0;
+        words >> std::hex >> r.begin >> dash >> r.end >> rights >> offset >> device >> std::dec >> node >> name;
+        const bool is_heap = name.empty() || name == "[heap]" || name.starts_with("[anon");
+        if (rights != "rw-p" || node != 0 || !is_heap) continue;
+        r.begin = (r.begin + huge - 1) / huge * huge;
+        r.end = r.end / huge * huge;
+        if (r.begin < r.end && r.end - r.begin <= most) all.push_back(r);
+    }
+    return all;
+}
+
+/// Which pages are in use.
+class page_map {
+public:
+    page_map() : file_{::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)} {}
+    ~page_map() {
+        if (file_ >= 0) ::close(file_);
+    }
+    page_map(const page_map&) = delete;
+    page_map& operator=(const page_map&) = delete;
+
+    /// Whether most of the huge page at `at` is.
+    [[nodiscard]] bool is_dense(std::uintptr_t at) const {
+        std::array<std::uint64_t, pages> entries;
+        constexpr std::uint64_t is_there = std::uint64_t{1} << 63;
+        const auto where = static_cast<::off_t>(at / page * sizeof entries[0]);
+        if (::pread(file_, entries.data(), sizeof entries, where) != static_cast<::ssize_t>(sizeof entries))
+            return false;
+        const auto used = std::ranges::count_if(entries, [](std::uint64_t e) { return (e & is_there) != 0; });
+        return static_cast<std::size_t>(used) >= enough_pages;
+    }
+
+private:
+    const int file_;
+};
+
+}  // namespace
+
+void collapse_into_huge_pages(const std::function<bool()>& is_over) {
+    if (::sysconf(_SC_PAGESIZE) != static_cast<long>(page)) return;
+    const page_map used;
+    std::vector<range> dense;
+    std::uintptr_t bytes = 0;
+    for (const range& r : ranges_of_memory()) {
+        for (std::uintptr_t at = r.begin; at < r.end; at += huge) {
+            if (!used.is_dense(at)) continue;
+            bytes += huge;
+            const bool goes_on = !dense.empty() && dense.back().end == at && at - dense.back().begin < in_one_call;
+            if (goes_on) dense.back().end += huge;
+            else dense.push_back({at, at + huge});
+        }
+    }
+    if (bytes < little) return;
+    for (const range& r : dense) {
+        if (is_over()) return;
+        // What cannot be put together stays as it is: there is no memory for it, or another thread has given it back.
+        static_cast<void>(::madvise(reinterpret_cast<void*>(r.begin), r.end - r.begin, collapse));
+    }
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,125 @@
+// How a snapshot takes the place of the one before it: part by part, in a table beside that one, while groups are added.
+//
+//   S1  Parts are added to `next_snapshot` in transactions of their own. A start does not read that table, so parts of
+//       a snapshot that was never finished are as good as absent. The next snapshot drops them first.
+//   S2  One short transaction finishes the snapshot: it exchanges the names of the two tables, moves the position, and
+//       says from which group on the log is kept. SQLite syncs it with all that was added before, so either the old
+//       snapshot with all calls behind it is there after a crash, or the new one.
+//   S3  What was replaced is dropped afterwards, in steps. No reader asks for it: groups are read from `of_snapshot` or
+//       from `kept_from` on, and parts from `snapshot`.
+#include <algorithm>
+
+#include "server/journal/statement.hpp"
+
+namespace tutti::server::journal {
+namespace {
+
+// A step frees so much. SQLite walks through the pages of what it frees, so this bounds how long a group waits.
+constexpr std::uint64_t bytes_in_step = std::uint64_t{4} << 20;
+
+}  // namespace
+
+void store::add_part(const char* table, std::uint64_t number, std::string_view part) {
+    statement{*this, ("INSERT INTO " + std::string{table} + " VALUES(?, ?, ?, 1)").c_str()}
+        .bind(number)
+        .bind(checksum(part))
+        .bind(part)
+        .step("be written");
+}
+
+void store::add_parts(std::span<const std::string> parts) {
+    synchronize(false);
+    change([&] {
+        statement add{*this, "INSERT INTO next_snapshot VALUES(?, ?, ?, 1)"};
+        std::uint64_t number = new_parts_;
+        for (const std::string& p : parts) {
+            add.bind(++number).bind(checksum(p)).bind(std::string_view{p}).step("be written");
+            add.again();
+        }
+    });
+    new_parts_ += parts.size();
+}
+
+void store::take_back_parts(std::uint64_t count) {
+    if (count >= new_parts_) return;
+    synchronize(false);
+    change([&] { statement{*this, "DELETE FROM next_snapshot WHERE number > ?"}.bind(count).step("be written"); });
+    new_parts_ = count;
+}
+
+/// The end of a log that goes as far as to `position`. What was drawn behind its last call, by calls that were rolled
+/// back, is in nobody's log: a start draws it again, and no log has gone another way for want of it.
+std::uint64_t store::end_before(std::uint64_t position) {
+    statement last{*this, "SELECT last FROM calls WHERE last < ? ORDER BY first DESC LIMIT 1"};
+    return last.bind(position).step("be read") ? last.number(0) + 1 : 1;
+}
+
+/// The last position of the newest group before `position` that is not among those `kept_bytes`; 0: there is none.
+std::uint64_t store::last_to_drop(std::uint64_t position, std::uint64_t kept_bytes) {
+    statement each{*this, "SELECT last, length(records) FROM calls WHERE last < ? ORDER BY first DESC"};
+    each.bind(position);
+    for (std::uint64_t bytes = 0; each.step("be read");) {
+        bytes += each.number(1);
+        if (bytes > kept_bytes) return each.number(0);
+    }
+    return 0;
+}
+
+void store::finish_snapshot(std::uint64_t at, std::uint64_t kept_bytes) {
+    const std::uint64_t old = snapshot_position(), position = std::max(old, end_before(at));
+    if (position == old) return;  // a follower may be copying the one that is there, piece by piece
+    write_through();
+    const std::uint64_t dropped = last_to_drop(position, kept_bytes);
+    change([&] {
+        run("ALTER TABLE snapshot RENAME TO replaced_snapshot;"
+            "ALTER TABLE next_snapshot RENAME TO snapshot;"
+            "ALTER TABLE replaced_snapshot RENAME TO next_snapshot;");
+        statement{*this, "UPDATE position SET of_snapshot = ?, kept_from = max(kept_from, ?)"}
+            .bind(position)
+            .bind(dropped + 1)
+            .step("be written");
+    });
+    if (bytes_) bytes_->drop_before(dropped + 1);
+    durable_end_.note(end());
+}
+
+bool store::drop_some() {
+    synchronize(false);
+    return drop_some_parts() || drop_some_groups();
+}
+
+bool store::drop_some_parts() {
+    std::uint64_t upto = 0;
+    {
+        statement each{*this, "SELECT number, length(part) FROM next_snapshot ORDER BY number LIMIT 2000"};
+        for (std::uint64_t bytes = 0; bytes < bytes_in_step && each.step("be read"); bytes += each.number(1))
+            upto = each.number(0);
+    }
+    if (upto == 0) return false;
+    change([&] { statement{*this, "DELETE FROM next_snapshot WHERE number <= ?"}.bind(upto).step("be written"); });
+    return true;
+}
+
+bool store::drop_some_groups() {
+    std::uint64_t upto = 0;
+    {
+        statement each{*this,
+                       "SELECT first, length(records) FROM calls WHERE last < (SELECT kept_from FROM position)"
+                       " ORDER BY first LIMIT 2000"};
+        for (std::uint64_t bytes = 0; bytes < bytes_in_step && each.step("be read"); bytes += each.number(1))
+            upto = each.number(0);
+    }
+    if (upto == 0) return false;
+    change([&] { statement{*this, "DELETE FROM calls WHERE first <= ?"}.bind(upto).step("be written"); });
+    return true;
+}
+
+void store::replace_snapshot(const snapshot& s, std::uint64_t kept_bytes) {
+    while (drop_some()) continue;
+    begin_snapshot();
+    add_parts(s.parts);
+    finish_snapshot(s.position, kept_bytes);
+    while (drop_some()) continue;
+}
+
+}  // namespace tutti::server::journal

@@ -1,0 +1,292 @@
+// Snapshots that are written while calls run. Catches a server
+//   - whose calls wait for a dump, or whose dump meets what calls have done since (calls_go_on)
+//   - that keeps half a snapshot, or takes what is left of one for a part of the next (cut_short)
+//   - that ends, loses calls, or takes no more snapshots where the process that dumps fails (a_dump_that_fails)
+//   - that waits at its end for a dump (ends_beside_a_dump)
+//   - that takes a snapshot in the middle of a call (in_the_middle_of_a_call)
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/client.hpp"
+#include "server/durability/log_folder.hpp"
+#include "server/journal/store.hpp"
+#include "tutti/server/service.hpp"
+#include "tutti/tutti.hpp"
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define TUTTI_FORK_IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define TUTTI_FORK_IS_SANITIZED 1
+#endif
+#endif
+
+#if !defined(TUTTI_FORK_IS_SANITIZED)
+namespace {
+std::atomic<bool> no_forks{false};
+}
+/// In the place of the C library's, for all of this process.
+extern "C" ::pid_t fork() {
+    if (no_forks) {
+        errno = ENOMEM;
+        return -1;
+    }
+    static auto* const usual = reinterpret_cast<::pid_t (*)()>(::dlsym(RTLD_NEXT, "fork"));
+    return usual();
+}
+#endif
+
+namespace tutti::server {
+namespace {
+
+class a_pipe {
+public:
+    a_pipe() { EXPECT_EQ(::pipe(ends_), 0); }
+    ~a_pipe() {
+        ::close(ends_[0]);
+        ::close(ends_[1]);
+    }
+    a_pipe(const a_pipe&) = delete;
+    a_pipe& operator=(const a_pipe&) = delete;
+    void send() const { EXPECT_EQ(::write(ends_[1], "x", 1), 1); }
+    void receive() const {
+        char one = 0;
+        EXPECT_EQ(::read(ends_[0], &one, 1), 1);
+    }
+
+private:
+    int ends_[2];
+};
+
+/// What a dump does, in whichever process, once it has put half of its pieces.
+enum class trouble : std::uint8_t { none, waits, is_killed, crashes, throws };
+
+/// Two sums that are the same after each call.
+struct sums {
+    explicit sums(settings how) : serves{std::move(how)} {
+        registry& to = serves.procedures();
+        to.add("add", {}, [this](long more) {
+            return atomically([&](tx& t) {
+                left.set(t, left.get(t) + more);
+                right.set(t, right.get(t) + more);
+                return left.get(t);
+            });
+        });
+        to.add("read", {.read_only = true}, [this] { return left.load(); });
+        to.add("elsewhere", {}, [this] { other.store(other.load() + 1); });
+        to.add("stay", {}, [this] {
+            atomically({.mode = mode::irrevocable}, [this](tx& t) {
+                left.set(t, left.get(t) + 1);
+                is_staying = true;
+                is_staying.notify_all();
+                may_leave.wait(false);
+                right.set(t, right.get(t) + 1);
+            });
+        });
+        to.at_snapshot(
+            "sums", [this](snapshot_writer& out) { dump(out); },
+            [this](snapshot_reader& from) {
+                left.store(std::stol(std::string{*from.next()}));
+                while (const auto piece = from.next())
+                    right.store(piece->size() < 30 ? std::stol(std::string{*piece}) : 0);
+            });
+        serves.start();
+    }
+    ~sums() { may_leave = true; }
+    sums(const sums&) = delete;
+    sums& operator=(const sums&) = delete;
+
+    long add(long more) { return serves.call<long>("add", {}, more).get(); }
+    long read() { return serves.call<long>("read", {}).get(); }
+    std::size_t figure(const std::string& name) { return number_of(serves.info(), name); }
+    bool says(const std::string& text) { return serves.info().find(text) != std::string::npos; }
+
+    var<long> left{0}, right{0}, other{0};
+    std::atomic<trouble> how{trouble::none};
+    std::atomic<bool> is_staying{false}, may_leave{false};
+    a_pipe has_begun, may_go_on;
+    service serves;
+
+private:
+    void dump(snapshot_writer& out) {
+        const trouble now = ::getpid() == parent_ && how != trouble::waits ? trouble::none : how.load();
+        atomically([&](tx& t) {
+            out.put(std::to_string(left.get(t)));
+            for (int i = 0; i < 5; ++i) out.put(std::string(100'000, '.'));  // more than one batch
+            if (now == trouble::waits) {
+                has_begun.send();
+                may_go_on.receive();
+            }
+            if (now == trouble::is_killed) ::raise(SIGKILL);
+            if (now == trouble::crashes) ::raise(SIGSEGV);
+            if (now == trouble::throws) throw std::runtime_error{"the dump is at a loss"};
+            out.put(std::to_string(right.get(t)));
+        });
+    }
+
+    const ::pid_t parent_ = ::getpid();
+};
+
+class snapshot : public log_folder {
+protected:
+    settings eager() {
+        settings how = logging_to("log", log_sync::always);
+        how.workers = 2;
+        how.log.snapshot_after = 1;
+        if (std::getenv("TUTTI_TEST_THREADS") != nullptr) how.executor = execution::threads;
+        return how;
+    }
+    settings eager(const std::string& name) {
+        settings how = eager();
+        how.log.file = file(name);
+        return how;
+    }
+    void copy_as_if_killed(const std::string& name) const {
+        for (const char* const suffix : {"", "-wal"}) {
+            if (std::filesystem::exists(file() + suffix))
+                std::filesystem::copy_file(file() + suffix, file(name) + suffix);
+        }
+    }
+    static void until(const auto& holds) {
+        while (!holds()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    void until_told(const std::string& text) {
+        until([&] { return notices().find(text) != std::string::npos; });
+    }
+};
+
+std::vector<std::string> short_parts(const std::string& file) {
+    std::vector<std::string> all;
+    journal::store log{file};
+    log.read_snapshot([&](std::string_view part) {
+        if (part.size() < 100) all.emplace_back(part.substr(4 + std::string_view{"sums"}.size()));
+    });
+    return all;
+}
+
+TEST_F(snapshot, calls_go_on) {
+    sums s{eager()};
+    s.how = trouble::waits;
+    EXPECT_EQ(s.add(5), 5);
+    s.has_begun.receive();
+    s.how = trouble::none;
+    EXPECT_EQ(s.add(1), 6);
+    EXPECT_EQ(s.read(), 6);
+    until([&] { return s.figure("log_snapshot_in_progress") == 1; });
+    s.may_go_on.send();
+    until([&] { return s.figure("log_snapshots") != 0; });
+    copy_as_if_killed("copy");
+    EXPECT_EQ(short_parts(file("copy")), (std::vector<std::string>{"5", "5"})) << "the dump met a later call";
+    EXPECT_GE(s.figure("log_snapshot_bytes"), 500'000U);
+    sums again{eager("copy")};
+    EXPECT_EQ(again.left.load(), 6);
+    EXPECT_EQ(again.right.load(), 6);
+    EXPECT_NE(notices().find("1 calls were run again, on a snapshot"), std::string::npos) << notices();
+}
+
+TEST_F(snapshot, cut_short) {
+    sums s{eager()};
+    s.how = trouble::waits;
+    EXPECT_EQ(s.add(5), 5);
+    s.has_begun.receive();
+    s.how = trouble::none;
+    EXPECT_EQ(s.add(1), 6);
+    copy_as_if_killed("copy");
+    s.may_go_on.send();
+    {
+        sums again{eager("copy")};
+        EXPECT_EQ(again.read(), 6) << "what was begun is no snapshot";
+        EXPECT_NE(notices().find("2 calls were run again, on no snapshot"), std::string::npos) << notices();
+        until([&] { return again.figure("log_snapshots") != 0; });
+    }
+    EXPECT_EQ(short_parts(file("copy")), (std::vector<std::string>{"6", "6"}));
+}
+
+TEST_F(snapshot, a_dump_that_fails) {
+    sums s{eager()};
+    struct {
+        trouble how;
+        const char* told;
+    } const all[] = {
+        {trouble::is_killed, "no snapshot was kept: the process that was to write it was ended by signal 9"},
+        {trouble::crashes, "no snapshot was kept: the process that was to write it was ended by signal 11"},
+        {trouble::throws, "no snapshot was kept: the dump is at a loss"}};
+    long sum = 0;
+    for (const auto& one : all) {
+        s.how = one.how;
+        EXPECT_EQ(s.add(1), ++sum);
+        until_told(one.told);
+        EXPECT_FALSE(s.says("log_snapshot_failure:\r\n"));
+    }
+    EXPECT_EQ(s.add(1), ++sum);
+    s.how = trouble::none;
+    EXPECT_GE(s.figure("log_snapshots_failed"), std::size(all));
+    copy_as_if_killed("copy");
+    sums again{eager("copy")};
+    EXPECT_EQ(again.read(), sum) << "the log is whole";
+    until([&] { return again.figure("log_snapshots") != 0; });
+}
+
+#if !defined(TUTTI_FORK_IS_SANITIZED)
+// A fork of the process has to fail, and a sanitizer has a fork of its own.
+TEST_F(snapshot, no_memory_for_a_copy) {
+    sums s{eager()};
+    no_forks = true;
+    EXPECT_EQ(s.add(1), 1);
+    until_told("no snapshot was kept: the process cannot be copied (fork): Cannot allocate memory");
+    EXPECT_EQ(s.add(1), 2);
+    no_forks = false;
+    until([&] { return s.figure("log_snapshots") != 0; });
+}
+#endif
+
+TEST_F(snapshot, ends_beside_a_dump) {
+    {
+        sums s{eager()};
+        s.how = trouble::waits;
+        EXPECT_EQ(s.add(5), 5);
+        s.has_begun.receive();
+        s.how = trouble::none;
+        EXPECT_EQ(s.add(1), 6);
+        s.serves.drain();
+    }
+    sums again{eager()};
+    EXPECT_EQ(again.read(), 6);
+    EXPECT_NE(notices().find("0 calls were run again, on a snapshot"), std::string::npos) << notices();
+}
+
+TEST_F(snapshot, in_the_middle_of_a_call) {
+    sums s{eager()};
+    s.how = trouble::waits;
+    EXPECT_EQ(s.add(5), 5);
+    s.has_begun.receive();
+    s.how = trouble::none;
+    s.may_go_on.send();
+    until([&] { return s.figure("log_snapshots") == 1; });
+    auto stays = s.serves.call<void>("stay", {});
+    s.is_staying.wait(false);
+    s.serves.call<void>("elsewhere", {}).get();                                  // which a snapshot has to hold
+    until([&] { return s.figure("log_snapshot_longest_pause_us") >= 10'000; });  // it was tried, and waited in vain
+    EXPECT_EQ(s.figure("log_snapshots"), 1U);
+    s.may_leave = true;
+    s.may_leave.notify_all();
+    stays.get();
+    until([&] { return s.figure("log_snapshots") == 2; });
+    copy_as_if_killed("copy");
+    EXPECT_EQ(short_parts(file("copy")), (std::vector<std::string>{"6", "6"}));
+}
+
+}  // namespace
+}  // namespace tutti::server
