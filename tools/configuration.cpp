@@ -78,8 +78,11 @@ server::user user_of(const std::string& file, const std::string& name, const tom
         } else if (k == "operates") {
             if (!n.is_boolean()) refuse(n, k, "true or false");
             u.operates = n.ref<bool>();
+        } else if (k == "replicates") {
+            if (!n.is_boolean()) refuse(n, k, "true or false");
+            u.replicates = n.ref<bool>();
         } else {
-            refuse(n, k, "nothing that is known; there are password, calls, priority, rate and operates");
+            refuse(n, k, "nothing that is known; there are password, calls, priority, rate, operates and replicates");
         }
     }
     return u;
@@ -98,6 +101,10 @@ void add(configured& into, std::vector<std::string>& to, const std::string& file
             const toml::table* const users = value.as_table();
             if (users == nullptr)
                 throw cli::command_line_error{at(file, value) + "users are tables: [users.NAME] for each"};
+            if (users->empty())
+                throw cli::command_line_error{at(file, value) +
+                                              "users is empty, so nobody would need a password: add [users.NAME] for "
+                                              "each, or leave the table out"};
             for (const auto& [user, what] : *users) into.users.push_back(user_of(file, std::string{user.str()}, what));
         } else if (name == "set") {
             const toml::table* const settings = value.as_table();

@@ -19,6 +19,7 @@ struct serve_words {
     serve_options options;
     std::string password_file;
     std::string follow, follow_password_file;
+    std::string replication_password_file;
     bool no_tcp = false;
     std::optional<std::uint16_t> port;
     std::vector<std::string> settings;
@@ -64,7 +65,8 @@ void add_time_limit(CLI::App& to, const std::string& name, Duration& value, cons
 }
 
 void add_options(CLI::App& serve, serve_words& words) {
-    auto& [options, password_file, follow, follow_password_file, no_tcp, port, settings, of_preemption, of_log] = words;
+    auto& [options, password_file, follow, follow_password_file, replication_password_file, no_tcp, port, settings,
+           of_preemption, of_log] = words;
     server::settings& how = options.how;
     const auto counted = [&](const std::string& name, auto& value, const std::string& text) {
         return serve.add_option(name, value, text)->check(CLI::PositiveNumber)->type_name("N")->capture_default_str();
@@ -98,6 +100,10 @@ void add_options(CLI::App& serve, serve_words& words) {
                     "Clients must show a certificate signed by this")
         ->type_name("FILE")
         ->needs(certificate);
+    serve.add_flag(
+        "--unprotected", how.unprotected,
+        "Listen beyond loopback although everybody may call everything, and let everybody follow: only where "
+        "the network keeps strangers away");
     serve.add_option("--unix", how.unix_socket, "Unix socket to listen on, too")->type_name("PATH");
     serve.add_option("--port-file", options.port_file, "Write the port to this file once it is listened on")
         ->type_name("FILE");
@@ -209,6 +215,11 @@ void add_options(CLI::App& serve, serve_words& words) {
         .add_option("--follow-tls-authority", how.follow.tls_authority,
                     "Speak TLS there; its certificate must be signed by this, PEM")
         ->type_name("FILE");
+    serve
+        .add_option("--replication-password-file", replication_password_file,
+                    "Servers that follow show the first line of this file, the same for all of them; without it, users "
+                    "with `replicates`, or servers of one user on one machine")
+        ->type_name("FILE");
     counted("--max-held", how.max_held,
             "Bytes of requests and answers that are held for all clients; beyond, calls are answered BUSY");
     add_time_limit(serve, "--time-limit", how.time_limit, "Cancel calls that run for longer; 0: never");
@@ -249,7 +260,8 @@ void add_options(CLI::App& serve, serve_words& words) {
 }
 
 serve_options options_of(serve_words words) {
-    auto& [options, password_file, follow, follow_password_file, no_tcp, port, settings, of_preemption, of_log] = words;
+    auto& [options, password_file, follow, follow_password_file, replication_password_file, no_tcp, port, settings,
+           of_preemption, of_log] = words;
     for (const CLI::Option* const o : of_preemption) {
         if (o->count() == 0) continue;
         if (options.how.executor == server::execution::threads)
@@ -273,6 +285,7 @@ serve_options options_of(serve_words words) {
         throw cli::command_line_error{"--no-tcp needs --unix PATH"};
     options.how.password = password_in(password_file);
     options.how.follow.password = password_in(follow_password_file);
+    options.how.replication_password = password_in(replication_password_file);
     if (!follow.empty()) {
         const std::optional<server::endpoint> leader = server::parse_endpoint(follow);
         if (!leader) throw cli::command_line_error{"--follow: give HOST:PORT, not " + follow};

@@ -25,6 +25,7 @@
 #include "server/net/deputies.hpp"
 #include "server/net/fork_guard.hpp"
 #include "server/net/io_thread.hpp"
+#include "server/net/protection.hpp"
 #include "server/net/realtime.hpp"
 #include "server/net/sockets.hpp"
 #include "server/net/tls.hpp"
@@ -151,6 +152,7 @@ void service::body::stop_listening() noexcept {
 
 void service::body::check() {
     procedures.close();
+    require_protection(how);
     require_realtime_priority(how.io_realtime);
     const execution chosen = executor_of(how);
     const unsigned workers = workers_for(how, chosen, std::thread::hardware_concurrency());
@@ -245,6 +247,7 @@ std::string service::body::promote() {
 void service::body::start() {
     if (started_) throw std::logic_error{"a service starts once"};
     procedures.close();
+    require_protection(how);
     require_realtime_priority(how.io_realtime);
     open_pages();
     recover_from_log();
@@ -259,8 +262,11 @@ void service::body::start() {
         elsewhere_.emplace(*by, procedures, *executor_, *own_calls_);
     door_ = std::make_unique<doorkeeper>(accounts_);
     commands_ = std::make_unique<commands>(procedures, how.password, accounts_, *shown_, clients_, answers_, slow_,
-                                           replicas{log_.get(), [this] { return promote(); }}, how.max_request,
-                                           [this] { return to_text(look()); });
+                                           replicas{.log = log_.get(),
+                                                    .promote = [this] { return promote(); },
+                                                    .password = how.replication_password,
+                                                    .open_to_all = how.unprotected},
+                                           how.max_request, [this] { return to_text(look()); });
     shared_.reset(new common{.how = how,
                              .known = *commands_,
                              .runs = *executor_,

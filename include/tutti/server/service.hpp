@@ -39,6 +39,8 @@ struct user {
     unsigned rate = 0;                    ///< its calls a second on average, and as many at once; 0: any
     /// It may see and close other clients (CLIENT LIST, CLIENT KILL), and record what runs (TIMELINE).
     bool operates = false;
+    /// It may give the commands of followers (FOLLOW), which show the whole log and can end a leader.
+    bool replicates = false;
 };
 
 /// What runs procedures.
@@ -121,6 +123,12 @@ struct settings {
     /// `default`. Not beside `password`.
     std::vector<user> users{};
     tls_files tls{};  ///< for TCP
+    /// Whoever reaches the server may use it: it listens beyond loopback without users, a password or TLS, and FOLLOW
+    /// needs no credential. For a network that keeps strangers away.
+    bool unprotected = false;
+    /// What servers that follow one another show, the same for all of them; see docs/server-followers.md. Empty: users
+    /// with `replicates`, or the secret that servers of one user on one machine share.
+    std::string replication_password{};
     /// Where programs may ask that look after the server, by HTTP: /metrics for Prometheus, /healthz, /readyz. 0: the
     /// system chooses. For commits and aborts among the metrics call enable_statistics(true).
     std::optional<std::uint16_t> metrics_port{};

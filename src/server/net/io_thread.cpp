@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/scheduling.hpp"
+#include "server/protocol/web_request.hpp"
 
 namespace tutti::server {
 namespace {
@@ -451,6 +452,12 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
         if (outcome == request_parser::outcome::malformed) {
             end_with(c, "ERR", "protocol: " + c.parser.error());
             counters_.malformed.add_one();
+            return input.size();
+        }
+        if (!c.parser.words().empty() && is_of_http(c.parser.words())) {
+            end_with(c, "ERR", std::string{refused_http});
+            counters_.malformed.add_one();
+            shared_.web.note(c.who.entry->address(), now_, shared_.how.notice);
             return input.size();
         }
         taken += c.parser.length();

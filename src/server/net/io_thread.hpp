@@ -35,6 +35,7 @@
 #include "server/net/helm.hpp"
 #include "server/net/pace.hpp"
 #include "server/net/sockets.hpp"
+#include "server/net/web_alarm.hpp"
 #include "server/protocol/commands.hpp"
 #include "server/protocol/doorkeeper.hpp"
 #include "tutti/server/service.hpp"
@@ -65,6 +66,7 @@ struct common {
     std::atomic<std::size_t> clients{0};
     std::atomic<std::size_t> following{0};      ///< those of them that are servers which follow
     std::atomic<bool> awaits_followers{false};  ///< these may go on to ask although the server ends
+    web_alarm web{};
 };
 
 class io_thread final : public giver, public client_directory::home {

@@ -400,8 +400,21 @@ commands::outcome commands::take(session& who, words given, request& r) const {
     return then;
 }
 
+/// The commands of followers need a credential of their own: see machine_secret.hpp.
+bool commands::may_follow(const session& who, words given, reply& to) const {
+    if (!same_word(given[0], "FOLLOW") || others_.open_to_all || who.replicates) return true;
+    if (others_.log == nullptr) return true;  // it is refused for that
+    if (who.as != nullptr && who.as->what.replicates) return true;
+    to.error("NOPERM",
+             "FOLLOW needs the credential of followers: give this server and those that follow it the same "
+             "--replication-password-file, or --follow-user a user with replicates = true; servers of one user on one "
+             "machine need neither");
+    return false;
+}
+
 bool commands::may_ask(const session& who, words given, reply& to) {
     if (who.as == nullptr || who.as->what.operates || !is_operation(given)) return true;
+    if (who.as->what.replicates && same_word(given[0], "FOLLOW")) return true;
     std::string name{given[0].substr(0, 64)};
     std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     to.error("NOPERM", "this user has no permissions to run the '" + name + "' command");
@@ -429,8 +442,14 @@ commands::outcome commands::answer_or_prepare(session& who, words given, request
             if (same_word(given[0], "CALL")) return take_call(who, given, r) ? outcome::submit : outcome::answer;
             if (same_word(given[0], "EXEC")) return execute(who, given, r) ? outcome::submit : outcome::answer;
             if (answer_multi(who, given, to)) return outcome::answer;
+            if (is_login_of_follower(given)) {
+                who.replicates = admit_follower(others_, given, to);
+                if (!who.replicates) ++who.failed_logins;
+                return outcome::answer;
+            }
             if (is_about_followers(given)) {
-                const bool asks = may_ask(who, given, to) && take_question(others_, given, r, to);
+                const bool asks =
+                    may_ask(who, given, to) && may_follow(who, given, to) && take_question(others_, given, r, to);
                 return asks ? outcome::ask_journal : outcome::answer;
             }
         }

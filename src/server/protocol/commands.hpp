@@ -54,6 +54,7 @@ private:
     [[nodiscard]] bool asks_door(words given, request& r) const;
     void need_leader(const entry& which) const;
     [[nodiscard]] static bool may_ask(const session& who, words given, reply& to);
+    [[nodiscard]] bool may_follow(const session& who, words given, reply& to) const;
     [[nodiscard]] bool take_call(session& who, words given, request& r) const;
     static void prepare(invocation what, words arguments, request& r);
     [[nodiscard]] bool execute(session& who, words given, request& r) const;

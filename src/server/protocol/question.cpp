@@ -1,6 +1,7 @@
 #include "server/protocol/question.hpp"
 
 #include "server/calls/words.hpp"
+#include "server/journal/machine_secret.hpp"
 #include "server/journal/stream.hpp"
 #include "server/protocol/numbers.hpp"
 #include "server/protocol/request.hpp"
@@ -100,6 +101,24 @@ void question::answered(std::string answer) noexcept {
 }
 
 bool question::is_left() const noexcept { return of_.is_left.load(std::memory_order_relaxed) || of_.abandoned(); }
+
+bool is_login_of_follower(words given) noexcept {
+    return given.size() == 3 && same_word(given[0], "FOLLOW") && same_word(given[1], "AUTH");
+}
+
+bool admit_follower(const replicas& of, words given, reply& to) {
+    bool right = false;
+    try {
+        right = of.open_to_all ||
+                journal::is_same_secret(given[2], of.password.empty() ? journal::machine_secret() : of.password);
+    } catch (const std::runtime_error& e) {
+        to.error("ERR", e.what());
+        return false;
+    }
+    if (right) to.status("OK");
+    else to.error("WRONGPASS", "this is not the password of replication that this server was given");
+    return right;
+}
 
 bool is_about_followers(words given) noexcept {
     return same_word(given[0], "WAIT") || same_word(given[0], "FOLLOW") || same_word(given[0], "REPLICAOF") ||

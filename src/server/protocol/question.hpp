@@ -37,8 +37,14 @@ private:
 struct replicas {
     journal::journal* log = nullptr;         ///< null: there is none, and so are there no followers
     std::function<std::string()> promote{};  ///< returns why it cannot be; may take a while
+    std::string password{};                  ///< of followers; empty: the machine's secret (machine_secret.hpp)
+    bool open_to_all = false;                ///< followers need no credential
 };
 
+/// Whether that is `FOLLOW AUTH`, by which a connection shows the credential of followers.
+[[nodiscard]] bool is_login_of_follower(std::span<const std::string_view> given) noexcept;
+/// Looks at that credential: returns whether it is right, after the answer.
+[[nodiscard]] bool admit_follower(const replicas& of, std::span<const std::string_view> given, reply& to);
 [[nodiscard]] bool is_about_followers(std::span<const std::string_view> given) noexcept;
 /// Makes `r` ready to be asked. False: it is answered. @throws bad_argument
 [[nodiscard]] bool take_question(const replicas& of, std::span<const std::string_view> given, request& r, reply& to);

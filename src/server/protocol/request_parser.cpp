@@ -33,6 +33,10 @@ request_parser::outcome request_parser::parse(std::string_view input, const requ
 }
 
 request_parser::outcome request_parser::parse_line(std::string_view input, const request_limits& limits) {
+    // What begins so is another protocol, such as TLS, whose bytes somebody else may have chosen, line ends included.
+    const auto first = static_cast<unsigned char>(input.front());
+    if (first < ' ' && first != '\t' && first != '\r' && first != '\n')
+        return fail("a request of one line begins with a control character; does the client speak TLS?");
     const std::size_t end = input.find('\n', looked_);
     if (end == std::string_view::npos ? input.size() > limits.bytes : end > limits.bytes)
         return fail("a request of one line is longer than " + std::to_string(limits.bytes) + " bytes");

@@ -17,6 +17,7 @@ struct login_claim;
 struct session {
     bool trusted = false;               ///< needs no AUTH any more
     account* as = nullptr;              ///< null: nobody in particular, who may ask for everything
+    bool replicates = false;            ///< it has shown the credential of followers
     bool at_door = false;               ///< its login is being looked at; until then nothing of it is
     const login_claim* seen = nullptr;  ///< while the login that the doorkeeper has seen is answered
     protocol spoken = protocol::resp2;

@@ -119,7 +119,7 @@ void follower::catch_up() {
         std::string trouble;
         bool answers = false;
         try {
-            link leader{how_.follow, how_.tls, stopping_};
+            link leader{how_.follow, how_.tls, stopping_, how_.replication_password};
             greet(leader);
             try {
                 // Its term, too: a promotion must begin a later one, even before the first call has come.
@@ -230,7 +230,7 @@ void follower::work() {
     for (bool goes_on = true; goes_on;) {
         milliseconds rest = between_attempts;
         try {
-            link leader{how_.follow, how_.tls, stopping_};
+            link leader{how_.follow, how_.tls, stopping_, how_.replication_password};
             greet(leader);
             while (!stopping_) {
                 const journal::pull own = state();

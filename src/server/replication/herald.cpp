@@ -91,7 +91,7 @@ void herald::tell(const journal::former_leader& whom) {
     std::uint64_t term = 0;
     log_.with_file([&](journal::store& file) { term = file.latest_term(); });
     try {
-        link other{there, how_.tls, stopping_};
+        link other{there, how_.tls, stopping_, how_.replication_password};
         tell_term(other, term, own_address_);
     } catch (const refused_by_leader& e) {
         return note_failure(address, e.what(), true);

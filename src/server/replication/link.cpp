@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "secure/openssl.hpp"
+#include "server/journal/machine_secret.hpp"
 #include "server/replication/resolve.hpp"
 #include "tutti/server/endpoint.hpp"
 
@@ -43,9 +44,17 @@ bool connects(int s, const addrinfo& to, const std::atomic<bool>& stops) {
     return error == 0;
 }
 
+bool is_of_loopback(const sockaddr& address) noexcept {
+    if (address.sa_family == AF_INET)
+        return (ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24) == 127;
+    return address.sa_family == AF_INET6 &&
+           IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
+}
+
 }  // namespace
 
-link::link(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops)
+link::link(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops,
+           const std::optional<std::string>& password)
     : name_{to_string(endpoint{to.host, to.port})},
       stops_{stops},
       context_{nullptr, ::SSL_CTX_free},
@@ -57,6 +66,7 @@ link::link(const leader_settings& to, const tls_files& own, const std::atomic<bo
         if (!to.tls_authority.empty()) greet(to.host);
         if (!to.user.empty()) static_cast<void>(ask({"AUTH", to.user, to.password}));
         else if (!to.password.empty()) static_cast<void>(ask({"AUTH", to.password}));
+        if (password) show_credential(*password);
     } catch (...) {
         ::close(socket_);
         throw;
@@ -81,7 +91,10 @@ void link::connect(const leader_settings& to) {
     int error = 0;
     for (const addrinfo* a = all.get(); a != nullptr && socket_ < 0; a = a->ai_next) {
         socket_ = ::socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        if (socket_ >= 0 && connects(socket_, *a, stops_)) break;
+        if (socket_ >= 0 && connects(socket_, *a, stops_)) {
+            is_loopback_ = is_of_loopback(*a->ai_addr);
+            break;
+        }
         error = errno;
         if (socket_ >= 0) ::close(std::exchange(socket_, -1));
     }
@@ -112,6 +125,25 @@ void link::read_files(const leader_settings& to, const tls_files& own) {
         fail_by_tls(secure::certificate_in(own.certificate));
     if (::SSL_CTX_use_PrivateKey_file(context_.get(), own.key.c_str(), SSL_FILETYPE_PEM) != 1)
         fail_by_tls(secure::key_in(own.key));
+}
+
+void link::show_credential(const std::string& password) {
+    if (!password.empty()) return static_cast<void>(ask({"FOLLOW", "AUTH", password}));
+    // The secret of this machine is for nobody on another one.
+    if (!is_loopback_) return;
+    std::string secret;
+    try {
+        secret = journal::machine_secret();
+    } catch (const std::runtime_error&) {
+        return;  // the other side, which is asked something next, says what is missing
+    }
+    try {
+        static_cast<void>(ask({"FOLLOW", "AUTH", secret}));
+    } catch (const refused_by_leader& e) {
+        // The other side may have a password of its own, or be of an earlier version, and the right of a user may do: the
+        // answer to the next question says so. Any other refusal, such as MAXCLIENTS, is the last answer there is.
+        if (e.code() != "WRONGPASS" && e.code() != "ERR") throw;
+    }
 }
 
 void link::greet(const std::string& host) {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -29,10 +30,12 @@ private:
 
 class link {
 public:
-    /// Connects, and says who it is. `own`: what it shows where the other side asks for a certificate. What waits fails
+    /// Connects, and says who it is. `password` is that of replication, if the other side is to be shown one; if it is
+    /// empty, and the other side is on this machine, the link shows the machine's secret. `own`: what it shows where the other side asks for a certificate. What waits fails
     /// soon after `stops` is true.
     /// @throws std::runtime_error, refused_by_leader
-    link(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops);
+    link(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops,
+         const std::optional<std::string>& password = {});
     ~link();
     link(const link&) = delete;
     link& operator=(const link&) = delete;
@@ -44,6 +47,7 @@ private:
     void connect(const leader_settings& to);
     void read_files(const leader_settings& to, const tls_files& own);
     void greet(const std::string& host);
+    void show_credential(const std::string& password);
     /// Has `move` move bytes, again and again until it has moved some; what it says last.
     template <class F>
     long patiently(const F& move);
@@ -57,6 +61,7 @@ private:
     const std::string name_;
     const std::atomic<bool>& stops_;
     int socket_ = -1;
+    bool is_loopback_ = false;  // the other side
     std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context_;
     std::unique_ptr<SSL, void (*)(SSL*)> ssl_;
     std::string in_;

@@ -210,6 +210,7 @@ TEST_F(replication, a_snapshot_that_is_copied_stays_for_a_while) {
     how.log.snapshot_after = 10'000;
     bank leader{how};
     client follower{leader.serves.port()};
+    admit(follower);
     const std::string version = std::to_string(journal::stream_version);
     int written = 0;
     const auto write_more = [&](std::size_t bytes) {
@@ -350,6 +351,7 @@ TEST_F(replication, an_earlier_branch_counts_for_nothing) {
     bank leader{with_log("a")};
     write(leader, 3);
     client follower{leader.serves.port()};
+    admit(follower);
     const std::string version = std::to_string(journal::stream_version);
     EXPECT_NE(follower({"FOLLOW", "PULL", version, "1", "me", "0", "0", "1", "1000", "77", "1000", "0"}).size(), 0U);
     EXPECT_EQ(leader({"WAIT", "1", "1"}), "1") << "nothing is enough";
@@ -485,6 +487,7 @@ TEST_F(replication, pieces_are_bounded) {
     bank leader{how};
     write(leader, 200);
     client follower{leader.serves.port()};
+    admit(follower);
     const std::string version = std::to_string(journal::stream_version);
     const std::string some = follower({"FOLLOW", "PULL", version, "1", "me", "0", "0", "1", "1", "0", "1000", "0"});
     EXPECT_LT(some.size(), 3000U);

@@ -12,11 +12,15 @@
 #include "server/client.hpp"
 #include "server/durability/ledger.hpp"
 #include "server/durability/log_folder.hpp"
+#include "server/journal/machine_secret.hpp"
 #include "tutti/server/service.hpp"
 
 namespace tutti::server {
 
 using namespace std::chrono_literals;
+
+/// Has a client show what servers of one user on one machine show each other: then it may ask what followers ask.
+inline void admit(client& c) { EXPECT_EQ(c({"FOLLOW", "AUTH", journal::machine_secret()}), "OK"); }
 
 /// A server of the ledger in this process. Two of them: so both with threads.
 struct bank {
@@ -33,7 +37,11 @@ struct bank {
         });
         return all;
     }
-    std::string operator()(const std::vector<std::string>& words) const { return client{serves.port()}(words); }
+    std::string operator()(const std::vector<std::string>& words) const {
+        client c{serves.port()};
+        if (words[0] == "FOLLOW") admit(c);
+        return c(words);
+    }
     [[nodiscard]] bool says(const std::string& what) const { return serves.info().find(what) != std::string::npos; }
 
     service serves;

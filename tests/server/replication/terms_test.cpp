@@ -80,6 +80,7 @@ TEST_F(terms, a_term_is_heard_once_it_is_on_the_disk) {
         bank leader{with_log("a")};
         write(leader, 1);
         client other{leader.serves.port()};
+        admit(other);
         faulty_disk::is_full = true;
         for (int i = 0; i < 2; ++i) EXPECT_EQ(other({"FOLLOW", "TERM", version, "7", "me"}).front(), '-');
         EXPECT_TRUE(leader.says("takes_writes:0\r\n"));
@@ -101,6 +102,7 @@ TEST_F(terms, a_follower_notes_what_it_hears_of) {
     bank leader{with_log("a")};
     bank follower{following("b", leader.serves.port())};
     client other{follower.serves.port()};
+    admit(other);
     faulty_disk::is_full = true;
     EXPECT_EQ(other({"FOLLOW", "TERM", version, "7", "me"}).front(), '-');
     faulty_disk::repair();
@@ -166,6 +168,39 @@ TEST_F(terms, diverged_by_a_tail) {
     EXPECT_NE(why.find("DIVERGED its log has calls up to 3 of term 1, and this server's has them up to 2"),
               std::string::npos)
         << why;
+}
+
+// Catches a leader that anybody who reaches its port can end, and a follower that a password of its own keeps out.
+TEST_F(terms, nobody_ends_a_leader_without_a_credential) {
+    const std::string version = std::to_string(journal::stream_version);
+    settings how = with_log("a");
+    how.replication_password = "shown by followers";
+    bank leader{how};
+    client stranger{leader.serves.port()};
+    const auto ends_it = [&](client& c) { return c({"FOLLOW", "TERM", version, "7", "me"}); };
+    EXPECT_TRUE(ends_it(stranger).starts_with("-NOPERM FOLLOW needs the credential of followers: "));
+    EXPECT_TRUE(stranger({"FOLLOW", "COPY", version}).starts_with("-NOPERM"));
+    EXPECT_TRUE(stranger({"FOLLOW", "AUTH", "guessed"}).starts_with("-WRONGPASS"));
+    EXPECT_TRUE(stranger({"FOLLOW", "AUTH", journal::machine_secret()}).starts_with("-WRONGPASS"))
+        << "a password takes its place";
+    EXPECT_TRUE(ends_it(stranger).starts_with("-NOPERM"));
+    EXPECT_TRUE(leader.says("logins_failed:2\r\n")) << leader.serves.info();
+    EXPECT_NE(why_not(following("b", leader.serves.port())).find("--replication-password-file"), std::string::npos);
+    settings same = following("c", leader.serves.port());
+    same.replication_password = how.replication_password;
+    const bank follower{same};
+    write(leader, 1);
+    until_same(leader, follower);
+    EXPECT_EQ(stranger({"FOLLOW", "AUTH", how.replication_password}), "OK");
+    EXPECT_EQ(ends_it(stranger), "OK");
+}
+
+TEST_F(terms, an_unprotected_leader_is_anybodys) {
+    settings how = with_log("a");
+    how.unprotected = true;
+    const bank leader{how};
+    client stranger{leader.serves.port()};
+    EXPECT_EQ(stranger({"FOLLOW", "TERM", std::to_string(journal::stream_version), "7", "me"}), "OK");
 }
 
 }  // namespace
