@@ -30,9 +30,9 @@ public:
     operator_signals(const messages& operators, const std::string& refusal);
     /// While the result lives SIGHUP calls this instead, on another thread. It must not throw.
     [[nodiscard]] std::shared_ptr<void> on_hangup(std::function<void()> what);
-    /// From here on a good end that takes longer than `limit` is given up: `look` says what is in the way, which is told
-    /// as errors, and the process ends with the status cli::left_undone. Zero: an end takes as long as it takes. `look`
-    /// is called on another thread while the result lives; it must not throw, and gets a second.
+    /// From here on a good end that takes longer than `limit` is given up: `look` says what is in the way, which is
+    /// told as errors, and the process ends with the status cli::left_undone. Zero: an end takes as long as it takes.
+    /// `look` is called on another thread while the result lives; it must not throw, and gets a second.
     [[nodiscard]] std::shared_ptr<void> limit_end(std::chrono::milliseconds limit, std::function<obstacles()> look);
     void serve();
     void wait() const;

@@ -1,8 +1,9 @@
 // The objects of a group in a file, and back: a state that was current while this ran, although programs go on.
 //
-// The group is asked for its records piece by piece, and then for what commits have written since the first piece, until
-// it says that this is all. So the result is the state at the version of that last answer: a record is as a commit wrote
-// it, and the changes of every commit up to that version were applied (group_engine::list, group_engine::changed).
+// The group is asked for its records piece by piece, and then for what commits have written since the first piece,
+// until it says that this is all. So the result is the state at the version of that last answer: a record is as a
+// commit wrote it, and the changes of every commit up to that version were applied (group_engine::list,
+// group_engine::changed).
 #include <fcntl.h>
 #include <unistd.h>
 

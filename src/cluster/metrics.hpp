@@ -1,4 +1,5 @@
-// Where Prometheus asks a member of a group, or a node: what TUTTI_CLUSTER_FIGURES lists, peers, and attempts that were rolled back.
+// Where Prometheus asks a member of a group, or a node: what TUTTI_CLUSTER_FIGURES lists, peers, and attempts that were
+// rolled back.
 #pragma once
 
 #include <functional>

@@ -100,8 +100,8 @@ private:
     /// The flag that is looked at wherever a critical region ends. False: nothing runs that could give way.
     bool raise_tick() noexcept;
     void leave(departure why) noexcept;
-    /// The caller leaves its context, and no step of that context may follow the switch: on the way to the loop a worker
-    /// changes its thread-local variables, and a trap there would not find the worker that it is for.
+    /// The caller leaves its context, and no step of that context may follow the switch: on the way to the loop a
+    /// worker changes its thread-local variables, and a trap there would not find the worker that it is for.
     void end_traps() noexcept;
     /// The same, for good.
     [[noreturn]] void leave_finished(context& c) noexcept;
@@ -139,8 +139,8 @@ private:
 
     // --- of its own thread
     context* running_ = nullptr;
-    // No instruction of this thread traps: it is on its way between a context and the loop, or in the loop. The handlers
-    // of the same thread read it.
+    // No instruction of this thread traps: it is on its way between a context and the loop, or in the loop. The
+    // handlers of the same thread read it.
     std::atomic<bool> off_context_{true};
     left left_;                  // the context that has just left it
     context* chosen_ = nullptr;  // for which it left

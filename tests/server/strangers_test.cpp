@@ -1,5 +1,5 @@
-// Who gets in without being a user. Catches a web page whose browser sends requests, a follower that nobody has admitted,
-// and a server that every machine of the network may use although nobody said so.
+// Who gets in without being a user. Catches a web page whose browser sends requests, a follower that nobody has
+// admitted, and a server that every machine of the network may use although nobody said so.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

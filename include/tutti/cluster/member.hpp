@@ -122,8 +122,8 @@ struct moved_address {
 
 /// Changes what the folder of a member says of its own address and of those of others, while that member does not run.
 /// All members may have moved at once: then each folder is told of all. Otherwise the folder of a member that has moved
-/// is enough, because it tells the others when it calls them. O(members). @throws member_error: an address is not known,
-/// or makes no sense; then nothing is changed
+/// is enough, because it tells the others when it calls them. O(members). @throws member_error: an address is not
+/// known, or makes no sense; then nothing is changed
 TUTTI_EXPORT void readdress_member(const std::string& folder, const std::vector<moved_address>& all);
 /// What is in the folder of a member that does not run.
 struct member_log {

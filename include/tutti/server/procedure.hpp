@@ -297,9 +297,9 @@ public:
     ///
     /// `dump` runs in a copy of the process with one thread, while calls run here, or at the end of the server. It runs
     /// inside a transaction that only reads: all that it reads, it reads by transactions of its own or of the library's
-    /// functions. It takes no lock that another thread may have had when the process was copied. `load` runs before the first call,
-    /// on data as the shared object has made them; it finds no piece where there is no snapshot yet, and is then not
-    /// called. All objects that keep data have to be in it, because the log from before is dropped.
+    /// functions. It takes no lock that another thread may have had when the process was copied. `load` runs before the
+    /// first call, on data as the shared object has made them; it finds no piece where there is no snapshot yet, and is
+    /// then not called. All objects that keep data have to be in it, because the log from before is dropped.
     /// @throws registration_error  when the name is taken
     virtual void at_snapshot(std::string name, std::function<void(snapshot_writer&)> dump,
                              std::function<void(snapshot_reader&)> load) = 0;

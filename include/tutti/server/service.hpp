@@ -268,8 +268,8 @@ public:
     /// @throws what `at_end` functions throw, the first of it
     void drain();
 
-    /// Says what `drain` waits for, also where `start` has not come to its end yet. What was answered is in the log when
-    /// this returns, unless the log cannot be written for half a second: so a program may end without waiting for
+    /// Says what `drain` waits for, also where `start` has not come to its end yet. What was answered is in the log
+    /// when this returns, unless the log cannot be written for half a second: so a program may end without waiting for
     /// longer. Any thread, while this object lives.
     [[nodiscard]] drain_obstacles awaited_by_drain();
 

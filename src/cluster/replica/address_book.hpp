@@ -3,8 +3,8 @@
 // The log names members with the addresses that they had when they joined, and C-Raft cannot change these. So the book
 // goes before the log. It begins with what the log says, and changes in two ways:
 //
-//   A1  Each member says where it is when it calls another one (its hello). So a group learns of a member that has moved
-//       when that member calls.
+//   A1  Each member says where it is when it calls another one (its hello). So a group learns of a member that has
+//       moved when that member calls.
 //   A2  Where no member can call any other, because all have moved, an operator changes the files while no member runs
 //       (`tutti member readdress`).
 //

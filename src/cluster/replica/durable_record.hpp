@@ -10,8 +10,8 @@
 //   D4  the file is synced once a second, and for D2 and for what lowers `last`. After a crash of the process it is
 //       exact; after a crash of the machine it may know less than was durable, never more
 //
-// Behind the slots is a ring of digests, one for each of the latest entries: of its place, term and bytes. An entry that
-// was moved or repeated has another digest.
+// Behind the slots is a ring of digests, one for each of the latest entries: of its place, term and bytes. An entry
+// that was moved or repeated has another digest.
 //
 // Thread safety: none.
 #pragma once

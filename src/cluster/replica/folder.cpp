@@ -219,7 +219,8 @@ private:
         if (closed.back().last < after && !open_follow) return {};
         std::size_t begin = closed.size() - 1;
         while (begin > 0 && closed[begin - 1].last + 1 == closed[begin].first) --begin;
-        // One that holds what the snapshot has is not needed; what is missing behind the snapshot is found by its index.
+        // One that holds what the snapshot has is not needed; what is missing behind the snapshot is found by its
+        // index.
         closed.erase(closed.begin(), closed.begin() + static_cast<std::ptrdiff_t>(begin));
         return closed;
     }

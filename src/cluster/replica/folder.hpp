@@ -9,7 +9,8 @@
 //       else is damaged the notes tell
 //
 // Files, as C-Raft 0.15 names them: closed segments `first-last`, open ones `open-count`, snapshots
-// `snapshot-term-index-time` with `.meta`, `metadata1` and `metadata2`, of which the one with the higher version counts.
+// `snapshot-term-index-time` with `.meta`, `metadata1` and `metadata2`, of which the one with the higher version
+// counts.
 #pragma once
 
 #include <cstdint>

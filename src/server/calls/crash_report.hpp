@@ -13,8 +13,8 @@
 namespace tutti::server {
 
 /// Puts a handler before the usual end of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP and SIGSYS, for good. It
-/// writes what it knows to the standard error and lets the signal do its work. Call it before an executor is made, which may put
-/// handlers of its own before this one.
+/// writes what it knows to the standard error and lets the signal do its work. Call it before an executor is made,
+/// which may put handlers of its own before this one.
 void catch_crashes() noexcept;
 
 class timed_call;

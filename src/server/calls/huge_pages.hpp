@@ -10,8 +10,8 @@
 namespace tutti::server {
 
 /// Has the system put the memory of this process together in huge pages where it is used (MADV_COLLAPSE, Linux 6.1).
-/// Does nothing for a process that uses little memory, and where the system cannot. It may take
-/// seconds a GiB of memory that is not huge yet; other threads go on meanwhile. Ends early when `is_over` returns true.
+/// Does nothing for a process that uses little memory, and where the system cannot. It may take seconds a GiB of memory
+/// that is not huge yet; other threads go on meanwhile. Ends early when `is_over` returns true.
 void collapse_into_huge_pages(const std::function<bool()>& is_over);
 
 }  // namespace tutti::server

@@ -2,8 +2,8 @@
 //
 // A snapshot is the data at one position of the log, which is drawn while no transaction runs (dumping_process.hpp). So
 // it holds each call that has drawn an earlier position, and none that draws a later one. Calls go on while a copy of
-// the process dumps. Where that cannot be done (no memory for a copy, a crash in a dump), the snapshot before it and the
-// calls behind that stay, and it is tried again. The last snapshot is taken without a copy: no call runs any more.
+// the process dumps. Where that cannot be done (no memory for a copy, a crash in a dump), the snapshot before it and
+// the calls behind that stay, and it is tried again. The last snapshot is taken without a copy: no call runs any more.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// A mutex whose holder cannot take it again before one that waits: who writes a snapshot takes the file again and again,
-// and the journal's thread waits for the file in between.
+// A mutex whose holder cannot take it again before one that waits: who writes a snapshot takes the file again and
+// again, and the journal's thread waits for the file in between.
 //
 // Thread safety: any thread.
 #pragma once

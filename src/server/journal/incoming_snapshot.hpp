@@ -1,5 +1,5 @@
-// A snapshot on its way into the file: it takes parts as they come and adds them in batches, so that groups of calls are
-// written between two batches. It keeps one batch in memory.
+// A snapshot on its way into the file: it takes parts as they come and adds them in batches, so that groups of calls
+// are written between two batches. It keeps one batch in memory.
 //
 // Thread safety: one thread.
 #pragma once

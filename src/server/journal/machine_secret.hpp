@@ -1,12 +1,12 @@
 // The credential of servers that replicate without being given one: a secret that the processes of one user on one
 // machine share.
 //
-// Whoever may give the commands of followers can read the whole log, and end a leader by a later term. So these commands
-// need a credential although no password is set. A server and its follower that run as one user on one machine find the
-// same secret in a file that nobody else can read. A web page, another user and another machine do not.
+// Whoever may give the commands of followers can read the whole log, and end a leader by a later term. So these
+// commands need a credential although no password is set. A server and its follower that run as one user on one machine
+// find the same secret in a file that nobody else can read. A web page, another user and another machine do not.
 //
-// The file is `/run/user/UID/tutti-replication`, or `/tmp/tutti-UID/tutti-replication` where the first folder is absent.
-// Both sides read it whenever they need it, and make it if it is absent: it may vanish at any time.
+// The file is `/run/user/UID/tutti-replication`, or `/tmp/tutti-UID/tutti-replication` where the first folder is
+// absent. Both sides read it whenever they need it, and make it if it is absent: it may vanish at any time.
 #pragma once
 
 #include <string>

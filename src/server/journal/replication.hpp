@@ -82,7 +82,8 @@ struct link_figures {
     bool up = false;
     std::string trouble{};  ///< empty: none
     std::uint64_t term = 0, position = 1;
-    /// Bytes of records that this server has not run yet. Nothing while the leader does not answer: it may have gone on.
+    /// Bytes of records that this server has not run yet. Nothing while the leader does not answer: it may have gone
+    /// on.
     std::optional<std::uint64_t> behind_bytes{};
     std::chrono::milliseconds silent{0};  ///< since the leader answered
 };

@@ -1,4 +1,5 @@
-// How a snapshot takes the place of the one before it: part by part, in a table beside that one, while groups are added.
+// How a snapshot takes the place of the one before it: part by part, in a table beside that one, while groups are
+// added.
 //
 //   S1  Parts are added to `next_snapshot` in transactions of their own. A start does not read that table, so parts of
 //       a snapshot that was never finished are as good as absent. The next snapshot drops them first.

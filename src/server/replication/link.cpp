@@ -140,8 +140,8 @@ void link::show_credential(const std::string& password) {
     try {
         static_cast<void>(ask({"FOLLOW", "AUTH", secret}));
     } catch (const refused_by_leader& e) {
-        // The other side may have a password of its own, or be of an earlier version, and the right of a user may do: the
-        // answer to the next question says so. Any other refusal, such as MAXCLIENTS, is the last answer there is.
+        // The other side may have a password of its own, or be of an earlier version, and the right of a user may do:
+        // the answer to the next question says so. Any other refusal, such as MAXCLIENTS, is the last answer there is.
         if (e.code() != "WRONGPASS" && e.code() != "ERR") throw;
     }
 }

@@ -31,8 +31,8 @@ private:
 class link {
 public:
     /// Connects, and says who it is. `password` is that of replication, if the other side is to be shown one; if it is
-    /// empty, and the other side is on this machine, the link shows the machine's secret. `own`: what it shows where the other side asks for a certificate. What waits fails
-    /// soon after `stops` is true.
+    /// empty, and the other side is on this machine, the link shows the machine's secret. `own`: what it shows where
+    /// the other side asks for a certificate. What waits fails soon after `stops` is true.
     /// @throws std::runtime_error, refused_by_leader
     link(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops,
          const std::optional<std::string>& password = {});

@@ -1,5 +1,5 @@
-// A member's folder, looked at before a start: whatever bit of whatever file is another, whatever page is zero, cut off,
-// exchanged or there twice, a start does not go on in silence with less than was acknowledged.
+// A member's folder, looked at before a start: whatever bit of whatever file is another, whatever page is zero, cut
+// off, exchanged or there twice, a start does not go on in silence with less than was acknowledged.
 #include "cluster/replica/folder.hpp"
 
 #include <unistd.h>
