@@ -125,6 +125,7 @@ struct moved_address {
 /// is enough, because it tells the others when it calls them. O(members). @throws member_error: an address is not
 /// known, or makes no sense; then nothing is changed
 TUTTI_EXPORT void readdress_member(const std::string& folder, const std::vector<moved_address>& all);
+
 /// What is in the folder of a member that does not run.
 struct member_log {
     std::uint64_t id = 0, group = 0;

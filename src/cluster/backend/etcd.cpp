@@ -4,7 +4,6 @@
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include <grpc/support/time.h>
 #include <grpcpp/grpcpp.h>
@@ -340,12 +339,19 @@ private:
     /// gRPC has no thread of its own that completes a connection: some thread has to wait in one of its calls. A call
     /// that fails at once, since its channel is not connected, does not wait. So a program whose threads only made such
     /// calls would never connect again: gRPC would give each attempt up when its time is over.
+    ///
+    /// The wait is for a queue to which nothing comes. To wait for the channel's state would need a timer of gRPC's, and
+    /// these go by the wall clock: the wait would not end after an operator has set that back.
     bool is_time_for_another(tries& all) {
         return all.again([this](std::chrono::milliseconds pause) {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
-            grpc::Channel& to = *members_[member].channel;
-            if (to.GetState(true) == GRPC_CHANNEL_READY) std::this_thread::sleep_for(pause);
-            else static_cast<void>(to.WaitForConnected(in(pause)));
+            static_cast<void>(members_[member].channel->GetState(true));
+            grpc::CompletionQueue nothing;
+            void* what = nullptr;
+            bool good = false;
+            static_cast<void>(nothing.AsyncNext(&what, &good, in(pause)));
+            nothing.Shutdown();
+            static_cast<void>(nothing.Next(&what, &good));
         });
     }
     void turn_from(std::size_t member) {

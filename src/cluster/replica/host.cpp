@@ -31,14 +31,16 @@ host::host(const member_options& how, cluster::member::say tell, forcing forced)
       loop_{clock_ms, [this] { look_at_clock(); }, [this] { requests_->flush(); }, [this] { begin_to_end({}); }} {
     home_.emplace(how.folder);
     settle_identity(how);
-    if (who_.founding) home_->clear_log();
-    if (forced == forcing::new_group) who_ = {draw_number(), draw_number(), who_.address, false, who_.listen};
-    where_.emplace(home_->folder());
-    where_->hear(who_.id, who_.address);
     if (who_.founding) {
         home_->clear_log();
         durable_record::begin(folder_names{home_->folder()}.durable(), {});
     }
+    if (forced == forcing::new_group) {
+        who_.id = draw_number();
+        who_.group = draw_number();
+    }
+    where_.emplace(home_->folder());
+    where_->hear(who_.id, who_.address);
     const std::string log = home_->log_folder();
     const std::uint64_t owed = look_at_log();
     transport_.emplace(
@@ -133,6 +135,8 @@ void host::settle_address(const member_options& how) {
         home_->write(who_);
     }
     if (!who_.listen.empty()) group::check_listening_address(who_.listen, secured_ != nullptr);
+}
+
 std::uint64_t host::look_at_log() {
     const folder_contents found = look_at_folder(home_->folder(), who_.promised);
     if (!found.damage.empty()) throw backend::refusal{damage_of_member(home_->folder(), found)};

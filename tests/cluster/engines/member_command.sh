@@ -142,12 +142,13 @@ wait "${pids[2]}" || fail "status $? after SIGTERM"
 grep -q '"ended"\|ended' "$folder/c.log" || fail "it does not say that it has ended"
 says 1 "which is no majority" status --group "$b"
 
-# What is in its folder, whole and damaged. The file of the latest entries is the last one by name.
+# What is in its folder, and in a damaged copy. The file of the latest entries is the last one by name.
 says 0 "The log is whole." "$tutti" log check "$folder/c"
-logged=$(find "$folder/c/log" -name '0*-0*' | sort | tail -n 1)
+cp -r "$folder/c" "$folder/damaged"
+logged=$(find "$folder/damaged/log" -name '0*-0*' | sort | tail -n 1)
 printf '\xff' | dd of="$logged" bs=1 seek=30 conv=notrunc status=none
-says 1 "is damaged at byte 8" "$tutti" log check "$folder/c"
-says 1 "$logged is damaged at byte 8" "$tutti" member run --folder "$folder/c" "${as_c[@]}"
+says 1 "is damaged at byte 8" "$tutti" log check "$folder/damaged"
+says 1 "$logged is damaged at byte 8" "$tutti" member run --folder "$folder/damaged" "${as_c[@]}"
 says 1 "no member lives in" "$tutti" log check "$folder"
 
 # One that nobody can let in ends all the same.
