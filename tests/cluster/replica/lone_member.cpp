@@ -12,9 +12,16 @@
 namespace tutti::cluster::replica::testing {
 namespace {
 
-std::string address_of(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
+/// Behind 127.: an address of loopback that no other process uses. Its ports are never given away between two members.
+std::uint32_t own_host() { return (1u << 22) + (static_cast<std::uint32_t>(::getpid()) & 0x3f'ffffu); }
 
-sockaddr_in loopback(std::uint16_t port, std::uint32_t host = 1) {
+std::string address_of(std::uint16_t port) {
+    const std::uint32_t host = own_host();
+    return "127." + std::to_string(host >> 16 & 255) + "." + std::to_string(host >> 8 & 255) + "." +
+           std::to_string(host & 255) + ":" + std::to_string(port);
+}
+
+sockaddr_in loopback(std::uint16_t port, std::uint32_t host = own_host()) {
     sockaddr_in at{};
     at.sin_family = AF_INET;
     at.sin_port = htons(port);
