@@ -1,9 +1,12 @@
 // Output of a process that is about to die, of a signal handler, or of a thread that answers signals.
 //
-// Async-signal-safe.
+// Async-signal-safe. glibc's poll and write are points at which a thread is cancelled, and wait for ever in one whose
+// cancellation has begun. So the system's calls themselves are made.
 #pragma once
 
 #include <poll.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,7 +27,9 @@ inline bool takes_output(int descriptor) noexcept {
     for (auto left = patience_with_output; left.count() >= 0;
          left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now())) {
         pollfd one{.fd = descriptor, .events = POLLOUT, .revents = 0};
-        const int ready = ::poll(&one, 1, static_cast<int>(left.count()));
+        const auto milliseconds = static_cast<long>(left.count());
+        timespec patience{.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1'000'000};
+        const long ready = ::syscall(SYS_ppoll, &one, 1, &patience, nullptr, 0);
         if (ready > 0) return (one.revents & POLLOUT) != 0;
         if (ready == 0 || errno != EINTR) return false;
     }
@@ -38,7 +43,7 @@ inline bool write_with_patience(int descriptor, std::string_view text) noexcept 
     constexpr std::size_t most = 4096;  // a pipe that is ready takes so many bytes at once
     const int error = errno;
     while (!text.empty() && takes_output(descriptor)) {
-        const ssize_t some = ::write(descriptor, text.data(), std::min(text.size(), most));
+        const long some = ::syscall(SYS_write, descriptor, text.data(), std::min(text.size(), most));
         if (some > 0) text.remove_prefix(static_cast<std::size_t>(some));
         else if (errno != EINTR && errno != EAGAIN) break;
     }

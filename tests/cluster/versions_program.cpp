@@ -63,10 +63,11 @@ int be_first(const ref<person>& ada, const ref<long>& at) {
     } catch (const cluster::type_mismatch& e) {
         std::cout << e.what() << '\n';
     }
-    atomically([&](tx& t) { at.write(t) = refused; });
+    // The other one may see the last stage, go on and end before it has answered this one.
     try {
+        atomically([&](tx& t) { at.write(t) = refused; });
         wait_for(at, over);
-    } catch (const cluster::node_lost&) {}  // it has gone, and what it said last with it
+    } catch (const cluster::node_lost&) {}
     return 0;
 }
 

@@ -340,8 +340,8 @@ private:
     /// that fails at once, since its channel is not connected, does not wait. So a program whose threads only made such
     /// calls would never connect again: gRPC would give each attempt up when its time is over.
     ///
-    /// The wait is for a queue to which nothing comes. To wait for the channel's state would need a timer of gRPC's, and
-    /// these go by the wall clock: the wait would not end after an operator has set that back.
+    /// The wait is for a queue to which nothing comes. To wait for the channel's state would need a timer of gRPC's,
+    /// and these go by the wall clock: the wait would not end after an operator has set that back.
     bool is_time_for_another(tries& all) {
         return all.again([this](std::chrono::milliseconds pause) {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();

@@ -1,13 +1,10 @@
 #include "core/lifecycle/left_behind.hpp"
 
 #include <pthread.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "base/last_words.hpp"
 #include "base/panic.hpp"
@@ -110,9 +107,8 @@ void refuse_asynchronous_cancel(const descriptor& d) noexcept {
         "tutti: a thread ended by asynchronous cancellation in, or next to, the block at %s, which may be half "
         "begun or half ended; call pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED) before atomic blocks\n",
         name[0] != '\0' ? name.data() : "an unknown place");
-    // Not by stdio: in a thread that cancels itself, glibc's write waits for ever for the end of the cancellation.
-    const std::size_t size = std::strlen(message.data());
-    if (base::takes_output(STDERR_FILENO)) ::syscall(SYS_write, STDERR_FILENO, message.data(), size);
+    // Not by stdio, whose write waits for ever in a thread that cancels itself.
+    base::say_last_words(message.data());
     std::abort();
 }
 
