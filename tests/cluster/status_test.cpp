@@ -165,7 +165,10 @@ TEST(cluster_timeline, shows_a_block_on_both_nodes) {
             const auto within = runs.find(e.sequence);
             if (within != runs.end()) {
                 EXPECT_GE(e.began_ns, within->second.began_ns);
-                EXPECT_LE(e.began_ns + e.took_ns, within->second.began_ns + within->second.took_ns);
+                // A question that was asked ahead may be answered behind the block, for which nobody waits.
+                if (e.role == timeline_role::waits) {
+                    EXPECT_LE(e.began_ns + e.took_ns, within->second.began_ns + within->second.took_ns);
+                }
             }
             if (e.role != timeline_role::asks || !served.contains(e.question)) continue;
             const timeline_event& there = served.at(e.question);
