@@ -20,7 +20,7 @@ namespace tutti::tools {
 /// for and looks what is in the way of an end.
 class operator_signals {
 public:
-    /// What is in the way of a good end, a line for each.
+    /// The calls, clients and files that delay a good end, a line for each.
     struct obstacles {
         std::vector<std::string> lines{};
         bool go_on = false;  ///< the end takes its time and comes: it gets as much time again

@@ -20,7 +20,7 @@ namespace {
 constexpr options irrevocable_at_once{.name = "fork", .mode = mode::irrevocable};
 constinit detail::site_slot uncounted{.site{nullptr}, .file = "", .function = "", .line = 0};
 
-/// What the calling thread's fork_alone has found out.
+/// The state of the calling thread's fork_alone.
 struct forking {
     at_rest& first;
     std::optional<::pid_t> child{};

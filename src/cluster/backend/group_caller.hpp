@@ -58,7 +58,8 @@ public:
     void on_new_members(std::function<void()> told);
 
 private:
-    /// Asks one member. False: the leader has not said who the members are; the next member is asked the next time.
+    /// Asks one member. Returns whether the leader has listed the members; otherwise the next call asks the next
+    /// member.
     bool learn();
     [[nodiscard]] bool adopt(const status_answer& said);
     std::unique_ptr<link> take(link::clock::time_point late, std::string& why);

@@ -81,7 +81,7 @@ public:
     /// What a start has found, and is true from now on.
     void adopt(std::uint64_t term, std::uint64_t vote, std::uint64_t first, std::span<const std::uint64_t> digests,
                std::uint64_t last, unsigned voters) noexcept;
-    /// Of the file, for those who sync it on another thread.
+    /// Of the file. Another thread may sync it.
     [[nodiscard]] int descriptor() const noexcept { return file_; }
 
 private:
