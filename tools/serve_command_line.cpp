@@ -168,6 +168,10 @@ void add_options(CLI::App& serve, serve_words& words) {
                    "Read clients in turn, and not those first that have called what is more urgent");
     counted("--queue", how.queue, "Calls that may wait for a worker; beyond that the least urgent are answered BUSY");
     counted("--max-clients", how.max_clients, "Clients at once");
+    serve.add_option("--reserved-clients", how.reserved_clients, "Further clients at once, of operators only")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("N")
+        ->capture_default_str();
     counted("--max-request", how.max_request, "Bytes of a request");
     counted("--max-arguments", how.max_arguments, "Words of a request");
     counted("--max-pipeline", how.max_pipeline, "Requests of a client that are not answered yet");
@@ -222,6 +226,13 @@ void add_options(CLI::App& serve, serve_words& words) {
         ->type_name("FILE");
     counted("--max-held", how.max_held,
             "Bytes of requests and answers that are held for all clients; beyond, calls are answered BUSY");
+    serve
+        .add_option_function<std::size_t>(
+            "--max-held-clients", [&how](const std::size_t& given) { how.max_held_clients = given; },
+            "Bytes of requests and answers that connections may hold; beyond, the largest are closed; 0: never")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("N")
+        ->default_str("3/4 of --max-held");
     add_time_limit(serve, "--time-limit", how.time_limit, "Cancel calls that run for longer; 0: never");
     add_time_limit(serve, "--stuck-after", how.stuck_after,
                    "Name calls on the standard error that keep their worker for so long; 0: none");
@@ -232,6 +243,8 @@ void add_options(CLI::App& serve, serve_words& words) {
                    "Close clients that read nothing of an answer for so long; 0: never, until the server ends");
     add_time_limit(serve, "--login-timeout", how.login_timeout,
                    "Close clients that have not ended the handshake of TLS and sent AUTH for so long; 0: never");
+    add_time_limit(serve, "--request-timeout", how.request_timeout,
+                   "Close clients that have not sent the rest of a request for so long; 0: never");
     add_time_limit(
         serve, "--shutdown-timeout", how.shutdown_timeout,
         "After SIGTERM: leave what is not done after so long, name it, and end with status 3; a leader waits "

@@ -25,6 +25,7 @@
 #include "server/net/deputies.hpp"
 #include "server/net/fork_guard.hpp"
 #include "server/net/io_thread.hpp"
+#include "server/net/peer.hpp"
 #include "server/net/protection.hpp"
 #include "server/net/realtime.hpp"
 #include "server/net/sockets.hpp"
@@ -121,7 +122,8 @@ void service::body::enter(const handle& listener) {
         return std::make_unique<stream>(std::move(s));
     };
     if (tls_ && !local) greet = [this](handle s) { return tls_->greet(std::move(s)); };
-    shared_->entrances.push_back({listener, std::move(greet), local ? std::size_t{1} : 0});
+    shared_->entrances.push_back(
+        {listener, std::move(greet), local ? std::size_t{1} : 0, !is_bound_to_this_machine(listener.get())});
 }
 
 void service::body::listen() {
@@ -510,6 +512,8 @@ snapshot service::body::look() const {
     s.busy = executor_->current_load();
     s.resident_bytes = resident_bytes();
     s.held_bytes = shared_->bytes.held();
+    s.held_by_clients = clients_.held();
+    s.latest_eviction = shared_->evictions.latest();
     for (const entry& e : procedures.all()) s.procedures.push_back({e.what.name, e.what.options.priority, {}, {}});
     for (const auto& r : io_threads_) add(s, r->counted());
     add(s, own_calls_->counted());

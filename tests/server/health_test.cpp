@@ -101,7 +101,7 @@ TEST(health, not_ready_while_a_client_would_be_refused) {
 }
 
 TEST(health, not_ready_while_as_much_is_held_as_may) {
-    bank_server bank{with_pages({.workers = 1, .max_request = 4096, .max_held = 4096})};
+    bank_server bank{with_pages({.workers = 1, .max_request = 4096, .max_held = 4096, .max_held_clients = 0})};
     constexpr std::size_t bytes = 20'000'000;
     bare_socket greedy{bank.port(), 4096};
     greedy.send(wire({"CALL", "large", std::to_string(bytes)}));

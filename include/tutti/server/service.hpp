@@ -166,6 +166,10 @@ struct settings {
     /// Connections at once; a further one is answered MAXCLIENTS and closed. One more may come through a unix socket: a
     /// operator who has to look what is the matter.
     std::size_t max_clients = 10'000;
+    /// The server lets in so many more for operators: users who operate, or everybody who knows the password. Without
+    /// any login, clients on its own machine are operators of a server that listens beyond it. A client that has not
+    /// logged in gives way to the next. Zero: none.
+    std::size_t reserved_clients = 32;
     std::size_t max_arguments = 1024;     ///< words of a request
     std::size_t max_request = 1'048'576;  ///< bytes of a request
     std::size_t max_pipeline = 1024;      ///< requests of a connection that are not answered yet
@@ -193,6 +197,9 @@ struct settings {
     /// Bytes of requests and answers that the server holds for all clients together. Beyond it no call of a client
     /// begins: each is answered BUSY. What runs already may make it more.
     std::size_t max_held = std::size_t{1} << 30;
+    /// Bytes of requests and answers that connections hold. Beyond it the server closes the largest connections of the
+    /// users that hold the most for their highest priority. Zero: never. None: three quarters of max_held.
+    std::optional<std::size_t> max_held_clients{};
     std::chrono::milliseconds time_limit{0};    ///< of procedures that have none; zero: none
     std::chrono::milliseconds idle_timeout{0};  ///< without a request; zero: none
     /// Without progress of an answer; also of the end of a connection. Zero: none, until the server ends: then 10 s.
@@ -203,6 +210,8 @@ struct settings {
     std::chrono::seconds keepalive{60};
     /// From a client's arrival on, for the handshake of TLS and AUTH, where they are asked for. Zero: none.
     std::chrono::milliseconds login_timeout{10'000};
+    /// From the first byte of a request to its last; half of it before AUTH, where that is asked for. Zero: none.
+    std::chrono::milliseconds request_timeout{10'000};
     /// Clients' calls that take longer from their begin to their answer are kept for SLOWLOG, the latest
     /// slow_log_max_len of them, with some 5 KB of each at most. Negative, or none of them: none is kept.
     std::chrono::microseconds slow_log_slower_than{10'000};

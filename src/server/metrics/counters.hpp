@@ -47,10 +47,15 @@ public:
 
     counter clients;  ///< connected now
     counter clients_in_all;
-    counter clients_refused;  ///< there were too many, or no memory for them
-    counter commands;         ///< that are no call of a procedure: others, and calls of none or with wrong options
-    counter logins_failed;    ///< the name or the password was not right
-    counter malformed;        ///< requests that ended their connection
+    counter clients_refused;     ///< there were too many, or no memory for them
+    counter commands;            ///< that are no call of a procedure: others, and calls of none or with wrong options
+    counter logins_failed;       ///< the name or the password was not right
+    counter logins_turned_away;  ///< too many waited to be looked at
+    counter clients_evicted;     ///< closed because clients held too much memory
+    counter clients_displaced;   ///< closed before they logged in, so that an operator may come
+    counter requests_timed_out;  ///< ended their connection, because their rest did not come
+    counter commands_delayed;    ///< times that a command waited, because its principal had used its part of attention
+    counter malformed;           ///< requests that ended their connection
     counter bytes_read;
     counter bytes_written;
     counter stand_ins;             ///< times that an idle worker took the I/O thread's place

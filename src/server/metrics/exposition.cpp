@@ -197,6 +197,17 @@ std::vector<MetricFamily> families_of(const snapshot& s) {
     all.push_back(single("tutti_clients_refused_total", "Clients too many", MetricType::Counter, s.clients_refused));
     all.push_back(single("tutti_logins_failed_total", "Logins whose name or password was not right",
                          MetricType::Counter, s.logins_failed));
+    all.push_back(single("tutti_logins_turned_away_total", "Logins that were not looked at, because too many waited",
+                         MetricType::Counter, s.logins_turned_away));
+    MetricFamily closed =
+        family("tutti_clients_closed_total", "Clients that the server closed, by reason", MetricType::Counter);
+    for (const auto& [reason, count] : {std::pair{"memory", s.clients_evicted},
+                                        {"displaced", s.clients_displaced},
+                                        {"unfinished_request", s.requests_timed_out}})
+        closed.metric.push_back(metric({{"reason", reason}}, static_cast<double>(count), MetricType::Counter));
+    all.push_back(std::move(closed));
+    all.push_back(single("tutti_commands_delayed_total", "Times that a command waited for its turn",
+                         MetricType::Counter, s.commands_delayed));
     all.push_back(single("tutti_stand_ins_total", "Times that an idle worker took an I/O thread's place",
                          MetricType::Counter, s.stand_ins));
     all.push_back(single("tutti_stand_ins_called_off_total", "Of those, ended because a call lasted unexpectedly",
@@ -212,6 +223,8 @@ std::vector<MetricFamily> families_of(const snapshot& s) {
     }
     if (s.others) add_replication(all, *s.others);
     all.push_back(single("tutti_held_bytes", "Bytes of requests and answers", MetricType::Gauge, s.held_bytes));
+    all.push_back(single("tutti_held_by_clients_bytes", "Bytes of requests and answers that connections hold",
+                         MetricType::Gauge, s.held_by_clients));
     all.push_back(single("tutti_read_bytes_total", "Bytes that clients have sent", MetricType::Counter, s.bytes_read));
     all.push_back(single("tutti_written_bytes_total", "Bytes of answers", MetricType::Counter, s.bytes_written));
     return all;

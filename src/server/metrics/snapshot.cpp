@@ -20,6 +20,11 @@ void add(snapshot& to, const counters& from) {
     to.clients_in_all += from.clients_in_all.get();
     to.clients_refused += from.clients_refused.get();
     to.logins_failed += from.logins_failed.get();
+    to.logins_turned_away += from.logins_turned_away.get();
+    to.clients_evicted += from.clients_evicted.get();
+    to.clients_displaced += from.clients_displaced.get();
+    to.requests_timed_out += from.requests_timed_out.get();
+    to.commands_delayed += from.commands_delayed.get();
     to.commands += from.commands.get();
     to.stand_ins += from.stand_ins.get();
     to.stand_ins_called_off += from.stand_ins_called_off.get();
@@ -125,6 +130,12 @@ std::string to_text(const snapshot& s) {
     line("clients_in_all", s.clients_in_all);
     line("clients_refused", s.clients_refused);
     line("logins_failed", s.logins_failed);
+    line("logins_turned_away", s.logins_turned_away);
+    line("clients_evicted", s.clients_evicted);
+    line("clients_displaced", s.clients_displaced);
+    line("requests_timed_out", s.requests_timed_out);
+    line("commands_delayed", s.commands_delayed);
+    text.append("latest_eviction:").append(s.latest_eviction).append("\r\n");
     line("commands", s.commands);
     line("malformed_requests", s.malformed);
     line("bytes_read", s.bytes_read);
@@ -134,6 +145,7 @@ std::string to_text(const snapshot& s) {
     text.append("\r\n# memory\r\n");
     line("used_memory_rss", s.resident_bytes);
     line("bytes_held", s.held_bytes);
+    line("bytes_held_by_clients", s.held_by_clients);
     text.append("\r\n# queue\r\n");
     line("running", s.busy.running);
     line("queue_bound", s.busy.capacity);

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "server/net/reading_order.hpp"
 #include "server/net/stream.hpp"
@@ -41,6 +42,17 @@ public:
     [[nodiscard]] std::size_t unsent() const noexcept { return out.size(); }
     /// Bytes of answers that it makes the server hold, with those that wait for an earlier one.
     [[nodiscard]] std::size_t held() const noexcept { return out.size() + waiting_; }
+    /// Returns all bytes that it makes the server hold: its requests and its answers.
+    [[nodiscard]] std::size_t footprint() const noexcept { return footprint_of_buffers() + charged_; }
+    /// Returns those of them that do not belong to a request that was cut.
+    [[nodiscard]] std::size_t footprint_of_buffers() const noexcept {
+        return in.size() + out.size() + (who.queued ? who.queued->bytes() : 0);
+    }
+    /// Counts what `r` holds now. REQUIRES: `r` is in the order, and not with the executor.
+    void charge(request& r) noexcept {
+        charged_ += r.footprint() - r.charged;  // modulo 2^64, so it may be less
+        r.charged = r.footprint();
+    }
 
     /// The other side has gone, or at least said that it sends no more: its calls that wait for something wait in vain.
     void leave() noexcept {
@@ -69,6 +81,7 @@ public:
     void mark_answered(request& r) noexcept {
         r.answered = true;
         waiting_ += r.answer.size();
+        charge(r);
     }
     /// The first one if it is answered.
     [[nodiscard]] const request* first_answered() const noexcept {
@@ -86,6 +99,7 @@ public:
         if (first_ == nullptr) last_ = nullptr;
         --in_flight;
         if (r->answered) waiting_ -= r->answer.size();
+        charged_ -= std::exchange(r->charged, 0);
         return r;
     }
     /// REQUIRES: `old` is in the order.
@@ -96,6 +110,7 @@ public:
         by.behind = old.behind;
         if (last_ == &old) last_ = &by;
         by.from = this;
+        charged_ -= std::exchange(old.charged, 0);
         old.from = nullptr;
         old.behind = nullptr;
     }
@@ -110,10 +125,14 @@ public:
     bool ended = false;    // and all that it had sent has been read
     bool lingering = false;
     bool broken = false;
+    bool paused = false;         // its next request waits until `paused_until` (io_thread_fairness.cpp)
     bool refused = false;        // while the server ends: it has been told so
     std::uint32_t interest = 0;  // what epoll watches
     const instant arrived;
     instant last_request;
+    instant paused_until;
+    std::optional<instant> waits_since;       // with a costly command, until it is run
+    std::optional<instant> unfinished_since;  // a part of a request is there, and only its client delays the rest
     instant last_progress;                // of writing, or since when there is nothing to write; lingering: since when
     instant last_written;                 // when bytes went out, or when it came
     std::optional<instant> all_answered;  // while the server ends: since when none of its calls is under way
@@ -121,6 +140,7 @@ public:
 private:
     request* first_ = nullptr;
     request* last_ = nullptr;
+    std::size_t charged_ = 0;  // bytes of requests in the order
     std::size_t waiting_ = 0;  // bytes of answered requests in the order
 };
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/scheduling.hpp"
+#include "server/net/peer.hpp"
 #include "server/protocol/web_request.hpp"
 
 namespace tutti::server {
@@ -61,7 +62,7 @@ timespec time_for(std::chrono::nanoseconds span, const attention* worker) noexce
 
 void say_full(handle socket) noexcept {
     stream refused{std::move(socket)};
-    static_cast<void>(refused.write("-MAXCLIENTS the server has as many clients as it may\r\n"));
+    static_cast<void>(refused.write("-MAXCLIENTS max number of clients reached\r\n"));
 }
 
 }  // namespace
@@ -177,8 +178,10 @@ void io_thread::work() {
 
 void io_thread::end_round() {
     collect();
+    resume_paused();
     for (connection* const c : touched_) look_after(*c);
     touched_.clear();
+    keep_memory_bound();
     submit();
     if (now_ >= next_late_ && shared_.runs.spares()) {
         shared_.runs.tick_the_late();
@@ -266,7 +269,8 @@ int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexc
         const bool trickles = taken_ < journal::gathering::many;
         if (log != nullptr && worker != nullptr && trickles && is_called_within(log->quiet_for(), *worker)) return 0;
         const bool looks = !connections_.empty() || under_way_count_ != 0 || !accepting_;
-        const auto left = std::chrono::ceil<milliseconds>(next_look_ - now_).count();
+        const instant next = paused_.empty() ? next_look_ : std::min(next_look_, next_resume_);
+        const auto left = std::chrono::ceil<milliseconds>(next - now_).count();
         timeout = looks ? static_cast<int>(std::max<long>(left, 0)) : -1;
         if (shared_.runs.spares()) timeout = timeout < 0 ? 1 : std::min(timeout, 1);
     }
@@ -297,13 +301,14 @@ void io_thread::accept(const entrance& from) {
             if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) watch_entrances(false);
             return;
         }
-        if (shared_.clients.fetch_add(1) >= shared_.how.max_clients + from.reserved) {
+        const std::size_t most = shared_.how.max_clients + from.reserved, there = shared_.clients.fetch_add(1);
+        if (there >= most && !has_reserved_place(from, socket, there - most)) {
             shared_.clients.fetch_sub(1);
             counters_.clients_refused.add_one();
             say_full(std::move(socket));
             continue;
         }
-        if (!let_in(from, std::move(socket))) {
+        if (!let_in(from, std::move(socket), there >= most && shared_.known.tells_operators_by_login())) {
             shared_.clients.fetch_sub(1);
             counters_.clients_refused.add_one();
         }
@@ -326,8 +331,9 @@ bool io_thread::turn_away(const entrance& from) noexcept {
     return somebody;
 }
 
-bool io_thread::let_in(const entrance& from, handle socket) noexcept {
+bool io_thread::let_in(const entrance& from, handle socket, bool is_provisional) noexcept {
     connection* let_in = nullptr;
+    client_directory::entry* entered = nullptr;
     try {
         auto made = std::make_unique<connection>(from.greet(std::move(socket)), now_, shared_.bytes);
         connection& c = *made;
@@ -336,16 +342,21 @@ bool io_thread::let_in(const entrance& from, handle socket) noexcept {
         c.interest = std::uint32_t{EPOLLIN} | std::uint32_t{EPOLLRDHUP};
         touched_.reserve(connections_.size() + 1);  // so that to touch one needs no memory
         connections_.emplace(&c, std::move(made));
+        paused_.reserve(connections_.size());  // and to pause one
+        c.who.owner = shared_.known_principals.at(origin_of_peer(c.io->socket()), now_);
         c.who.entry = &shared_.directory.add(address_of_peer(c.io->socket()), now_, *this);
+        entered = c.who.entry;
+        shared_.directory.set_owner(*entered, c.who.owner);
+        if (is_provisional) shared_.directory.set_provisional(*c.who.entry, client_directory::standing::unknown);
         if (add_to(epoll_, c.io->socket(), c.interest, &c)) {
             counters_.clients.add_one();
             counters_.clients_in_all.add_one();
             return true;
         }
-        shared_.directory.remove(*c.who.entry);
     } catch (const std::exception&) {
         // There is no memory for it.
     }
+    if (entered != nullptr) shared_.directory.remove(*entered);
     connections_.erase(let_in);
     return false;
 }
@@ -410,8 +421,11 @@ void io_thread::read_from(connection& c) {
 }
 
 bool io_thread::takes_more(const connection& c) const noexcept {
-    return !c.who.quit && !c.who.at_door && !c.lingering && c.in_flight < shared_.how.max_pipeline &&
-           c.held() < shared_.how.max_unsent;
+    // A client that has not logged in cannot make the server hold much.
+    constexpr std::size_t requests_before_login = 16, unsent_before_login = 16'384;
+    if (c.who.quit || c.who.at_door || c.lingering || c.paused) return false;
+    if (!c.who.trusted && (c.in_flight >= requests_before_login || c.held() >= unsent_before_login)) return false;
+    return c.in_flight < shared_.how.max_pipeline && c.held() < shared_.how.max_unsent;
 }
 
 /// Whether the socket is. Throwing away what comes is reading, too.
@@ -460,7 +474,13 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
             shared_.web.note(c.who.entry->address(), now_, shared_.how.notice);
             return input.size();
         }
+        const bool costly = c.who.trusted && shared_.known.is_costly(c.parser.words());
+        if (costly && must_wait(c)) {
+            c.parser.restart();  // it is cut again when it is its turn
+            break;
+        }
         taken += c.parser.length();
+        c.unfinished_since.reset();
         if (!c.parser.words().empty()) {
             ++taken_;
             request& r = take_request();
@@ -471,7 +491,11 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
             try {
                 // First: a call whose ID is under way has to come to its end.
                 if (to_submit_.size() == to_submit_.capacity()) to_submit_.reserve(2 * to_submit_.size() + 1);
+                const instant began = costly ? std::chrono::steady_clock::now() : now_;
+                const bool was_trusted = c.who.trusted;
                 const commands::outcome then = shared_.known.take(c.who, c.parser.words(), r);
+                c.charge(r);
+                if (costly) charge_for(c, began);
                 if (then == commands::outcome::submit) c.turn.note_call(r.priority);
                 else c.turn.note_command();
                 switch (then) {
@@ -479,6 +503,9 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
                     case commands::outcome::ask_door:
                         c.who.at_door = true;
                         ++at_door_;
+                        r.login.origin = c.who.owner;
+                        if (r.login.who != nullptr && r.login.who->what.operates)
+                            shared_.directory.name_operator(*c.who.entry);
                         shared_.door.ask(r);
                         break;
                     case commands::outcome::ask_journal:
@@ -488,6 +515,7 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
                         count_command(c);
                         break;
                     case commands::outcome::answer:
+                        if (!was_trusted && c.who.trusted) settle_place(c, r);
                         c.who.written = std::max(c.who.written, r.logged.awaits);
                         c.mark_answered(r);
                         count_command(c);

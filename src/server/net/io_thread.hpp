@@ -32,6 +32,7 @@
 #include "server/calls/unfinished.hpp"
 #include "server/metrics/counters.hpp"
 #include "server/net/connection.hpp"
+#include "server/net/eviction_log.hpp"
 #include "server/net/helm.hpp"
 #include "server/net/pace.hpp"
 #include "server/net/sockets.hpp"
@@ -46,7 +47,8 @@ namespace tutti::server {
 struct entrance {
     const handle& listener;
     std::function<std::unique_ptr<stream>(handle)> greet;
-    std::size_t reserved = 0;  ///< so many clients more than max_clients may come through it
+    std::size_t reserved = 0;                  ///< so many clients more than max_clients may come through it
+    bool is_reachable_from_elsewhere = false;  ///< by clients on other machines
 };
 
 /// What all I/O threads share.
@@ -64,6 +66,8 @@ struct common {
     forwarding* elsewhere = nullptr;  ///< null: all calls run here
     byte_budget bytes{how.max_held};
     std::atomic<std::size_t> clients{0};
+    principals known_principals{};
+    eviction_log evictions{};
     std::atomic<std::size_t> following{0};      ///< those of them that are servers which follow
     std::atomic<bool> awaits_followers{false};  ///< these may go on to ask although the server ends
     web_alarm web{};
@@ -125,7 +129,7 @@ private:
     void accept(const entrance& from);
     bool turn_away(const entrance& from) noexcept;
     /// False if memory or a place in epoll cannot be had.
-    [[nodiscard]] bool let_in(const entrance& from, handle socket) noexcept;
+    [[nodiscard]] bool let_in(const entrance& from, handle socket, bool is_provisional) noexcept;
     /// Whether the listeners are watched. False, with errno, where that cannot be.
     bool watch_entrances(bool on) noexcept;
     [[nodiscard]] bool handle_event(connection& c, std::uint32_t events);
@@ -142,6 +146,16 @@ private:
     void end_question(request& r) noexcept;
     void remember(const request& r) noexcept;
     void note_if_slow(const request& r) noexcept;
+
+    [[nodiscard]] bool has_reserved_place(const entrance& from, const handle& socket, std::size_t beyond) noexcept;
+    void settle_place(connection& c, request& r);
+    [[nodiscard]] bool must_wait(connection& c) noexcept;
+    void charge_for(connection& c, instant began) noexcept;
+    void resume_paused() noexcept;
+    void note_unfinished(connection& c) noexcept;
+    [[nodiscard]] bool ends_unfinished(connection& c) noexcept;
+    void keep_memory_bound() noexcept;
+    void note_evicted(const connection& c) noexcept;
 
     void touch(connection& c);
     void look_after(connection& c);
@@ -172,6 +186,8 @@ private:
     handle last_resort_;  // a descriptor to turn clients away with when there are no others
     std::unordered_map<connection*, std::unique_ptr<connection>> connections_;
     std::vector<connection*> touched_;
+    std::vector<connection*> paused_;  // whose next request waits for its turn
+    instant next_resume_;              // the earliest of them
     std::vector<job*> to_submit_;
     int events_of_worker_ = 64;      // in a round
     std::size_t taken_ = 0;          // requests, in this round, and in the latest one until this has begun to read

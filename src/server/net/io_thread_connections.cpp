@@ -47,12 +47,18 @@ void io_thread::look_after(connection& c) {
     } catch (const std::exception&) {
         c.broken = true;
     }
-    c.share.set(c.in.size() + c.out.size() + (c.who.queued ? c.who.queued->bytes() : 0));
+    note_unfinished(c);
+    shared_.directory.set_held(*c.who.entry, c.footprint());
+    c.share.set(c.footprint_of_buffers());
     if (c.broken || (c.leaving && c.only_outliving())) return close(c);
-    if (c.who.quit) c.in.clear();
+    if (c.who.quit && !c.in.empty()) {
+        c.in.clear();
+        c.share.set(c.footprint_of_buffers());
+        shared_.directory.set_held(*c.who.entry, c.footprint());
+    }
     const bool ends = draining_ && !(c.who.follows && shared_.awaits_followers.load(std::memory_order_acquire));
     if (ends && c.in_flight == 0 && !c.all_answered) c.all_answered = now_;
-    const bool no_more = c.who.quit || c.ended || (ends && !may_be_asking(c, drain_began_, now_));
+    const bool no_more = c.who.quit || (c.ended && !c.paused) || (ends && !may_be_asking(c, drain_began_, now_));
     if (no_more && c.in_flight == 0 && c.unsent() == 0 && !c.lingering) {
         c.io->finish();
         c.lingering = true;
@@ -92,6 +98,10 @@ void io_thread::watch(connection& c) {
 
 /// `c` is in touched_ no more but for the place that is being looked after: see work() and keep_order().
 void io_thread::close(connection& c) {
+    if (c.paused) {
+        std::erase(paused_, &c);
+        c.who.owner->end_wait();
+    }
     c.leave();
     while (request* const r = c.take_first()) {
         const bool with_nobody = r->asks.what != question::kind::none && !r->asks.is_asked;
@@ -113,7 +123,8 @@ void io_thread::close(connection& c) {
 
 void io_thread::close_killed() {
     for (const auto& [c, owned] : connections_) {
-        if (!c->who.entry->killed()) continue;
+        if (!c->who.entry->killed() || c->broken) continue;
+        note_evicted(*c);
         c->broken = true;
         touch(*c);
     }
@@ -132,6 +143,7 @@ void io_thread::keep_order() {
     for (auto next = connections_.begin(); next != connections_.end();) {
         connection& c = *next++->first;
         if (overdue(c, shared_.how, draining_, now_)) close(c);
+        else if (ends_unfinished(c)) touch(c);
         else if (draining_ && !c.lingering) touch(c);
     }
     if (!draining_) watch_entrances(true);  // in vain: at the next look

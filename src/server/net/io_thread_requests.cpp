@@ -103,6 +103,8 @@ void io_thread::end_login(request& r) noexcept {
     touch(c);
     try {
         shared_.known.end_login(c.who, r);
+        if (r.login.state == login_claim::verdict::busy) counters_.logins_turned_away.add_one();
+        if (c.who.trusted) settle_place(c, r);
         count_command(c);
     } catch (const std::exception&) {
         c.broken = true;

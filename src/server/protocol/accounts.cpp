@@ -38,6 +38,7 @@ accounts::accounts(const std::vector<user>& all) {
             refuse("the highest priority is from 0 to " + std::to_string(highest_priority));
         if (::crypt_checksalt(u.password.c_str()) != CRYPT_SALT_OK)
             refuse("the password is no hash that counts as safe; `mkpasswd -m yescrypt` makes one");
+        has_operators_ = has_operators_ || u.operates;
         if (!by_name_.try_emplace(u.name, u).second) refuse("there are two of that name");
     }
 }

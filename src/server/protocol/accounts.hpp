@@ -38,12 +38,20 @@ public:
     explicit accounts(const std::vector<user>& all);
 
     [[nodiscard]] bool empty() const noexcept { return by_name_.empty(); }
+    /// Calls `take` with each account.
+    template <class Taker>
+    void visit(const Taker& take) const {
+        for (const auto& [name, a] : by_name_) take(a);
+    }
+    /// Returns true if one of them operates.
+    [[nodiscard]] bool has_operators() const noexcept { return has_operators_; }
     /// Null: there is none.
     [[nodiscard]] account* find(std::string_view name) noexcept;
     /// What the password of a user who does not exist is compared with, so that it takes as long. REQUIRES: !empty()
     [[nodiscard]] const std::string& decoy() const noexcept { return by_name_.begin()->second.what.password; }
 
 private:
+    bool has_operators_ = false;
     std::map<std::string, account, std::less<>> by_name_;  // whose addresses stay
 };
 

@@ -192,6 +192,14 @@ bool commands::asks_door(words given, request& r) const {
     return true;
 }
 
+bool commands::is_costly(words given) noexcept {
+    return same_word(given.front(), "INFO") || same_word(given.front(), "SLOWLOG") ||
+           same_word(given.front(), "COMMAND") || same_word(given.front(), "TIMELINE") ||
+           same_word(given.front(), "ROLE") || is_login_of_follower(given) ||
+           (same_word(given.front(), "CLIENT") && given.size() > 1 &&
+            (same_word(given[1], "LIST") || same_word(given[1], "KILL")));
+}
+
 void commands::end_login(session& who, request& r) const {
     reply to{r.answer, who.spoken};
     if (r.login.state == login_claim::verdict::unseen)

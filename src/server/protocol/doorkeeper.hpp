@@ -1,13 +1,22 @@
-// Looks at passwords, which takes as long as the makers of their hashes want it to: on a thread of its own, so that no
-// I/O thread and no worker waits for it. Logins of clients that have gone are not looked at, and so many wait at most
-// that the last of them is looked at before its client is closed as a stranger.
+// Checks passwords on a thread of its own, because their hashes are slow on purpose and no I/O thread or worker is to wait
+// for one. It skips logins of clients that have gone. The number of logins that wait is bounded, so that the last of
+// them is checked before its client is closed as a stranger.
+//
+// Many logins from one address do not keep other clients out. Logins form groups by the address that they come from and
+// the user that they name; all names without a user count as one. The group whose address was served longest ago goes
+// next, and among groups of one address the group whose user was served longest ago. Every second turn is an operator's,
+// if one waits. When no more logins may wait, the youngest of the largest group gives way to one of a smaller group.
 //
 // Thread safety: `ask` and `begin_drain` from any thread; the rest is its owner's.
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
+#include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "server/protocol/accounts.hpp"
 #include "server/protocol/request.hpp"
@@ -16,7 +25,8 @@ namespace tutti::server {
 
 class doorkeeper {
 public:
-    explicit doorkeeper(const accounts& known) : known_{known} {}
+    /// @throws std::bad_alloc
+    explicit doorkeeper(const accounts& known);
     /// REQUIRES: whatever it was asked has been given back.
     ~doorkeeper();
 
@@ -28,10 +38,25 @@ public:
     void begin_drain() noexcept;
 
 private:
+    /// Logins that wait, from one address and as one user.
+    struct group {
+        const principal* origin;
+        const account* who;
+        std::size_t waiting;
+    };
+
     void work() noexcept;
+    [[nodiscard]] group& group_of(const request& r) noexcept;
+    [[nodiscard]] request* make_room(const request& r) noexcept;
+    [[nodiscard]] bool goes_before(const request& a, const request& b) const noexcept;
+    [[nodiscard]] request& take_next() noexcept;
+    void take_out(request* before, request& r) noexcept;
     [[nodiscard]] bool is_right(const login_claim& claim) const noexcept;
 
     const accounts& known_;
+    std::vector<group> groups_;                       // that are not empty; there is room for all
+    std::map<const account*, std::uint64_t> latest_;  // the turn of the latest login; null: of names without a user
+    std::uint64_t turn_ = 0;
     std::mutex mutex_;
     std::condition_variable asked_;
     request* first_ = nullptr;  // linked by `next`, which they do not need: they are not with the executor

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,13 +22,15 @@ namespace tutti::server {
 
 class account;
 class connection;
+class principal;
 class request;
 
 /// What a client says that it is, and what the doorkeeper says to that.
 struct login_claim {
     enum class verdict : std::uint8_t { none, right, wrong, unseen, busy };
 
-    account* who = nullptr;  ///< null: nobody has that name
+    account* who = nullptr;               ///< null: nobody has that name
+    std::shared_ptr<principal> origin{};  ///< where its client comes from
     std::string_view password;
     verdict state = verdict::none;
 };
@@ -65,6 +68,9 @@ public:
         share_.set(bytes);
     }
 
+    /// Bytes of its arguments and its answer. REQUIRES: it is not with the executor.
+    [[nodiscard]] std::size_t footprint() const noexcept { return text_.size() + answer.size(); }
+
     /// Back to its I/O thread. Not for what the executor has: that ends by itself.
     void give_back() noexcept { home_.give_back(*this); }
 
@@ -86,6 +92,7 @@ public:
         forget_overdue();
         how_it_ended = ending::ok;
         answered = lasts = silent = false;
+        charged = 0;
         key.clear();
         logged = {.log = logged.log};
         if (login.state != login_claim::verdict::none) login = {};
@@ -101,6 +108,7 @@ public:
     question asks{*this};              // of one that the journal answers
     bool lasts = false;                // it was not expected to be brief when it was submitted
     bool silent = false;               // `answer` is thrown away: its client wants none
+    std::size_t charged = 0;           // bytes, to its connection
     connection* from = nullptr;        // null: no client waits for the answer
     std::atomic<bool> is_left{false};  // the same for the doorkeeper
     request* behind = nullptr;         // the next of its connection

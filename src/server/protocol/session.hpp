@@ -1,11 +1,13 @@
 // What the server knows of a client beyond its bytes.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "server/calls/catalog.hpp"
 #include "server/protocol/client_directory.hpp"
 #include "server/protocol/multi.hpp"
+#include "server/protocol/principal.hpp"
 #include "tutti/server/reply.hpp"
 
 namespace tutti::server {
@@ -15,11 +17,12 @@ struct login_claim;
 
 /// What a client has said of itself.
 struct session {
-    bool trusted = false;               ///< needs no AUTH any more
-    account* as = nullptr;              ///< null: nobody in particular, who may ask for everything
-    bool replicates = false;            ///< it has shown the credential of followers
-    bool at_door = false;               ///< its login is being looked at; until then nothing of it is
-    const login_claim* seen = nullptr;  ///< while the login that the doorkeeper has seen is answered
+    bool trusted = false;                ///< needs no AUTH any more
+    account* as = nullptr;               ///< null: nobody in particular, who may ask for everything
+    std::shared_ptr<principal> owner{};  ///< whom its memory and attention count for
+    bool replicates = false;             ///< it has shown the credential of followers
+    bool at_door = false;                ///< its login is being looked at; until then nothing of it is
+    const login_claim* seen = nullptr;   ///< while the login that the doorkeeper has seen is answered
     protocol spoken = protocol::resp2;
     client_directory::entry* entry = nullptr;
     const server::entry* called = nullptr;  ///< the latest procedure; most likely the next one

@@ -1,0 +1,136 @@
+// Divides memory, attention and places among the clients, so that one client does not take those of others.
+//
+// Places: `max_clients` is for all, and `reserved_clients` more for operators. The login shows who is an operator, so a
+// client may log in from a place that is reserved. The client is provisional until then. When no reserved place is
+// free, the next client displaces a provisional one (client_directory::displace). A login as somebody else ends with
+// MAXCLIENTS while there are too many clients.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "server/net/io_thread.hpp"
+#include "server/net/peer.hpp"
+
+namespace tutti::server {
+
+/// Returns true if a client may come although `beyond` more than `max_clients` are there.
+bool io_thread::has_reserved_place(const entrance& from, const handle& socket, std::size_t beyond) noexcept {
+    if (shared_.how.reserved_clients == 0) return false;
+    const bool by_login = shared_.known.tells_operators_by_login();
+    // Without any login, an operator is who works on this machine, and strangers come from elsewhere.
+    const bool by_place = shared_.how.users.empty() && from.is_reachable_from_elsewhere;
+    if (!by_login && !(by_place && is_on_this_machine(socket.get()))) return false;
+    return beyond < shared_.how.reserved_clients || (by_login && shared_.directory.displace());
+}
+
+/// The login of `c` has ended well, and `r` answers it: its place is its own from here on, or it has to go.
+void io_thread::settle_place(connection& c, request& r) {
+    if (c.who.as != nullptr) {
+        c.who.owner = shared_.known_principals.of(*c.who.as);
+        shared_.directory.set_owner(*c.who.entry, c.who.owner);
+    }
+    if (!shared_.directory.is_provisional(*c.who.entry)) return;
+    const bool operates = c.who.as == nullptr || c.who.as->what.operates;
+    if (!operates && shared_.clients.load() > shared_.how.max_clients) {
+        r.answer.clear();
+        reply{r.answer, c.who.spoken}.error("MAXCLIENTS", "max number of clients reached");
+        c.who.trusted = false;
+        c.who.quit = true;
+        counters_.clients_refused.add_one();
+        return;
+    }
+    shared_.directory.set_provisional(*c.who.entry, client_directory::standing::settled);
+}
+
+bool io_thread::must_wait(connection& c) noexcept {
+    principal& owner = *c.who.owner;
+    const instant from = owner.may_ask_at(now_);
+    const bool is_last = !c.waits_since && owner.has_waiting();
+    if (from <= now_ && !is_last) return false;
+    if (!c.waits_since) c.waits_since = now_;
+    owner.begin_wait();
+    c.paused = true;
+    c.paused_until = from;
+    next_resume_ = paused_.empty() ? from : std::min(next_resume_, from);
+    paused_.push_back(&c);  // there is room: see let_in
+    counters_.commands_delayed.add_one();
+    return true;
+}
+
+/// A costly command of `c` was answered, which began at `began`.
+void io_thread::charge_for(connection& c, instant began) noexcept {
+    constexpr std::chrono::microseconds of_a_request{5};
+    const auto took = std::chrono::steady_clock::now() - began;
+    c.waits_since.reset();
+    c.who.owner->charge(now_, took);
+    taken_ += static_cast<std::size_t>(took / of_a_request);  // so that the round ends as soon as with other requests
+}
+
+void io_thread::resume_paused() noexcept {
+    if (paused_.empty() || now_ < next_resume_) return;
+    next_resume_ = instant::max();
+    const auto due = std::ranges::partition(paused_, [this](const connection* c) { return c->paused_until > now_; });
+    for (const connection* const c : std::ranges::subrange{paused_.begin(), due.begin()})
+        next_resume_ = std::min(next_resume_, c->paused_until);
+    // They are looked after in this order, and the first may use up what the principal has.
+    std::ranges::sort(due, {}, [](const connection* c) { return *c->waits_since; });
+    for (connection* const c : due) {
+        c->paused = false;
+        c->who.owner->end_wait();
+        touch(*c);
+    }
+    paused_.erase(due.begin(), paused_.end());
+}
+
+/// The time limit of a request runs while the server would read the rest of it. It does not run while the client has too
+/// many requests under way.
+void io_thread::note_unfinished(connection& c) noexcept {
+    if (c.in.empty() || !takes_more(c)) c.unfinished_since.reset();
+    else if (!c.unfinished_since) c.unfinished_since = now_;
+}
+
+/// Ends `c` if the rest of its request has been due for too long, and returns true then.
+bool io_thread::ends_unfinished(connection& c) noexcept try {
+    std::chrono::milliseconds limit = shared_.how.request_timeout;
+    if (!c.who.trusted) limit /= 2;
+    if (!c.unfinished_since || limit.count() == 0 || now_ - *c.unfinished_since <= limit) return false;
+    c.unfinished_since.reset();
+    end_with(c, "ERR", "protocol: the rest of a request did not come within " + std::to_string(limit.count()) + " ms");
+    counters_.requests_timed_out.add_one();
+    shared_.evictions.note("a client at " + c.who.entry->address() + " (" + shared_.directory.owner_of(*c.who.entry) +
+                               ") was closed: the rest of a request of which it had sent " +
+                               std::to_string(c.in.size()) + " bytes did not come within --request-timeout",
+                           now_, shared_.how.notice);
+    return true;
+} catch (const std::bad_alloc&) {
+    c.broken = true;
+    return true;
+}
+
+void io_thread::keep_memory_bound() noexcept {
+    const std::size_t most = shared_.how.max_held_clients.value_or(0);
+    if (most == 0 || shared_.directory.held() <= most) return;
+    try {
+        // It frees more than it needs, so that the next request does not cause the next search among all connections.
+        shared_.directory.evict(most - most / 8);
+    } catch (const std::bad_alloc&) {
+        // The next round tries again.
+    }
+}
+
+void io_thread::note_evicted(const connection& c) noexcept try {
+    using reason = client_directory::entry::reason;
+    const client_directory::entry& e = *c.who.entry;
+    if (e.why() == reason::killed) return;
+    (e.why() == reason::memory ? counters_.clients_evicted : counters_.clients_displaced).add_one();
+    const std::string who = "a client at " + e.address() + " (" + shared_.directory.owner_of(e) + ") was closed: ";
+    const std::string why = e.why() == reason::memory
+                                ? "it held " + std::to_string(e.held()) + " bytes, and all clients more than " +
+                                      std::to_string(shared_.how.max_held_clients.value_or(0)) + " (--max-held-clients)"
+                                : "it had not logged in, and its place is reserved for operators (--reserved-clients)";
+    shared_.evictions.note(who + why, now_, shared_.how.notice);
+} catch (const std::bad_alloc&) {
+    // It is closed all the same, and counted.
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,19 @@
+// Where a client comes from, for the rules that treat clients by their origin.
+#pragma once
+
+#include <string>
+
+namespace tutti::server {
+
+/// Returns the client's host without its port. Of an IPv6 address it returns the first 64 bits, because one machine has
+/// all addresses of such a network. Of a Unix socket it returns `unix:` and the user of the system, and of a client that
+/// has gone `gone`.
+[[nodiscard]] std::string origin_of_peer(int socket);
+
+/// Returns true if all clients of a listening socket are on this machine.
+[[nodiscard]] bool is_bound_to_this_machine(int listener) noexcept;
+
+/// Returns true if the client is on this machine.
+[[nodiscard]] bool is_on_this_machine(int socket) noexcept;
+
+}  // namespace tutti::server

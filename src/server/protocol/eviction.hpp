@@ -1,0 +1,27 @@
+// The choice of the connections that the server closes when clients hold too much memory: requests that are not
+// complete, requests that wait, answers that are not read.
+//
+// Memory is divided among principals (principal.hpp), in proportion to their weights. The principal that holds the most
+// in relation to its weight loses its largest connection, and so on until what is left is within the bound. So a
+// principal that holds no more than its part keeps all of its connections, whatever others do. Users with the rights of
+// an operator come last: they lose connections only when nobody else holds anything.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tutti::server {
+
+class principal;
+
+/// The memory of one connection.
+struct holding {
+    std::size_t bytes = 0;
+    const principal* whose = nullptr;
+};
+
+/// Returns the indices of the connections to close, so that the others hold at most `most` bytes. O(n log n) for n connections.
+[[nodiscard]] std::vector<std::size_t> choose_evicted(std::span<const holding> all, std::size_t most);
+
+}  // namespace tutti::server

@@ -1,0 +1,70 @@
+#include "server/protocol/principal.hpp"
+
+#include <algorithm>
+
+#include "server/protocol/accounts.hpp"
+
+namespace tutti::server {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// A principal may use a tenth of an I/O thread's time, and an operator half of it.
+constexpr int time_per_use = 10, time_per_use_of_operator = 2;
+/// A principal may owe this much before its next command waits.
+constexpr nanoseconds attention_credit = milliseconds{20};
+/// The system may have taken the processor away meanwhile, so one command counts for no more than this.
+constexpr nanoseconds most_charged = milliseconds{10};
+
+std::int64_t steady_nanoseconds(instant when) noexcept { return nanoseconds{when.time_since_epoch()}.count(); }
+
+}  // namespace
+
+instant principal::may_ask_at(instant now) const noexcept {
+    const std::int64_t from = even_pace_.load(std::memory_order_relaxed) - attention_credit.count();
+    return from <= steady_nanoseconds(now) ? now : instant{nanoseconds{from}};
+}
+
+void principal::charge(instant now, nanoseconds took) noexcept {
+    const nanoseconds step =
+        std::clamp(took, nanoseconds{0}, most_charged) * (operates_ ? time_per_use_of_operator : time_per_use);
+    std::int64_t before = even_pace_.load(std::memory_order_relaxed);
+    while (!even_pace_.compare_exchange_weak(before, std::max(before, steady_nanoseconds(now)) + step.count(),
+                                             std::memory_order_relaxed)) {}
+}
+
+bool principal::owes_nothing(instant now) const noexcept {
+    return even_pace_.load(std::memory_order_relaxed) <= steady_nanoseconds(now);
+}
+
+std::shared_ptr<principal> principals::of(const account& user) {
+    const std::scoped_lock lock{mutex_};
+    std::shared_ptr<principal>& found = users_[user.what.name];
+    // A user whose calls may be more urgent has a larger part of memory.
+    if (found == nullptr)
+        found = std::make_shared<principal>("user '" + user.what.name + "'",
+                                            1 + static_cast<unsigned>(user.what.highest), user.what.operates);
+    return found;
+}
+
+std::shared_ptr<principal> principals::at(const std::string& address, instant now) {
+    const std::scoped_lock lock{mutex_};
+    if (const auto known = addresses_.find(address); known != addresses_.end()) return known->second;
+    if (addresses_.size() >= sweep_at_) {
+        // A use count of one is the table's own. Nobody else can raise it: that takes the mutex.
+        std::erase_if(addresses_,
+                      [now](const auto& one) { return one.second.use_count() == 1 && one.second->owes_nothing(now); });
+        sweep_at_ = std::max<std::size_t>(64, 2 * addresses_.size());
+    }
+    auto made = std::make_shared<principal>("address " + address, 1, false);
+    addresses_.emplace(address, made);
+    return made;
+}
+
+std::size_t principals::size() const {
+    const std::scoped_lock lock{mutex_};
+    return users_.size() + addresses_.size();
+}
+
+}  // namespace tutti::server

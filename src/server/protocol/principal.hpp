@@ -1,0 +1,79 @@
+// The parties among which the server divides memory and attention. A connection belongs to the user that it has logged
+// in as. Before the login, and on a server without users, it belongs to the address that it comes from.
+//
+// Attention is the time that an I/O thread spends on commands that take long (commands::is_costly). A principal may use
+// a part of this time, and further commands of that kind wait (`may_ask_at`). So a user who asks for INFO without end
+// delays that user's INFO and not the calls of others. The server counts time and not requests, because INFO takes
+// longer with more procedures. The connections of one principal take turns: one that has not waited goes behind those
+// that wait (`begin_wait`).
+//
+// Thread safety: any thread.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "server/calls/executor.hpp"
+
+namespace tutti::server {
+
+class account;
+
+class principal {
+public:
+    /// `weight`: its part of memory, relative to the weights of other principals.
+    principal(std::string name, unsigned weight, bool operates)
+        : name_{std::move(name)}, weight_{weight}, operates_{operates} {}
+
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] unsigned weight() const noexcept { return weight_; }
+    /// Whether it is a user with the rights of an operator.
+    [[nodiscard]] bool operates() const noexcept { return operates_; }
+
+    /// Returns the earliest time at which the server runs a costly command for it: `now` or later.
+    [[nodiscard]] instant may_ask_at(instant now) const noexcept;
+    /// Counts a costly command that took so long.
+    void charge(instant now, std::chrono::nanoseconds took) noexcept;
+    /// Returns true if nothing that it has used delays its next command.
+    [[nodiscard]] bool owes_nothing(instant now) const noexcept;
+
+    /// A connection of it waits with a costly command, until end_wait().
+    void begin_wait() noexcept { waiting_.fetch_add(1, std::memory_order_relaxed); }
+    void end_wait() noexcept { waiting_.fetch_sub(1, std::memory_order_relaxed); }
+    /// Returns true if connections of it wait.
+    [[nodiscard]] bool has_waiting() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
+
+    /// The doorkeeper's turn in which it last looked at a login from here. Guarded by the doorkeeper's mutex.
+    std::uint64_t latest_login = 0;
+
+private:
+    const std::string name_;
+    const unsigned weight_;
+    const bool operates_;
+    // The time at which all that it has used would have been used at its pace; account::admit counts the same way.
+    std::atomic<std::int64_t> even_pace_{INT64_MIN / 2};  // nanoseconds of the steady clock
+    std::atomic<unsigned> waiting_{0};
+};
+
+class principals {
+public:
+    /// Returns the principal of a user. @throws std::bad_alloc
+    [[nodiscard]] std::shared_ptr<principal> of(const account& user);
+    /// Returns the principal of an address. @throws std::bad_alloc
+    [[nodiscard]] std::shared_ptr<principal> at(const std::string& address, instant now);
+    [[nodiscard]] std::size_t size() const;
+
+private:
+    mutable std::mutex mutex_;
+    std::map<std::string, std::shared_ptr<principal>, std::less<>> users_, addresses_;
+    std::size_t sweep_at_ = 64;  // so many addresses: those without connections and debts are forgotten
+};
+
+}  // namespace tutti::server

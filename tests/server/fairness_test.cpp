@@ -1,0 +1,340 @@
+// How a server divides memory, attention, places and logins among clients that take all they can. Catches silent clients
+// that make the calls of others BUSY, commands that delay calls, and strangers that lock an operator out.
+
+#include <crypt.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "bank.hpp"
+#include "server/protocol/client_directory.hpp"
+#include "server/protocol/doorkeeper.hpp"
+#include "server/protocol/eviction.hpp"
+#include "server/protocol/principal.hpp"
+
+namespace tutti::server {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Looks until `done` holds, which it will; a mistake here ends in the test's time limit.
+template <class F>
+void wait_for(F&& done) {
+    while (!done()) std::this_thread::sleep_for(1ms);
+}
+
+std::string hash_of(const char* password) {
+    crypt_data memory{};
+    return ::crypt_rn(password, "$y$j75$saltsalt", &memory, sizeof memory);
+}
+
+settings with_operator(settings how) {
+    how.users = {{.name = "clerk", .password = hash_of("secret"), .calls = {}, .highest = 0},
+                 {.name = "chief", .password = hash_of("more"), .operates = true}};
+    return how;
+}
+
+/// The head of a request, and so many bytes of it, but not all.
+std::string unfinished(std::size_t bytes) {
+    return "*3\r\n$4\r\nCALL\r\n$5\r\nlarge\r\n$" + std::to_string(bytes + 1000) + "\r\n" + std::string(bytes, 'x');
+}
+
+// ---- memory
+
+TEST(eviction, takes_the_largest_of_who_holds_the_most) {
+    const principal a{"a", 1, false}, b{"b", 1, false};
+    const std::vector<holding> all{{30, &a}, {50, &a}, {60, &b}, {0, &b}, {10, &b}};
+    EXPECT_EQ(choose_evicted(all, 150), std::vector<std::size_t>{});
+    EXPECT_EQ(choose_evicted(all, 149), std::vector<std::size_t>{1}) << "a holds 80, b 70";
+    EXPECT_EQ(choose_evicted(all, 60), (std::vector<std::size_t>{1, 2}));
+    EXPECT_EQ(choose_evicted(all, 0), (std::vector<std::size_t>{1, 2, 0, 4}));
+}
+
+TEST(eviction, who_holds_no_more_than_its_part_loses_nothing) {
+    const principal crowd{"crowd", 1, false}, one{"one", 1, false};
+    std::vector<holding> all(1000, {10, &crowd});
+    all.push_back({4000, &one});
+    const auto chosen = choose_evicted(all, 8000);
+    EXPECT_EQ(chosen.size(), 600U);
+    EXPECT_EQ(std::ranges::count(chosen, 1000U), 0) << "though its connection is the largest of all";
+}
+
+TEST(eviction, goes_by_priority_and_spares_operators) {
+    const principal low{"low", 1, false}, high{"high", 32, false}, chief{"chief", 1, true};
+    const std::vector<holding> all{{100, &high}, {10, &low}, {1000, &chief}};
+    EXPECT_EQ(choose_evicted(all, 1100), std::vector<std::size_t>{1});
+    EXPECT_EQ(choose_evicted(all, 1000), (std::vector<std::size_t>{1, 0}));
+    EXPECT_EQ(choose_evicted(all, 999), (std::vector<std::size_t>{1, 0, 2}));
+}
+
+TEST(fairness, silent_clients_make_no_call_of_others_busy) {
+    bank_server bank{{.workers = 1, .max_held = 4'000'000}};
+    client other{bank.port()};
+    std::deque<bare_socket> silent;
+    constexpr std::size_t many = 12;
+    for (std::size_t i = 0; i < many; ++i) {
+        silent.emplace_back(bank.port()).send(unfinished(900'000));  // false: it was closed meanwhile
+        EXPECT_EQ(other({"CALL", "noop"}), "OK");
+    }
+    // Three of them are within the bound of 3,000,000 bytes.
+    wait_for([&] { return number_of(other({"INFO"}), "clients_evicted") >= many - 3; });
+    EXPECT_EQ(other({"CALL", "noop"}), "OK");
+    const std::string info = other({"INFO"});
+    EXPECT_LE(number_of(info, "bytes_held_by_clients"), 3'000'000U);
+    EXPECT_NE(info.find("latest_eviction:a client at 127.0.0.1:"), std::string::npos) << info;
+    EXPECT_NE(info.find("(address 127.0.0.1) was closed: it held "), std::string::npos);
+}
+
+// What it has queued between MULTI and EXEC, and what it does not read, counts as well.
+TEST(fairness, all_that_a_client_holds_counts) {
+    bank_server bank{{.workers = 1, .max_held = 4'000'000}};
+    client watcher{bank.port()};
+    bare_socket queues{bank.port()};
+    std::string calls = wire({"MULTI"});
+    for (int i = 0; i < 20; ++i) calls += wire({"CALL", "balance", std::string(40'000, '1')});
+    queues.send(calls);
+    wait_for([&] { return number_of(watcher({"INFO"}), "bytes_held_by_clients") >= 700'000; });
+    bare_socket unread{bank.port(), 4096};
+    unread.send(wire({"CALL", "large", "20000000"}));
+    wait_for([&] { return number_of(watcher({"INFO"}), "clients_evicted") == 1; });
+    EXPECT_EQ(watcher({"CALL", "noop"}), "OK");
+    EXPECT_GE(number_of(watcher({"INFO"}), "bytes_held_by_clients"), 700'000U) << "the smaller one is still there";
+}
+
+// ---- time for a request
+
+TEST(fairness, an_unfinished_request_ends_its_connection) {
+    bank_server bank{{.request_timeout = 50ms}};
+    client other{bank.port()};
+    bare_socket slow{bank.port()};
+    slow.send(wire({"PING"}) + "*2\r\n$4\r\nECHO\r\n$5\r\nhel");
+    EXPECT_EQ(slow.receive_all(), "+PONG\r\n-ERR protocol: the rest of a request did not come within 50 ms\r\n");
+    const std::string info = other({"INFO"});
+    EXPECT_EQ(number_of(info, "requests_timed_out"), 1U);
+    EXPECT_NE(info.find("latest_eviction:a client at 127.0.0.1:"), std::string::npos);
+    EXPECT_EQ(other({"PING"}), "PONG") << "who has sent nothing is not late";
+}
+
+TEST(fairness, a_request_that_the_server_does_not_read_on_is_not_late) {
+    bank_server bank{{.workers = 1, .max_pipeline = 1, .request_timeout = 50ms}};
+    client other{bank.port()};
+    bare_socket ahead{bank.port()};
+    ahead.send(wire({"CALL", "gate"}) + "*1\r\n$4\r\nPI");
+    bank.held.await(1);
+    // Another one, in its time, shows that the limit has passed.
+    bare_socket late{bank.port()};
+    late.send("*1\r\n$4\r\nPI");
+    EXPECT_NE(late.receive_all(), "");
+    EXPECT_EQ(number_of(other({"INFO"}), "requests_timed_out"), 1U);
+    ahead.send("NG\r\n");
+    bank.held.open();
+    EXPECT_EQ(ahead.receive_lines(2), "+OK\r\n+PONG\r\n");
+}
+
+// ---- attention
+
+TEST(principal, waits_when_it_has_used_its_part) {
+    const instant start = instant{} + 1h;
+    principal p{"p", 1, false}, chief{"chief", 1, true};
+    EXPECT_EQ(p.may_ask_at(start), start);
+    p.charge(start, 2ms);
+    EXPECT_EQ(p.may_ask_at(start), start) << "so much is free";
+    p.charge(start, 1ms);
+    EXPECT_EQ(p.may_ask_at(start), start + 10ms);
+    EXPECT_EQ(p.may_ask_at(start + 11ms), start + 11ms);
+    EXPECT_FALSE(p.owes_nothing(start + 29ms));
+    EXPECT_TRUE(p.owes_nothing(start + 30ms));
+    chief.charge(start, 3ms);
+    EXPECT_EQ(chief.may_ask_at(start), start);
+    principal stopped{"stopped", 1, false};
+    stopped.charge(start, 1h);  // a debugger held the thread
+    EXPECT_LE(stopped.may_ask_at(start), start + 100ms);
+}
+
+TEST(principal, knows_of_connections_that_wait) {
+    principal p{"p", 1, false};
+    p.begin_wait();
+    p.begin_wait();
+    p.end_wait();
+    EXPECT_TRUE(p.has_waiting());
+    p.end_wait();
+    EXPECT_FALSE(p.has_waiting());
+}
+
+TEST(principals, an_address_keeps_its_debts_and_is_forgotten_without) {
+    const instant start = instant{} + 1h;
+    principals all;
+    all.at("10.0.0.1", start)->charge(start, 10ms);
+    EXPECT_FALSE(all.at("10.0.0.1", start)->owes_nothing(start));
+    const auto connected = all.at("10.0.0.2", start);
+    for (int i = 0; i < 1000; ++i) static_cast<void>(all.at("10.1.0." + std::to_string(i), start));
+    EXPECT_LT(all.size(), 100U);
+    EXPECT_FALSE(all.at("10.0.0.1", start)->owes_nothing(start));
+    EXPECT_EQ(all.at("10.0.0.2", start), connected);
+}
+
+TEST(fairness, who_asks_for_much_that_is_costly_waits_and_gets_all_of_it) {
+    bank_server bank{with_operator({.workers = 1})};
+    bare_socket curious{bank.port()};
+    constexpr std::size_t many = 400;
+    std::string all = wire({"AUTH", "clerk", "secret"});
+    for (std::size_t i = 0; i < many; ++i) all += wire({"INFO"});
+    curious.send(all + wire({"QUIT"}));
+    client other{bank.port()};
+    EXPECT_EQ(other({"AUTH", "chief", "more"}), "OK");
+    EXPECT_EQ(other({"CALL", "PRIORITY", "31", "noop"}), "OK");
+    curious.half_close();
+    const std::string answers = curious.receive_all();
+    std::size_t answered = 0;
+    for (std::size_t at = answers.find("# server"); at != std::string::npos; at = answers.find("# server", at + 1))
+        ++answered;
+    EXPECT_EQ(answered, many);
+    EXPECT_TRUE(answers.ends_with("+OK\r\n"));
+    EXPECT_GE(number_of(other({"INFO"}), "commands_delayed"), 1U);
+}
+
+// The connections of one address take turns: one that asks without end does not keep another one of them waiting.
+TEST(fairness, connections_of_one_principal_take_turns) {
+    bank_server bank{{.workers = 1, .max_pipeline = 30'000}};
+    constexpr std::size_t many = 20'000;
+    bare_socket curious{bank.port()};
+    std::string all;
+    for (std::size_t i = 0; i < many; ++i) all += wire({"INFO"});
+    std::atomic<bool> is_over{false};
+    std::jthread asks{[&] {
+        static_cast<void>(curious.send(all));
+        while (!is_over && curious.receive(65'536).size() == 65'536) {}
+        curious.reset();
+    }};
+    client other{bank.port()};
+    wait_for([&] { return number_of(other({"INFO"}), "commands_delayed") > 0; });
+    EXPECT_LT(number_of(other({"INFO"}), "commands"), many) << "it has waited for the end of them all";
+    is_over = true;
+}
+
+// ---- places
+
+TEST(fairness, an_operator_gets_in_whoever_is_there) {
+    bank_server bank{with_operator({.max_clients = 2, .reserved_clients = 2, .login_timeout = 0ms})};
+    client one{bank.port()}, two{bank.port()};
+    EXPECT_EQ(one({"AUTH", "clerk", "secret"}), "OK");
+    EXPECT_EQ(two({"AUTH", "clerk", "secret"}), "OK");
+    client three{bank.port()};
+    EXPECT_EQ(three({"AUTH", "clerk", "secret"}), "-MAXCLIENTS max number of clients reached");
+    EXPECT_EQ(three.receive(), "closed");
+    std::deque<bare_socket> silent;
+    for (int i = 0; i < 50; ++i) silent.emplace_back(bank.port());
+    client chief{bank.port()};
+    EXPECT_EQ(chief({"AUTH", "chief", "more"}), "OK");
+    EXPECT_EQ(chief({"CALL", "PRIORITY", "31", "noop"}), "OK");
+    // And stays, however many come.
+    for (int i = 0; i < 50; ++i) silent.emplace_back(bank.port());
+    wait_for([&] { return number_of(chief({"INFO"}), "clients_displaced") >= 90; });
+    EXPECT_EQ(one({"ACL", "WHOAMI"}), "clerk");
+}
+
+// Where a password is all that a login shows, whoever knows the password is an operator.
+TEST(fairness, whoever_knows_the_password_gets_in_past_strangers) {
+    bank_server bank{{.password = "open", .max_clients = 2, .reserved_clients = 2, .login_timeout = 0ms}};
+    std::deque<bare_socket> silent;
+    for (int i = 0; i < 20; ++i) silent.emplace_back(bank.port());
+    client one{bank.port()};
+    EXPECT_EQ(one({"AUTH", "open"}), "OK");
+    for (int i = 0; i < 20; ++i) silent.emplace_back(bank.port());
+    wait_for([&] { return number_of(one({"INFO"}), "clients_displaced") >= 30; });
+    client two{bank.port()};
+    EXPECT_EQ(two({"HELLO", "2", "AUTH", "default", "open"}).substr(0, 7), "(server");
+    EXPECT_EQ(one({"PING"}), "PONG");
+}
+
+TEST(client_directory, displaces_of_the_address_with_the_most_and_operators_last) {
+    struct nowhere final : client_directory::home {
+        void look_for_killed() noexcept override {}
+    } home;
+    client_directory all;
+    const auto crowd = std::make_shared<principal>("crowd", 1, false),
+               other = std::make_shared<principal>("o", 1, false);
+    const auto come = [&](const std::shared_ptr<principal>& from) -> client_directory::entry& {
+        auto& e = all.add("a", {}, home);
+        all.set_owner(e, from);
+        all.set_provisional(e, client_directory::standing::unknown);
+        return e;
+    };
+    EXPECT_FALSE(all.displace());
+    auto &lone = come(other), &names = come(crowd), &first = come(crowd), &second = come(crowd);
+    all.name_operator(names);
+    EXPECT_TRUE(all.displace());
+    EXPECT_TRUE(first.killed());
+    EXPECT_FALSE(second.killed());
+    all.remove(first);
+    EXPECT_TRUE(all.displace());
+    EXPECT_TRUE(lone.killed()) << "of addresses with as many: who came first";
+    EXPECT_TRUE(all.displace());
+    EXPECT_TRUE(second.killed());
+    EXPECT_TRUE(all.displace());
+    EXPECT_TRUE(names.killed());
+    EXPECT_FALSE(all.displace());
+}
+
+// ---- the door
+
+/// Keeps the order in which logins are given back.
+class noting_giver final : public giver {
+public:
+    void give_back(request& done) noexcept override {
+        const std::lock_guard hold{guard_};
+        order_.push_back(&done);
+        came_.notify_all();
+    }
+    byte_budget& budget() noexcept override { return budget_; }
+    std::vector<request*> after(std::size_t count) {
+        std::unique_lock hold{guard_};
+        came_.wait(hold, [&] { return order_.size() >= count; });
+        return order_;
+    }
+
+private:
+    byte_budget budget_{std::size_t{1} << 20};
+    std::mutex guard_;
+    std::condition_variable came_;
+    std::vector<request*> order_;
+};
+
+TEST(doorkeeper, a_crowd_keeps_nobody_else_out) {
+    using verdict = login_claim::verdict;
+    accounts users{with_operator({}).users};
+    noting_giver given;
+    std::deque<request> all;
+    doorkeeper door{users};
+    const auto here = std::make_shared<principal>("here", 1, false), there = std::make_shared<principal>("t", 1, false);
+    const auto ask = [&](const std::shared_ptr<principal>& from, const char* name, bool stays) -> request& {
+        request& r = all.emplace_back(given);
+        r.login.origin = from;
+        r.login.who = users.find(name);
+        r.login.password = "more";
+        r.is_left = !stays;
+        door.ask(r);
+        return r;
+    };
+    for (int i = 0; i < 300; ++i) static_cast<void>(ask(here, "clerk", false));
+    for (int i = 0; i < 20; ++i) static_cast<void>(ask(here, "nobody", false));
+    request &same_address = ask(here, "chief", true), &other_address = ask(there, "clerk", false);
+    door.start();
+    const std::vector<request*> order = given.after(all.size());
+    EXPECT_EQ(same_address.login.state, verdict::right);
+    EXPECT_EQ(other_address.login.state, verdict::unseen) << "its client had gone, but there was room for it";
+    const auto turned_away =
+        std::ranges::count_if(all, [](const request& r) { return r.login.state == verdict::busy; });
+    EXPECT_EQ(turned_away, 322 - 256);
+    const auto place = [&](const request& r) { return std::ranges::find(order, &r) - order.begin() - turned_away; };
+    EXPECT_EQ(place(same_address), 0);
+    EXPECT_LE(place(other_address), 1);
+}
+
+}  // namespace
+}  // namespace tutti::server
