@@ -15,9 +15,9 @@ set(TUTTI_TESTS AUTO CACHE STRING "Build tests/ (needs GoogleTest and RapidCheck
 set(TUTTI_TEST_FOLDERS "" CACHE STRING "Folders of tests/ to build, or nothing for all")
 set(TUTTI_BENCH AUTO CACHE STRING "Build bench/ (needs Google Benchmark and CLI11)")
 set(TUTTI_APPS AUTO CACHE STRING "Build apps/ (needs CLI11 and fmt; apps/swarm also libpng and giflib)")
-set(TUTTI_SERVER AUTO CACHE STRING "Build src/server (needs CivetWeb, OpenSSL, prometheus-cpp and SQLite) and tools/ (also CLI11, fmt, \
+set(TUTTI_SERVER AUTO CACHE STRING "Build src/server (needs OpenSSL, prometheus-cpp and SQLite) and tools/ (also CLI11, fmt, \
 hiredis, nlohmann-json and toml++)")
-set(TUTTI_CLUSTER AUTO CACHE STRING "Build src/cluster (needs Asio, CivetWeb, cereal and prometheus-cpp)")
+set(TUTTI_CLUSTER AUTO CACHE STRING "Build src/cluster (needs Asio, cereal and prometheus-cpp)")
 set(TUTTI_SANITIZE "" CACHE STRING "Sanitizers for every target, as -fsanitize takes them, or nothing")
 set(TUTTI_TIMEOUT_SCALE 1 CACHE STRING "Factor for test timeouts; slow builds set it above 1")
 set_property(CACHE TUTTI_TESTS TUTTI_APPS TUTTI_BENCH TUTTI_SERVER TUTTI_CLUSTER PROPERTY STRINGS AUTO ON OFF)

@@ -98,7 +98,7 @@ step() {
 # Debian's names. A command asks only for the groups it needs. pkgconf is for those who use what was built.
 packages_build=(g++ cmake ninja-build pkgconf)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
-packages_server=(libcrypt-dev libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcivetweb-dev libcli11-dev libfmt-dev libhiredis-dev
+packages_server=(libcrypt-dev libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev
     libsqlite3-dev libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev)
 # Client libraries of the engines that may hold a cluster's objects, and those engines, which only its tests start.
 packages_engine_clients=(libhiredis-dev libpq-dev libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc)
@@ -109,7 +109,7 @@ packages_zeromq=(libzmq3-dev)
 packages_members=(libraft-dev libuv1-dev)
 # Asio brings event loop and sockets, OpenSSL encrypts what goes over them, cereal turns objects into bytes, toml++ reads
 # the configuration of nodes.
-packages_cluster=(libasio-dev libcereal-dev libcivetweb-dev libssl-dev libtomlplusplus-dev prometheus-cpp-dev
+packages_cluster=(libasio-dev libcereal-dev libssl-dev libtomlplusplus-dev prometheus-cpp-dev
     "${packages_engine_clients[@]}" "${packages_members[@]}" "${packages_zeromq[@]}")
 packages_redis=(redis-server redis-tools)
 # Gets sources of Debian's, applies semantic patches, compiles memcached and runs its tests.
@@ -172,7 +172,6 @@ installed() {
         systemtap-sdt-dev) has_header sys/sdt.h || has_header "$(uname -m)-linux-gnu/sys/sdt.h" ;;
         libcrypt-dev) has_header crypt.h ;;
         libssl-dev) has_header openssl/ssl.h ;;
-        libcivetweb-dev) has_header civetweb.h ;;
         prometheus-cpp-dev) has_header prometheus/registry.h ;;
         libtomlplusplus-dev) has_header toml++/toml.h ;;
         libsqlite3-dev) has_header sqlite3.h ;;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "exposition/web_server.hpp"
+#include "exposition/page.hpp"
 
 namespace tutti::exposition {
 

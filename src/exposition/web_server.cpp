@@ -1,103 +1,316 @@
 #include "exposition/web_server.hpp"
 
-#include <civetweb.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <stdexcept>
-#include <string_view>
+#include <deque>
+#include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
+#include <vector>
+
+#include "exposition/page_maker.hpp"
+#include "exposition/web_listener.hpp"
+#include "exposition/web_request.hpp"
 
 namespace tutti::exposition {
 namespace {
 
-// One may wait for threads that do not answer, one may be making the metrics, and one is left for who asks meanwhile.
-constexpr const char* threads = "3";
-constexpr const char* patience_ms = "5000";
+using clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
-void send(mg_connection* to, const page& p) {
-    const bool head = std::string_view{mg_get_request_info(to)->request_method} == "HEAD";
-    ::mg_printf(to, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s", p.status,
-                ::mg_get_response_code_text(to, p.status), p.type.c_str(), p.text.size(),
-                p.status == 405 ? "Allow: GET, HEAD\r\n" : "");
-    ::mg_printf(to, "Cache-Control: no-store\r\nConnection: close\r\n\r\n");
-    if (!head) ::mg_write(to, p.text.data(), p.text.size());
-}
+/// After an accept that failed for want of descriptors or memory: the listener stays readable, and poll would not sleep.
+constexpr milliseconds accept_pause{100};
 
 }  // namespace
 
-page web_server::page_at(const mg_connection* to) const {
-    const mg_request_info& asked = *::mg_get_request_info(to);
-    const std::string_view method = asked.request_method;
-    const auto found = pages_.find(std::string_view{asked.local_uri == nullptr ? "" : asked.local_uri});
-    if (found == pages_.end()) {
+class web_server::body {
+public:
+    body(const std::string& host, std::uint16_t port, pages all)
+        : pages_{std::move(all)},
+          listener_{listen_for_web(host, port)},
+          port_{port_of(listener_)},
+          bell_{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)} {
+        if (bell_.get() < 0) throw std::system_error{errno, std::generic_category(), "no descriptor for metrics"};
+        for (const auto& [path, make] : pages_) {
+            makers_.try_emplace(path, make, [this](std::vector<client_id> whose, page made) {
+                const std::scoped_lock lock{mutex_};
+                made_.push_back({std::move(whose), std::move(made)});
+                ring();
+            });
+        }
+        thread_ = std::thread{[this] { serve(); }};
+    }
+    ~body() {
+        // First the makers, so that the pages which they are making still go out.
+        ends_.store(true);
+        ring();
+        for (auto& [path, maker] : makers_) maker.end();
+        gone_.store(true);
+        ring();
+        thread_.join();
+    }
+    body(const body&) = delete;
+    body& operator=(const body&) = delete;
+
+    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+
+private:
+    struct web_client {
+        enum class state : std::uint8_t {
+            reading,    ///< the head of its request is not complete
+            waiting,    ///< for its page
+            writing,    ///< its answer goes out
+            lingering,  ///< what it still sends is thrown away, so that the system does not reset the connection
+            gone
+        };
+
+        web_peer peer;
+        clock::time_point until;  // it has to make progress; does not count while it waits
+        state is = state::reading;
+        bool head_only = false;
+        std::string received{};
+        std::string answer{};
+        std::size_t sent = 0;
+
+        /// Returns true if it keeps its place only by its own slowness.
+        [[nodiscard]] bool is_idle() const noexcept { return is == state::reading || is == state::lingering; }
+    };
+
+    struct finished_page {
+        std::vector<client_id> whose;
+        page made;
+    };
+
+    void ring() noexcept { static_cast<void>(::eventfd_write(bell_.get(), 1)); }
+    void serve() noexcept;
+    void sleep() noexcept;
+    void accept();
+    void displace() noexcept;
+    void look_after(client_id id) noexcept;
+    void read(client_id id, web_client& c);
+    void discard(web_client& c);
+    void take_request(client_id id, web_client& c);
+    void answer(web_client& c, const page& p);
+    void write(web_client& c);
+    void hand_out();
+    void close(client_id id) noexcept;
+
+    const pages pages_;
+    const owned_descriptor listener_;
+    const std::uint16_t port_;
+    const owned_descriptor bell_;
+    std::mutex mutex_;
+    std::deque<finished_page> made_;  // under mutex_
+    std::atomic<bool> ends_{false}, gone_{false};
+    std::map<std::string, page_maker, std::less<>> makers_;
+
+    // Its thread's:
+    std::map<client_id, web_client> clients_;  // in the order of their arrival
+    client_id next_ = 0;
+    clock::time_point now_ = clock::now();
+    clock::time_point accepts_from_ = now_;
+    std::array<pollfd, most_connections + 2> polled_{};
+    std::array<client_id, most_connections> polled_clients_{};
+    std::thread thread_;
+};
+
+void web_server::body::serve() noexcept {
+    begin_page_thread();
+    while (!gone_) {
+        sleep();
+        now_ = clock::now();
+        try {
+            hand_out();
+            if ((polled_[1].revents & POLLIN) != 0 && !ends_) accept();
+        } catch (const std::bad_alloc&) {
+            accepts_from_ = now_ + accept_pause;
+        }
+    }
+    try {
+        hand_out();
+    } catch (const std::bad_alloc&) {
+        // Their connections end without the page.
+    }
+}
+
+/// Waits until a socket is ready, and looks after the clients whose sockets are, or whose time is over.
+void web_server::body::sleep() noexcept {
+    const auto now = clock::now();
+    const bool accepts = now >= accepts_from_ && !ends_;
+    auto until = accepts || ends_ ? clock::time_point::max() : accepts_from_;
+    polled_[0] = {.fd = bell_.get(), .events = POLLIN, .revents = 0};
+    polled_[1] = {.fd = accepts ? listener_.get() : -1, .events = POLLIN, .revents = 0};
+    std::size_t count = 0;
+    for (const auto& [id, c] : clients_) {
+        using state = web_client::state;
+        const short events = c.is == state::waiting ? 0 : c.is == state::writing ? POLLOUT : POLLIN;
+        polled_[count + 2] = {.fd = c.peer.socket.get(), .events = events, .revents = 0};
+        polled_clients_[count++] = id;
+        if (c.is != state::waiting) until = std::min(until, c.until);
+    }
+    const auto left = std::chrono::ceil<milliseconds>(std::max(until - now, clock::duration::zero())).count();
+    const int timeout = until == clock::time_point::max() ? -1 : static_cast<int>(left);
+    if (::poll(polled_.data(), count + 2, timeout) < 0)
+        for (pollfd& p : polled_) p.revents = 0;
+    now_ = clock::now();
+    eventfd_t rung = 0;
+    if (polled_[0].revents != 0) static_cast<void>(::eventfd_read(bell_.get(), &rung));
+    for (std::size_t i = 0; i < count; ++i) {
+        const web_client& c = clients_.at(polled_clients_[i]);
+        const bool is_late = c.is != web_client::state::waiting && now_ >= c.until;
+        if (is_late) close(polled_clients_[i]);
+        else if (polled_[i + 2].revents != 0) look_after(polled_clients_[i]);
+    }
+}
+
+void web_server::body::accept() {
+    for (std::size_t i = 0; i < most_connections; ++i) {
+        web_peer peer = accept_web(listener_);
+        if (peer.socket.get() < 0) {
+            if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) accepts_from_ = now_ + accept_pause;
+            return;
+        }
+        if (clients_.size() == most_connections) displace();
+        const client_id id = next_++;
+        clients_.emplace(id, web_client{.peer = std::move(peer), .until = now_ + patience});
+        look_after(id);  // its request has mostly come along
+    }
+}
+
+/// Closes a client of the address that has the most: one that is idle if there is one, and of these the oldest.
+void web_server::body::displace() noexcept {
+    const auto from_there = [this](const web_client& c) {
+        return std::ranges::count_if(clients_,
+                                     [&](const auto& other) { return other.second.peer.origin == c.peer.origin; });
+    };
+    auto chosen = clients_.begin();
+    auto most = from_there(chosen->second);
+    for (auto next = std::next(chosen); next != clients_.end(); ++next) {
+        const auto many = from_there(next->second);
+        const bool is_idler = next->second.is_idle() && !chosen->second.is_idle();
+        if (many < most || (many == most && !is_idler)) continue;
+        chosen = next;
+        most = many;
+    }
+    close(chosen->first);
+}
+
+void web_server::body::look_after(client_id id) noexcept try {
+    using state = web_client::state;
+    web_client& c = clients_.at(id);
+    switch (c.is) {
+        case state::reading: read(id, c); break;
+        case state::writing: write(c); break;
+        case state::lingering: discard(c); break;
+        case state::waiting:  // poll tells nothing else of it than that it has gone
+        case state::gone: c.is = state::gone;
+    }
+    if (c.is == state::gone) close(id);
+} catch (const std::exception&) {
+    close(id);
+}
+
+/// It ends: a head has a bound.
+void web_server::body::read(client_id id, web_client& c) {
+    std::array<char, 4096> bytes;
+    while (c.is == web_client::state::reading) {
+        const ssize_t got = ::recv(c.peer.socket.get(), bytes.data(), bytes.size(), 0);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (got <= 0) {
+            c.is = web_client::state::gone;
+            return;
+        }
+        c.received.append(bytes.data(), static_cast<std::size_t>(got));
+        take_request(id, c);
+    }
+}
+
+/// Once a round, because a client may send without end.
+void web_server::body::discard(web_client& c) {
+    std::array<char, 4096> bytes;
+    const ssize_t got = ::recv(c.peer.socket.get(), bytes.data(), bytes.size(), 0);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) c.is = web_client::state::gone;
+}
+
+void web_server::body::take_request(client_id id, web_client& c) {
+    using state = web_request::state;
+    const web_request r = read_request(c.received);
+    if (r.is == state::incomplete) return;
+    if (r.is == state::too_long) return answer(c, {.status = 431, .text = "the head of a request is too long\n"});
+    if (r.is == state::malformed) return answer(c, {.status = 400, .text = "this is no request of HTTP/1\n"});
+    const auto found = makers_.find(r.path);
+    c.head_only = r.method == "HEAD";
+    if (found == makers_.end()) {
         page nothing{.status = 404, .text = "there is no such page; there are"};
         for (const auto& [path, make] : pages_) nothing.text += " " + path;
         nothing.text += '\n';
-        return nothing;
+        return answer(c, nothing);
     }
-    if (method != "GET" && method != "HEAD") return {.status = 405, .text = "this is for GET and HEAD\n"};
-    return found->second();
+    if (r.method != "GET" && r.method != "HEAD")
+        return answer(c, {.status = 405, .text = "this is for GET and HEAD\n"});
+    found->second.ask(id);
+    c.is = web_client::state::waiting;
 }
 
-int web_server::answer(mg_connection* to) noexcept {
-    constexpr int answered = 1;
-    const auto* const self = static_cast<const web_server*>(::mg_get_user_data(::mg_get_context(to)));
-    try {
-        send(to, self->page_at(to));
-    } catch (const std::exception& e) {
-        // Without memory: nothing here may need any.
-        ::mg_printf(to, "HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\n\r\n%s\n", e.what());
+void web_server::body::answer(web_client& c, const page& p) {
+    c.answer = answer_of(p, c.head_only);
+    c.is = web_client::state::writing;
+    c.until = now_ + patience;
+    write(c);
+}
+
+void web_server::body::write(web_client& c) {
+    while (c.sent < c.answer.size()) {
+        const ssize_t done =
+            ::send(c.peer.socket.get(), c.answer.data() + c.sent, c.answer.size() - c.sent, MSG_NOSIGNAL);
+        if (done < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (done < 0) {
+            c.is = web_client::state::gone;
+            return;
+        }
+        c.sent += static_cast<std::size_t>(done);
+        c.until = now_ + patience;
     }
-    return answered;
+    ::shutdown(c.peer.socket.get(), SHUT_WR);
+    c.is = web_client::state::lingering;
+}
+
+void web_server::body::hand_out() {
+    std::deque<finished_page> all;
+    {
+        const std::scoped_lock lock{mutex_};
+        all.swap(made_);
+    }
+    for (const finished_page& f : all) {
+        for (const client_id id : f.whose) {
+            const auto found = clients_.find(id);
+            if (found == clients_.end()) continue;
+            answer(found->second, f.made);
+            if (found->second.is == web_client::state::gone) close(id);
+        }
+    }
+}
+
+void web_server::body::close(client_id id) noexcept {
+    const auto found = clients_.find(id);
+    if (found == clients_.end()) return;
+    if (found->second.is == web_client::state::waiting)
+        for (auto& [path, maker] : makers_) maker.forget(id);
+    clients_.erase(found);
 }
 
 web_server::web_server(const std::string& host, std::uint16_t port, pages all)
-    : pages_{std::move(all)}, host_{host}, http_{nullptr, ::mg_stop} {
-    const bool bare_v6 = host.find(':') != std::string::npos && !host.starts_with('[');
-    const std::string address = (bare_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-    std::array options{"listening_ports",
-                       address.c_str(),
-                       "num_threads",
-                       threads,
-                       "request_timeout_ms",
-                       patience_ms,
-                       static_cast<const char*>(nullptr)};
-    mg_callbacks callbacks{};
-    callbacks.begin_request = answer;
-    errno = 0;
-    http_.reset(::mg_start(&callbacks, this, options.data()));
-    if (http_ == nullptr) {
-        const std::string why = errno == 0 ? "" : ": " + std::generic_category().message(errno);
-        throw std::runtime_error{"cannot listen on " + address + " for metrics" + why};
-    }
-    mg_server_port listens{};
-    if (::mg_get_server_ports(http_.get(), 1, &listens) == 1) port_ = static_cast<std::uint16_t>(listens.port);
-}
+    : body_{std::make_unique<body>(host, port, std::move(all))} {}
 
-// CivetWeb's thread that accepts looks only every two seconds whether it is to end, unless somebody comes.
-web_server::~web_server() {
-    if (http_ == nullptr) return;
-    std::atomic<bool> ended{false};
-    std::thread knocks;
-    try {
-        knocks = std::thread{[&] {
-            while (!ended) {
-                std::array<char, 256> why;
-                if (mg_connection* const c = ::mg_connect_client(host_.c_str(), port_, 0, why.data(), why.size()))
-                    ::mg_close_connection(c);
-                std::this_thread::sleep_for(std::chrono::milliseconds{5});
-            }
-        }};
-    } catch (const std::system_error&) {
-        // Then it takes those two seconds.
-    }
-    http_.reset();
-    ended = true;
-    if (knocks.joinable()) knocks.join();
-}
+web_server::~web_server() = default;
+
+std::uint16_t web_server::port() const noexcept { return body_->port(); }
 
 }  // namespace tutti::exposition

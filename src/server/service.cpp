@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "exposition/web_server.hpp"
 #include "server/calls/catalog.hpp"
 #include "server/calls/crash_report.hpp"
 #include "server/calls/executors.hpp"

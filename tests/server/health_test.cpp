@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <deque>
 #include <filesystem>
 #include <fstream>
 
@@ -50,6 +51,19 @@ TEST(health, pages_are_read_and_not_written) {
     const std::string head = http_get(bank->metrics_port(), ready, "HEAD");
     EXPECT_TRUE(says(head, 200, "Content-Length: 6\r\n"));
     EXPECT_TRUE(head.ends_with("\r\n\r\n")) << head;
+}
+
+// The clients of the figures, and of whether the server is well, are no more trusted than others.
+TEST(health, silent_clients_keep_nobody_from_a_page) {
+    bank_server bank{with_pages()};
+    await(bank, ready, 200, "ready");
+    std::deque<bare_socket> silent;
+    for (int i = 0; i < 100; ++i) {
+        silent.emplace_back(bank->metrics_port());
+        if (i % 2 == 0) silent.back().send("GET /metrics HTTP/1.1\r\nHost: ");
+    }
+    for (const char* const page : {alive, ready, "/metrics"})
+        EXPECT_TRUE(http_get(bank->metrics_port(), page).starts_with("HTTP/1.1 200 ")) << page;
 }
 
 TEST(health, a_port_that_another_has_ends_the_start) {

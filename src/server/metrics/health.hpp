@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "exposition/web_server.hpp"
+#include "exposition/page.hpp"
 #include "server/calls/kept_calls.hpp"
 
 namespace tutti::server {

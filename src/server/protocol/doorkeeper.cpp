@@ -9,6 +9,8 @@
 #include <new>
 #include <utility>
 
+#include "server/protocol/principal.hpp"
+
 namespace tutti::server {
 namespace {
 

@@ -1,0 +1,14 @@
+// What a program answers to an HTTP request.
+#pragma once
+
+#include <string>
+
+namespace tutti::exposition {
+
+struct page {
+    int status = 200;  ///< of HTTP
+    std::string text{};
+    std::string type = "text/plain; charset=utf-8";
+};
+
+}  // namespace tutti::exposition

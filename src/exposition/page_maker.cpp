@@ -1,0 +1,68 @@
+#include "exposition/page_maker.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace tutti::exposition {
+
+void begin_page_thread() noexcept {
+    ::pthread_setname_np(::pthread_self(), "tutti-pages");
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+page_maker::page_maker(const std::function<page()>& make, taker give) : make_{make}, give_{std::move(give)} {
+    thread_ = std::thread{[this] { work(); }};
+}
+
+void page_maker::ask(client_id who) {
+    {
+        const std::scoped_lock lock{mutex_};
+        waiting_.push_back(who);
+    }
+    asked_.notify_one();
+}
+
+void page_maker::forget(client_id who) noexcept {
+    const std::scoped_lock lock{mutex_};
+    std::erase(waiting_, who);
+}
+
+void page_maker::end() noexcept {
+    {
+        const std::scoped_lock lock{mutex_};
+        ended_ = true;
+    }
+    asked_.notify_one();
+    if (thread_.joinable()) thread_.join();
+}
+
+void page_maker::work() noexcept {
+    begin_page_thread();
+    std::unique_lock lock{mutex_};
+    for (;;) {
+        asked_.wait(lock, [this] { return ended_ || !waiting_.empty(); });
+        if (ended_) return;
+        // A client that asks from here on gets the next page, because this one may be older than its request.
+        std::vector<client_id> whose = std::exchange(waiting_, {});
+        lock.unlock();
+        try {
+            give_(std::move(whose), made());
+        } catch (const std::bad_alloc&) {
+            // Its clients wait until they give up, or have to give way to others.
+        }
+        lock.lock();
+    }
+}
+
+page page_maker::made() const try { return make_(); } catch (const std::exception& e) {
+    return {.status = 500, .text = std::string{e.what()} + "\n"};
+}
+
+}  // namespace tutti::exposition

@@ -1,0 +1,52 @@
+// The thread that makes one page, once for all clients that wait for it.
+//
+// Thread safety: any thread may call `ask` and `forget`; the rest is its owner's.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "exposition/page.hpp"
+
+namespace tutti::exposition {
+
+using client_id = std::uint64_t;
+
+/// Names the calling thread, and leaves all signals to the program's own threads.
+void begin_page_thread() noexcept;
+
+class page_maker {
+public:
+    using taker = std::function<void(std::vector<client_id> whose, page made)>;
+
+    /// `give` is called by the maker's thread. REQUIRES: `make` outlives it. @throws std::system_error
+    page_maker(const std::function<page()>& make, taker give);
+    ~page_maker() { end(); }
+    page_maker(const page_maker&) = delete;
+    page_maker& operator=(const page_maker&) = delete;
+
+    /// Gives `who` a page that is made from now on. @throws std::bad_alloc
+    void ask(client_id who);
+    /// `who` waits no more. A page that is being made may still be given.
+    void forget(client_id who) noexcept;
+    /// Waits for the page that is being made, and makes none from then on.
+    void end() noexcept;
+
+private:
+    void work() noexcept;
+    [[nodiscard]] page made() const;
+
+    const std::function<page()>& make_;
+    const taker give_;
+    std::mutex mutex_;
+    std::condition_variable asked_;
+    std::vector<client_id> waiting_;
+    bool ended_ = false;
+    std::thread thread_;
+};
+
+}  // namespace tutti::exposition

@@ -1,0 +1,43 @@
+// The sockets of a web server: one that listens, and where its clients come from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace tutti::exposition {
+
+/// Owns a file descriptor and closes it at the end of its life.
+class owned_descriptor {
+public:
+    owned_descriptor() noexcept = default;
+    explicit owned_descriptor(int descriptor) noexcept : descriptor_{descriptor} {}
+    owned_descriptor(owned_descriptor&& other) noexcept : descriptor_{std::exchange(other.descriptor_, -1)} {}
+    owned_descriptor& operator=(owned_descriptor&& other) noexcept {
+        std::swap(descriptor_, other.descriptor_);
+        return *this;
+    }
+    ~owned_descriptor();
+
+    [[nodiscard]] int get() const noexcept { return descriptor_; }
+
+private:
+    int descriptor_ = -1;
+};
+
+/// Listens on TCP, without ever blocking in accept. @throws std::runtime_error  that names the address
+[[nodiscard]] owned_descriptor listen_for_web(const std::string& host, std::uint16_t port);
+
+/// Returns the port that a socket is bound to.
+[[nodiscard]] std::uint16_t port_of(const owned_descriptor& listener) noexcept;
+
+/// A client's socket, which never blocks, and its address.
+struct web_peer {
+    owned_descriptor socket;
+    std::string origin;  ///< the bytes of its address; of IPv6 the first 64 bits, which one machine has all
+};
+
+/// Accepts a client. The socket is -1 if there is none: errno says why. @throws std::bad_alloc
+[[nodiscard]] web_peer accept_web(const owned_descriptor& listener);
+
+}  // namespace tutti::exposition

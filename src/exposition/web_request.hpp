@@ -1,0 +1,31 @@
+// A request of HTTP/1 and its answer, as far as pages for GET and HEAD need them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "exposition/page.hpp"
+
+namespace tutti::exposition {
+
+/// The most bytes of a request line and its header fields.
+inline constexpr std::size_t longest_head = 8192;
+
+struct web_request {
+    enum class state : std::uint8_t { incomplete, complete, malformed, too_long };
+
+    state is = state::incomplete;
+    std::string_view method{};
+    std::string_view path{};  ///< without the query
+};
+
+/// Reads the request at the beginning of `received`, whose bytes the result refers to. It ignores header fields and the
+/// body. O(n).
+[[nodiscard]] web_request read_request(std::string_view received) noexcept;
+
+/// Returns the bytes of the answer, which ends the connection. `head_only`: without the text of the page.
+[[nodiscard]] std::string answer_of(const page& p, bool head_only);
+
+}  // namespace tutti::exposition
