@@ -62,6 +62,15 @@ struct asking {
         CLI::Option* const key = file("--tls-key", tls.key, "Its key (PEM)");
         certificate->needs(key);
         key->needs(certificate);
+        command
+            .add_option("--tls-min-version", tls.minimum_version, "Oldest version of TLS that is spoken: 1.2 or 1.3")
+            ->check(cli::one_of({"1.2", "1.3"}))
+            ->type_name("VERSION")
+            ->capture_default_str();
+        command.add_option("--tls-ciphers", tls.ciphers, "Ciphers of TLS 1.2, as openssl-ciphers(1) has them")
+            ->type_name("LIST");
+        command.add_option("--tls-ciphersuites", tls.ciphersuites, "Ciphers of TLS 1.3, with colons between")
+            ->type_name("LIST");
     }
 
     [[nodiscard]] Options wanted() const {

@@ -26,11 +26,14 @@ struct serve_options {
     bool only_checks = false;                         ///< whether it could serve; it listens nowhere
 };
 
-/// Of TLS, as a client speaks it; each is a file of PEM.
+/// Of TLS, as a client speaks it; the first three are files of PEM.
 struct tls_files {
     std::string authority;    ///< that has signed the server's certificate; empty: one that the system trusts
     std::string certificate;  ///< to show, with its chain, where the server asks for one; empty: none
     std::string key;
+    std::string minimum_version = "1.2";  ///< 1.2 or 1.3
+    std::string ciphers;                  ///< of TLS 1.2, as openssl-ciphers(1) has them; empty: OpenSSL's
+    std::string ciphersuites;             ///< of TLS 1.3; empty: OpenSSL's
 };
 
 /// Where a running server is to be found.

@@ -42,7 +42,11 @@ std::string at(const std::string& file, const toml::node& n) {
 /// One value as a word of a command line.
 std::string word_of(const std::string& file, std::string_view key, const toml::node& n) {
     if (const auto text = n.as_string()) return text->get();
-    if (const auto number = n.as_integer()) return std::to_string(number->get());
+    if (const auto number = n.as_integer()) {
+        // A mode that is written as 0o660 stays one.
+        const bool octal = (number->flags() & toml::value_flags::format_as_octal) != toml::value_flags::none;
+        return octal ? fmt::format("0{:o}", number->get()) : std::to_string(number->get());
+    }
     if (const auto number = n.as_floating_point()) return fmt::format("{}", number->get());
     if (const auto truth = n.as_boolean()) return truth->get() ? "true" : "false";
     throw cli::command_line_error{at(file, n) + std::string{key} + " is text, a number, or true or false"};

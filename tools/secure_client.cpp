@@ -26,7 +26,15 @@ bool is_address(const std::string& host) noexcept {
 tls_context read_files(const tls_files& how) {
     ::ERR_clear_error();
     tls_context c{::SSL_CTX_new(::TLS_client_method()), ::SSL_CTX_free};
-    if (c == nullptr || ::SSL_CTX_set_min_proto_version(c.get(), TLS1_2_VERSION) != 1) fail("no memory");
+    if (c == nullptr) fail("no memory");
+    const int version = how.minimum_version == "1.3" ? TLS1_3_VERSION : TLS1_2_VERSION;
+    // A newer minimum of OpenSSL's configuration stays.
+    if (SSL_CTX_get_min_proto_version(c.get()) < version && SSL_CTX_set_min_proto_version(c.get(), version) != 1)
+        fail("version " + how.minimum_version);
+    if (!how.ciphers.empty() && ::SSL_CTX_set_cipher_list(c.get(), how.ciphers.c_str()) != 1)
+        fail("ciphers of TLS 1.2 '" + how.ciphers + "'");
+    if (!how.ciphersuites.empty() && ::SSL_CTX_set_ciphersuites(c.get(), how.ciphersuites.c_str()) != 1)
+        fail("ciphers of TLS 1.3 '" + how.ciphersuites + "'");
     ::SSL_CTX_set_verify(c.get(), SSL_VERIFY_PEER, nullptr);
     const bool trusts = how.authority.empty()
                             ? ::SSL_CTX_set_default_verify_paths(c.get()) == 1

@@ -15,9 +15,9 @@ namespace tutti::tools {
 
 using tls_context = std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)>;
 
-/// Whom this side trusts, and what it shows: version 1.2 at least, and a certificate that `how.authority` has signed
-/// (the system's authorities, if that is empty). Before there is a connection: a server waits for a handshake so long
-/// and no longer, and that time is not for reading files. @throws std::runtime_error
+/// Whom this side trusts, and what it shows: the versions and ciphers of `how`, and a certificate that
+/// `how.authority` has signed (the system's authorities, if that is empty). Before there is a connection: a server
+/// waits for a handshake so long and no longer, and that time is not for reading files. @throws std::runtime_error
 [[nodiscard]] tls_context read_files(const tls_files& how);
 
 /// TLS over a socket that is connected to `host`, after the handshake, with a certificate for that host or address.

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -29,6 +30,14 @@ struct serve_words {
 
 constexpr std::uint16_t usual_port = 7411;
 
+/// Returns the permissions of a file that `given` says in octal digits, or nothing.
+std::optional<unsigned> mode_in(const std::string& given) {
+    unsigned mode = 0;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), mode, 8);
+    if (error != std::errc{} || end != given.data() + given.size() || mode > 0777) return std::nullopt;
+    return mode;
+}
+
 /// The sockets that systemd, or a program that does as it does, hands over: sd_listen_fds(3).
 std::vector<int> inherited_sockets() {
     constexpr int first = 3;
@@ -48,12 +57,16 @@ constexpr const char* unit_of(std::chrono::seconds) { return "S"; }
 constexpr const char* unit_of(std::chrono::milliseconds) { return "MS"; }
 constexpr const char* unit_of(std::chrono::microseconds) { return "US"; }
 
-/// A duration, as an option in its own unit.
+/// Adds an option for a duration in its own unit. It is at most the longest that a server takes, and at least `least`,
+/// or the negative of the longest.
 template <class Duration>
-CLI::Option* add_duration(CLI::App& to, const std::string& name, Duration& value, const std::string& text) {
+CLI::Option* add_duration(CLI::App& to, const std::string& name, Duration& value, const std::string& text,
+                          std::optional<std::int64_t> least = {}) {
+    constexpr std::int64_t longest = Duration{server::longest_duration}.count();
     return to
         .add_option_function<std::int64_t>(
             name, [&value](const std::int64_t& given) { value = Duration{given}; }, text)
+        ->check(cli::within<std::int64_t>(least.value_or(-longest), longest, "a time of at most 100 years,"))
         ->type_name(unit_of(value))
         ->default_str(std::to_string(value.count()));
 }
@@ -61,7 +74,7 @@ CLI::Option* add_duration(CLI::App& to, const std::string& name, Duration& value
 /// One that is no less than zero.
 template <class Duration>
 void add_time_limit(CLI::App& to, const std::string& name, Duration& value, const std::string& text) {
-    add_duration(to, name, value, text)->check(CLI::NonNegativeNumber);
+    add_duration(to, name, value, text, 0);
 }
 
 void add_options(CLI::App& serve, serve_words& words) {
@@ -100,11 +113,31 @@ void add_options(CLI::App& serve, serve_words& words) {
                     "Clients must show a certificate signed by this")
         ->type_name("FILE")
         ->needs(certificate);
+    serve.add_option("--tls-min-version", how.tls.minimum_version, "Oldest version of TLS that is spoken: 1.2 or 1.3")
+        ->check(cli::one_of({"1.2", "1.3"}))
+        ->type_name("VERSION")
+        ->capture_default_str();
+    serve.add_option("--tls-ciphers", how.tls.ciphers, "Ciphers of TLS 1.2, as openssl-ciphers(1) has them")
+        ->type_name("LIST");
+    serve.add_option("--tls-ciphersuites", how.tls.ciphersuites, "Ciphers of TLS 1.3, with colons between")
+        ->type_name("LIST");
     serve.add_flag(
         "--unprotected", how.unprotected,
         "Listen beyond loopback although everybody may call everything, and let everybody follow: only where "
         "the network keeps strangers away");
-    serve.add_option("--unix", how.unix_socket, "Unix socket to listen on, too")->type_name("PATH");
+    CLI::Option* const unix_socket =
+        serve.add_option("--unix", how.unix_socket, "Unix socket to listen on, too")->type_name("PATH");
+    serve
+        .add_option_function<std::string>(
+            "--unix-mode", [&how](const std::string& given) { how.unix_mode = mode_in(given); },
+            "Permissions of the Unix socket's file, in octal as of chmod: 0660")
+        ->check(CLI::Validator{[](const std::string& given) {
+                                   return mode_in(given) ? "" : "give octal digits up to 0777, not '" + given + "'";
+                               },
+                               "", "mode"})
+        ->type_name("MODE")
+        ->default_str("as umask says")
+        ->needs(unix_socket);
     serve.add_option("--port-file", options.port_file, "Write the port to this file once it is listened on")
         ->type_name("FILE");
     serve.add_option("--password-file", password_file, "Clients must AUTH with the first line of this file")
@@ -178,7 +211,7 @@ void add_options(CLI::App& serve, serve_words& words) {
     counted("--max-unsent", how.max_unsent,
             "Bytes of answers that a client may leave unread before it is not read from");
     counted("--remembered", how.remembered, "Answers of calls with an ID that are remembered");
-    add_time_limit(serve, "--remember-for", how.remember_for, "For so long");
+    add_time_limit(serve, "--remember-for", how.remember_for, "Time for which they are remembered");
     serve.add_option("--log", how.log.file, "Log the calls that commit in this file, and make the data again from it")
         ->type_name("FILE");
     const std::map<std::string, server::log_sync> policies{{"always", server::log_sync::always},
@@ -251,7 +284,7 @@ void add_options(CLI::App& serve, serve_words& words) {
         "so long for its followers; 0: as long as it takes");
     add_duration(serve, "--slow-log-slower-than", how.slow_log_slower_than,
                  "Keep calls that run for longer, for SLOWLOG; negative: none");
-    serve.add_option("--slow-log-max-len", how.slow_log_max_len, "So many of them, the latest")
+    serve.add_option("--slow-log-max-len", how.slow_log_max_len, "Entries of the slow log; older ones are dropped")
         ->check(CLI::NonNegativeNumber)
         ->type_name("N")
         ->capture_default_str();

@@ -10,6 +10,30 @@
 #include "tutti/server/line_writer.hpp"
 
 namespace tutti::server {
+namespace {
+
+/// Durations are added to times of the clock, which counts nanoseconds in 64 bits: some 292 years. slow_log_slower_than
+/// may be longer, because it is compared with durations only.
+void need_representable(const settings& how) {
+    const auto need = [](auto duration, const char* what) {
+        if (duration > longest_duration || duration < -longest_duration)
+            throw std::invalid_argument{std::string{what} + " is longer than 100 years"};
+    };
+    need(how.log.replay_limit, "log.replay_limit");
+    need(how.log.replicas_timeout, "log.replicas_timeout");
+    need(how.stuck_after, "stuck_after");
+    need(how.brief_call, "brief_call");
+    need(how.remember_for, "remember_for");
+    need(how.shutdown_timeout, "shutdown_timeout");
+    need(how.time_limit, "time_limit");
+    need(how.idle_timeout, "idle_timeout");
+    need(how.write_timeout, "write_timeout");
+    need(how.keepalive, "keepalive");
+    need(how.login_timeout, "login_timeout");
+    need(how.request_timeout, "request_timeout");
+}
+
+}  // namespace
 
 settings checked(settings how) {
     const auto need = [](bool fine, const char* what) {
@@ -22,6 +46,10 @@ settings checked(settings how) {
          "processors");
     need(how.brief_call.count() >= 0, "brief_call is a time, or zero");
     need(how.shutdown_timeout.count() >= 0, "shutdown_timeout is a time, or zero");
+    need_representable(how);
+    need(!how.unix_mode || *how.unix_mode <= 0777, "unix_mode is up to 0777, the permissions of a file");
+    need(how.tls.minimum_version == "1.2" || how.tls.minimum_version == "1.3",
+         "the minimum version of TLS is 1.2 or 1.3");
     need(how.queue >= 1, "the queue has room for at least one call");
     need(how.max_clients >= 1, "max_clients is at least 1");
     need(how.max_arguments >= 2, "max_arguments is at least 2");

@@ -135,7 +135,7 @@ void service::body::listen() {
         enter(tcp_);
     }
     if (!how.unix_socket.empty()) {
-        local_ = listen_unix(how.unix_socket);
+        local_ = listen_unix(how.unix_socket, how.unix_mode);
         enter(local_.socket);
     }
     inherited_.reserve(how.inherited.size());  // entrances refer to its elements
@@ -156,6 +156,7 @@ void service::body::stop_listening() noexcept {
 void service::body::check() {
     procedures.close();
     require_protection(how);
+    require_known_ciphers(how.tls);
     require_realtime_priority(how.io_realtime);
     const execution chosen = executor_of(how);
     const unsigned workers = workers_for(how, chosen, std::thread::hardware_concurrency());
@@ -251,6 +252,7 @@ void service::body::start() {
     if (started_) throw std::logic_error{"a service starts once"};
     procedures.close();
     require_protection(how);
+    require_known_ciphers(how.tls);
     require_realtime_priority(how.io_realtime);
     open_pages();
     recover_from_log();

@@ -108,7 +108,7 @@ tls::tls(const tls_files& files, const std::vector<std::string>& own_names)
     ::ERR_clear_error();
     SSL_CTX* const c = context_.get();
     if (c == nullptr) refuse("no context");
-    ::SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION);
+    if (!secure::speak_no_older(c, TLS1_2_VERSION)) refuse("version 1.2");
     ::SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
     // Every connection shows its certificates: none goes on where an earlier one left off.
     ::SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);

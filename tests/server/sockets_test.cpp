@@ -55,6 +55,40 @@ TEST(endpoint, is_read_as_it_is_written) {
         EXPECT_FALSE(parse_endpoint(text)) << text;
 }
 
+// Their sums with times of the clock would overflow.
+TEST(settings, have_no_durations_beyond_the_clock) {
+    const settings usual{};
+    EXPECT_NO_THROW(static_cast<void>(checked(usual)));
+    const auto refused = [&](auto settings::* which) {
+        settings how = usual;
+        how.*which = std::remove_reference_t<decltype(how.*which)>::max();
+        EXPECT_THROW(static_cast<void>(checked(how)), std::invalid_argument);
+        how.*which = longest_duration;
+        EXPECT_NO_THROW(static_cast<void>(checked(how)));
+    };
+    refused(&settings::stuck_after);
+    refused(&settings::brief_call);
+    refused(&settings::remember_for);
+    refused(&settings::shutdown_timeout);
+    refused(&settings::time_limit);
+    refused(&settings::idle_timeout);
+    refused(&settings::write_timeout);
+    refused(&settings::keepalive);
+    refused(&settings::login_timeout);
+    refused(&settings::request_timeout);
+    settings how = usual;
+    how.log.replicas_timeout = std::chrono::milliseconds::max();
+    EXPECT_THROW(static_cast<void>(checked(how)), std::invalid_argument);
+    how = usual;
+    how.log.replay_limit = std::chrono::milliseconds::max();
+    EXPECT_THROW(static_cast<void>(checked(how)), std::invalid_argument);
+    service procedures{{}};
+    EXPECT_THROW(procedures.procedures().add("p", {.time_limit = std::chrono::milliseconds::max()}, [] {}),
+                 registration_error);
+    EXPECT_THROW(procedures.procedures().add("p", {.deadline = std::chrono::microseconds::max()}, [] {}),
+                 registration_error);
+}
+
 TEST(endpoint, of_a_server_may_have_brackets) {
     settings how{.port = 0, .host = "[::1]"};
     how.follow.host = "[fe80::1]";
@@ -63,6 +97,23 @@ TEST(endpoint, of_a_server_may_have_brackets) {
     EXPECT_EQ(known.host, "::1");
     EXPECT_EQ(known.follow.host, "fe80::1");
     EXPECT_EQ(to_string(endpoint{how.host, 7411}), "[::1]:7411");
+}
+
+// Catches a socket that umask widens or narrows, and one whose path is a link to somebody else's file.
+TEST(unix_socket, has_the_permissions_that_it_is_given) {
+    const std::string path = fresh_path();
+    for (const unsigned mask : {0U, 077U, 0777U}) {
+        const ::mode_t before = ::umask(mask);
+        for (const unsigned mode : {0660U, 0600U, 0U, 0777U}) {
+            local_listener made = listen_unix(path, mode);
+            struct stat is{};
+            EXPECT_EQ(::lstat(path.c_str(), &is), 0);
+            EXPECT_EQ(is.st_mode & 07777, mode) << mask;
+            made.stop();
+        }
+        ::umask(before);
+    }
+    EXPECT_THROW(static_cast<void>(checked({.unix_socket = path, .unix_mode = 01777})), std::invalid_argument);
 }
 
 TEST(unix_socket, who_accepts_nobody_just_now_is_not_waited_for) {

@@ -13,8 +13,12 @@
 #include <array>
 #include <cstdio>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <tuple>
+
+#include "secure/openssl.hpp"
+#include "server/checked_settings.hpp"
 
 namespace tutti::server {
 namespace {
@@ -93,6 +97,61 @@ TEST(tls_files, what_cannot_be_used_is_named_with_the_reason) {
     EXPECT_NE(mismatch.find(another.files.key + of_keys + ": "), std::string::npos);
     EXPECT_NE(mismatch.find("key values mismatch"), std::string::npos);
     EXPECT_NE(with(&tls_files::certificate, mine.files.key).find("no start line"), std::string::npos);
+}
+
+TEST(tls_files, versions_and_ciphers_that_nobody_knows_are_named) {
+    const identity mine{"mine"};
+    tls_files files = mine.files;
+    files.ciphers = "swordfish";
+    EXPECT_TRUE(said_of(files).starts_with("TLS: ciphers of TLS 1.2 'swordfish': ")) << said_of(files);
+    files.ciphers.clear();
+    files.ciphersuites = "TLS_SWORDFISH";
+    EXPECT_TRUE(said_of(files).starts_with("TLS: ciphers of TLS 1.3 'TLS_SWORDFISH': ")) << said_of(files);
+    EXPECT_THROW(require_known_ciphers(files), std::runtime_error);
+    EXPECT_NO_THROW(require_known_ciphers(mine.files));
+}
+
+/// What a server with these files and a client of a version agree on: `no` if on nothing.
+std::string agreed(const tls_files& files, int version) {
+    const tls speaks{files};
+    int ends[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) != 0) return "no sockets";
+    const std::unique_ptr<stream> served = speaks.greet(handle{ends[0]});
+    const handle client{ends[1]};
+    const owned<SSL_CTX, SSL_CTX_free> context{SSL_CTX_new(TLS_client_method())};
+    SSL_CTX_set_min_proto_version(context.get(), version);
+    SSL_CTX_set_max_proto_version(context.get(), version);
+    const owned<SSL, SSL_free> theirs{SSL_new(context.get())};
+    SSL_set_fd(theirs.get(), client.get());
+    SSL_set_connect_state(theirs.get());
+    std::array<char, 100> some{};
+    while (!served->established() || SSL_is_init_finished(theirs.get()) != 1) {
+        const int done = SSL_do_handshake(theirs.get());
+        if (done != 1 && SSL_get_error(theirs.get(), done) != SSL_ERROR_WANT_READ) return "no";
+        if (served->read(some).how == stream::state::broken) return "no";
+    }
+    return SSL_get_cipher_name(theirs.get());
+}
+
+TEST(tls_files, a_newer_minimum_of_openssl_stays) {
+    const owned<SSL_CTX, SSL_CTX_free> context{SSL_CTX_new(TLS_method())};
+    SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
+    EXPECT_EQ(secure::choose_protocol(context.get(), {.minimum_version = "1.2"}), "");
+    EXPECT_EQ(SSL_CTX_get_min_proto_version(context.get()), TLS1_3_VERSION);
+}
+
+TEST(tls_stream, speaks_the_versions_and_ciphers_that_it_was_given) {
+    const identity mine{"mine"};
+    tls_files files = mine.files;
+    EXPECT_NE(agreed(files, TLS1_2_VERSION), "no");
+    files.ciphers = "ECDHE-ECDSA-AES128-GCM-SHA256";
+    files.ciphersuites = "TLS_CHACHA20_POLY1305_SHA256";
+    EXPECT_EQ(agreed(files, TLS1_2_VERSION), "ECDHE-ECDSA-AES128-GCM-SHA256");
+    EXPECT_EQ(agreed(files, TLS1_3_VERSION), "TLS_CHACHA20_POLY1305_SHA256");
+    files.minimum_version = "1.3";
+    EXPECT_EQ(agreed(files, TLS1_2_VERSION), "no");
+    EXPECT_EQ(agreed(files, TLS1_3_VERSION), "TLS_CHACHA20_POLY1305_SHA256");
+    EXPECT_THROW(static_cast<void>(checked({.tls = {.minimum_version = "1.1"}})), std::invalid_argument);
 }
 
 // Catches a stream that calls a write that waits a read that does: its I/O thread would read from a client that it has

@@ -24,7 +24,8 @@ TEST(web_request, is_read_as_far_as_it_has_come) {
     const std::string whole = "GET /metrics?all=1 HTTP/1.1\r\nHost: localhost\r\n\r\n";
     for (std::size_t i = 0; i < whole.size(); ++i)
         EXPECT_EQ(read_request(std::string_view{whole}.substr(0, i)).is, state::incomplete) << i;
-    const web_request r = read_request(whole + "what follows");
+    const std::string with_body = whole + "what follows";
+    const web_request r = read_request(with_body);
     EXPECT_EQ(r.is, state::complete);
     EXPECT_EQ(r.method, "GET");
     EXPECT_EQ(r.path, "/metrics");

@@ -28,7 +28,14 @@ struct tls_files {
     std::string certificate{};  ///< PEM, with its chain; empty: no TLS
     std::string key{};
     std::string client_authority{};  ///< if given, clients must show a certificate that it has signed
+    // The following hold also for the connection to a server that this one follows.
+    std::string minimum_version = "1.2";  ///< of TLS: 1.2 or 1.3
+    std::string ciphers{};                ///< of TLS 1.2, as openssl-ciphers(1) has them; empty: OpenSSL's
+    std::string ciphersuites{};           ///< of TLS 1.3, with colons between; empty: OpenSSL's
 };
+
+/// The longest duration that a setting may have: 100 years. Sums with times of the clock cannot overflow.
+inline constexpr std::chrono::hours longest_duration{24 * 36'525};
 
 /// Who may ask, and for what.
 struct user {
@@ -114,6 +121,7 @@ struct settings {
     std::optional<std::uint16_t> port{};  ///< of TCP; 0: one that the system chooses
     std::string host = "127.0.0.1";       ///< to listen on
     std::string unix_socket{};            ///< path; empty: none
+    std::optional<unsigned> unix_mode{};  ///< permissions of the socket's file, up to 0777; none: as umask(2) says
     /// Listening sockets that the process was handed, as by systemd's socket activation. The server takes them over, in
     /// place of `port` or beside it, and leaves them to listen when it ends: a client that connects then waits for the
     /// next process that has them.

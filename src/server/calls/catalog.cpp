@@ -7,6 +7,7 @@
 
 #include "server/calls/object_file.hpp"
 #include "server/calls/words.hpp"
+#include "tutti/server/service.hpp"
 
 namespace tutti::server {
 namespace {
@@ -34,6 +35,8 @@ void catalog::add(procedure p) {
     }
     if (p.options.deadline.count() < 0 || p.options.time_limit.count() < 0)
         throw registration_error{"the deadline or time limit of procedure '" + p.name + "' is negative"};
+    if (p.options.deadline > longest_duration || p.options.time_limit > longest_duration)
+        throw registration_error{"the deadline or time limit of procedure '" + p.name + "' is longer than 100 years"};
     const entry& added = entries_.emplace_back(entries_.size(), std::move(p));
     by_name_.emplace(added.what.name, &added);
 }

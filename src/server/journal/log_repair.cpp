@@ -147,6 +147,7 @@ log_repair repair_log(const std::string& file) {
         if (done.now.damage.empty()) return done;
         need_beginning(log, file);
         remove_files(anew);
+        journal::make_with_mode(anew, journal::mode_of_drafts);
         copy(log, anew);
         done.lost_upto = log.known_upto();
         done.kept_as = take_place(file, anew);

@@ -43,6 +43,11 @@ private:
 
 }  // namespace
 
+void make_with_mode(const std::string& file, ::mode_t mode) noexcept {
+    const int made = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (made != -1) ::close(made);
+}
+
 void synchronize_folder_of(const std::string& file) {
     const std::filesystem::path folder = std::filesystem::path{file}.parent_path();
     descriptor{folder.empty() ? "." : folder.string(), O_RDONLY | O_DIRECTORY}.synchronize();

@@ -72,6 +72,7 @@ store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{h
 
 void store::open() {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    if (on_damage_ != on_damage::report) make_with_mode(file_, mode_of_logs);
     if (sqlite3_open_v2(file_.c_str(), &db_, flags, checked_pages()) != SQLITE_OK) fail("be opened");
     sqlite3_extended_result_codes(db_, 1);
     // Until the log is known to be whole, nothing of it is moved or removed.
@@ -167,6 +168,7 @@ void store::write_anew() {
     const std::string anew = file_ + "-new";
     std::filesystem::remove(anew);
     run("PRAGMA journal_mode=DELETE");  // no log of SQLite's may be left, which it would take for one of the new file
+    make_with_mode(anew, mode_of_drafts);
     statement{*this, "VACUUM INTO ?"}.bind_text(anew).step("be brought up to date");
     close();
     put_in_place(file_, anew);

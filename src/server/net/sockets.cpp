@@ -37,13 +37,24 @@ struct address_list {
     }
 };
 
-handle bound(int family, const sockaddr* address, socklen_t size, const std::string& name) {
+handle new_socket(int family, const std::string& name) {
     handle s{::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
     const int on = 1;
-    if (!s.open() || ::setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-        ::bind(s.get(), address, size) != 0 || ::listen(s.get(), backlog) != 0)
-        fail(name);
+    if (!s.open() || ::setsockopt(s.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) fail(name);
     return s;
+}
+
+/// Binds `s` to `path`, whose file gets the permissions `mode`. Linux gives the file the permissions of the socket less
+/// the umask, so the file never has more than `mode`. A symbolic link is not followed, because others who may write to
+/// the folder could put it in the place of the file.
+void bind_with_mode(const handle& s, const sockaddr_un& address, unsigned mode, const std::string& path) {
+    if (::fchmod(s.get(), mode) != 0 ||
+        ::bind(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        fail(path);
+    struct stat made{};
+    if (::lstat(path.c_str(), &made) != 0) fail(path);
+    if ((made.st_mode & 07777) != mode && ::fchmodat(AT_FDCWD, path.c_str(), mode, AT_SYMLINK_NOFOLLOW) != 0)
+        fail(path);
 }
 
 /// Whether no process listens at the address. One whose backlog is full would keep a socket that blocks waiting.
@@ -64,10 +75,13 @@ handle listen_tcp(const std::string& host, std::uint16_t port) {
     address_list found;
     const int failed = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found.first);
     if (failed != 0) throw std::runtime_error{"cannot listen on " + name + ": " + ::gai_strerror(failed)};
-    return bound(found.first->ai_family, found.first->ai_addr, found.first->ai_addrlen, name);
+    handle s = new_socket(found.first->ai_family, name);
+    if (::bind(s.get(), found.first->ai_addr, found.first->ai_addrlen) != 0 || ::listen(s.get(), backlog) != 0)
+        fail(name);
+    return s;
 }
 
-local_listener listen_unix(const std::string& path) {
+local_listener listen_unix(const std::string& path, std::optional<unsigned> mode) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.size() >= sizeof address.sun_path) {
@@ -84,7 +98,10 @@ local_listener listen_unix(const std::string& path) {
         ::unlink(path.c_str());
     }
     local_listener made;
-    made.socket = bound(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address, path);
+    made.socket = new_socket(AF_UNIX, path);
+    if (mode) bind_with_mode(made.socket, address, *mode, path);
+    else if (::bind(made.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) fail(path);
+    if (::listen(made.socket.get(), backlog) != 0) fail(path);
     made.path = path;
     if (::lstat(path.c_str(), &there) != 0) fail(path);
     made.device = there.st_dev;

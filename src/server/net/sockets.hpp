@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "server/net/stream.hpp"
@@ -24,8 +25,9 @@ struct local_listener {
     /// From here on no client can connect: the name is taken away, if it is still its own. Idempotent.
     void stop() noexcept;
 };
-/// Takes the place of a socket that no process listens on any more. Never waits for one that does.
-[[nodiscard]] local_listener listen_unix(const std::string& path);
+/// Takes the place of a socket that no process listens on any more. Never waits for one that does. The file has the
+/// permissions `mode`, or those that umask(2) leaves, before anybody can connect.
+[[nodiscard]] local_listener listen_unix(const std::string& path, std::optional<unsigned> mode = {});
 
 /// A client that connects from here on is refused, and so is one that has connected and was not accepted.
 void stop_listening(const handle& listener) noexcept;

@@ -15,6 +15,12 @@ namespace {
     throw std::runtime_error{"TLS: " + what + ": " + secure::why_openssl_failed()};
 }
 
+void choose(SSL_CTX* context, const tls_files& how) {
+    const std::string unknown = secure::choose_protocol(
+        context, {.minimum_version = how.minimum_version, .ciphers = how.ciphers, .ciphersuites = how.ciphersuites});
+    if (!unknown.empty()) fail(unknown);
+}
+
 class tls_stream final : public stream {
 public:
     tls_stream(handle socket, SSL_CTX* context) : stream{std::move(socket)}, ssl_{::SSL_new(context), ::SSL_free} {
@@ -62,13 +68,20 @@ private:
 
 }  // namespace
 
+void require_known_ciphers(const tls_files& how) {
+    ::ERR_clear_error();
+    const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> unused{::SSL_CTX_new(::TLS_method()), ::SSL_CTX_free};
+    if (unused == nullptr) fail("no context");
+    choose(unused.get(), how);
+}
+
 tls::context tls::read(const tls_files& files) {
     ::ERR_clear_error();
     context made{::SSL_CTX_new(::TLS_server_method()), ::SSL_CTX_free};
     SSL_CTX* const c = made.get();
     if (c == nullptr) fail("no context");
     secure::ask_for_no_passphrase(c);
-    ::SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION);
+    choose(c, files);
     ::SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     // Many clients just close. A request that is cut off is not run anyway.
     ::SSL_CTX_set_options(c, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);

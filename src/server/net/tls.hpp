@@ -11,6 +11,9 @@ struct ssl_ctx_st;
 
 namespace tutti::server {
 
+/// Refuses ciphers that OpenSSL does not know. @throws std::runtime_error  that names them
+void require_known_ciphers(const tls_files& how);
+
 /// Certificate and key, read at the start and whenever they have been renewed. Thread safety: any thread.
 class tls {
 public:

@@ -116,7 +116,10 @@ void link::read_files(const leader_settings& to, const tls_files& own) {
     context_.reset(::SSL_CTX_new(::TLS_client_method()));
     if (context_ == nullptr) fail_by_tls("no context");
     secure::ask_for_no_passphrase(context_.get());
-    ::SSL_CTX_set_min_proto_version(context_.get(), TLS1_2_VERSION);
+    const std::string unknown = secure::choose_protocol(
+        context_.get(),
+        {.minimum_version = own.minimum_version, .ciphers = own.ciphers, .ciphersuites = own.ciphersuites});
+    if (!unknown.empty()) fail_by_tls(unknown);
     ::SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
     if (::SSL_CTX_load_verify_file(context_.get(), to.tls_authority.c_str()) != 1)
         fail_by_tls("authority " + to.tls_authority + " (PEM)");

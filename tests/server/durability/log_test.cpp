@@ -55,6 +55,21 @@ struct texts {
 
 std::uint64_t logged(bank& b) { return number_of(b.serves.info(), "log_calls"); }
 
+// Catches a log that everybody on the machine may read, in any of its files.
+TEST_F(durability, is_not_for_everybody) {
+    const ::mode_t before = ::umask(0);
+    {
+        texts server{with_log(log_sync::always)};
+        EXPECT_EQ(server.keep("secret").get(), "+OK\r\n");
+        for (const auto& one : std::filesystem::directory_iterator{std::filesystem::path{file()}.parent_path()}) {
+            struct stat is{};
+            EXPECT_EQ(::stat(one.path().c_str(), &is), 0);
+            EXPECT_EQ(is.st_mode & 07777, 0640U) << one.path();
+        }
+    }
+    ::umask(before);
+}
+
 // The log's order is that of the transactions: what was read in one order and overwritten in another would come out
 // otherwise. Each answer is compared, too, when the calls are run again.
 TEST_F(durability, order) {
