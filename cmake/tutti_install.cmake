@@ -31,6 +31,9 @@ install(FILES "${PROJECT_BINARY_DIR}/tuttiConfig.cmake" "${PROJECT_BINARY_DIR}/t
 
 # A shared library brings what it needs along; a static one must name it.
 set(tutti_pc_cflags "")
+if(tutti_procedure_options)
+  string(APPEND tutti_pc_cflags " ${tutti_procedure_options}")
+endif()
 if(TUTTI_CHECK)
   string(APPEND tutti_pc_cflags " -DTUTTI_CHECK=1")
 endif()

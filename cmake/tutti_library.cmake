@@ -103,6 +103,10 @@ add_library(tutti::tutti ALIAS tutti)
 tutti_usage(tutti)
 # Not for whoever finds it installed: a project without C++ may use the C interface, and tuttiConfig.cmake can tell.
 target_compile_features(tutti INTERFACE $<BUILD_INTERFACE:cxx_std_20>)
+# Who finds it installed may compile procedures with it.
+target_compile_options(
+  tutti INTERFACE "$<INSTALL_INTERFACE:$<$<COMPILE_LANG_AND_ID:C,GNU,Clang>:${tutti_procedure_options}>>"
+                  "$<INSTALL_INTERFACE:$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:${tutti_procedure_options}>>")
 target_link_libraries(tutti PRIVATE Threads::Threads)
 tutti_exports(tutti "${PROJECT_SOURCE_DIR}/src/api/libtutti.map.in")
 set_target_properties(

@@ -84,6 +84,13 @@ if(tutti_even_jumps AND NOT TUTTI_SANITIZE)
   add_compile_options(${even_jumps})
 endif()
 
+# A procedure runs on a small stack. This option has a function touch every page of a large frame, from the top down, so
+# that such a frame meets the pages below the stack, which fault, and does not step over them (src/preempt/stack.hpp).
+check_cxx_compiler_flag(-fstack-clash-protection tutti_stack_probes)
+if(tutti_stack_probes)
+  set(tutti_procedure_options -fstack-clash-protection)
+endif()
+
 if(TUTTI_SANITIZE)
   add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TUTTI_SANITIZE})

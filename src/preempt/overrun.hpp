@@ -22,8 +22,9 @@
 // A signal whose frame finds no room below the stack is a fault as well. The first one opens a reserve, and nothing
 // else happens.
 //
-// What it cannot see: a frame of more than all that lies below the stack (stack.hpp), which steps over it into
-// memory that is not its own.
+// A frame of more than all that lies below the stack (stack.hpp) meets these pages as well if its code was compiled
+// with -fstack-clash-protection, which touches every page of a large frame. tutti.pc and tutti::tutti ask for that
+// option. A large frame that was compiled without the option reaches memory that is not its own, and no fault tells.
 #pragma once
 
 #include <csignal>

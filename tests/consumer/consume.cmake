@@ -40,6 +40,10 @@ function(ask_pkg_config package result)
   execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ${package} OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY
                   OUTPUT_STRIP_TRAILING_WHITESPACE)
   separate_arguments(flags UNIX_COMMAND "${flags}")
+  # A procedure without it steps over the pages below its stack.
+  if(NOT "-fstack-clash-protection" IN_LIST flags)
+    message(FATAL_ERROR "${package}.pc does not ask for probes of large frames: ${flags}")
+  endif()
   set(${result} "${flags}" PARENT_SCOPE)
 endfunction()
 

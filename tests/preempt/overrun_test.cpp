@@ -67,6 +67,11 @@ TEST_P(overrun, outside_of_transactions_a_procedure_is_cut_off) {
     dive_often(dive, [](const diver& d) { EXPECT_EQ(d.cut, 1); });
 }
 
+// Catches procedures that are compiled without probes of large frames: the frame would reach memory of others.
+TEST_P(overrun, a_single_frame_steps_over_nothing) {
+    dive_often(dive_at_once, [](const diver& d) { EXPECT_EQ(d.cut, 1); });
+}
+
 // Most faults find the C library at work: it may not be left in the middle.
 TEST_P(overrun, library_code_ends_what_it_does) {
     dive_often(dive_allocating, [](const diver& d) { EXPECT_EQ(d.cut, 1); });

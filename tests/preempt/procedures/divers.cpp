@@ -53,6 +53,15 @@ void dive(void* of_diver) noexcept {
     static_cast<diver*>(of_diver)->ended.fetch_add(1);
 }
 
+void dive_at_once(void* of_diver) noexcept {
+    auto& d = *static_cast<diver*>(of_diver);
+    const std::size_t bytes = 3'000'000 + d.turns.load();
+    volatile char* const low = static_cast<char*>(__builtin_alloca(bytes));
+    low[0] = 1;
+    low[bytes - 1] = 1;
+    d.ended.fetch_add(low[0]);
+}
+
 void dive_allocating(void* of_diver) noexcept {
     auto& d = *static_cast<diver*>(of_diver);
     if (__lsan_disable != nullptr) __lsan_disable();  // what is allocated when it is cut off is lost

@@ -24,6 +24,8 @@ void cut_off(void* of_diver) noexcept;
 
 /// Outside of transactions, in its own code only.
 void dive(void* of_diver) noexcept;
+/// By one frame, of more than all that lies below a stack.
+void dive_at_once(void* of_diver) noexcept;
 /// With a call of the C library in every step.
 void dive_allocating(void* of_diver) noexcept;
 /// In a transaction that reads in every step.
