@@ -1,5 +1,6 @@
 // longjmp and its kin, in front of the C library's: a jump out of an open block ends the process with a message that
-// names the block. Afterwards nothing could tell that the block is left, because the next function reuses its stack.
+// names the block, or rolls the block back where a server runs a procedure (core/lifecycle/left_behind.hpp). Afterwards
+// nothing could tell that the block is left, because the next function reuses its stack.
 //
 // src/itm has the same functions, because a program of the language finds its symbols before the C library's, and ours
 // only after those.
@@ -14,13 +15,13 @@ namespace tutti::api {
 
 void heed_jump(const void* target) noexcept {
     if (detail::current_transaction == nullptr) return;
-    const auto& d = static_cast<const core::descriptor&>(*detail::current_transaction);
+    auto& d = core::descriptor::of(*detail::current_transaction);
     // The engine's own jump to an open block, under a sanitizer: its target is in the frame of that block.
     for (const detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
         const auto at = reinterpret_cast<std::uintptr_t>(target) - reinterpret_cast<std::uintptr_t>(f);
         if (at < sizeof(detail::frame_for_library_jump)) return;
     }
-    if (d.running()) core::refuse_jump_out(d, stack_of(target), resume_of(target));
+    if (d.running()) core::heed_jump_out(d, stack_of(target), resume_of(target));
 }
 
 }  // namespace tutti::api

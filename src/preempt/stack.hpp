@@ -27,6 +27,10 @@ public:
     [[nodiscard]] char* top() const noexcept { return mapping_ + mapping_bytes_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
+    /// Where the mapping begins, below all that may be opened, and its size.
+    [[nodiscard]] const char* mapping() const noexcept { return mapping_; }
+    [[nodiscard]] std::size_t mapping_bytes() const noexcept { return mapping_bytes_; }
+
     /// Where what may be used begins now.
     [[nodiscard]] const char* edge() const noexcept { return bottom() - open_reserves_ * reserve_bytes; }
     /// Whether an access to it faults because it is too far down.

@@ -16,6 +16,7 @@
 #include "base/futex.hpp"
 #include "base/scheduling.hpp"
 #include "core/conflict/kill.hpp"
+#include "core/lifecycle/left_behind.hpp"
 #include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
 
@@ -212,7 +213,11 @@ void worker::enter(context& c) noexcept {
 
 void worker::run_context(void* of) noexcept {
     auto& c = *static_cast<context*>(of);
-    c.what.run(c.what.argument);
+    {
+        // The next work on this context must find no block open.
+        const core::call_boundary nothing_stays_open;
+        c.what.run(c.what.argument);
+    }
     current()->leave_finished(c);
 }
 

@@ -1,6 +1,7 @@
 // What the tests of the server load: accounts, and procedures that misbehave.
 #include <atomic>
 #include <chrono>
+#include <csetjmp>
 #include <csignal>
 #include <fstream>
 #include <stdexcept>
@@ -90,6 +91,17 @@ TUTTI_PROCEDURES(server) {
                [](const call& how) { return std::pair{how.priority, how.deadline.exists()}; });
     server.add("echo_two", {}, [](const std::string& one, const std::string& two) { return one + " " + two; });
     server.add("large", {}, [](std::size_t bytes) { return std::string(bytes, 'x'); });
+    // Out of a block that has written, and on to its end as if nothing had happened.
+    server.add("jump_out", {}, [b] {
+        std::jmp_buf target;
+        if (setjmp(target) == 0) {
+            tutti::atomically([&](tutti::tx& t) {
+                b->coins.set(t, b->coins.get(t) + 1);
+                std::longjmp(target, 1);
+            });
+        }
+        return 1L;
+    });
     server.add("fail", {}, [](const std::string& why) { throw std::runtime_error{why}; });
     server.add("throw_number", {}, [] { throw 42; });
     server.add("loop", {.time_limit = 50ms}, [b] { loop_for_ever(*b); });

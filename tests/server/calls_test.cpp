@@ -94,6 +94,25 @@ TEST(calls, errors_have_stable_codes) {
     EXPECT_EQ(ask({"CALL", "total"}), "100000") << "the others live on";
 }
 
+// Catches a block that a jump leaves open on the worker: later calls would be a part of it, and lost with it.
+TEST(calls, a_block_that_is_left_by_a_jump_is_rolled_back) {
+    bank_server bank{{.workers = 1}};
+    client ask{bank.port()};
+    for (int i = 1; i <= 3; ++i) {
+        EXPECT_EQ(ask({"CALL", "jump_out"}),
+                  "-EXCEPTION jump_out: it left an atomic block by a jump (longjmp), and that block was rolled back; "
+                  "leave a block by its end, an exception, or a cancel");
+        EXPECT_EQ(ask({"CALL", "put", "1"}), "OK");
+        EXPECT_EQ(client{bank.port()}({"CALL", "left"}), std::to_string(i));
+    }
+    // Inside a block around the calls.
+    EXPECT_EQ(ask({"MULTI"}), "OK");
+    EXPECT_EQ(ask({"CALL", "put", "1"}), "QUEUED");
+    EXPECT_EQ(ask({"CALL", "jump_out"}), "QUEUED");
+    EXPECT_EQ(ask({"EXEC"}).substr(0, 10), "-EXCEPTION");
+    EXPECT_EQ(ask({"CALL", "left"}), "3");
+}
+
 TEST(calls, a_call_past_its_deadline_is_refused_where_it_says_so) {
     bank_server bank{{.workers = 1}};
     client ask{bank.port()};

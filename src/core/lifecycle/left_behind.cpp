@@ -5,10 +5,15 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "base/last_words.hpp"
 #include "base/panic.hpp"
+#include "core/lifecycle/ends.hpp"
+#include "core/lifecycle/open_nesting.hpp"
+#include "core/state/critical.hpp"
 #include "observe/site.hpp"
+#include "tutti/errors.hpp"
 
 namespace tutti::core {
 namespace {
@@ -38,8 +43,13 @@ text name_of_block(const descriptor& d, const detail::frame* language_frame, boo
     return name;
 }
 
-/// Whether both are on the stack of the calling thread. Not so where contexts have stacks of their own.
-bool are_on_this_stack(std::uintptr_t a, std::uintptr_t b) noexcept {
+/// Whether both are on the stack of the calling thread, or of the calling context of the preemption layer. False for
+/// other contexts that have stacks of their own.
+bool are_on_this_stack(const descriptor& d, std::uintptr_t a, std::uintptr_t b) noexcept {
+    if (d.hooks != nullptr && d.hooks->stack_bytes != 0) {
+        const auto from = reinterpret_cast<std::uintptr_t>(d.hooks->stack);
+        return a - from < d.hooks->stack_bytes && b - from < d.hooks->stack_bytes;
+    }
     pthread_attr_t attributes;
     if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return false;
     void* begin = nullptr;
@@ -60,28 +70,115 @@ bool are_on_this_stack(std::uintptr_t a, std::uintptr_t b) noexcept {
     base::panic(message.data());
 }
 
+bool outlives_jumps(const descriptor& d) noexcept { return d.hooks != nullptr && d.hooks->outlives_jumps; }
+
+descriptor& outermost_of(descriptor& d) noexcept {
+    descriptor* o = &d;
+    while (o->outer != nullptr) o = o->outer;
+    return *o;
+}
+
+/// Whether a jump to a function with that stack pointer leaves the block f of d.
+bool leaves(const descriptor& d, const detail::frame& f, std::uintptr_t stack, std::uintptr_t resume) noexcept {
+    if (stack < f.stack || !are_on_this_stack(d, f.stack, stack)) return false;
+    // In the function with the block itself: a function that calls setjmp is not inlined, so the body of a block of the
+    // library has a frame of its own. A block of the language is part of the function, and its begin comes first.
+    const bool in_same_function_after_begin =
+        is_of_language(f) && stack == f.stack && resume > blocks_of_language.load(std::memory_order_acquire)->resume(f);
+    return !in_same_function_after_begin;
+}
+
+/// As an exception would that leaves the innermost block of d. The frames of the block are as they were.
+void leave_block(descriptor& d) noexcept {
+    detail::frame& f = *d.frame_;
+    if (is_of_language(f) || !outlives_jumps(d)) refuse(d, is_of_language(f) ? &f : nullptr);
+    // In the middle of a step of the engine, which a signal's handler leaves by the jump.
+    if (d.critical_depth.load(std::memory_order_relaxed) != 0) refuse(d, nullptr);
+    outermost_of(d).left_by_jump = true;
+    if (f.parent != nullptr) detail::fail_nested(d, f);
+    else execution_give_up(d, abort_cause::usage);
+}
+
+/// Rolls back the blocks of d, whose frames, and whose options, may have been overwritten.
+void give_up_without_frames(descriptor& d) noexcept {
+    if (d.opened_under == opened_by_language) refuse(d, nullptr);
+    static constexpr options usual{};
+    detail::frame in_their_place;
+    d.frame_ = &in_their_place;
+    d.run.how = &usual;
+    d.run.timed.on = false;
+    execution_give_up(d, abort_cause::usage);
+}
+
 }  // namespace
+
+bool is_left_behind(const descriptor& d, std::uintptr_t stack) noexcept {
+    const std::uintptr_t frame =
+        is_of_language(*d.frame_) ? d.frame_->stack : reinterpret_cast<std::uintptr_t>(d.frame_);
+    return frame < stack && are_on_this_stack(d, frame, stack);
+}
 
 void refuse_left_behind(const descriptor& d) noexcept { refuse(d, is_of_language(*d.frame_) ? d.frame_ : nullptr); }
 
 void refuse_if_left_behind(const descriptor& d, std::uintptr_t stack) noexcept {
-    const bool in_language = is_of_language(*d.frame_);
-    const std::uintptr_t frame = in_language ? d.frame_->stack : reinterpret_cast<std::uintptr_t>(d.frame_);
-    if (frame < stack && are_on_this_stack(frame, stack)) refuse(d, in_language ? d.frame_ : nullptr);
+    if (is_left_behind(d, stack)) refuse_left_behind(d);
 }
 
-void refuse_jump_out(const descriptor& d, std::uintptr_t stack, std::uintptr_t resume) noexcept {
-    if (!d.running() || d.pending != signal::none) return;
-    const detail::frame& f = *d.frame_;
-    const bool in_language = is_of_language(f);
-    if (stack < f.stack || !are_on_this_stack(f.stack, stack)) return;
-    // In the function with the block itself: a function that calls setjmp is not inlined, so the body of a block of the
-    // library has a frame of its own. A block of the language is part of the function, and its begin comes first.
-    if (in_language && stack == f.stack) {
-        if (resume > blocks_of_language.load(std::memory_order_acquire)->resume(f)) return;
-    }
-    refuse(d, in_language ? &f : nullptr);
+void refuse_to_nest_in_left_behind(descriptor& d) {
+    if (is_of_language(*d.frame_) || !outlives_jumps(d)) refuse_left_behind(d);
+    outermost_of(d).left_by_jump = true;
+    throw usage_error{
+        "tutti: an atomic block was left by a jump (longjmp, setcontext), and the procedure opens another one; leave a "
+        "block by its end, an exception, or a cancel"};
 }
+
+void heed_jump_out(descriptor& innermost, std::uintptr_t stack, std::uintptr_t resume) noexcept {
+    for (descriptor* d = &innermost;;) {
+        bool left = false;
+        while (d->running() && d->pending == signal::none && leaves(*d, *d->frame_, stack, resume)) {
+            leave_block(*d);
+            left = true;
+        }
+        // The jump passes over the end of open_nested as well.
+        if (!left || d->running() || d->outer == nullptr) return;
+        d = d->outer;
+        leave_open_nested(*d);
+    }
+}
+
+call_boundary::call_boundary() noexcept : of_{nullptr}, around_{nullptr} {
+    if (detail::current_transaction == nullptr) return;
+    of_ = &descriptor::of(*detail::current_transaction);
+    around_ = of_->frame_;
+    outermost_of(*of_).left_by_jump = false;
+}
+
+// What a procedure has left open is inner to what was open when it was called: the frames of these blocks are those of
+// the caller, or further out, and as they were.
+bool call_boundary::left_block() noexcept {
+    if (detail::current_transaction == nullptr) return false;
+    descriptor* d = &descriptor::of(*detail::current_transaction);
+    if (of_ == nullptr) of_ = &outermost_of(*d);  // the procedure began the first transaction of its thread
+    while (d != of_ && d->outer != nullptr) {
+        if (d->running()) give_up_without_frames(*d);
+        descriptor& outer = *d->outer;
+        outer.left_by_jump = true;
+        detail::frame in_their_place;
+        detail::frame* const open = std::exchange(outer.frame_, outer.running() ? &in_their_place : nullptr);
+        leave_open_nested(outer);
+        outer.frame_ = open;
+        d = &outer;
+    }
+    bool& left = outermost_of(*d).left_by_jump;
+    if (d->running() && d->frame_ != around_) {
+        left = true;
+        if (around_ == nullptr) give_up_without_frames(*d);
+        else d->frame_ = around_;  // the block around the call is to fail, which takes all back
+    }
+    return left;
+}
+
+call_boundary::~call_boundary() { static_cast<void>(left_block()); }
 
 void note_cancel_type(int type) noexcept { requests = {type == PTHREAD_CANCEL_ASYNCHRONOUS, true}; }
 

@@ -103,9 +103,9 @@ TUTTI_NOINLINE void open_nested(tx& t, frame& f) {
     if (f.receive == nullptr) {
         f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
         if (d.frame_ == &f) [[unlikely]]
-            core::refuse_left_behind(d);
-        if (core::may_be_left_behind(d, f.stack)) [[unlikely]]
-            core::refuse_if_left_behind(d, f.stack);
+            core::refuse_to_nest_in_left_behind(d);
+        if (core::may_be_left_behind(d, f.stack) && core::is_left_behind(d, f.stack)) [[unlikely]]
+            core::refuse_to_nest_in_left_behind(d);
     }
     if (!d.healthy()) core::examine(d);
     f.parent = d.frame_;

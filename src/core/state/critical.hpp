@@ -34,6 +34,12 @@ struct preemption {
     /// In user code: no tick takes the processor from the context of `self` until it has ended as often as it has
     /// begun. Null: there are no ticks.
     void (*hold)(descriptor& self, bool begins) noexcept = nullptr;
+    /// The stack of the context, with all that may be opened below it. 0 bytes: it is that of its thread.
+    const void* stack = nullptr;
+    std::size_t stack_bytes = 0;
+    /// A jump out of a block rolls the block back, and does not end the process (core/lifecycle/left_behind.hpp). Whoever
+    /// calls what runs here uses call_boundary.
+    bool outlives_jumps = false;
 };
 
 /// For a tick: whether it may switch contexts now. If not, notes it as pending. Async-signal-safe.

@@ -339,7 +339,8 @@ public:
     descriptor* outer = nullptr;  // this one's transactions run inside its body
     descriptor* inner = nullptr;  // the reverse; made at the first need
     void (*masked_jump)(detail::frame& to) = nullptr;
-    bool threw_after_commit = false;             // an on_commit handler did, since enter_open_nested
+    bool left_by_jump = false;        // of the outermost: the procedure has left a block so; see left_behind.hpp
+    bool threw_after_commit = false;  // an on_commit handler did, since enter_open_nested
     abstract_holding* abstract_locks = nullptr;  // those that it holds, the latest first
     abstract_holding* kept_locks = nullptr;      // the latest that the attempt held whose undo actions run
     memory::slab<abstract_holding> holdings;     // their memory

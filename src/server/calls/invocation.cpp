@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "core/lifecycle/left_behind.hpp"
 #include "server/calls/logged.hpp"
 #include "tutti/atomically.hpp"
 #include "tutti/errors.hpp"
@@ -51,14 +52,27 @@ ending explain(const job& of, const std::string& name, reply& to) {
 
 constexpr const char* no_single_value = "the codec of its result did not write one value";
 
+constexpr const char* left_by_jump =
+    "it left an atomic block by a jump (longjmp), and that block was rolled back; leave a block by its end, an "
+    "exception, or a cancel";
+
+/// Runs one procedure, whose answer is to be one value.
+void run_body(const entry& which, const call& how, std::span<const std::string_view> arguments, reply& to) {
+    core::call_boundary boundary;
+    which.what.body(how, arguments, to);
+    // Also where the jump came to a place from which the procedure has ended as if nothing had happened: blocks around
+    // the call, that of the log for instance, must not commit a part of it.
+    if (boundary.left_block()) throw std::runtime_error{left_by_jump};
+    if (!to.complete()) throw std::runtime_error{no_single_value};
+}
+
 /// All parts into a list of their answers, or its one answer. `at` says which of several parts runs; null: none.
 void run_parts(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
                const entry*& at) {
     answer.clear();  // of the attempt before
     reply to{answer, i.spoken};
     if (i.parts.empty()) {
-        i.which->what.body(how, arguments, to);
-        if (!to.complete()) throw std::runtime_error{no_single_value};
+        run_body(*i.which, how, arguments, to);
         return;
     }
     to.list(i.parts.size());
@@ -67,8 +81,7 @@ void run_parts(const invocation& i, const call& how, std::span<const std::string
         std::string one;
         reply to_one{one, i.spoken};
         at = p.which;
-        p.which->what.body(how, left.first(p.arguments), to_one);
-        if (!to_one.complete()) throw std::runtime_error{no_single_value};
+        run_body(*p.which, how, left.first(p.arguments), to_one);
         answer += one;
         left = left.subspan(p.arguments);
     }
@@ -186,8 +199,7 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
         } else if (!i.parts.empty()) {
             run_as_one(i, how, arguments, answer, at, nullptr);
         } else {
-            p.body(how, arguments, to);
-            if (!to.complete()) throw std::runtime_error{no_single_value};
+            run_body(*i.which, how, arguments, to);
         }
         return ending::ok;
     } catch (...) {
