@@ -3,6 +3,9 @@
 //
 // So it is with a thread that is cancelled asynchronously in the middle of the engine.
 //
+// Where a server runs procedures, the signal goes on behind that function, and the process does not end
+// (core/lifecycle/interrupt.hpp).
+//
 // The handler is set when the library is loaded, so that one that the program sets later replaces it, and passes on to
 // the one that was there before.
 #include <cxxabi.h>
@@ -10,11 +13,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <exception>
 #include <typeinfo>
 
 #include "base/last_words.hpp"
+#include "core/lifecycle/interrupt.hpp"
 #include "core/lifecycle/left_behind.hpp"
 #include "core/state/descriptor.hpp"
 #include "observe/site.hpp"
@@ -63,7 +68,22 @@ void refuse_if_cancelled() noexcept {
     core::refuse_asynchronous_cancel(static_cast<const core::descriptor&>(*t));
 }
 
+/// Once: what is lost by it is lost each time, but the place to change is the same one, as a rule.
+void tell_of_refusal() noexcept {
+    static constinit std::atomic<bool> told{false};
+    if (told.exchange(true, std::memory_order_relaxed) || !base::takes_output(STDERR_FILENO)) return;
+    base::say_last_words(
+        "tutti: an atomic block of a procedure was restarted or cancelled inside a function that is noexcept. The "
+        "server "
+        "leaves that function without its destructors. Take the noexcept away. This is said once. The calls that led "
+        "here, the latest first:\n");
+    std::array<void*, 16> frames;
+    const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+    ::backtrace_symbols_fd(frames.data(), count, STDERR_FILENO);
+}
+
 void end_with_words() {
+    core::go_on_where_refused(&tell_of_refusal);
     refuse_if_cancelled();
     if (is_about_a_signal()) say_what_happened();
     handler_before();

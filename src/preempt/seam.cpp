@@ -87,7 +87,7 @@ void scheduler::connect(context& c) const noexcept {
     c.hooks.hold = &hold;
     c.hooks.stack = c.room.mapping();
     c.hooks.stack_bytes = c.room.mapping_bytes();
-    c.hooks.outlives_jumps = true;
+    c.hooks.isolates = true;
     c.hooks.of = &c;
     // Without ticks nothing is interrupted, and the critical regions are left out.
     if (source_.preempts) core::make_preemptable(*c.descriptor, c.hooks);

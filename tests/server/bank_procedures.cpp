@@ -49,6 +49,28 @@ struct bank {
     return dive(b, t, depth + 1) + kept[depth % 16];
 }
 
+/// Takes a coin as soon as there is one.
+void take_coin(bank& b) {
+    tutti::atomically([&](tutti::tx& t) {
+        if (b.coins.get(t) == 0) tutti::retry(t);
+        b.coins.set(t, b.coins.get(t) - 1);
+    });
+}
+/// The same in functions that refuse exceptions: without anything to destroy, with something, and as a destructor.
+[[gnu::noinline]] void take_plainly(bank& b) noexcept { take_coin(b); }
+[[gnu::noinline]] void take_with_locals(bank& b) noexcept {
+    const std::vector<long> local(10, 1);
+    take_coin(b);
+}
+struct takes_at_end {
+    bank& of;
+    ~takes_at_end() { take_coin(of); }
+};
+/// Steps for ever in the body of a block.
+[[gnu::noinline]] void read_for_ever(bank& b, tutti::tx& t) noexcept {
+    while (b.accounts[0].get(t) != -1) {}
+}
+
 }  // namespace
 
 TUTTI_PROCEDURES(server) {
@@ -122,6 +144,20 @@ TUTTI_PROCEDURES(server) {
             b->coins.set(t, b->coins.get(t) - 1);
         });
     });
+    for (const std::chrono::milliseconds limit : {0ms, 50ms}) {
+        const std::string kind = limit == 0ms ? "take" : "wait";
+        const tutti::server::procedure_options how{.time_limit = limit};
+        server.add(kind + "_noexcept", how, [b]() noexcept { take_plainly(*b); });
+        server.add(kind + "_noexcept_owning", how, [b] {
+            const std::vector<long> local(10, 1);
+            take_with_locals(*b);
+        });
+        server.add(kind + "_in_destructor", how, [b] { const takes_at_end last{*b}; });
+    }
+    server.add("loop_noexcept", {.time_limit = 50ms},
+               [b] { tutti::atomically([&](tutti::tx& t) { read_for_ever(*b, t); }); });
+    server.add("dive_noexcept", {},
+               [b] { [&]() noexcept { tutti::atomically([&](tutti::tx& t) { return dive(*b, &t, 0); }); }(); });
     const auto take_anyway = [b] {
         ++b->waiting;
         tutti::atomically([&](tutti::tx& t) {

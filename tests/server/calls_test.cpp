@@ -150,6 +150,35 @@ TEST(calls, a_time_limit_cancels_what_runs_for_ever) {
     EXPECT_EQ(ask.receive() + ask.receive(), "OKOK");
 }
 
+// Catches a cancellation that ends the process at a function that refuses exceptions.
+TEST(calls, a_time_limit_cancels_what_no_exception_leaves) {
+    bank_server bank{{.workers = 1}};
+    client ask{bank.port()};
+    for (int i = 0; i < 3; ++i) {
+        for (const std::string name : {"wait_noexcept", "wait_noexcept_owning", "wait_in_destructor", "loop_noexcept"})
+            EXPECT_EQ(ask({"CALL", name}).substr(0, 9 + name.size()), "-TIMEOUT " + name);
+    }
+    EXPECT_EQ(ask({"CALL", "put", "1"}), "OK");
+    EXPECT_EQ(ask({"CALL", "wait_noexcept"}), "OK");
+    EXPECT_EQ(ask({"CALL", "left"}), "0");
+}
+
+// The block around several calls runs again when one of them retries: that signal passes the procedure.
+TEST(calls, several_may_run_again_where_no_exception_leaves) {
+    bank_server bank{{.workers = 2}};
+    client ask{bank.port()}, other{bank.port()};
+    for (const std::string name : {"take_noexcept", "take_noexcept_owning", "take_in_destructor"}) {
+        EXPECT_EQ(ask({"MULTI"}), "OK");
+        EXPECT_EQ(ask({"CALL", name}), "QUEUED");
+        ask.send({"EXEC"});
+        while (number_of(other({"INFO"}), "running") + number_of(other({"INFO"}), "parked") == 0)
+            std::this_thread::yield();
+        EXPECT_EQ(other({"CALL", "put", "1"}), "OK");
+        EXPECT_EQ(ask.receive(), "(OK)");
+        EXPECT_EQ(ask({"CALL", "left"}), "0");
+    }
+}
+
 // It reaches no transaction, so it cannot be cancelled; its client need not wait for it.
 TEST(calls, a_time_limit_answers_even_what_cannot_be_cancelled) {
     bank_server bank{{.workers = 1}, std::chrono::milliseconds{1}};

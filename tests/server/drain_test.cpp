@@ -146,6 +146,21 @@ TEST(drain, a_call_in_retry_that_nothing_can_wake_is_told_so) {
     EXPECT_NE(bank->info().find("procedure_take:OK=2,"), std::string::npos);
 }
 
+// Catches an end of the server that a function without exceptions turns into the end of the process.
+TEST(drain, so_is_one_that_no_exception_leaves) {
+    bank_server bank{{.workers = 2}};
+    std::future<void> waits[] = {bank->call<void>("take_noexcept", {}), bank->call<void>("take_in_destructor", {})};
+    bank->drain();
+    for (auto& each : waits) {
+        try {
+            each.get();
+            ADD_FAILURE() << "it came to its end";
+        } catch (const call_error& e) {
+            EXPECT_EQ(e.code(), "STRANDED") << e.what();
+        }
+    }
+}
+
 // An undo action is not left by an interruption. For the executor of threads; retry_test.cpp has it for the other one.
 // Catches an end that chooses the undo action again and again, and one that lets it spin.
 TEST(drain, what_cannot_be_ended_keeps_the_end_from_nobody_else) {

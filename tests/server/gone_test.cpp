@@ -72,6 +72,24 @@ TEST(gone, who_only_sends_no_more_is_told) {
     EXPECT_EQ(leaving.receive_all(), "+OK\r\n-GONE take: its client has gone, and it was waiting in `retry`\r\n");
 }
 
+// An interruption is an exception. Catches one that ends the process at a function that refuses it.
+TEST(gone, a_call_that_waits_where_no_exception_leaves_ends_with_its_client) {
+    bank_server bank{{.workers = 2}};
+    client stays{bank.port()};
+    for (const std::string name : {"take_noexcept", "take_noexcept_owning", "take_in_destructor"}) {
+        for (int i = 0; i < 3; ++i) {
+            bare_socket leaving{bank.port()};
+            leaving.send(wire({"CALL", name}));
+            leaving.half_close();
+            const std::string expected = "-GONE " + name + ": its client has gone, ";
+            EXPECT_EQ(leaving.receive_all().substr(0, expected.size()), expected);
+        }
+        EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
+        EXPECT_EQ(stays({"CALL", name}), "OK");
+        EXPECT_EQ(stays({"CALL", "left"}), "0");
+    }
+}
+
 TEST(gone, a_procedure_may_outlive_its_client) {
     bank_server bank{{.workers = 2}};
     client stays{bank.port()};

@@ -163,6 +163,7 @@ TEST_F(preemption, a_stack_that_does_not_suffice_is_an_error_of_its_call) {
         EXPECT_EQ(ask.receive().substr(0, 20), "-STACK dive_reading:");
         EXPECT_EQ(ask.receive(), std::to_string(i));
     }
+    EXPECT_EQ(ask({"CALL", "dive_noexcept"}).substr(0, 21), "-STACK dive_noexcept:");
     EXPECT_EQ(ask({"CALL", "total"}), "100000");
     EXPECT_NE(ask({"INFO"}).find("SHUTDOWN=0,STACK=10"), std::string::npos);
     try {

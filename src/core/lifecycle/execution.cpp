@@ -113,7 +113,7 @@ void attempt_start(descriptor& d) {
     if (d.run.attempt > 1 && ends_here(d)) [[unlikely]] {
         const std::uint32_t why = d.interrupted.load(std::memory_order_acquire);
         execution_end_unstarted(d);
-        throw_interruption(why);
+        throw_interruption(d, why);
     }
     if (d.run.timed.on) [[unlikely]]
         or_end(d, plan_attempt);

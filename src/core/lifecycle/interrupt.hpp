@@ -8,6 +8,14 @@
 // waits go on: that of a commit which has published, for quiescence; those of an attempt that cannot be killed; and
 // that for an algorithm's one lock, which its holder has while it commits.
 //
+// The exception may meet a function that is noexcept, at which C++ ends the process, and so may the signal that restarts
+// a block around a procedure, as that of the log is. Where a server runs procedures (preemption::isolates) the terminate
+// handler has the exception go on in the caller of that function instead: a client that leaves, a limit of time or a
+// conflict must not end the server. The alternative is to let an interrupted call run on. But a call that waits in
+// `retry` would then keep its place in the server until somebody wakes it, and SIGTERM would wait for it. What is lost
+// are the destructors of the noexcept function, and of functions that were compiled in the knowledge that it throws
+// nothing (base/refusal.hpp). Blocks in the frames that are dropped are rolled back first, as those that a jump leaves.
+//
 // The word is stored before the kill, and a killed attempt looks at it after it has found the kill. The architecture of
 // x86-64 keeps that order; elsewhere, and where a transaction begins between the raiser's two steps, the attempt may be
 // run once more, and the next raise ends it.
@@ -32,7 +40,14 @@ void interrupt_for_stack(descriptor& d) noexcept;
 /// The context does something new. On no other thread's behalf: a raiser is over.
 void forget_interruption(descriptor& outermost) noexcept;
 
-[[noreturn]] void throw_interruption(std::uint32_t why);
+[[noreturn]] void throw_interruption(descriptor& d, std::uint32_t why);
+
+/// For the terminate handler: has the interruption or signal go on that a function of a procedure has refused, after
+/// `tell`. Returns where something else ends the process, or where that cannot be done.
+void go_on_where_refused(void (*tell)() noexcept) noexcept;
+
+/// Whether one has passed a function that refused it, since this was last asked on this context.
+[[nodiscard]] TUTTI_EXPORT bool take_passed_refusal() noexcept;
 
 /// The same for what sleeps in retry, and only while it does; then it has not left that sleep. What it has come to
 /// meanwhile may be no longer what was to be interrupted.

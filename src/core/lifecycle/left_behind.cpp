@@ -11,6 +11,7 @@
 #include "base/panic.hpp"
 #include "core/lifecycle/ends.hpp"
 #include "core/lifecycle/open_nesting.hpp"
+#include "core/rollback/traced.hpp"
 #include "core/state/critical.hpp"
 #include "observe/site.hpp"
 #include "tutti/errors.hpp"
@@ -70,13 +71,7 @@ bool are_on_this_stack(const descriptor& d, std::uintptr_t a, std::uintptr_t b) 
     base::panic(message.data());
 }
 
-bool outlives_jumps(const descriptor& d) noexcept { return d.hooks != nullptr && d.hooks->outlives_jumps; }
-
-descriptor& outermost_of(descriptor& d) noexcept {
-    descriptor* o = &d;
-    while (o->outer != nullptr) o = o->outer;
-    return *o;
-}
+bool isolates(const descriptor& d) noexcept { return d.hooks != nullptr && d.hooks->isolates; }
 
 /// Whether a jump to a function with that stack pointer leaves the block f of d.
 bool leaves(const descriptor& d, const detail::frame& f, std::uintptr_t stack, std::uintptr_t resume) noexcept {
@@ -91,12 +86,27 @@ bool leaves(const descriptor& d, const detail::frame& f, std::uintptr_t stack, s
 /// As an exception would that leaves the innermost block of d. The frames of the block are as they were.
 void leave_block(descriptor& d) noexcept {
     detail::frame& f = *d.frame_;
-    if (is_of_language(f) || !outlives_jumps(d)) refuse(d, is_of_language(f) ? &f : nullptr);
+    if (is_of_language(f) || !isolates(d)) refuse(d, is_of_language(f) ? &f : nullptr);
     // In the middle of a step of the engine, which a signal's handler leaves by the jump.
     if (d.critical_depth.load(std::memory_order_relaxed) != 0) refuse(d, nullptr);
     outermost_of(d).left_by_jump = true;
     if (f.parent != nullptr) detail::fail_nested(d, f);
-    else execution_give_up(d, abort_cause::usage);
+    else execution_give_up(d, d.pending != signal::none ? d.cause : abort_cause::usage);
+}
+
+/// Leaves all blocks that a jump to a function with that stack pointer leaves.
+void leave_blocks(descriptor& innermost, std::uintptr_t stack, std::uintptr_t resume, bool with_pending) noexcept {
+    for (descriptor* d = &innermost;;) {
+        bool left = false;
+        while (d->running() && (with_pending || d->pending == signal::none) && leaves(*d, *d->frame_, stack, resume)) {
+            leave_block(*d);
+            left = true;
+        }
+        // The jump passes over the end of open_nested as well.
+        if (!left || d->running() || d->outer == nullptr) return;
+        d = d->outer;
+        leave_open_nested(*d);
+    }
 }
 
 /// Rolls back the blocks of d, whose frames, and whose options, may have been overwritten.
@@ -125,7 +135,7 @@ void refuse_if_left_behind(const descriptor& d, std::uintptr_t stack) noexcept {
 }
 
 void refuse_to_nest_in_left_behind(descriptor& d) {
-    if (is_of_language(*d.frame_) || !outlives_jumps(d)) refuse_left_behind(d);
+    if (is_of_language(*d.frame_) || !isolates(d)) refuse_left_behind(d);
     outermost_of(d).left_by_jump = true;
     throw usage_error{
         "tutti: an atomic block was left by a jump (longjmp, setcontext), and the procedure opens another one; leave a "
@@ -133,17 +143,12 @@ void refuse_to_nest_in_left_behind(descriptor& d) {
 }
 
 void heed_jump_out(descriptor& innermost, std::uintptr_t stack, std::uintptr_t resume) noexcept {
-    for (descriptor* d = &innermost;;) {
-        bool left = false;
-        while (d->running() && d->pending == signal::none && leaves(*d, *d->frame_, stack, resume)) {
-            leave_block(*d);
-            left = true;
-        }
-        // The jump passes over the end of open_nested as well.
-        if (!left || d->running() || d->outer == nullptr) return;
-        d = d->outer;
-        leave_open_nested(*d);
-    }
+    leave_blocks(innermost, stack, resume, false);
+}
+
+void leave_blocks_below(descriptor& innermost, std::uintptr_t stack) noexcept {
+    // The function at `stack` stays, and so does a block that it has opened itself.
+    leave_blocks(innermost, stack - 1, 0, true);
 }
 
 call_boundary::call_boundary() noexcept : of_{nullptr}, around_{nullptr} {

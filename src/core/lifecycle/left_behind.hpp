@@ -3,7 +3,7 @@
 // cancellation has interrupted the engine in the middle of a step. So the process ends with a message that names the
 // block.
 //
-// A server must not end for one of its procedures (preemption::outlives_jumps). There a jump rolls back the blocks that
+// A server must not end for one of its procedures (preemption::isolates). There a jump rolls back the blocks that
 // it leaves, as an exception would, before it jumps: their frames are still as they were. The executor asks after each
 // procedure (call_boundary), and answers the call with an error. A jump that the library does not see (setcontext,
 // __builtin_longjmp) is found there, or when the procedure opens its next block: the boundary rolls back what is open
@@ -38,7 +38,7 @@ TUTTI_COLD void refuse_if_left_behind(const descriptor& d, std::uintptr_t stack)
 [[noreturn]] TUTTI_COLD void refuse_left_behind(const descriptor& d) noexcept;
 
 /// The same for a block of the library that opens inside a block that is left behind.
-/// @throws usage_error  instead of ending the process, where preemption::outlives_jumps; call_boundary rolls back
+/// @throws usage_error  instead of ending the process, where preemption::isolates; call_boundary rolls back
 [[noreturn]] TUTTI_COLD void refuse_to_nest_in_left_behind(descriptor& d);
 
 /// Whether the innermost block of d may be left behind. `stack` is the stack pointer of the function that opens another
@@ -52,11 +52,15 @@ TUTTI_ALWAYS_INLINE bool may_be_left_behind(const descriptor& d, std::uintptr_t 
 
 /// Called before the calling thread jumps to a function with that stack pointer, to go on at `resume`. `innermost` is
 /// the descriptor of the current transaction. If the jump leaves its innermost block, rolls back all the blocks that the
-/// jump leaves, or ends the process where preemption::outlives_jumps is false. A signal of the engine may jump: its block
+/// jump leaves, or ends the process where preemption::isolates is false. A signal of the engine may jump: its block
 /// has been rolled back.
 ///
 /// Not for jumps between stacks: a context that has a stack of its own may go on with its block later.
 void heed_jump_out(descriptor& innermost, std::uintptr_t stack, std::uintptr_t resume) noexcept;
+
+/// For frames that are dropped without a jump: all below that stack pointer. Rolls back the blocks in them, also those
+/// that are on their way back.
+void leave_blocks_below(descriptor& innermost, std::uintptr_t stack) noexcept;
 
 /// What the calling thread or context has open when it calls a procedure. Lives in the caller's frame, and is used on
 /// the context that made it.

@@ -5,6 +5,7 @@
 #include <typeinfo>
 
 #include "core/ports/algorithm.hpp"
+#include "core/rollback/traced.hpp"
 #include "core/rollback/user_code.hpp"
 #include "core/state/critical.hpp"
 #include "core/state/fault.hpp"
@@ -125,6 +126,8 @@ void raise_again(descriptor& d) {
         d.frame_->jump(*d.frame_);
         __builtin_unreachable();
     }
+    if (d.hooks != nullptr && d.hooks->isolates)
+        throw traced<detail::unwind>{d, d.interrupted.load(std::memory_order_relaxed)};
     throw detail::unwind{};
 }
 

@@ -37,9 +37,10 @@ struct preemption {
     /// The stack of the context, with all that may be opened below it. 0 bytes: it is that of its thread.
     const void* stack = nullptr;
     std::size_t stack_bytes = 0;
-    /// A jump out of a block rolls the block back, and does not end the process (core/lifecycle/left_behind.hpp). Whoever
-    /// calls what runs here uses call_boundary.
-    bool outlives_jumps = false;
+    /// What runs here is a procedure of a server, which must not end for it: a jump out of a block rolls the block back
+    /// (core/lifecycle/left_behind.hpp), and an interruption passes a function that is noexcept (interrupt.hpp there).
+    /// Whoever calls the procedure uses call_boundary.
+    bool isolates = false;
 };
 
 /// For a tick: whether it may switch contexts now. If not, notes it as pending. Async-signal-safe.

@@ -260,6 +260,13 @@ struct exception_globals {
 /// descriptor::opened_under where a block of the language is the outermost one: it never unwinds.
 inline constexpr unsigned opened_by_language = ~0U;
 
+/// The latest signal or interruption that has been thrown on a context of a server (core/rollback/traced.hpp).
+struct thrown_signal {
+    const void* object = nullptr;  // the exception, while it lives
+    std::uint32_t why = 0;
+    exception_globals before{};  // when it was thrown
+};
+
 class descriptor final : public tx, public memory::activity {
 public:
     descriptor();
@@ -373,6 +380,8 @@ public:
     std::uint32_t suspensions = 0;                 // how often it was; written under `eviction`
     detail::shared<std::uint32_t> interrupted{0};  // no further attempt; see core/lifecycle/interrupt.hpp
     waiter* asleep = nullptr;                      // in retry, where it can be interrupted; under `eviction`
+    thrown_signal thrown;                          // of the outermost; of its own thread
+    bool passed_refusal = false;                   // of the outermost: such a one has passed a noexcept function
 
     [[nodiscard]] bool running() const noexcept { return frame_ != nullptr; }
     [[nodiscard]] bool strict() const noexcept { return slot != 0; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "core/lifecycle/interrupt.hpp"
 #include "core/lifecycle/left_behind.hpp"
 #include "server/calls/logged.hpp"
 #include "tutti/atomically.hpp"
@@ -16,10 +17,11 @@ using std::chrono::microseconds;
 
 constexpr microseconds longest_deadline{std::chrono::hours{24 * 365}};
 
-/// What the exception that is being handled means to the caller.
-ending explain(const job& of, const std::string& name, reply& to) {
+/// What the exception that is being handled means to the caller. `passed`: it has passed a function that is noexcept.
+ending explain(const job& of, const std::string& name, bool passed, reply& to) {
     const auto error = [&](ending e, std::string_view what) {
-        to.error(code_of(e), name + ": " + std::string{what});
+        to.error(code_of(e), name + ": " + std::string{what} +
+                                 (passed ? "; destructors did not run in a function that is noexcept" : ""));
         return e;
     };
     try {
@@ -180,6 +182,7 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
         to = reply{answer, i.spoken};
     };
     const entry* at = nullptr;
+    static_cast<void>(core::take_passed_refusal());  // of a call before
     try {
         if (refuses_late(i) && i.due != no_deadline && std::chrono::steady_clock::now() > i.due) {
             to.error(code_of(ending::deadline), p.name + ": its deadline passed before it began");
@@ -205,7 +208,7 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
     } catch (...) {
         start_over();
         try {
-            return explain(of, at == nullptr ? p.name : p.name + ": " + at->what.name, to);
+            return explain(of, at == nullptr ? p.name : p.name + ": " + at->what.name, core::take_passed_refusal(), to);
         } catch (...) {
             answer = "-EXCEPTION .\r\n";  // there is no memory for words, and any string has room for so many bytes
             return ending::exception;

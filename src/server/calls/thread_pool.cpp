@@ -84,7 +84,7 @@ public:
         handle_ = &handle;
         hooks_.sleep = &sleep;
         hooks_.wake = &wake;
-        hooks_.outlives_jumps = true;
+        hooks_.isolates = true;
         hooks_.of = this;
         core::descriptor::of(*tutti::detail::current_transaction).hooks = &hooks_;
     }

@@ -1,0 +1,141 @@
+#include "base/refusal.hpp"
+
+#include <dlfcn.h>
+#include <unwind.h>
+
+#include <cstdlib>
+
+#if defined(__x86_64__)
+
+extern "C" _Unwind_Reason_Code __gxx_personality_v0(int version, _Unwind_Action actions,
+                                                    _Unwind_Exception_Class exception_class,
+                                                    struct _Unwind_Exception* exception,
+                                                    struct _Unwind_Context* context);
+extern "C" void __asan_handle_no_return() __attribute__((weak));
+
+// Loads what the place has in its registers. The stack pointer comes last, because a signal may overwrite what lies
+// below it: the structure, and the frames that are dropped. It is that of the place at its call, so the address to
+// return to is where the call has left it.
+extern "C" __attribute__((visibility("hidden"))) [[noreturn]] void tutti_base_call_from(
+    const tutti::base::call_place* place, void (*throws)()) noexcept;
+asm(R"(
+    .text
+    .p2align 4
+    .globl tutti_base_call_from
+    .hidden tutti_base_call_from
+    .type tutti_base_call_from, @function
+tutti_base_call_from:
+    movq %rsi, %rax
+    movq 0(%rdi), %rbx
+    movq 8(%rdi), %rbp
+    movq 16(%rdi), %r12
+    movq 24(%rdi), %r13
+    movq 32(%rdi), %r14
+    movq 40(%rdi), %r15
+    movq 48(%rdi), %rsp
+    subq $8, %rsp
+    jmp *%rax
+    .size tutti_base_call_from, . - tutti_base_call_from
+)");
+
+namespace tutti::base {
+namespace {
+
+/// Which loaded object an address is in.
+const void* object_of(std::uintptr_t address) noexcept {
+    Dl_info found{};
+    return ::dladdr(reinterpret_cast<const void*>(address), &found) != 0 ? found.dli_fbase : nullptr;
+}
+const void* object_with(const char* symbol) noexcept {
+    return object_of(reinterpret_cast<std::uintptr_t>(::dlsym(RTLD_DEFAULT, symbol)));
+}
+
+// DWARF's numbers of the registers that a callee keeps.
+constexpr int rbx = 3, rbp = 6, r12 = 12, r13 = 13, r14 = 14, r15 = 15;
+
+struct walk {
+    const void* const own = object_of(reinterpret_cast<std::uintptr_t>(&caller_of_refusal));
+    const void* const language = object_with("__cxa_begin_catch");  // the C++ runtime
+    const void* const unwinder = object_with("_Unwind_GetCFA");
+    const void* const interceptor = object_with("_Unwind_RaiseException");  // a sanitizer's, or that of the unwinder
+    enum class stage : std::uint8_t {
+        handler,    // this code, which the C++ runtime has called
+        terminate,  // the C++ runtime, which the refusing function has called, or the unwinder
+        unwinding,  // the unwinder, and the C++ runtime that has called it
+        unwound,    // what the exception has not left yet
+        refusing    // the frame before this one refuses
+    } at = stage::handler;
+    call_place found{};
+
+    /// Whether the frame, which has an exception of somebody's in a call, would not let it pass. Not one of C++'s own:
+    /// only handlers for every type, of which there are none before a refusal, take it.
+    static bool refuses(struct _Unwind_Context* frame) noexcept {
+        if (_Unwind_GetLanguageSpecificData(frame) == 0) return false;
+        constexpr _Unwind_Exception_Class nobody = 0x5455545449000000;
+        struct _Unwind_Exception probe{};
+        probe.exception_class = nobody;
+        return __gxx_personality_v0(1, _UA_SEARCH_PHASE, nobody, &probe, frame) == _URC_HANDLER_FOUND;
+    }
+
+    /// False: it cannot be told which function refuses.
+    bool is_refused_here(struct _Unwind_Context* frame, bool directly) {
+        if (!directly && !refuses(frame)) return true;
+        // This object's own functions may have been in the middle of their work.
+        if (object_of(_Unwind_GetIP(frame)) == own) return false;
+        at = stage::refusing;
+        return true;
+    }
+
+    bool see(struct _Unwind_Context* frame) noexcept {
+        const void* const in = object_of(_Unwind_GetIP(frame) - 1);
+        switch (at) {
+            case stage::handler:
+                if (in == own) return true;
+                at = stage::terminate;
+                return in == language;
+            case stage::terminate:
+                if (in == unwinder && in != language) at = stage::unwinding;
+                else if (in != language) return is_refused_here(frame, true);
+                return true;
+            case stage::unwinding:
+                if (in == unwinder || in == language || in == interceptor) return true;
+                at = stage::unwound;
+                [[fallthrough]];
+            case stage::unwound: return is_refused_here(frame, false);
+            case stage::refusing: break;
+        }
+        const auto kept = [frame](int number) { return static_cast<std::uintptr_t>(_Unwind_GetGR(frame, number)); };
+        found = {kept(rbx), kept(rbp), kept(r12), kept(r13), kept(r14), kept(r15), _Unwind_GetCFA(frame)};
+        return false;
+    }
+
+    static _Unwind_Reason_Code step(struct _Unwind_Context* frame, void* of) noexcept {
+        return static_cast<walk*>(of)->see(frame) ? _URC_NO_REASON : _URC_NORMAL_STOP;
+    }
+};
+
+}  // namespace
+
+call_place caller_of_refusal() noexcept {
+    walk w;
+    _Unwind_Backtrace(&walk::step, &w);
+    return w.found;
+}
+
+void call_from(const call_place& place, void (*throws)()) noexcept {
+    if (__asan_handle_no_return != nullptr) __asan_handle_no_return();
+    tutti_base_call_from(&place, throws);
+}
+
+}  // namespace tutti::base
+
+#else
+
+namespace tutti::base {
+
+call_place caller_of_refusal() noexcept { return {}; }
+void call_from(const call_place&, void (*)()) noexcept { std::abort(); }
+
+}  // namespace tutti::base
+
+#endif
