@@ -1,6 +1,7 @@
 // Functions that refuse an exception: those that are noexcept, and cleanups that must not be left. C++ ends the process
-// at such a function by std::terminate. A handler of std::terminate can find the function, as long as the stack is as it
-// was, and have the exception go on in the function's caller, as if that caller had called something else that throws.
+// at such a function by std::terminate. A handler of std::terminate can find the function, as long as the stack is as
+// it was, and have the exception go on in the function's caller, as if that caller had called something else that
+// throws.
 //
 //   caller          its call has a landing pad, or lets exceptions pass: the exception goes on as usual
 //     refuses       noexcept. Compilers may leave its locals alone on the way to std::terminate, and mostly do
@@ -11,8 +12,8 @@
 // handler is called again for that one. So at worst an exception passes all functions whose locals are not destroyed.
 //
 // The walk relies on the tables of the Itanium C++ ABI and on what libstdc++ and libgcc, or libc++abi and libunwind, do
-// at a refusal: either a landing pad of the refusing function calls std::terminate, or the unwinder does, whose caller's
-// callers are asked in turn whether they refuse.
+// at a refusal. Either a landing pad of the refusing function calls std::terminate. Or the unwinder does: then the
+// frames above the throw are asked in turn whether they refuse.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@
 // waits go on: that of a commit which has published, for quiescence; those of an attempt that cannot be killed; and
 // that for an algorithm's one lock, which its holder has while it commits.
 //
-// The exception may meet a function that is noexcept, at which C++ ends the process, and so may the signal that restarts
-// a block around a procedure, as that of the log is. Where a server runs procedures (preemption::isolates) the terminate
+// The exception may meet a function that is noexcept, at which C++ ends the process. So may the signal that restarts a
+// block around a procedure, as that of the log is. Where a server runs procedures (preemption::isolates) the terminate
 // handler has the exception go on in the caller of that function instead: a client that leaves, a limit of time or a
 // conflict must not end the server. The alternative is to let an interrupted call run on. But a call that waits in
 // `retry` would then keep its place in the server until somebody wakes it, and SIGTERM would wait for it. What is lost

@@ -51,8 +51,8 @@ TUTTI_ALWAYS_INLINE bool may_be_left_behind(const descriptor& d, std::uintptr_t 
 }
 
 /// Called before the calling thread jumps to a function with that stack pointer, to go on at `resume`. `innermost` is
-/// the descriptor of the current transaction. If the jump leaves its innermost block, rolls back all the blocks that the
-/// jump leaves, or ends the process where preemption::isolates is false. A signal of the engine may jump: its block
+/// the descriptor of the current transaction. If the jump leaves its innermost block, rolls back all the blocks that
+/// the jump leaves, or ends the process where preemption::isolates is false. A signal of the engine may jump: its block
 /// has been rolled back.
 ///
 /// Not for jumps between stacks: a context that has a stack of its own may go on with its block later.

@@ -14,8 +14,8 @@ namespace tutti::core {
     return *o;
 }
 
-/// An E that is thrown for d, which is interrupted for `why`, if that is not 0. The outermost descriptor knows the latest
-/// such exception while it lives.
+/// An E that is thrown for d, which is interrupted for `why`, if that is not 0. The outermost descriptor knows the
+/// latest such exception while it lives.
 template <class E>
 class traced final : public E {
 public:
