@@ -74,9 +74,8 @@ void tell_of_refusal() noexcept {
     if (told.exchange(true, std::memory_order_relaxed) || !base::takes_output(STDERR_FILENO)) return;
     base::say_last_words(
         "tutti: an atomic block of a procedure was restarted or cancelled inside a function that is noexcept. The "
-        "server "
-        "leaves that function without its destructors. Take the noexcept away. This is said once. The calls that led "
-        "here, the latest first:\n");
+        "server leaves that function without its destructors. Take the noexcept away. This message appears once. The "
+        "calls that led here, the latest first:\n");
     std::array<void*, 16> frames;
     const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
     ::backtrace_symbols_fd(frames.data(), count, STDERR_FILENO);
