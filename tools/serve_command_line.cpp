@@ -181,6 +181,9 @@ void add_options(CLI::App& serve, serve_words& words) {
     of_preemption.push_back(
         serve.add_flag("--migrate", how.preemption.migrate, "Let preempted calls go on on any worker"));
     of_preemption.push_back(
+        serve.add_flag("--shared-thread-locals", how.preemption.shared_thread_locals,
+                       "Unsafe: let calls that interrupt each other use the same thread-local variables"));
+    of_preemption.push_back(
         serve
             .add_option_function<unsigned>(
                 "--realtime-from", [&how](const unsigned& given) { how.preemption.realtime_from = given; },

@@ -12,6 +12,7 @@
 #include "preempt/kernel_device.hpp"
 #include "preempt/procedures.hpp"
 #include "preempt/scheduler.hpp"
+#include "preempt/thread_locals.hpp"
 
 namespace {
 
@@ -89,6 +90,7 @@ int measure_all(const preempt_options& wanted) {
                     "p99", "base p99 /", "preemptions", "long");
         for (std::size_t i = 0; i < f.size(); ++i) report(sources[i], f[i], f[0]);
     }
+    measure_thread_locals();
     return cli::all_is_well;
 }
 

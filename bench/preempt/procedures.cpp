@@ -29,4 +29,13 @@ void run_probe(void* of_probe) noexcept {
     p.done.store(true, std::memory_order_release);
 }
 
+void run_nothing(void*) noexcept {}
+
+void run_interrupted(void* of_interrupted) noexcept {
+    auto& i = *static_cast<interrupted*>(of_interrupted);
+    const std::uint64_t begin = __rdtsc();
+    for (std::uint64_t n = 0; n < i.times; ++n) i.interrupt();
+    i.ticks = __rdtsc() - begin;
+}
+
 }  // namespace tutti_bench

@@ -27,4 +27,16 @@ struct probe {
 };
 void run_probe(void* of_probe) noexcept;
 
+/// Does nothing.
+void run_nothing(void*) noexcept;
+
+/// Calls `interrupt` so many times, which has something of a higher level interrupt it each time; in the end, how long
+/// that took.
+struct interrupted {
+    std::uint64_t times;
+    void (*interrupt)();
+    std::uint64_t ticks = 0;
+};
+void run_interrupted(void* of_interrupted) noexcept;
+
 }  // namespace tutti_bench

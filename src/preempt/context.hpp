@@ -91,7 +91,7 @@ struct context : listed {
 
     // --- its execution
     stack room;
-    std::optional<tls_block> block;  // if it may migrate
+    std::optional<tls_block> block;  // from its first work on, unless contexts share those of their workers
     fiber place;
     core::descriptor* descriptor = nullptr;  // from its first work on
     tx* transaction = nullptr;               // `current_transaction` while it does not run

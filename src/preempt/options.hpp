@@ -53,7 +53,11 @@ struct options {
     bool sheds = false;          // what has not begun gives way to what is more urgent where no more may be accepted
     unsigned highest_level = 5;  // levels go from 0 to it, at most 63
     promotion promote = {};
-    bool migrate = false;  // started contexts may go on on any worker, each with thread-local variables of its own
+    bool migrate = false;  // started contexts may go on on any worker. REQUIRES: !shared_thread_locals
+    // Contexts use the thread-local storage of their worker. One that is interrupted in the middle of changing a
+    // thread-local variable then leaves that variable half changed to the next one. False: each context has thread-local
+    // storage of its own (tls_block.hpp), where tls_block::available().
+    bool shared_thread_locals = false;
     // A worker has a real-time priority, the lowest, while it runs, or has been called for, something of that level or
     // more: other programs on its processor wait for it. The process has to be allowed to.
     std::optional<unsigned> realtime_from = {};

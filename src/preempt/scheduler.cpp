@@ -17,6 +17,11 @@ const options& checked(const options& how) {
     if (how.workers == 0 || how.workers > most_workers) throw std::invalid_argument{"tutti: workers: 1 to 64"};
     if (how.contexts < how.workers) throw std::invalid_argument{"tutti: fewer contexts than workers"};
     if (how.highest_level >= most_levels) throw std::invalid_argument{"tutti: highest_level: 0 to 63"};
+    if (how.migrate && how.shared_thread_locals) {
+        throw std::invalid_argument{
+            "tutti: contexts that migrate need thread-local storage of their own: give no shared_thread_locals "
+            "(--shared-thread-locals)"};
+    }
     if (how.migrate && !tls_block::available()) {
         throw std::invalid_argument{
             "tutti: contexts cannot migrate here: processor, kernel or a sanitizer does not let a program set the base "
@@ -24,6 +29,9 @@ const options& checked(const options& how) {
     }
     return how;
 }
+
+/// What runs, and what it has interrupted.
+constexpr unsigned contexts_prepared_per_worker = 2;
 
 void put(context*& on, context& c) noexcept {
     c.next = on;
@@ -41,12 +49,14 @@ context& take_first(context*& of) noexcept {
 scheduler::scheduler(const options& how)
     : how_{checked(how)},
       source_{choose_tick_source(how.ticks)},
+      separates_thread_locals_{!how.shared_thread_locals && tls_block::available()},
       application_{source_.allow},
       ready_{how.workers, how.highest_level, how.promote, how.migrate},
       roster_{how.workers, how.realtime_from} {
     contexts_.reserve(how_.contexts);
     parked_.reserve(how_.contexts);
     for (unsigned i = 0; i < how_.contexts; ++i) add_context();
+    prepare_thread_locals();
     for (unsigned i = 0; i < how_.workers; ++i) workers_.push_back(std::make_unique<worker>(*this, i));
     open_seam();
     try {
@@ -69,9 +79,15 @@ const void* scheduler::argument_here() noexcept {
     return c == nullptr ? nullptr : c->what.argument;
 }
 
+/// Others get theirs when they begin (worker::enter), which costs their worker the start of a thread.
+void scheduler::prepare_thread_locals() {
+    if (!separates_thread_locals_) return;
+    unsigned left = std::min(how_.contexts, contexts_prepared_per_worker * how_.workers);
+    for (auto* c = pooled_; c != nullptr && left != 0; c = static_cast<context*>(c->next), --left) c->block.emplace();
+}
+
 void scheduler::equip(context& c) {
     if (c.descriptor != nullptr) return;
-    if (how_.migrate) c.block.emplace();
     c.descriptor = &core::acquire_descriptor();
     connect(c);
 }
@@ -155,7 +171,7 @@ std::optional<work> scheduler::accept(const work& w, arrivals& now) noexcept {
             return shed_for(level);
         }
     } catch (const std::exception&) {
-        // No memory, or no thread for a context's own variables: no room, to its caller.
+        // No memory: no room, to its caller.
     }
     ++counts_.refused;
     return w;

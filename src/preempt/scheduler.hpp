@@ -95,6 +95,8 @@ public:
 
     [[nodiscard]] const options& how() const noexcept { return how_; }
     [[nodiscard]] const tick_source& ticks() const noexcept { return source_; }
+    /// Whether each context has thread-local storage of its own.
+    [[nodiscard]] bool separates_thread_locals() const noexcept { return separates_thread_locals_; }
 
     struct turn {
         context* next = nullptr;
@@ -127,7 +129,7 @@ private:
     /// The last of it. REQUIRES: gives_way_to(level)
     work shed_for(unsigned level) noexcept;
     void take_in(const backlog::item& w, arrivals& now);  // the same as equip
-    void equip(context& c);                               // throws std::bad_alloc, std::system_error
+    void equip(context& c);                               // throws std::bad_alloc, std::length_error
     context* context_for(unsigned level);                 // the same; null: there is none
     context* free_context();                              // the same
     void add_context();                                   // the same
@@ -159,6 +161,8 @@ private:
     void end_wait(context& c) noexcept;
     void end_visit(context& c) noexcept;
 
+    void prepare_thread_locals();  // throws std::system_error
+
     /// Between the runtime and its one scheduler, and back (seam.cpp).
     void open_seam();
     void close_seam() noexcept;
@@ -181,6 +185,7 @@ private:
 
     const options how_;
     const tick_source& source_;
+    const bool separates_thread_locals_;
     code_map application_;
     std::vector<std::unique_ptr<context>> contexts_;
     std::vector<std::unique_ptr<worker>> workers_;

@@ -1,17 +1,58 @@
 #include "preempt/tls_block.hpp"
 
 #include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <system_error>
 
 #include "base/futex.hpp"
 #include "preempt/sanitizers.hpp"
 
+#if __has_include(<sys/rseq.h>)
+#include <sys/rseq.h>
+#define TUTTI_HAS_RSEQ_AREA 1
+#endif
+
 namespace tutti::preempt {
 namespace {
 
-constexpr std::size_t small_stack = 64 * 1024;
+// Of the auxiliary vector: AT_RSEQ_FEATURE_SIZE and AT_RSEQ_ALIGN, which headers before Linux 6.3 lack.
+[[maybe_unused]] constexpr unsigned long rseq_features = 27, rseq_alignment = 28;
+
+// The C library takes a thread's static thread-local storage out of its stack, and refuses one that lacks the room.
+constexpr std::size_t least_stack = 128 * 1024, most_stack = std::size_t{1} << 30;
+
+/// Returns an error of pthread_create.
+int start_thread(pthread_t& thread, void* (*run)(void*), void* argument) noexcept {
+    int error = EINVAL;
+    for (std::size_t stack = least_stack; error == EINVAL && stack <= most_stack; stack *= 2) {
+        pthread_attr_t how;
+        ::pthread_attr_init(&how);
+        ::pthread_attr_setstacksize(&how, stack);
+        error = ::pthread_create(&thread, &how, run, argument);
+        ::pthread_attr_destroy(&how);
+    }
+    return error;
+}
+
+/// The kernel writes no more into the calling thread's area of restartable sequences, and marks it as not in use.
+void leave_restartable_sequences() noexcept {
+#if defined(TUTTI_HAS_RSEQ_AREA)
+    constexpr int unregister = 1;  // RSEQ_FLAG_UNREGISTER
+    // The length has to be the one that the C library gave: it began with the first, and newer ones give the second.
+    constexpr std::size_t first_length = 32;
+    if (__rseq_size == 0) return;  // never registered
+    char* const area = reinterpret_cast<char*>(tls_block::current()) + __rseq_offset;
+    if (::syscall(SYS_rseq, area, first_length, unregister, RSEQ_SIG) == 0) return;
+    const std::size_t align = std::max(first_length, std::size_t{::getauxval(rseq_alignment)});
+    const std::size_t length = (std::size_t{::getauxval(rseq_features)} + align - 1) / align * align;
+    static_cast<void>(::syscall(SYS_rseq, area, length, unregister, RSEQ_SIG));
+#endif
+}
 
 }  // namespace
 
@@ -39,11 +80,7 @@ tls_block::tls_block() {
     sigfillset(&all);
     sigdelset(&all, SIGABRT);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_t how;
-    ::pthread_attr_init(&how);
-    ::pthread_attr_setstacksize(&how, small_stack);
-    const int error = ::pthread_create(&lender_, &how, lend, this);
-    ::pthread_attr_destroy(&how);
+    const int error = start_thread(lender_, lend, this);
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (error != 0)
         throw std::system_error{error, std::generic_category(), "tutti: no thread to borrow a TLS block of"};
@@ -58,6 +95,7 @@ tls_block::~tls_block() {
 
 void* tls_block::lend(void* of) noexcept {
     auto& block = *static_cast<tls_block*>(of);
+    leave_restartable_sequences();
     block.base_ = current();
     block.lent_.store(1, std::memory_order_release);
     base::futex_wake_all(block.lent_);

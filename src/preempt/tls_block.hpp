@@ -1,13 +1,19 @@
-// A block of thread-local variables for a context that goes from thread to thread.
+// A block of thread-local storage for one context.
 //
-// Compilers take a thread's variables to stay where they are: `&errno` is computed once in a function, whatever is
-// called in between. So a context that resumes on another thread brings its own block along, errno, malloc's cache and
-// the exceptions in flight included, by way of the base of the segment FS, which addresses it.
+// A context may be interrupted in the middle of changing a thread-local variable, and the next context of the same
+// worker may use that variable. So each context has a block of its own, which it brings along by way of the base of the
+// segment FS: its thread_local variables, errno, malloc's cache and the exceptions in flight. A context that resumes on
+// another worker needs the same for one more reason: compilers compute an address such as `&errno` once in a function.
 //
 // The C library knows how to make such a block, when it starts a thread. So the block is borrowed: from a thread
 // that sleeps from its first moment on and ends with the block, running the destructors of what was made in it. To
-// the C library a context is that thread. What the kernel keeps by thread (signal masks, priorities, gettid) stays the
-// worker's.
+// the C library a context is that thread: pthread_self names the lender, and an object that is loaded later has its
+// variables in each block.
+//
+// What the kernel keeps by thread stays the worker's: signal masks, priorities, processors, gettid. Restartable sequences
+// (rseq) are of that kind, and the C library keeps their area in the block. The kernel would go on to write the lender's
+// area, so that sched_getcpu told where the lender fell asleep. The lender therefore takes its registration back, and
+// the C library asks the kernel instead, as before there were such areas.
 #pragma once
 
 #include <pthread.h>

@@ -14,6 +14,8 @@
 #include <utility>
 
 #include "base/futex.hpp"
+#include "base/last_words.hpp"
+#include "base/panic.hpp"
 #include "base/scheduling.hpp"
 #include "core/conflict/kill.hpp"
 #include "core/lifecycle/left_behind.hpp"
@@ -101,7 +103,7 @@ void worker::run(std::promise<void> starts) noexcept {
     }
     ::pthread_sigmask(SIG_UNBLOCK, &faults_and_ticks, nullptr);  // the program's threads may have them blocked
     ::pthread_setname_np(::pthread_self(), "tutti-worker");      // as tools show it
-    if (of_.how().migrate) own_block_ = tls_block::current();
+    if (of_.separates_thread_locals()) own_block_ = tls_block::current();
     starts.set_value();
     for (;;) {
         context* c = std::exchange(chosen_, nullptr);
@@ -169,10 +171,35 @@ void worker::try_to_go_first() {
     base::give_realtime_priority_up(0, usual_policy_);
 }
 
+// Here, and not where work is admitted: as many contexts need a block as have begun, and not as many as wait.
+bool worker::has_thread_locals(context& c) const noexcept {
+    if (c.block || !of_.separates_thread_locals()) return true;
+    try {
+        c.block.emplace();
+        return true;
+    } catch (const std::system_error&) {
+        return false;
+    }
+}
+
+void worker::turn_away(context& c) noexcept {
+    static std::atomic<bool> said{false};
+    if (c.what.turn_away == nullptr) base::panic("no thread can be started for the thread-local storage of a context");
+    if (!said.exchange(true)) {
+        base::say_last_words(
+            "tutti: no thread can be started for the thread-local storage of a context, so work is turned away: allow "
+            "the process more threads (ulimit -u, TasksMax=, pids.max)\n");
+    }
+    c.what.turn_away(c.what.argument);
+    left_ = {&c, departure::finished};
+    tell(happening::finished, c);
+}
+
 void worker::enter(context& c) noexcept {
     core::descriptor& d = *c.descriptor;
     const bool fresh = !std::exchange(c.begun, true);
     tell(fresh ? happening::dispatched : happening::resumed, c);
+    if (fresh && !has_thread_locals(c)) return turn_away(c);
     running_ = &c;
     if (c.block) tls_block::use(c.block->base());
     if (fresh) {

@@ -94,6 +94,10 @@ private:
     void set_timer() noexcept;
     [[nodiscard]] bool is_wanted() const noexcept;
     void enter(context& c) noexcept;
+    /// Whether it has the thread-local storage that it is to have. It gets a block if it has none.
+    [[nodiscard]] bool has_thread_locals(context& c) const noexcept;
+    /// In place of what the context would run.
+    void turn_away(context& c) noexcept;
     /// Whether the running context wants to be undisturbed; then the tick is kept until it does no more.
     [[nodiscard]] bool keeps_tick() const noexcept;
     bool must_give_way() noexcept;
@@ -133,7 +137,7 @@ private:
     const unsigned number_;
     std::thread thread_;
     fiber loop_;
-    std::uintptr_t own_block_ = 0;  // of thread-local variables, if contexts migrate
+    std::uintptr_t own_block_ = 0;  // of thread-local storage, if contexts have such blocks
     tick_target target_;
     int usual_policy_ = 0;  // of its thread, for the kernel
 

@@ -66,7 +66,12 @@ struct preemption_settings {
     /// Of a call; then it gets the highest priority that a procedure has (C_max). None: no bound.
     std::optional<unsigned> most_preemptions{};
     bool lazy_promotion = false;  ///< each preemption raises a call's priority by one, up to that
-    bool migrate = false;         ///< a preempted call may go on on another worker
+    bool migrate = false;         ///< a preempted call may go on on another worker; not with `shared_thread_locals`
+    /// Calls use the thread-local variables of their worker: one that is interrupted in the middle of changing such a
+    /// variable leaves it half changed to the next call. False: each call that has begun has thread-local storage of
+    /// its own, which takes a sleeping thread for each; calls share it all the same where the processor or the kernel
+    /// does not let a program set the base of FS (HWCAP2_FSGSBASE), and under AddressSanitizer.
+    bool shared_thread_locals = false;
     /// While a worker runs a call of that priority or more it has a real-time priority, the lowest: other programs on
     /// its processor wait for the call. None: workers have none. Needs `io_realtime` of 2 or more, and its rights.
     std::optional<unsigned> realtime_from{};

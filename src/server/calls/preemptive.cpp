@@ -15,6 +15,7 @@ static_assert(std::is_trivially_destructible_v<preempt::work>);
 
 void run_job(void* of) noexcept { static_cast<job*>(of)->run(); }
 void cut_off_job(void* of) noexcept { static_cast<job*>(of)->cut_off(); }
+void turn_away_job(void* of) noexcept { static_cast<job*>(of)->turn_away(); }
 void strand_job(void* of) noexcept { static_cast<job*>(of)->strand(); }
 
 void note(void* of, preempt::happening what, const preempt::context& on, unsigned worker) noexcept {
@@ -52,6 +53,7 @@ preempt::options options_of(unsigned workers, std::size_t capacity, const preemp
                  .lazy = how.lazy_promotion,
                  .highest = static_cast<unsigned>(procedures.most_urgent())};
     o.migrate = how.migrate;
+    o.shared_thread_locals = how.shared_thread_locals;
     o.realtime_from = how.realtime_from;
     o.ticks = how.ticks;
     o.watch = {&shown, note};
@@ -83,6 +85,7 @@ std::span<job*> preemptive::submit(std::span<job*> jobs, unsigned most_calls) no
             some[i].patient = j->patient;
             some[i].carrier = &j->carrier;
             some[i].cut_off = cut_off_job;
+            some[i].turn_away = turn_away_job;
             some[i].strand = strand_job;
         }
         for (const preempt::work& w : scheduler_.submit({some, count}, most_calls))

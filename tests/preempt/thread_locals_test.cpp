@@ -1,0 +1,114 @@
+// Thread-local storage of contexts that interrupt each other on one worker.
+//
+// Catches a thread_local variable that another call changes in between, a scheduler that lacks the room for large ones,
+// an area of the C library that the kernel does not keep for a context, and work that is lost, or runs with variables of
+// others, where no thread can be started.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <deque>
+#include <stdexcept>
+
+#include "preempt/procedures/scratch.hpp"
+#include "preempt/progress.hpp"
+#include "preempt/sanitizers.hpp"
+#include "preempt/scheduler.hpp"
+#include "support/watchdog.hpp"
+
+#if !defined(TUTTI_ASAN)
+namespace {
+std::atomic<bool> no_more_threads{false};
+}
+
+// In front of the C library's, for the whole test program.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*run)(void*),
+                              void* argument) noexcept {
+    static const auto real = reinterpret_cast<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>(
+        ::dlsym(RTLD_NEXT, "pthread_create"));
+    return no_more_threads ? EAGAIN : real(thread, how, run, argument);
+}
+#endif
+
+namespace tutti::preempt {
+namespace {
+
+using namespace procedures;
+
+/// Whether one that has been interrupted finds its vector as it was, though the other one has emptied its own.
+bool is_intact(const options& how) {
+    const support::watchdog dog{"thread-locals"};
+    scheduler s{how};
+    add_procedures(s);
+    scratch_user low;
+    std::atomic<int> emptied{0};
+    EXPECT_TRUE(s.submit({use_scratch, &low, 1}));
+    wait_until(low.filled);
+    EXPECT_TRUE(s.submit({empty_scratch, &emptied, 3}));
+    wait_for_count(emptied, 1);
+    EXPECT_FALSE(low.done);
+    low.go = true;
+    s.drain();
+    EXPECT_EQ(s.statistics().preemptions, 1u);
+    return low.intact;
+}
+
+TEST(thread_locals, are_of_each_context_by_default) {
+    if (!tls_block::available()) GTEST_SKIP() << "the base of FS cannot be set here";
+    EXPECT_TRUE(is_intact({}));
+    EXPECT_TRUE(is_intact({.ticks = "periodic"}));
+    EXPECT_TRUE(is_intact({.migrate = true}));
+}
+
+TEST(thread_locals, are_of_the_worker_if_asked_for) { EXPECT_FALSE(is_intact({.shared_thread_locals = true})); }
+
+TEST(thread_locals, of_the_worker_do_not_migrate) {
+    EXPECT_THROW(scheduler({.migrate = true, .shared_thread_locals = true}), std::invalid_argument);
+}
+
+TEST(thread_locals, of_the_c_library_know_the_processor) {
+    const support::watchdog dog{"thread-locals"};
+    scheduler s{{.workers = 1}};
+    add_procedures(s);
+    traveller t;
+    ASSERT_TRUE(s.submit({travel, &t, 1}));
+    s.drain();
+    EXPECT_GT(t.visited, 0);
+    EXPECT_EQ(t.wrong, 0);
+}
+
+#if !defined(TUTTI_ASAN)
+TEST(thread_locals, that_cannot_be_had_turn_work_away) {
+    if (!tls_block::available()) GTEST_SKIP() << "the base of FS cannot be set here";
+    const support::watchdog dog{"thread-locals"};
+    static std::atomic<int> turned_away;
+    turned_away = 0;
+    scheduler s{{.workers = 1, .contexts = 8}};
+    add_procedures(s);
+    std::deque<spinner> busy;
+    const auto hand_in = [&](unsigned level) {
+        ASSERT_TRUE(s.submit(
+            {.run = spin, .argument = &busy.emplace_back(), .priority = level, .turn_away = [](void*) noexcept {
+                 ++turned_away;
+             }}));
+    };
+    no_more_threads = true;
+    unsigned level = 0;
+    for (; turned_away == 0; ++level) {  // each interrupts the one before, as long as there are blocks left
+        ASSERT_LT(level, 6u);
+        hand_in(level);
+        while (!busy.back().started && turned_away == 0) std::this_thread::yield();
+    }
+    EXPECT_GT(level, 1u) << "some are prepared at the start";
+    no_more_threads = false;
+    hand_in(5);
+    wait_until(busy.back().started);
+    for (spinner& b : busy) b.stop = true;
+    s.drain();
+    EXPECT_EQ(turned_away, 1);
+    EXPECT_EQ(s.statistics().finished, busy.size());
+}
+#endif
+
+}  // namespace
+}  // namespace tutti::preempt
