@@ -1,43 +1,13 @@
 #include "preempt/code_map.hpp"
 
-#include <link.h>
-
+#include <algorithm>
 #include <stdexcept>
 
+#include "preempt/application.hpp"
+#include "preempt/library_calls.hpp"
+#include "preempt/loaded_object.hpp"
+
 namespace tutti::preempt {
-namespace {
-
-/// What is found is added after the search, which runs under a lock of the dynamic linker's.
-struct search {
-    static constexpr std::size_t most = 8;
-    std::uintptr_t address;
-    std::size_t found = 0;
-    const char* begin[most] = {};
-    std::size_t bytes[most] = {};
-};
-
-bool is_code(const ElfW(Phdr) & segment) noexcept { return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0; }
-
-int look_at(dl_phdr_info* object, std::size_t, void* of) {
-    auto& s = *static_cast<search*>(of);
-    bool here = false;
-    for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
-        const auto& segment = object->dlpi_phdr[i];
-        const std::uintptr_t begin = object->dlpi_addr + segment.p_vaddr;
-        here = here || (segment.p_type == PT_LOAD && s.address - begin < segment.p_memsz);
-    }
-    if (!here) return 0;
-    for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
-        const auto& segment = object->dlpi_phdr[i];
-        if (!is_code(segment) || s.found == search::most) continue;
-        s.begin[s.found] = reinterpret_cast<const char*>(object->dlpi_addr + segment.p_vaddr);
-        s.bytes[s.found] = segment.p_memsz;
-        ++s.found;
-    }
-    return 1;
-}
-
-}  // namespace
 
 void code_map::add(const void* begin, const void* end) {
     const auto from = reinterpret_cast<std::uintptr_t>(begin);
@@ -52,10 +22,22 @@ void code_map::add(const void* begin, const void* end) {
     if (tell_ != nullptr) tell_(from, from + length);
 }
 
+void code_map::add(const loaded_object::range& code) {
+    add(reinterpret_cast<const void*>(code.begin), reinterpret_cast<const void*>(code.end));
+}
+
 bool code_map::add_object_of(const void* address) {
-    search s{reinterpret_cast<std::uintptr_t>(address)};
-    if (::dl_iterate_phdr(look_at, &s) != 1) return false;
-    for (std::size_t i = 0; i < s.found; ++i) add(s.begin[i], s.begin[i] + s.bytes[i]);
+    const std::vector<loaded_object> all = loaded_object::all();
+    const auto found = std::ranges::find_if(
+        all, [&](const loaded_object& o) { return o.contains(reinterpret_cast<std::uintptr_t>(address)); });
+    if (found == all.end()) return false;
+    const std::vector<const loaded_object*> objects = application_of(*found, all);
+    for (const loaded_object* const o : objects) {
+        for (const loaded_object::range& code : o->code()) add(code);
+    }
+    if (!ticks_at_calls_) return true;
+    add(call_stubs());
+    for (const loaded_object* const o : objects) tick_at_library_calls(*o, all, *this);
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preempt/loaded_object.hpp"
 #include "tutti/detail/config.hpp"
 
 namespace tutti::preempt {
@@ -20,12 +21,15 @@ public:
 
     /// `tell`, if not null, is called for each range that is added.
     using told = void (*)(std::uintptr_t begin, std::uintptr_t end) noexcept;
-    explicit code_map(told tell = nullptr) noexcept : tell_{tell} {}
+    /// `ticks_at_calls`: objects that are added take ticks where they call libraries (library_calls.hpp).
+    explicit code_map(told tell = nullptr, bool ticks_at_calls = false) noexcept
+        : tell_{tell}, ticks_at_calls_{ticks_at_calls} {}
 
     /// [begin, end) is application code. Throws std::length_error.
     void add(const void* begin, const void* end);
     /// All code of the shared object or program that `address` lies in: where a procedure is, its siblings and what
-    /// the compiler has instantiated for it are. False if there is none.
+    /// the compiler has instantiated for it are. The code of libraries that it depends on as well (application.hpp).
+    /// False if there is no such object. Throws std::length_error, std::bad_alloc.
     TUTTI_EXPORT bool add_object_of(const void* address);
 
     [[nodiscard]] bool contains(std::uintptr_t instruction) const noexcept {
@@ -42,9 +46,12 @@ private:
         std::uintptr_t begin;
         std::uintptr_t length;
     };
+    void add(const loaded_object::range& code);
+
     range ranges_[most_ranges]{};
     std::atomic<std::size_t> count_{0};
     const told tell_;
+    const bool ticks_at_calls_;
 };
 
 }  // namespace tutti::preempt

@@ -50,7 +50,7 @@ scheduler::scheduler(const options& how)
     : how_{checked(how)},
       source_{choose_tick_source(how.ticks)},
       separates_thread_locals_{!how.shared_thread_locals && tls_block::available()},
-      application_{source_.allow},
+      application_{source_.allow, source_.preempts},
       ready_{how.workers, how.highest_level, how.promote, how.migrate},
       roster_{how.workers, how.realtime_from} {
     contexts_.reserve(how_.contexts);

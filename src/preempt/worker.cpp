@@ -22,6 +22,16 @@
 #include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
 
+// Of the worker of the calling thread: whether something urgent waits. Read by the stubs of library_calls.cpp, on every
+// thread.
+extern "C" {
+namespace {
+constinit const std::atomic<bool> nothing_is_urgent{false};
+}
+[[gnu::tls_model("initial-exec"), gnu::visibility("hidden"),
+  gnu::used]] constinit thread_local const std::atomic<bool>* tutti_preempt_urgent = &nothing_is_urgent;
+}
+
 namespace tutti::preempt {
 namespace {
 
@@ -77,6 +87,7 @@ void pass_on(const core::clock_view& from, core::clock_view& to) noexcept {
 [[gnu::noinline]] worker* worker::current() noexcept { return of_this_thread; }
 [[gnu::noinline]] void worker::run_as(worker* w, tx* t) noexcept {
     of_this_thread = w;
+    tutti_preempt_urgent = w == nullptr ? &nothing_is_urgent : &w->target_.urgent;
     detail::current_transaction = t;
 }
 
@@ -283,9 +294,12 @@ bool worker::must_give_way() noexcept {
     return chosen_ != nullptr;
 }
 
-bool worker::keeps_tick() const noexcept {
+// The tick is answered: the end of the hold looks (scheduler::hold). Otherwise each call of a library would take another
+// tick until then.
+bool worker::keeps_tick() noexcept {
     if (running_->held.load(std::memory_order_relaxed) == 0) return false;
     running_->tick_kept.store(true, std::memory_order_relaxed);
+    target_.urgent.store(false, std::memory_order_release);
     return true;
 }
 

@@ -99,7 +99,7 @@ private:
     /// In place of what the context would run.
     void turn_away(context& c) noexcept;
     /// Whether the running context wants to be undisturbed; then the tick is kept until it does no more.
-    [[nodiscard]] bool keeps_tick() const noexcept;
+    [[nodiscard]] bool keeps_tick() noexcept;
     bool must_give_way() noexcept;
     /// The flag that is looked at wherever a critical region ends. False: nothing runs that could give way.
     bool raise_tick() noexcept;

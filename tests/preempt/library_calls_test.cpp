@@ -1,0 +1,162 @@
+// Ticks that find a library: they are taken where the procedure calls the library again, and in libraries that
+// procedures depend on and that hold no lock.
+//
+// Catches a tick that is put off until a timer happens to find the procedure's own code, arguments of a call that a
+// switch changes, a library that is interrupted although it takes locks, calls that take ticks in vain while they are
+// undisturbed, addresses of functions that differ between objects, and words that stay writable.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <deque>
+#include <fstream>
+#include <string>
+
+#include "preempt/libraries/computing.hpp"
+#include "preempt/libraries/locking.hpp"
+#include "preempt/library_calls.hpp"
+#include "preempt/procedures/callers.hpp"
+#include "preempt/progress.hpp"
+#include "support/watchdog.hpp"
+
+namespace tutti::preempt {
+namespace {
+
+using namespace procedures;
+
+template <class F>
+std::uintptr_t address(F* f) {
+    return reinterpret_cast<std::uintptr_t>(f);
+}
+
+/// One worker, and no timer that comes before the end of the test.
+options one_worker_without_timer() {
+    options how;
+    how.ticks = "on-demand";
+    how.timing.repetition = how.timing.most_patient = std::chrono::hours{1};
+    return how;
+}
+
+/// Returns when a tick has found what the worker runs in library code.
+void submit_and_wait_for_a_tick(scheduler& s, marker& urgent) {
+    const std::uint64_t before = s.statistics().postponed;
+    ASSERT_TRUE(s.submit({mark, &urgent, 3}));
+    while (s.statistics().postponed == before) std::this_thread::yield();
+    ASSERT_EQ(urgent.at, 0);
+}
+
+TEST(library_calls, take_the_tick_that_found_a_library) {
+    const support::watchdog dog{"library calls"};
+    scheduler s{one_worker_without_timer()};
+    add_procedures(s);
+    std::atomic<int> clock{0};
+    std::deque<marker> urgent;
+    caller low{.rounds = 50};
+    ASSERT_TRUE(s.submit({call_libraries, &low, 1}));
+    for (int n = 1; n <= low.rounds && !HasFailure(); ++n) {
+        while (low.inside < n) std::this_thread::yield();
+        submit_and_wait_for_a_tick(s, urgent.emplace_back(&clock));
+        low.go = n;
+        while (urgent.back().at == 0 && low.inside == n && !low.done) std::this_thread::yield();
+        EXPECT_EQ(urgent.back().at, n) << "before the procedure came to the library for the next round";
+    }
+    low.go = low.rounds;
+    s.drain();
+    EXPECT_TRUE(low.right);
+    EXPECT_EQ(s.statistics().preemptions, static_cast<std::uint64_t>(low.rounds));
+}
+
+TEST(library_calls, take_one_tick_in_vain_while_undisturbed) {
+    const support::watchdog dog{"library calls"};
+    scheduler s{one_worker_without_timer()};
+    add_procedures(s);
+    std::atomic<int> clock{0};
+    marker urgent{&clock};
+    caller low;
+    ASSERT_TRUE(s.submit({call_libraries_undisturbed, &low, 1}));
+    while (low.inside < 1) std::this_thread::yield();
+    submit_and_wait_for_a_tick(s, urgent);
+    const std::uint64_t before = s.statistics().signals;
+    low.go = 1;
+    s.drain();
+    EXPECT_EQ(s.statistics().signals - before, 1u);
+    EXPECT_EQ(urgent.at, 1);
+    EXPECT_EQ(s.statistics().preemptions, 1u) << "at the end of what was undisturbed";
+}
+
+TEST(library_calls, of_libraries_that_take_locks_are_the_only_places_there) {
+    const support::watchdog dog{"library calls"};
+    std::atomic<int> clock{0};
+    marker urgent{&clock};
+    caller low;
+    scheduler s{{.workers = 1}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({call_libraries, &low, 1}));
+    while (low.inside < 1) std::this_thread::yield();
+    ASSERT_TRUE(s.submit({mark, &urgent, 3}));
+    while (s.statistics().postponed < 3) std::this_thread::yield();
+    EXPECT_EQ(urgent.at, 0);
+    low.go = 1;
+    s.drain();
+    EXPECT_EQ(urgent.at, 1);
+}
+
+TEST(library_calls, are_not_waited_for_in_libraries_without_locks) {
+    const support::watchdog dog{"library calls"};
+    std::atomic<int> clock{0};
+    marker urgent{&clock};
+    user_of_a_library low;
+    scheduler s{{.workers = 1}};
+    add_procedures(s);
+    ASSERT_TRUE(s.submit({compute_in_a_library, &low, 1}));
+    wait_until(low.begun);
+    ASSERT_TRUE(s.submit({mark, &urgent, 3}));
+    while (urgent.at == 0 && s.statistics().postponed < 3) std::this_thread::yield();
+    EXPECT_EQ(urgent.at, 1);
+    low.stop = true;
+    s.drain();
+}
+
+TEST(library_calls, leave_addresses_of_functions_as_they_are) {
+    code_map application{nullptr, true};
+    ASSERT_TRUE(application.add_object_of(reinterpret_cast<const void*>(&call_libraries)));
+    EXPECT_EQ(address_of_lock_once(), reinterpret_cast<const void*>(&libraries::lock_once));
+    EXPECT_TRUE(application.contains(address(&libraries::compute)));
+    EXPECT_TRUE(application.contains(call_stubs().begin));
+    EXPECT_FALSE(application.contains(address(&libraries::add)));
+    EXPECT_FALSE(application.contains(address(&std::malloc)));
+}
+
+/// What /proc says of the page at that address.
+std::string rights_at(std::uintptr_t where) {
+    std::ifstream maps{"/proc/self/maps"};
+    for (std::string line; std::getline(maps, line);) {
+        std::uintptr_t begin = 0, end = 0;
+        char rights[5] = {};
+        if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, rights) == 3 && where >= begin && where < end)
+            return rights;
+    }
+    return {};
+}
+
+TEST(library_calls, go_by_way_of_words_that_are_read_only_again) {
+    code_map application{nullptr, true};
+    ASSERT_TRUE(application.add_object_of(reinterpret_cast<const void*>(&call_libraries)));
+    const auto all = loaded_object::all();
+    const auto object = std::ranges::find_if(all, [](const loaded_object& o) {
+        return o.contains(reinterpret_cast<std::uintptr_t>(reinterpret_cast<const void*>(&call_libraries)));
+    });
+    ASSERT_NE(object, all.end());
+    int through_stubs = 0;
+    for (const loaded_object::import& i : object->imports()) {
+        if (!i.call || !call_stubs().contains(*i.slot)) continue;
+        ++through_stubs;
+        const auto where = reinterpret_cast<std::uintptr_t>(i.slot);
+        if (!object->read_only_after_relocation().contains(where)) continue;
+        EXPECT_EQ(rights_at(where), "r--p") << i.name;
+    }
+    EXPECT_GE(through_stubs, 2);
+}
+
+}  // namespace
+}  // namespace tutti::preempt
