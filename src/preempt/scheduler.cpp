@@ -30,8 +30,8 @@ const options& checked(const options& how) {
     return how;
 }
 
-/// What runs, and what it has interrupted.
-constexpr unsigned contexts_prepared_per_worker = 2;
+/// What runs, and what it has interrupted at several levels. On a busy machine a thread may take milliseconds to start.
+constexpr unsigned contexts_prepared_per_worker = 4;
 
 void put(context*& on, context& c) noexcept {
     c.next = on;

@@ -95,6 +95,7 @@ tls_block::~tls_block() {
 
 void* tls_block::lend(void* of) noexcept {
     auto& block = *static_cast<tls_block*>(of);
+    ::pthread_setname_np(::pthread_self(), "tutti-storage");  // not as the worker that may have started it
     leave_restartable_sequences();
     block.base_ = current();
     block.lent_.store(1, std::memory_order_release);
