@@ -32,12 +32,18 @@ bool code_map::add_object_of(const void* address) {
         all, [&](const loaded_object& o) { return o.contains(reinterpret_cast<std::uintptr_t>(address)); });
     if (found == all.end()) return false;
     const std::vector<const loaded_object*> objects = application_of(*found, all);
+    std::vector<const loaded_object*> added;
     for (const loaded_object* const o : objects) {
-        for (const loaded_object::range& code : o->code()) add(code);
+        const std::vector<loaded_object::range> code = o->code();
+        // The object itself has to find room, but a library may as well end what it does.
+        const std::size_t taken = count_.load(std::memory_order_relaxed) + code.size() + (ticks_at_calls_ ? 1 : 0);
+        if (o != objects.front() && taken > most_ranges) continue;
+        for (const loaded_object::range& r : code) add(r);
+        added.push_back(o);
     }
     if (!ticks_at_calls_) return true;
     add(call_stubs());
-    for (const loaded_object* const o : objects) tick_at_library_calls(*o, all, *this);
+    for (const loaded_object* const o : added) tick_at_library_calls(*o, all, *this);
     return true;
 }
 

@@ -1,6 +1,7 @@
 #include "preempt/library_calls.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,6 +19,7 @@
 
 extern "C" {
 __attribute__((visibility("hidden"), used)) std::uintptr_t tutti_preempt_called[TUTTI_CALL_STUBS] = {};
+__attribute__((visibility("hidden"), used)) int tutti_preempt_process = 0;
 extern __attribute__((visibility("hidden"))) const char tutti_preempt_call_stubs[];
 extern __attribute__((visibility("hidden"))) const char tutti_preempt_tick_here[];  // behind the last stub
 extern __attribute__((visibility("hidden"))) const char tutti_preempt_call_stubs_end[];
@@ -26,7 +28,9 @@ extern __attribute__((visibility("hidden"))) const char tutti_preempt_call_stubs
 static_assert(tutti::preempt::tick_signal == 23, "the number that stands in the assembler below");
 static_assert(sizeof(std::atomic<bool>) == 1, "the assembler below reads a byte");
 
-// Three system calls: getpid, gettid, tgkill. The signal comes before the last one returns. The kernel changes rax, rcx
+// Two system calls: gettid, and tgkill to that thread of the scheduler's process. The signal comes before the second one
+// returns. A child that a procedure has forked has a copy of the flag, and no such thread there, so no tick comes: its
+// handler would switch to contexts of the parent. The kernel changes rax, rcx
 // and r11; all other registers may hold arguments of the function.
 asm(R"(
     .macro tutti_keep register
@@ -71,12 +75,10 @@ tutti_preempt_tick_here:
     tutti_keep rdx
     tutti_keep rsi
     tutti_keep rdi
-    movl $39, %eax
-    syscall
-    movl %eax, %edi
     movl $186, %eax
     syscall
     movl %eax, %esi
+    movl tutti_preempt_process(%rip), %edi
     movl $23, %edx
     movl $234, %eax
     syscall
@@ -139,6 +141,8 @@ private:
 };
 
 }  // namespace
+
+void tick_in_this_process() noexcept { tutti_preempt_process = ::getpid(); }
 
 loaded_object::range call_stubs() noexcept {
     return {reinterpret_cast<std::uintptr_t>(tutti_preempt_call_stubs),

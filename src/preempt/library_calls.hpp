@@ -24,6 +24,9 @@ namespace tutti::preempt {
 
 class code_map;
 
+/// Stubs send ticks to threads of the calling process, which has the scheduler.
+void tick_in_this_process() noexcept;
+
 /// The stubs.
 [[nodiscard]] loaded_object::range call_stubs() noexcept;
 

@@ -20,6 +20,7 @@
 #include "core/modes/deadline.hpp"
 #include "core/state/sleepers.hpp"
 #include "core/waiting/waiting.hpp"
+#include "preempt/library_calls.hpp"
 #include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
 
@@ -48,6 +49,7 @@ bool scheduler::exists() noexcept { return the_scheduler != nullptr; }
 void scheduler::open_seam() {
     if (the_scheduler != nullptr) throw std::logic_error{"tutti: a process has one scheduler at a time"};
     the_scheduler = this;
+    tick_in_this_process();
     struct sigaction tick{};
     tick.sa_sigaction = &worker::handle_signal;
     // Further ticks are deferred, so that handlers do not pile up on the stack of a context, until the handler leaves

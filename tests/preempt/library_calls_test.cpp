@@ -84,6 +84,23 @@ TEST(library_calls, take_one_tick_in_vain_while_undisturbed) {
     EXPECT_EQ(s.statistics().preemptions, 1u) << "at the end of what was undisturbed";
 }
 
+// Catches a child that goes on with what waits in its parent.
+TEST(library_calls, of_a_child_take_no_tick) {
+    const support::watchdog dog{"library calls"};
+    scheduler s{one_worker_without_timer()};
+    add_procedures(s);
+    std::atomic<int> clock{0};
+    marker urgent{&clock};
+    caller low;
+    ASSERT_TRUE(s.submit({call_libraries_in_a_child, &low, 1}));
+    while (low.inside < 1) std::this_thread::yield();
+    submit_and_wait_for_a_tick(s, urgent);
+    low.go = 1;
+    s.drain();
+    EXPECT_TRUE(low.right);
+    EXPECT_EQ(urgent.at, 1);
+}
+
 TEST(library_calls, of_libraries_that_take_locks_are_the_only_places_there) {
     const support::watchdog dog{"library calls"};
     std::atomic<int> clock{0};

@@ -1,5 +1,7 @@
 #include "preempt/procedures/callers.hpp"
 
+#include <unistd.h>
+
 #include "preempt/libraries/computing.hpp"
 #include "preempt/libraries/locking.hpp"
 #include "tutti/server/undisturbed.hpp"
@@ -28,6 +30,17 @@ void call_libraries_undisturbed(void* of_caller) noexcept {
     const tutti::server::undisturbed here;
     libraries::stay(c.inside, c.go, 1);
     for (int n = 0; n < 1000; ++n) static_cast<void>(add_from(n));
+    c.done = true;
+}
+
+void call_libraries_in_a_child(void* of_caller) noexcept {
+    auto& c = *static_cast<caller*>(of_caller);
+    const int status = libraries::stay_and_fork(c.inside, c.go);
+    if (status == -1) {
+        const bool same = add_from(4) == 1.5 * 4 + 67;
+        ::_exit(same ? 0 : 1);
+    }
+    c.right = status == 0;
     c.done = true;
 }
 

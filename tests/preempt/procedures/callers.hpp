@@ -17,6 +17,9 @@ void call_libraries(void* of_caller) noexcept;
 /// Stays in the library once, comes back, and calls it a thousand times, all of it undisturbed.
 void call_libraries_undisturbed(void* of_caller) noexcept;
 
+/// Stays in the library, which then forks. The child calls the library, and ends well. `right`: it did.
+void call_libraries_in_a_child(void* of_caller) noexcept;
+
 struct user_of_a_library {
     std::atomic<bool> begun{false};
     std::atomic<bool> stop{false};
