@@ -5,11 +5,13 @@
 // switch changes, a library that is interrupted although it takes locks, calls that take ticks in vain while they are
 // undisturbed, addresses of functions that differ between objects, and words that stay writable.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <deque>
 #include <fstream>
+#include <memory>
 #include <string>
 
 #include "preempt/libraries/computing.hpp"
@@ -89,8 +91,11 @@ TEST(library_calls, of_a_child_take_no_tick) {
     const support::watchdog dog{"library calls"};
     scheduler s{one_worker_without_timer()};
     add_procedures(s);
-    std::atomic<int> clock{0};
-    marker urgent{&clock};
+    // Shared with the child: what runs there counts, too.
+    void* const page =
+        ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(page, MAP_FAILED);
+    marker urgent{std::construct_at(static_cast<std::atomic<int>*>(page), 0)};
     caller low;
     ASSERT_TRUE(s.submit({call_libraries_in_a_child, &low, 1}));
     while (low.inside < 1) std::this_thread::yield();
@@ -99,6 +104,7 @@ TEST(library_calls, of_a_child_take_no_tick) {
     s.drain();
     EXPECT_TRUE(low.right);
     EXPECT_EQ(urgent.at, 1);
+    ::munmap(page, sizeof(std::atomic<int>));
 }
 
 TEST(library_calls, of_libraries_that_take_locks_are_the_only_places_there) {
