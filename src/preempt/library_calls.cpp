@@ -28,10 +28,10 @@ extern __attribute__((visibility("hidden"))) const char tutti_preempt_call_stubs
 static_assert(tutti::preempt::tick_signal == 23, "the number that stands in the assembler below");
 static_assert(sizeof(std::atomic<bool>) == 1, "the assembler below reads a byte");
 
-// Two system calls: gettid, and tgkill to that thread of the scheduler's process. The signal comes before the second one
-// returns. A child that a procedure has forked has a copy of the flag, and no such thread there, so no tick comes: its
-// handler would switch to contexts of the parent. The kernel changes rax, rcx
-// and r11; all other registers may hold arguments of the function.
+// Two system calls: gettid, and tgkill to that thread of the scheduler's process. The signal comes before the second
+// one returns. A child that a procedure has forked has a copy of the flag, and no such thread there, so no tick comes:
+// its handler would switch to contexts of the parent. The kernel changes rax, rcx and r11; all other registers may hold
+// arguments of the function.
 asm(R"(
     .macro tutti_keep register
     pushq %\register

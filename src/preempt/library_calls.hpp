@@ -13,9 +13,9 @@
 // finds the stub, which counts as application code. A stub changes no register but r11, which the dynamic linker's own
 // stubs change as well.
 //
-// What is not seen: calls through pointers, virtual functions of libraries, functions of which the same object takes the
-// address, and calls of code that was compiled with -fno-plt. The words of the last two are read for addresses as well,
-// and a library that calls back by such an address may hold a lock. There is one stub for each function.
+// What is not seen: calls through pointers, virtual functions of libraries, functions of which the same object takes
+// the address, and calls of code that was compiled with -fno-plt. The words of the last two are read for addresses as
+// well, and a library that calls back by such an address may hold a lock. There is one stub for each function.
 #pragma once
 
 #include "preempt/loaded_object.hpp"

@@ -55,8 +55,8 @@ struct options {
     promotion promote = {};
     bool migrate = false;  // started contexts may go on on any worker. REQUIRES: !shared_thread_locals
     // Contexts use the thread-local storage of their worker. One that is interrupted in the middle of changing a
-    // thread-local variable then leaves that variable half changed to the next one. False: each context has thread-local
-    // storage of its own (tls_block.hpp), where tls_block::available().
+    // thread-local variable then leaves that variable half changed to the next one. False: each context has
+    // thread-local storage of its own (tls_block.hpp), where tls_block::available().
     bool shared_thread_locals = false;
     // A worker has a real-time priority, the lowest, while it runs, or has been called for, something of that level or
     // more: other programs on its processor wait for it. The process has to be allowed to.

@@ -10,10 +10,10 @@
 // the C library a context is that thread: pthread_self names the lender, and an object that is loaded later has its
 // variables in each block.
 //
-// What the kernel keeps by thread stays the worker's: signal masks, priorities, processors, gettid. Restartable sequences
-// (rseq) are of that kind, and the C library keeps their area in the block. The kernel would go on to write the lender's
-// area, so that sched_getcpu told where the lender fell asleep. The lender therefore takes its registration back, and
-// the C library asks the kernel instead, as before there were such areas.
+// What the kernel keeps by thread stays the worker's: signal masks, priorities, processors, gettid. Restartable
+// sequences (rseq) are of that kind, and the C library keeps their area in the block. The kernel would go on to write
+// the lender's area, so that sched_getcpu told where the lender fell asleep. The lender therefore takes its
+// registration back, and the C library asks the kernel instead, as before there were such areas.
 #pragma once
 
 #include <pthread.h>

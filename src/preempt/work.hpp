@@ -25,8 +25,8 @@ struct work {
     // Called with `argument` in place of what is left of `run`, which is given up because its stack did not suffice and
     // it could not be ended by an exception (overrun.hpp). Null: that ends the process.
     void (*cut_off)(void* argument) noexcept = nullptr;
-    // Called with `argument` in place of `run`, on the worker, if the system gives no thread for the thread-local storage
-    // of a context. Must not block. Null: that ends the process.
+    // Called with `argument` in place of `run`, on the worker, if the system gives no thread for the thread-local
+    // storage of a context. Must not block. Null: that ends the process.
     void (*turn_away)(void* argument) noexcept = nullptr;
     // Told with `argument` before its transaction is interrupted because nothing that was accepted can wake it from
     // retry any more (scheduler::end_waits). Must not block, and the scheduler's lock is held. May be null.

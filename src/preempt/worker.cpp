@@ -294,8 +294,8 @@ bool worker::must_give_way() noexcept {
     return chosen_ != nullptr;
 }
 
-// The tick is answered: the end of the hold looks (scheduler::hold). Otherwise each call of a library would take another
-// tick until then.
+// The tick is answered: the end of the hold looks (scheduler::hold). Otherwise each call of a library would take
+// another tick until then.
 bool worker::keeps_tick() noexcept {
     if (running_->held.load(std::memory_order_relaxed) == 0) return false;
     running_->tick_kept.store(true, std::memory_order_relaxed);

@@ -1,8 +1,8 @@
 // Thread-local storage of contexts that interrupt each other on one worker.
 //
 // Catches a thread_local variable that another call changes in between, a scheduler that lacks the room for large ones,
-// an area of the C library that the kernel does not keep for a context, and work that is lost, or runs with variables of
-// others, where no thread can be started.
+// an area of the C library that the kernel does not keep for a context, and work that is lost, or runs with variables
+// of others, where no thread can be started.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
