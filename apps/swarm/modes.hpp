@@ -21,6 +21,9 @@ struct render_mode {
     tutti::options (*options)(const promise&);
 };
 
+/// With these factors a deadline never makes an attempt stricter before it is missed.
+inline constexpr tutti::deadline_tuning never_strict{.visible_factor = 1, .irrevocable_factor = 1};
+
 /// To add a mode is to add a line.
 inline constexpr std::array render_modes{
     render_mode{"optimistic",
@@ -39,6 +42,12 @@ inline constexpr std::array render_modes{
                 [](const promise& p) {
                     return tutti::options{.name = "snapshot", .read_only = true, .deadline = p.deadline, .qos = p.qos};
                 }},
+    render_mode{
+        "unhurried",
+        [](const promise& p) {
+            return tutti::options{
+                .name = "snapshot", .read_only = true, .deadline = p.deadline, .qos = p.qos, .tuning = &never_strict};
+        }},
 };
 
 }  // namespace swarm

@@ -53,7 +53,7 @@ class Report:
         return "\n".join([self.heading(), self.cells.trust("steps"), "", *table, "", *lengths])
 
     def draw(self, drawing, folder):
-        colours = ["#0072b2", "#009e73", "#e69f00", "#d55e00"]  # Okabe and Ito, as in bench/report
+        colours = ["#0072b2", "#009e73", "#e69f00", "#d55e00", "#cc79a7"]  # Okabe and Ito, as in bench/report
         lines = []
         for mode, policy in self.keys:
             colour = colours[self.context["modes"].index(mode) % len(colours)]
