@@ -82,14 +82,22 @@ struct deadline_outcome {
 
 /// When a block with a deadline becomes stricter, and what its usual duration is taken from.
 ///
-/// That duration, L, is the percentile `options::qos` of a random sample of the site's undisturbed commits. An attempt
-/// that starts less than `visible_factor * L` before the deadline reads visibly; one that starts less than
-/// `irrevocable_factor * L` before it is irrevocable. The defaults are the paper's. A value out of range is an error of
-/// use, diagnosed when a block with a deadline starts.
+/// That duration, L, is the percentile `options::qos` of a random sample of the site's undisturbed commits, in the mode
+/// that the block asks for and without the longest of them.
+///
+/// With the default factors Tutti measures where strictness pays. An attempt becomes stricter only if there is evidence
+/// that other transactions delay the block, and if the stricter mode usually ends in time at its site. A site where
+/// strictness keeps no more deadlines does without.
+///
+/// Other factors decide alone. An attempt that starts less than `visible_factor * L` before the deadline then reads
+/// visibly. One that starts less than `irrevocable_factor * L` before the deadline is irrevocable. Two factors of 1
+/// never make a block strict before its deadline can no longer be met.
+///
+/// A value out of range is an error of use, diagnosed when a block with a deadline starts.
 struct deadline_tuning {
-    double visible_factor = 6;      ///< finite
+    double visible_factor = 6;      ///< finite; the defaults are those of the paper
     double irrevocable_factor = 4;  ///< at least 1 and at most visible_factor
-    /// Size of the sample, from 1 to 4096. The first block with a deadline at a site decides for the site.
+    /// Size of each sample, from 1 to 4096. The first block with a deadline at a site decides for the site.
     unsigned samples = 128;
 };
 

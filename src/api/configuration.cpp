@@ -155,8 +155,8 @@ const policy& policy_of(const descriptor& d) noexcept {
     return wanted == tutti::policy::standard ? process_policy() : policies::number(wanted);
 }
 
-timetable timetable_of(base::deadline due, std::chrono::nanoseconds expected, const deadline_tuning& tuning) noexcept {
-    return policies::draw_up(due, expected, tuning);
+timetable timetable_of(base::deadline due, const outlook& seen, const deadline_tuning& tuning) noexcept {
+    return policies::draw_up(due, seen, tuning);
 }
 
 void choose_algorithm_for_test(std::string_view name) {

@@ -22,7 +22,7 @@ std::uint64_t reservoir::below(std::uint64_t bound) noexcept {
 
 void reservoir::add(std::uint64_t duration) noexcept {
     const base::lock_guard guard{lock_};
-    ++seen_;
+    seen_ = std::min(seen_ + 1, memory * capacity_);
     if (sample_.size() < capacity_) {
         sample_.push_back(duration);
     } else {
@@ -39,13 +39,21 @@ void reservoir::sort() noexcept {
     changes_ = 0;
 }
 
-std::uint64_t reservoir::percentile(double q) noexcept {
+std::uint64_t reservoir::percentile(double q, std::size_t outliers) noexcept {
     const base::lock_guard guard{lock_};
     if (sample_.empty()) return 0;
     // While the sample is small every duration counts for much.
     if (changes_ != 0 && (changes_ >= capacity_ / 16 || sorted_.size() < capacity_ / 4)) sort();
     const auto rank = static_cast<std::size_t>(std::ceil(q * static_cast<double>(sorted_.size())));
-    return sorted_[std::clamp<std::size_t>(rank, 1, sorted_.size()) - 1];
+    const std::size_t most = sorted_.size() > outliers ? sorted_.size() - outliers : 1;
+    return sorted_[std::clamp<std::size_t>(rank, 1, most) - 1];
+}
+
+void reservoir::forget_longest() noexcept {
+    const base::lock_guard guard{lock_};
+    if (sample_.empty()) return;
+    sample_.erase(std::max_element(sample_.begin(), sample_.end()));
+    sort();
 }
 
 std::vector<std::uint64_t> reservoir::sample() const {

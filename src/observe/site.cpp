@@ -1,7 +1,6 @@
 #include "observe/site.hpp"
 
 #include <deque>
-#include <memory>
 #include <mutex>
 #include <unordered_map>
 
@@ -55,15 +54,6 @@ site& site_of(const detail::call_site& where, const char* given_name) {
     void* empty = nullptr;
     where.slot->site.compare_exchange_strong(empty, &s, std::memory_order_release, std::memory_order_relaxed);
     return s;
-}
-
-reservoir& durations_of(site& where, std::size_t capacity) {
-    // Acquire, and release below: a thread that finds it finds it made.
-    if (reservoir* const there = where.durations.load(std::memory_order_acquire)) return *there;
-    auto fresh = std::make_unique<reservoir>(capacity, where.id + 1);
-    reservoir* there = nullptr;
-    if (!where.durations.compare_exchange_strong(there, fresh.get(), std::memory_order_acq_rel)) return *there;
-    return *fresh.release();
 }
 
 void hold_sites() noexcept { mutex.value.lock(); }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "observe/reservoir.hpp"
 #include "tutti/detail/operations.hpp"
 
 namespace tutti::observe {
@@ -18,8 +17,8 @@ struct site {
     unsigned line;
     const char* given_name;  // the pointer that was given, which spares comparing the text
     std::atomic<const char*> irrevocable_reason{nullptr};
-    std::atomic<reservoir*> durations{nullptr};  // once a block with a deadline has run here
-    std::atomic<void*> contention{nullptr};      // what a policy knows of it; never freed
+    std::atomic<void*> deadlines{nullptr};   // core/modes/site_times.hpp, once a block with a deadline has run here
+    std::atomic<void*> contention{nullptr};  // what a policy knows of it; never freed
 };
 
 /// Where a call is. A call of the C interface says so in its slot.
@@ -34,10 +33,6 @@ inline unsigned line_of(const detail::call_site& where) noexcept {
 /// The site of a call; makes it at the first call. The call's slot remembers the first one, so that a block with one
 /// name, or none, is found by two loads. Throws std::bad_alloc.
 site& site_of(const detail::call_site& where, const char* given_name);
-
-/// How long committed attempts of blocks with a deadline took there, in nanoseconds; the first call makes the reservoir
-/// with that capacity. It lives on. Throws std::bad_alloc.
-reservoir& durations_of(site& where, std::size_t capacity);
 
 /// REQUIRES: id < sites().
 [[nodiscard]] const site& site_number(std::uint32_t id);

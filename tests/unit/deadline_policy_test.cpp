@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/modes/strictness_trial.hpp"
+
 namespace tutti::policies {
 namespace {
 
@@ -66,6 +68,184 @@ TEST(deadline_policy_test, extremes_do_not_overflow) {
     EXPECT_EQ(draw_up(due, longest, {}).latest_start, base::deadline{});
     EXPECT_EQ(draw_up(base::deadline::max(), 1ms, {}).mode_at(start), status::active);
     EXPECT_EQ(draw_up(due, 1ms, {.visible_factor = 1e300}).mode_at(start), status::visible);
+}
+
+// --- where it pays: L is 10 ms, and 100 ms are left when the attempt is planned
+
+core::outlook undisturbed() {
+    core::outlook seen;
+    seen.expected = 10ms;
+    seen.planned = start;
+    return seen;
+}
+
+TEST(where_strictness_pays_test, a_block_that_others_do_not_disturb_stays_ordinary) {
+    auto seen = undisturbed();
+    for (const auto left : {11ms, 20ms, 40ms, 60ms}) {
+        seen.planned = due - left;
+        EXPECT_EQ(draw_up(due, seen, {}).mode_at(seen.planned), status::active) << left.count();
+    }
+}
+
+// It waits for others, then.
+TEST(where_strictness_pays_test, an_attempt_that_takes_twice_as_long_as_usual_may_become_strict) {
+    auto seen = undisturbed();
+    seen.planned = due - 50ms;
+    EXPECT_EQ(draw_up(due, seen, {}).mode_at(due - 30ms - 1ns), status::active);
+    EXPECT_EQ(draw_up(due, seen, {}).mode_at(due - 30ms), status::irrevocable);
+    const auto plan = draw_up(due, undisturbed(), {});  // long before the deadline, the paper's times count
+    EXPECT_EQ(plan.visible_from, due - 60ms);
+    EXPECT_EQ(plan.irrevocable_from, due - 40ms);
+    EXPECT_EQ(plan.latest_start, due - 10ms);
+}
+
+TEST(where_strictness_pays_test, an_execution_that_was_rolled_back_goes_by_the_paper) {
+    auto seen = undisturbed();
+    seen.rolled_back = true;
+    for (const auto left : {100ms, 50ms, 20ms}) {
+        seen.planned = due - left;
+        const auto expected = left == 100ms ? status::active : left == 50ms ? status::visible : status::irrevocable;
+        EXPECT_EQ(draw_up(due, seen, {}).mode_at(seen.planned), expected) << left.count();
+    }
+}
+
+TEST(where_strictness_pays_test, a_first_attempt_goes_by_what_its_site_loses) {
+    auto seen = undisturbed();
+    seen.planned = due - 35ms;
+    seen.in_vain = 1.2;  // 10 + 2 * 12
+    EXPECT_EQ(draw_up(due, seen, {}).mode_at(seen.planned), status::active);
+    EXPECT_EQ(draw_up(due, seen, {}).irrevocable_from, due - 34ms);
+    seen.in_vain = 1.3;
+    EXPECT_EQ(draw_up(due, seen, {}).mode_at(seen.planned), status::irrevocable);
+}
+
+TEST(where_strictness_pays_test, measured_durations_take_the_place_of_the_papers) {
+    auto seen = undisturbed();
+    seen.rolled_back = true;
+    seen.visible = {.median = 12ms, .expected = 15ms};
+    seen.irrevocable = {.median = 4ms, .expected = 5ms};
+    const auto plan = draw_up(due, seen, {});
+    EXPECT_EQ(plan.irrevocable_from, due - 25ms);
+    EXPECT_EQ(plan.visible_from, due - 45ms);
+    EXPECT_EQ(plan.visible_until, due - 12ms);
+    EXPECT_EQ(plan.irrevocable_until, due - 4ms);
+    EXPECT_EQ(plan.latest_start, due - 10ms);
+}
+
+TEST(where_strictness_pays_test, a_mode_that_would_be_late_is_not_used) {
+    auto seen = undisturbed();
+    seen.rolled_back = true;
+    seen.visible = {.median = 70ms, .expected = 90ms};
+    seen.irrevocable = {.median = 120ms, .expected = 120ms};
+    const auto plan = draw_up(due, seen, {});
+    EXPECT_EQ(plan.mode_at(start), status::visible);
+    EXPECT_EQ(plan.mode_at(due - 70ms), status::visible);
+    EXPECT_EQ(plan.mode_at(due - 70ms + 1ns), status::active);
+    EXPECT_EQ(plan.too_slow_at(start), status::irrevocable);
+    seen.visible.median = 170ms;
+    EXPECT_EQ(draw_up(due, seen, {}).mode_at(start), status::active);
+    EXPECT_EQ(draw_up(due, seen, {}).mode_at(due - 1ns), status::active);
+}
+
+TEST(where_strictness_pays_test, factors_other_than_the_defaults_decide_alone) {
+    auto seen = undisturbed();
+    seen.irrevocable = {.median = 1h, .expected = 1h};
+    EXPECT_EQ(draw_up(due, seen, {.visible_factor = 30, .irrevocable_factor = 20}).mode_at(start), status::irrevocable);
+    seen.rolled_back = true;
+    EXPECT_EQ(draw_up(due, seen, {.visible_factor = 1, .irrevocable_factor = 1}).mode_at(due - 11ms), status::active);
+}
+
+TEST(where_strictness_pays_test, extremes_do_not_overflow) {
+    const core::outlook seen{.expected = std::chrono::nanoseconds::max(),
+                             .visible = {std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max()},
+                             .irrevocable = {std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max()},
+                             .in_vain = 1e300,
+                             .planned = start};
+    EXPECT_EQ(draw_up(due, seen, {}).irrevocable_from, base::deadline{});
+    EXPECT_EQ(draw_up(base::deadline::max(), core::outlook{}, {}).mode_at(start), status::active);
+    EXPECT_EQ(draw_up(base::deadline{}, seen, {}).latest_start, base::deadline{});
+}
+
+// --- the trial
+
+using core::strictness_trial;
+
+constexpr std::uint32_t window = strictness_trial::window;
+
+/// A site whose blocks miss the deadline as often as is said: one execution in so many, 0 for none.
+struct site {
+    strictness_trial trial;
+    unsigned strict_misses;
+    unsigned other_misses;
+    bool wanted = true;
+    unsigned strict = 0, other = 0, missed = 0;
+
+    void run(std::uint32_t executions) {
+        for (std::uint32_t i = 1; i <= executions; ++i) {
+            const auto given = trial.enter();
+            const unsigned number = ++(given.may_be_strict ? strict : other);
+            const unsigned one_in = given.may_be_strict ? strict_misses : other_misses;
+            const bool met = one_in == 0 || number % one_in != 0;
+            missed += met ? 0 : 1;
+            trial.leave(given, met, wanted);
+        }
+    }
+};
+
+TEST(strictness_trial_test, where_strictness_is_not_wanted_there_is_nothing_to_compare) {
+    site s{.trial = {}, .strict_misses = 2, .other_misses = 1, .wanted = false};
+    s.run(100 * window);
+    EXPECT_EQ(s.other, 0u);
+}
+
+TEST(strictness_trial_test, strictness_that_misses_more_ends_after_a_window) {
+    site s{.trial = {}, .strict_misses = 8, .other_misses = 100};
+    s.run(1000 * window);
+    // Later trials end as soon as strictness has missed as many as are usual without it.
+    EXPECT_LT(s.strict, 2 * window);
+}
+
+TEST(strictness_trial_test, strictness_that_misses_no_fewer_ends_too) {
+    site s{.trial = {}, .strict_misses = 16, .other_misses = 16};
+    s.run(100 * window);
+    EXPECT_LT(s.strict, 10 * window);
+}
+
+TEST(strictness_trial_test, what_strictness_is_worth_is_seldom_done_without) {
+    site s{.trial = {}, .strict_misses = 0, .other_misses = 1};  // nothing is kept without it
+    s.run(1000 * window);
+    EXPECT_LT(s.missed, 16u);  // one for each trial, and the terms between them double
+    EXPECT_EQ(s.other, s.missed);
+}
+
+TEST(strictness_trial_test, where_all_is_kept_without_it_strictness_is_not_tried) {
+    site s{.trial = {}, .strict_misses = 2, .other_misses = 0};
+    s.run(window);
+    EXPECT_EQ(s.strict, window);
+    s.run(1000 * window);
+    EXPECT_EQ(s.strict, window);
+}
+
+// A site that has been without strictness for long begins to need it.
+TEST(strictness_trial_test, a_site_that_changes_is_tried_again_soon) {
+    site s{.trial = {}, .strict_misses = 8, .other_misses = 100};
+    s.run(2000 * window);
+    s.strict_misses = 0;
+    s.other_misses = 2;
+    s.run(window);
+    s.strict = s.other = 0;
+    s.run(10 * window);
+    EXPECT_GT(s.strict, 8 * window);
+}
+
+TEST(strictness_trial_test, executions_of_an_earlier_term_do_not_count) {
+    strictness_trial trial;
+    const auto early = trial.enter();
+    for (std::uint32_t i = 0; i < window; ++i) trial.leave(trial.enter(), true, true);
+    const auto now = trial.enter();
+    EXPECT_FALSE(now.may_be_strict);
+    for (std::uint32_t i = 0; i < 2 * window; ++i) trial.leave(early, false, true);
+    EXPECT_EQ(trial.enter().number, now.number);
 }
 
 TEST(deadline_type_test, takes_durations_and_points_in_time) {

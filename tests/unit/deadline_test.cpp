@@ -9,6 +9,7 @@
 
 #include "core/conflict/kill.hpp"
 #include "core/lifecycle/registry.hpp"
+#include "core/modes/site_times.hpp"
 #include "core/tokens/slots.hpp"
 #include "tutti/tutti.hpp"
 
@@ -38,12 +39,33 @@ protected:
     static void run(const options& how, F&& body) {
         atomically(how, body);
     }
-    static std::vector<std::uint64_t> sample_of(std::string_view name) {
+    /// The same at a site whose blocks are rolled back seven times for every commit.
+    void practise_in_vain(const char* name, std::chrono::nanoseconds usual) {
+        for (int i = 0; i < 16; ++i) {
+            run({.name = name, .deadline = 1h}, [&](tx& t) {
+                clock_.advance(usual);
+                if (t.attempt() % 8 != 0) restart(t);
+            });
+        }
+    }
+    static site_times* times_at(std::string_view name) {
         for (std::uint32_t id = 0; id < observe::sites(); ++id) {
             const observe::site& s = observe::site_number(id);
-            if (s.name == name && s.durations.load() != nullptr) return s.durations.load()->sample();
+            if (s.name == name && known_times_of(s) != nullptr) return known_times_of(s);
         }
-        return {};
+        return nullptr;
+    }
+    static std::vector<std::uint64_t> sample_of(std::string_view name, status mode = status::active) {
+        const site_times* const times = times_at(name);
+        return times != nullptr ? times->sample_in(mode) : std::vector<std::uint64_t>{};
+    }
+    /// The mode of the first attempt of a block with that deadline.
+    status first_mode(const options& how) {
+        status first{};
+        run(how, [&](tx& t) {
+            if (t.attempt() == 1) first = mode_of(t);
+        });
+        return first;
     }
 };
 
@@ -188,15 +210,13 @@ TEST_F(deadline_test, running_anyway_does_not_hold_others_up) {
 TEST_F(deadline_test, the_quality_of_service_is_the_percentile) {
     // 90 short ones and 10 long ones
     for (int i = 0; i < 100; ++i) {
-        run({.name = "qos", .deadline = 1h}, [&](tx&) { clock_.advance(i % 10 == 0 ? 20ms : 1ms); });
+        run({.name = "qos", .deadline = 1h}, [&](tx& t) {
+            clock_.advance(i % 10 == 0 ? 20ms : 1ms);
+            if (t.attempt() % 8 != 0) restart(t);
+        });
     }
-    const auto first_mode = [&](double qos) {
-        status m{};
-        run({.name = "qos", .deadline = 50ms, .qos = qos}, [&](tx& t) { m = mode_of(t); });
-        return m;
-    };
-    EXPECT_EQ(first_mode(0.5), status::active);        // 1 ms is usual
-    EXPECT_EQ(first_mode(0.99), status::irrevocable);  // 20 ms are
+    EXPECT_EQ(first_mode({.name = "qos", .deadline = 50ms, .qos = 0.5}), status::active);        // 1 ms is usual
+    EXPECT_EQ(first_mode({.name = "qos", .deadline = 50ms, .qos = 0.99}), status::irrevocable);  // 20 ms are
 }
 
 // Under permanent conflict no attempt ever commits, so no duration is sampled: the failures have to tell.
@@ -213,12 +233,32 @@ TEST_F(deadline_test, a_site_without_a_sample_learns_from_what_was_rolled_back) 
     EXPECT_EQ(modes, expected);
 }
 
-TEST_F(deadline_test, commits_are_sampled_and_visible_ones_count_half) {
+TEST_F(deadline_test, commits_are_sampled_by_the_mode_that_they_ran_in) {
     run({.name = "sampled", .deadline = 1h}, [&](tx&) { clock_.advance(10ms); });
-    run({.name = "sampled", .mode = mode::visible, .deadline = 1h}, [&](tx&) { clock_.advance(10ms); });
-    const auto sample = sample_of("sampled");
-    ASSERT_LE(sample.size(), 2u);  // fewer if the test was moved to another core meanwhile
-    for (const std::uint64_t s : sample) EXPECT_TRUE(s == 10'000'000 || s == 5'000'000) << s;
+    run({.name = "sampled", .mode = mode::visible, .deadline = 1h}, [&](tx&) { clock_.advance(20ms); });
+    run({.name = "sampled", .mode = mode::irrevocable, .deadline = 1h}, [&](tx&) { clock_.advance(30ms); });
+    const auto expect = [&](status mode, std::uint64_t took) {
+        const auto sample = sample_of("sampled", mode);
+        ASSERT_LE(sample.size(), 1u);  // none if the test was moved to another core meanwhile
+        for (const std::uint64_t s : sample) EXPECT_EQ(s, took);
+    };
+    expect(status::active, 10'000'000);
+    expect(status::visible, 20'000'000);
+    expect(status::irrevocable, 30'000'000);
+}
+
+// It ran in both, so its duration says nothing about either.
+TEST_F(deadline_test, a_commit_that_changed_its_mode_is_not_sampled) {
+    practise("changes", 10ms);
+    const std::size_t before = sample_of("changes").size();
+    deadline_outcome outcome;
+    run({.name = "changes", .deadline = 100ms, .outcome = &outcome}, [&](tx& t) {
+        clock_.advance(70ms);
+        y_.set(t, 1);
+    });
+    EXPECT_EQ(outcome.mode, mode::irrevocable);
+    EXPECT_EQ(sample_of("changes").size(), before);
+    EXPECT_TRUE(sample_of("changes", status::irrevocable).empty());
 }
 
 TEST_F(deadline_test, only_the_committed_attempt_is_sampled) {
@@ -241,9 +281,124 @@ TEST_F(deadline_test, what_was_switched_away_is_not_sampled) {
     EXPECT_TRUE(sample_of("switched").empty());
 }
 
+// --- strictness is used where it pays
+
+TEST_F(deadline_test, a_block_that_is_never_rolled_back_stays_optimistic) {
+    practise("undisturbed", 10ms);
+    for (const auto due : {11ms, 30ms, 50ms, 100ms}) {
+        EXPECT_EQ(first_mode({.name = "undisturbed", .deadline = due}), status::active) << due.count();
+    }
+}
+
+TEST_F(deadline_test, strict_commits_do_not_change_what_optimistic_ones_are_expected_to_take) {
+    practise("feedback", 1ms);
+    for (int i = 0; i < 100; ++i) {
+        run({.name = "feedback", .mode = mode::irrevocable, .deadline = 1h}, [&](tx&) { clock_.advance(20ms); });
+    }
+    EXPECT_EQ(first_mode({.name = "feedback", .deadline = 30ms}), status::active);
+    EXPECT_EQ(times_at("feedback")->expected_in(status::active, 0.99), 1ms);
+    // Neither would the block be refused for them.
+    EXPECT_NO_THROW(run({.name = "feedback", .deadline = 2ms, .when_missed = missed_deadline::refuse}, [](tx&) {}));
+}
+
+// Its attempts are rolled back again and again, but the stricter modes would be late for sure.
+TEST_F(deadline_test, a_mode_that_takes_too_long_is_not_used) {
+    const auto site = [&](const char* name, std::chrono::nanoseconds strictly) {
+        practise_in_vain(name, 10ms);
+        for (const mode m : {mode::visible, mode::irrevocable}) {
+            for (int i = 0; i < 3; ++i) {
+                run({.name = name, .mode = m, .deadline = 1h}, [&](tx&) { clock_.advance(strictly); });
+            }
+        }
+        return first_mode({.name = name, .deadline = 70ms});
+    };
+    EXPECT_EQ(site("slow when strict", 120ms), status::active);
+    EXPECT_EQ(site("fast when strict", 20ms), status::visible);  // irrevocable from 60 ms on
+    EXPECT_EQ(site("not so fast when strict", 40ms), status::irrevocable);
+}
+
+TEST_F(deadline_test, one_outlier_does_not_change_what_is_expected) {
+    for (int i = 0; i < 40; ++i) {
+        run({.name = "outlier", .deadline = 1h}, [&](tx&) { clock_.advance(i == 20 ? 500ms : 1ms); });
+    }
+    EXPECT_EQ(first_mode({.name = "outlier", .deadline = 1s}), status::active);
+    EXPECT_NO_THROW(run({.name = "outlier", .deadline = 10ms, .when_missed = missed_deadline::refuse}, [](tx&) {}));
+}
+
+TEST_F(deadline_test, a_site_that_is_no_longer_contended_recovers) {
+    practise_in_vain("recovering", 10ms);
+    EXPECT_NE(first_mode({.name = "recovering", .deadline = 30ms}), status::active);
+    practise("recovering", 10ms);
+    practise("recovering", 10ms);
+    EXPECT_EQ(first_mode({.name = "recovering", .deadline = 30ms}), status::active);
+}
+
+// Blocks that are refused give the sample nothing new.
+TEST_F(deadline_test, a_site_whose_blocks_are_refused_recovers) {
+    practise("refused", 10ms);
+    const auto runs = [&] {
+        bool ran = false;
+        try {
+            run({.name = "refused", .deadline = 5ms, .when_missed = missed_deadline::refuse}, [&](tx&) { ran = true; });
+        } catch (const deadline_missed&) {}
+        return ran;
+    };
+    unsigned refused = 0;
+    while (refused < 10'000 && !runs()) ++refused;
+    EXPECT_GE(refused, site_times::doubts);  // it is not in doubt at once
+    EXPECT_LE(refused, 16 * site_times::doubts);
+}
+
+// Nor do blocks that are kept from a mode because it once took long.
+TEST_F(deadline_test, a_mode_that_took_too_long_is_tried_again) {
+    practise_in_vain("tried again", 10ms);
+    for (int i = 0; i < 3; ++i) {
+        for (const mode m : {mode::visible, mode::irrevocable}) {
+            run({.name = "tried again", .mode = m, .deadline = 1h}, [&](tx&) { clock_.advance(500ms); });
+        }
+    }
+    unsigned optimistic = 0;
+    const auto runs_first_in = [&] {
+        status first{};
+        run({.name = "tried again", .deadline = 50ms}, [&](tx& t) {
+            if (t.attempt() == 1) first = mode_of(t);
+            clock_.advance(1us);
+            if (mode_of(t) == status::active && t.attempt() % 8 != 0) restart(t);
+        });
+        return first;
+    };
+    while (optimistic < 10'000 && runs_first_in() == status::active) ++optimistic;
+    EXPECT_GE(optimistic, 1u);
+    EXPECT_LE(optimistic, 8 * site_times::doubts);
+}
+
+// It keeps fewer deadlines there, and the site finds out.
+TEST_F(deadline_test, a_site_where_strictness_does_not_pay_goes_without) {
+    practise_in_vain("does not pay", 10ms);
+    unsigned strict = 0;
+    deadline_outcome outcome;
+    const auto run_many = [&](unsigned times) {
+        for (unsigned i = 0; i < times; ++i) {
+            run({.name = "does not pay", .deadline = 50ms, .outcome = &outcome}, [&](tx& t) {
+                if (mode_of(t) != status::active) {
+                    ++strict;
+                    return clock_.advance(60ms);
+                }
+                if (t.attempt() % 2 != 0) restart(t);
+            });
+        }
+    };
+    run_many(2 * strictness_trial::window);
+    EXPECT_GT(strict, 0u);
+    strict = 0;
+    run_many(4 * strictness_trial::window);
+    EXPECT_EQ(strict, 0u);
+    EXPECT_TRUE(outcome.met);
+}
+
 // Irrevocable only to be in time: the body may still wait, which one that asked for irrevocability may not.
 TEST_F(deadline_test, retry_gives_a_hurried_transaction_back) {
-    practise("hurried", 10ms);
+    practise_in_vain("hurried", 10ms);
     std::jthread producer;
     run({.name = "hurried", .deadline = 30ms}, [&](tx& t) {
         EXPECT_EQ(mode_of(t), status::irrevocable);
@@ -302,7 +457,7 @@ TEST_F(deadline_test, steps_stay_open_when_the_deadline_nears_between_them) {
 }
 
 TEST_F(deadline_test, an_irrevocable_attempt_starts_over_for_an_open_nested_block) {
-    practise("one step", 10ms);
+    practise_in_vain("one step", 10ms);
     std::vector<status> modes;
     run({.name = "one step", .deadline = 30ms}, [&](tx& t) {
         modes.push_back(mode_of(t));
@@ -328,7 +483,7 @@ TEST_F(deadline_test, an_attempt_that_the_body_made_irrevocable_does_not_start_o
 // An optimistic attempt whose reads an open nested block, or its undo, changes would start over. One that is visible
 // only for its deadline does so, too.
 TEST_F(deadline_test, a_visible_attempt_whose_reads_an_undo_changes_starts_over) {
-    practise("undone", 10ms);
+    practise_in_vain("undone", 10ms);
     std::vector<status> modes;
     run({.name = "undone", .deadline = 50ms}, [&](tx& t) {
         modes.push_back(mode_of(t));
@@ -348,7 +503,7 @@ TEST_F(deadline_test, a_visible_attempt_whose_reads_an_undo_changes_starts_over)
 }
 
 TEST_F(deadline_test, a_visible_attempt_whose_reads_a_step_changes_starts_over) {
-    practise("changed", 10ms);
+    practise_in_vain("changed", 10ms);
     std::vector<status> modes;
     run({.name = "changed", .deadline = 50ms}, [&](tx& t) {
         modes.push_back(mode_of(t));

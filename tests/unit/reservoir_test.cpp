@@ -45,6 +45,41 @@ TEST(reservoir_test, few_samples_are_taken_into_account_at_once) {
     EXPECT_EQ(r.percentile(0.5), 20u);
 }
 
+TEST(reservoir_test, outliers_are_left_out_where_there_are_others) {
+    reservoir r{128};
+    r.add(10);
+    EXPECT_EQ(r.percentile(0.99, 1), 10u);
+    r.add(5000);
+    EXPECT_EQ(r.percentile(0.99, 1), 10u);
+    r.add(20);
+    EXPECT_EQ(r.percentile(0.99, 1), 20u);
+    EXPECT_EQ(r.percentile(0.5, 1), 20u);
+    EXPECT_EQ(r.percentile(0.99), 5000u);
+}
+
+TEST(reservoir_test, forgets_the_longest) {
+    reservoir r{4};
+    r.forget_longest();
+    for (const std::uint64_t i : {3u, 9u, 1u, 7u}) r.add(i);
+    r.forget_longest();
+    EXPECT_EQ(r.percentile(1), 7u);
+    r.add(8);
+    EXPECT_EQ(r.percentile(1), 8u);
+    EXPECT_EQ(r.sample().size(), 4u);
+    for (int i = 0; i < 4; ++i) r.forget_longest();
+    EXPECT_EQ(r.percentile(1), 0u);
+}
+
+// However long the stream has been, the sample follows it.
+TEST(reservoir_test, forgets_old_durations) {
+    constexpr std::size_t size = 32;
+    reservoir r{size};
+    for (int i = 0; i < 100'000; ++i) r.add(1);
+    for (std::size_t i = 0; i < 4 * reservoir::memory * size; ++i) r.add(2);
+    const auto now = r.sample();
+    EXPECT_LT(std::count(now.begin(), now.end(), 1u), 5);
+}
+
 // With a full reservoir a percentile may be behind by a sixteenth of the sample, and by no more.
 TEST(reservoir_test, percentiles_follow_the_sample) {
     reservoir r{64, 7};

@@ -88,10 +88,12 @@ typedef struct tutti_options {
     double qos;
     /// A tutti_missed_deadline.
     int when_missed;
-    /// Size of the sample of past durations, up to 4096. The site's first block with a deadline decides. 0: 128.
+    /// Size of the sample of past durations in each mode, up to 4096. The site's first block with a deadline decides.
+    /// 0: 128.
     unsigned deadline_samples;
-    /// So many expected durations before the deadline attempts begin to read visibly, and to be irrevocable: the second
-    /// at least 1 and at most the first. 0: 6 and 4.
+    /// 0: 6 and 4, and Tutti measures where strictness pays. Other factors decide alone: attempts read visibly, or are
+    /// irrevocable, from that many expected durations before the deadline on. The second factor is at least 1 and at
+    /// most the first. Where both are 1, no attempt becomes stricter before the deadline can no longer be met.
     double visible_factor;
     double irrevocable_factor;
     /// Where to write how it ended, or null.

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "core/conflict/contention_rank.hpp"
 #include "core/modes/mode_switch.hpp"
+#include "core/modes/site_times.hpp"
 #include "core/ports/timetable.hpp"
 #include "core/rollback/signal.hpp"
 #include "core/state/ancestry.hpp"
@@ -24,7 +27,16 @@ const deadline_tuning& tuning_of(const descriptor& d) noexcept {
 }
 
 timetable plan_of(const descriptor& d) noexcept {
-    return timetable_of(d.run.timed.due, d.run.timed.expected, tuning_of(d));
+    const timing& t = d.run.timed;
+    const double share = t.site->rolled_back();
+    return timetable_of(t.due,
+                        {.expected = t.expected,
+                         .visible = t.site->durations_in(status::visible),
+                         .irrevocable = t.site->durations_in(status::irrevocable),
+                         .in_vain = share / (1 - share),
+                         .rolled_back = t.rolled_back,
+                         .planned = t.planned},
+                        tuning_of(d));
 }
 
 void check(const options& how, const deadline_tuning& tuning) {
@@ -72,14 +84,33 @@ void ask_for(descriptor& d, status wanted) noexcept {
     d.run.irrevocable_reason = irrevocability_reason;
 }
 
-/// When an attempt that runs in `mode` has to become stricter.
-base::deadline end_of(const descriptor& d, const timetable& plan, status mode) noexcept {
-    return mode >= strictest(d) ? base::deadline::max() : plan.end_of(mode);
+/// When an attempt that runs in `mode` has to become stricter. An optimistic one that has no stricter mode ahead looks
+/// again when its deadline can no longer be met. REQUIRES: at `now` it can.
+base::deadline end_of(const descriptor& d, const timetable& plan, status mode, base::deadline now) noexcept {
+    if (mode >= strictest(d)) return base::deadline::max();
+    const base::deadline next = d.run.timed.may_be_strict ? plan.end_of(mode) : base::deadline::max();
+    if (mode != status::active) return next > now ? next : base::deadline::max();
+    const base::deadline hopeless_from = std::min(plan.latest_start + nanoseconds{1}, d.run.timed.due);
+    return next > now ? std::min(next, hopeless_from) : hopeless_from;
+}
+
+/// The timetable wants the next attempt to run in that mode.
+void hurry(descriptor& d, status wanted) noexcept {
+    timing& t = d.run.timed;
+    t.wanted_strict |= std::min(wanted, strictest(d)) > d.run.next_mode;
+    if (t.may_be_strict) ask_for(d, wanted);
+}
+
+/// The execution ended, or is refused. Executions that do not go by measurements do not count for them.
+void count_for_trial(descriptor& d, bool met) noexcept {
+    timing& t = d.run.timed;
+    if (!by_factors_alone(tuning_of(d))) t.site->trial.leave({t.may_be_strict, t.term}, met, t.wanted_strict);
 }
 
 /// The deadline cannot be met.
-void give_up_on_it(descriptor& d) {
-    d.run.timed.next_look = base::deadline::max();
+void give_up_on_it(descriptor& d, base::deadline now) {
+    timing& t = d.run.timed;
+    t.next_look = base::deadline::max();
     switch (d.run.how->when_missed) {
         case missed_deadline::run_anyway:
             // Late is one thing, starved another: once it has been rolled back, writers make way for it.
@@ -90,16 +121,36 @@ void give_up_on_it(descriptor& d) {
             return;
         case missed_deadline::refuse: break;
     }
+    undisturbed(d, [&] {
+        if (now < t.due) t.site->doubt(t.asked);
+        count_for_trial(d, false);
+    });
     if (observe::counting_in_library()) d.ledger.count_refusal(d.run.block());
     throw deadline_missed{};
 }
 
-/// What a rolled back attempt says about the duration: at least as long as it lasted. Only for sites without a sample,
-/// which under permanent conflict would never get one.
+/// What a rolled back attempt says about this execution and its site. About the duration it says: at least as long as
+/// it lasted. That counts only at sites without a sample, which under permanent conflict would never get one.
 void learn_from_failure(descriptor& d, base::deadline now) noexcept {
     timing& t = d.run.timed;
-    if (t.sampled || d.run.attempt == 1 || d.run.last_cause == abort_cause::explicit_retry) return;
-    t.expected = std::max(t.expected, now - t.began);
+    if (d.run.attempt == 1 || d.run.last_cause == abort_cause::explicit_retry) return;
+    if (!t.sampled) t.expected = std::max(t.expected, now - t.began);
+    if (!is_defeat(d.run.last_cause) && d.run.last_cause != abort_cause::explicit_restart) return;
+    t.rolled_back = true;
+    if (t.began_in == status::active) t.site->note_attempt(true);
+}
+
+void learn_from_commit(descriptor& d, base::deadline now, bool met) noexcept {
+    timing& t = d.run.timed;
+    count_for_trial(d, met);
+    // Part of it ran in another mode.
+    if (d.mode != t.began_in) return;
+    if (d.mode == status::active) t.site->note_attempt(false);
+    // Undisturbed as far as can be seen: on one core all along, and not switched away by a preemption layer.
+    // Interrupts, page faults, and a time slice that ended on the core where the next one began cannot be told from
+    // work; nor can waits in place for others.
+    if (t.core != base::core_number() || t.suspensions != d.suspensions) return;
+    t.site->note_commit(d.mode, now - (d.mode == status::active ? t.began : t.planned), d.run.how->qos);
 }
 
 }  // namespace
@@ -111,10 +162,14 @@ void begin_timed(descriptor& d) {
     if (how.outcome != nullptr) *how.outcome = {};
     timing& t = d.run.timed;
     t.on = true;
+    t.asked = d.run.next_mode;
     t.due = due_of(how.deadline);
     undisturbed(d, [&] {
-        t.durations = &observe::durations_of(observe::site_of(d.run.where, how.name), tuning.samples);
-        t.expected = nanoseconds{static_cast<std::int64_t>(t.durations->percentile(how.qos))};
+        t.site = &times_of(observe::site_of(d.run.where, how.name), tuning.samples);
+        t.expected = t.site->expected_in(t.asked, how.qos);
+        const strictness_trial::ticket given = t.site->trial.enter();
+        t.may_be_strict = given.may_be_strict || by_factors_alone(tuning);
+        t.term = given.number;
     });
     t.sampled = t.expected > nanoseconds::zero();
 }
@@ -123,11 +178,15 @@ void plan_attempt(descriptor& d) {
     timing& t = d.run.timed;
     const base::deadline now = base::now();
     learn_from_failure(d, now);
+    t.planned = now;
     const timetable plan = plan_of(d);
-    if (plan.hopeless_at(now, t.due)) return give_up_on_it(d);
+    if (plan.hopeless_at(now, t.due)) return give_up_on_it(d, now);
     if (!may_hurry(d)) return;
-    ask_for(d, plan.mode_at(now));
-    t.next_look = end_of(d, plan, d.run.next_mode);
+    if (const status m = plan.too_slow_at(now); m != status::active && !std::exchange(t.doubted, true)) {
+        undisturbed(d, [&] { t.site->doubt(m); });
+    }
+    hurry(d, plan.mode_at(now));
+    t.next_look = end_of(d, plan, d.run.next_mode, now);
 }
 
 void keep_nesting_open(descriptor& d) {
@@ -153,6 +212,7 @@ void note_start(descriptor& d) noexcept {
     d.slow_commit |= slow_commit_restarted;  // there is something to do at its end, and `run` to reset
     if (d.mode == status::active && !d.strict() && d.logging && t.next_look != base::deadline::max())
         d.slow_path |= slow_path_timed;
+    t.began_in = d.mode;
     t.core = base::core_number();
     t.suspensions = d.suspensions;
     t.began = base::now();
@@ -173,6 +233,10 @@ void look_at_clock(descriptor& d) {
     const status before = d.run.next_mode;
     ask_for(d, plan.mode_at(now));
     const status wanted = d.run.next_mode;
+    if (wanted == before) {
+        t.next_look = end_of(d, plan, before, now);
+        return;
+    }
     if (!become_strict_if_a_slot_is_free(d, wanted, abort_cause::mode_switch)) {
         // What it has done is worth more than a place in the queue: it asks again at its next barrier.
         d.run.next_mode = before;
@@ -181,7 +245,8 @@ void look_at_clock(descriptor& d) {
         return;
     }
     d.slow_path &= ~slow_path_timed;
-    t.next_look = end_of(d, plan, wanted);
+    t.wanted_strict = true;
+    t.next_look = end_of(d, plan, wanted, now);
     if (wanted == status::irrevocable && (d.slow_commit & slow_commit_counting) != 0)
         d.ledger.count_irrevocable(d.run.block(), irrevocability_reason);
 }
@@ -197,13 +262,7 @@ void end_timed(descriptor& d) noexcept {
     const mode committed_in = mode_of(d.mode);
     if (deadline_outcome* const outcome = d.run.how->outcome) *outcome = {true, met, committed_in, t.due - now};
     if ((d.slow_commit & slow_commit_counting) != 0) d.ledger.count_deadline(d.run.block(), committed_in, met);
-    // Undisturbed as far as can be seen: on one core all along, and not switched away by a preemption layer.
-    // Interrupts, page faults, and a time slice that ended on the core where the next one began cannot be told from
-    // work; nor can waits in place for others.
-    if (t.core != base::core_number() || t.suspensions != d.suspensions) return;
-    auto duration = static_cast<std::uint64_t>((now - t.began).count());
-    if (committed_in == mode::visible) duration /= 2;  // the paper's estimate; see policies/deadline_timetable.hpp
-    undisturbed(d, [&] { t.durations->add(std::max<std::uint64_t>(duration, 1)); });
+    undisturbed(d, [&] { learn_from_commit(d, now, met); });
 }
 
 std::optional<base::deadline> retry_limit(const descriptor& d) noexcept {

@@ -4,7 +4,12 @@
 //   attempt_start   -> plan_attempt  before every attempt: which mode, or that the deadline cannot be met
 //                   -> note_start    when the attempt begins to run
 //   barriers        -> look_at_clock by `slow_path_timed`, which makes a descriptor one that is not healthy
-//   commit          -> end_timed     met or missed; the duration goes into the site's sample
+//   commit          -> end_timed     met or missed; what the site learns from that (site_times.hpp)
+//
+// An attempt becomes stricter only where that pays (policies/deadline_timetable.hpp): there is evidence that others
+// delay the block, and the stricter mode usually ends in time. Durations count for the mode that the whole attempt ran
+// in, so strict commits never change what an optimistic attempt is expected to take. Trials measure what strictness
+// does to all blocks of the site, and switch it off where it keeps no more deadlines (strictness_trial.hpp).
 //
 // When a running attempt notices that it has to become stricter
 //

@@ -1,0 +1,83 @@
+// What a site knows about its blocks with deadlines: how long commits take in each mode, how often optimistic attempts
+// are rolled back, and whether strictness pays there.
+//
+// Each mode has a sample of its own, so strict commits never change what optimistic ones are expected to take. Every
+// estimate is robust and forgets:
+//   - The longest duration of a sample never is the estimate, unless it is the only one.
+//   - Samples forget (observe/reservoir.hpp). The share of rollbacks is a moving average.
+//   - An estimate that keeps blocks from running in a mode gets no new durations. So after every `doubts` executions
+//     that it turned away it forgets its longest duration.
+//
+// Thread safety: any thread. A context that can be switched away calls inside a critical region.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "core/modes/strictness_trial.hpp"
+#include "core/ports/timetable.hpp"
+#include "memory/activity.hpp"
+#include "observe/reservoir.hpp"
+#include "observe/site.hpp"
+
+namespace tutti::core {
+
+class site_times {
+public:
+    using nanoseconds = std::chrono::nanoseconds;
+    using mode = memory::status;  // active, visible or irrevocable
+
+    static constexpr std::uint32_t doubts = 64;
+
+    /// `samples`: size of each sample. Throws std::bad_alloc.
+    site_times(std::size_t samples, std::uint64_t seed);
+
+    /// `q`: the share of executions that should be in time.
+    void note_commit(mode m, nanoseconds took, double q) noexcept;
+    /// The duration that the share `q` of the commits in mode `m` does not exceed; 0 if none is known.
+    [[nodiscard]] nanoseconds expected_in(mode m, double q) noexcept;
+    /// How long commits take in a stricter mode, as of the latest of them. O(1), without a lock.
+    [[nodiscard]] strict_durations durations_in(mode m) const noexcept {
+        const durations& d = of(m);
+        return {nanoseconds{static_cast<std::int64_t>(d.median.load(std::memory_order_relaxed))},
+                nanoseconds{static_cast<std::int64_t>(d.expected.load(std::memory_order_relaxed))}};
+    }
+    [[nodiscard]] std::vector<std::uint64_t> sample_in(mode m) const { return of(m).sample.sample(); }
+
+    /// An optimistic attempt ended.
+    void note_attempt(bool rolled_back) noexcept;
+    /// The share of optimistic attempts that were rolled back, of late: below 1.
+    [[nodiscard]] double rolled_back() const noexcept;
+
+    /// A block was kept from running in mode `m`, because it usually takes too long there.
+    void doubt(mode m) noexcept;
+
+    strictness_trial trial;
+
+private:
+    struct durations {
+        durations(std::size_t capacity, std::uint64_t seed) : sample{capacity, seed} {}
+        observe::reservoir sample;
+        std::atomic<std::uint64_t> median{0};
+        std::atomic<std::uint64_t> expected{0};
+        std::atomic<double> q{0.99};
+        std::atomic<std::uint32_t> turned_away{0};
+    };
+    static std::size_t index(mode m) noexcept { return m == mode::irrevocable ? 2 : m == mode::visible ? 1 : 0; }
+    static void summarise(durations& d) noexcept;
+    durations& of(mode m) noexcept { return by_mode_[index(m)]; }
+    const durations& of(mode m) const noexcept { return by_mode_[index(m)]; }
+
+    std::array<durations, 3> by_mode_;
+    std::atomic<std::uint32_t> rolled_back_{0};  // in units of 1 / whole
+};
+
+/// The times of a site; made at the first call, with samples of that size. They live on. Throws std::bad_alloc.
+site_times& times_of(observe::site& where, std::size_t samples);
+/// Null if no block with a deadline has run there.
+[[nodiscard]] site_times* known_times_of(const observe::site& where) noexcept;
+
+}  // namespace tutti::core

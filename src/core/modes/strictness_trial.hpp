@@ -1,0 +1,61 @@
+// Whether strictness for deadlines pays at a site, measured by the deadlines that are missed with it and without it.
+//
+// A strict attempt also delays the other blocks of its site, which no prediction for one block shows. So the site runs
+// in one way, with strictness or without, and tries the other way from time to time:
+//
+//   - A term lasts some windows of `window` executions each. Where strictness was never wanted, both ways are the same,
+//     and the next term begins.
+//   - Otherwise a trial of at most one window follows. The other way wins if it misses no more deadlines than an
+//     average window of the term did; if the other way is strictness, it must miss fewer. A trial ends as soon as it is
+//     lost, so it costs one more missed deadline than usual.
+//   - A trial that is lost doubles the next term, up to `longest_term`. A trial that is won makes the term short again.
+//   - A window that misses far more deadlines than the average window before ends its term at once.
+//
+// A new site begins with strictness and a term of one window.
+//
+// Thread safety: any thread, under a lock that is held for some 10 ns. A context that can be switched away calls inside
+// a critical region.
+#pragma once
+
+#include <cstdint>
+
+#include "base/lock.hpp"
+
+namespace tutti::core {
+
+class strictness_trial {
+public:
+    static constexpr std::uint32_t window = 128;       ///< executions
+    static constexpr std::uint32_t shortest_term = 8;  ///< windows
+    static constexpr std::uint32_t longest_term = 256;
+
+    /// What an execution gets when it begins.
+    struct ticket {
+        bool may_be_strict;
+        std::uint32_t number;
+    };
+
+    [[nodiscard]] ticket enter() noexcept;
+    /// An execution with that ticket ended, in time or late. `wanted`: by its timetable an attempt had to be strict.
+    void leave(ticket given, bool met, bool wanted) noexcept;
+
+private:
+    void begin_term(std::uint32_t windows) noexcept;
+    void begin_trial(std::uint32_t allowed) noexcept;
+    void end_trial(bool won) noexcept;
+    void end_window() noexcept;
+
+    base::lock lock_;
+    bool strict_ = true;
+    bool tries_ = false;         // a trial is on
+    std::uint32_t number_ = 0;   // of the term or trial
+    std::uint32_t ended_ = 0;    // executions of the window
+    std::uint32_t missed_ = 0;   // deadlines of the window
+    bool wanted_ = false;        // in the term
+    std::uint32_t windows_ = 0;  // of the term that have ended
+    std::uint32_t sum_ = 0;      // of the deadlines that they missed
+    std::uint32_t allowed_ = 0;  // missed deadlines in the trial
+    std::uint32_t term_ = 1;
+};
+
+}  // namespace tutti::core
