@@ -5,10 +5,8 @@
 //   everysec  the answers that are lost were given within one second
 //   all       what is there is a beginning of what was committed: of each client its calls up to one, each whole
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
@@ -23,12 +21,14 @@
 #include <vector>
 
 #include "server/client.hpp"
+#include "support/child_process.hpp"
 
 namespace tutti::crash {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+using process = support::child_process;
 
 struct arguments {
     std::string tutti, procedures, sync = "always", executor = "preemptive";
@@ -54,42 +54,6 @@ struct told {
 class violated : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
-};
-
-class process {
-public:
-    explicit process(const std::vector<std::string>& words) {
-        std::vector<std::string> kept{words};
-        std::vector<char*> argv;
-        for (auto& w : kept) argv.push_back(w.data());
-        argv.push_back(nullptr);
-        id_ = ::fork();
-        if (id_ != 0) return;
-        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        ::execv(argv[0], argv.data());
-        ::_exit(127);
-    }
-    ~process() { end(SIGKILL); }
-    process(const process&) = delete;
-    process& operator=(const process&) = delete;
-
-    int end(int signal) {
-        if (id_ == 0) return 0;
-        ::kill(id_, signal);
-        int status = 0;
-        ::waitpid(id_, &status, 0);
-        id_ = 0;
-        return status;
-    }
-    [[nodiscard]] bool has_ended() {
-        int status = 0;
-        if (::waitpid(id_, &status, WNOHANG) != id_) return false;
-        id_ = 0;
-        return true;
-    }
-
-private:
-    pid_t id_ = 0;
 };
 
 bool listens(const std::string& path) {
