@@ -125,6 +125,11 @@ private:
         for (const char* const name : {"metadata1", "metadata2"}) {
             const std::optional<std::string> bytes = read_whole(path(name));
             if (!bytes || bytes->size() < size) continue;  // C-Raft was about to write it
+            if (bytes->size() > size) {
+                sound = false;
+                found_.damage.push_back(path(name) + " is damaged at byte " + number(size) + ": it has " +
+                                        number(bytes->size()) + " bytes");
+            }
             std::uint64_t words[size / 8];
             std::memcpy(words, bytes->data(), size);
             if (words[0] != 1 || words[1] == 0) {

@@ -194,6 +194,18 @@ TEST_F(member_folder, nor_a_piece_that_is_zero_or_cut_off) {
     });
 }
 
+TEST_F(member_folder, metadata_that_are_longer_are_damage) {
+    // C-Raft refuses them, too, and says neither what is damaged nor what to do.
+    for (const char* const name : {"/metadata1", "/metadata2"}) {
+        const std::string before = whole(log() + name);
+        put(log() + name, before + std::string(512, '\0'));
+        const folder_contents found = look();
+        ASSERT_EQ(found.damage.size(), 1u) << name;
+        EXPECT_NE(found.damage.front().find(std::string{name} + " is damaged at byte 32"), std::string::npos);
+        put(log() + name, before);
+    }
+}
+
 TEST_F(member_folder, nor_what_is_exchanged_or_there_twice) {
     const std::vector<std::string> all = files();
     for (const std::string& a : all) {
