@@ -91,6 +91,7 @@ public:
     invocation what;
     std::vector<std::string_view> arguments;
     std::string answer;
+    std::string unsaid;  // what it would have answered, if UNREPLICATED is in its place
     logging logged;
     instant arrived;
     run_clock clock;
@@ -137,7 +138,10 @@ private:
                 if (await_followers()) return;
                 break;
             case outcome::unknown: how_it_ended = run_unsaved(what, logged.log->trouble(), answer); break;
-            case outcome::unreplicated: how_it_ended = run_unreplicated(what, answer); break;
+            case outcome::unreplicated:
+                unsaid = std::exchange(answer, {});
+                how_it_ended = run_unreplicated(what, answer);
+                break;
         }
         ended();
     }

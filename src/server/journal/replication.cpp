@@ -205,7 +205,8 @@ bool replication::is_due(inquiry& i, clock::time_point now, bool ending) noexcep
                 return true;  // it is told
             }
             return of_.durable() > i.from.upto || i.from.upto_branch != now_writing().id;
-        case inquiry::kind::wait: return having(i.position) >= i.wanted;
+        case inquiry::kind::wait:
+        case inquiry::kind::repeat: return having(i.position) >= i.wanted;
         default: return true;
     }
 }
@@ -222,7 +223,8 @@ std::string replication::answer(const inquiry& i) noexcept {
         try {
             switch (i.what) {
                 case inquiry::kind::pull: to.text(piece_for(i.from)); break;
-                case inquiry::kind::wait: to.integer(static_cast<std::int64_t>(having(i.position))); break;
+                case inquiry::kind::wait:
+                case inquiry::kind::repeat: to.integer(static_cast<std::int64_t>(having(i.position))); break;
                 default: i.task(text);
             }
         } catch (const refusal& why) {

@@ -53,12 +53,13 @@ struct pull {
 /// What a client asks for that is not answered at once. Its owner's until it is handed in, and from `answered` on.
 class inquiry {
 public:
-    enum class kind : std::uint8_t { none, pull, wait, task };
+    /// `repeat`: as `wait`, for an answer that was given before.
+    enum class kind : std::uint8_t { none, pull, wait, repeat, task };
     using clock = std::chrono::steady_clock;
 
     kind what = kind::none;
     pull from{};
-    std::uint64_t position = 0;  ///< of `wait`: followers have to have what is before it
+    std::uint64_t position = 0;  ///< of `wait` and `repeat`: followers have to have what is before it
     std::uint64_t wanted = 0;    ///< so many of them
     clock::time_point until = clock::time_point::max();
     std::function<void(std::string& answer)> task{};  ///< must not throw
@@ -134,6 +135,10 @@ public:
     void ask(inquiry& i) noexcept;
     /// Whether the answer of a call waits for followers; then `w` is passed on later.
     [[nodiscard]] bool holds(waiter& w, std::uint64_t awaits) noexcept;
+    /// Whether fewer followers have what is before `position` than the answer of a call needs.
+    [[nodiscard]] bool lacks(std::uint64_t position) const noexcept {
+        return how_.replicas != 0 && replicated_.load(std::memory_order_acquire) < position;
+    }
     /// More is durable. By the journal, which has said so (durable).
     void note_durable() noexcept {
         if (awaits_more_.load()) ring();  // partner: work

@@ -1,6 +1,7 @@
 // The I/O thread's requests: handed over to the executor, collected when they have been given back, used again.
 #include "server/net/io_thread.hpp"
 
+#include <algorithm>
 #include <new>
 
 #include "server/net/patience.hpp"
@@ -82,7 +83,7 @@ void io_thread::collect() {
 void io_thread::ask_journal(connection& c) noexcept {
     request* const r = c.first_to_ask();
     if (r == nullptr) return;
-    r->asks.position = c.who.written;
+    r->asks.position = std::max(r->asks.position, c.who.written);
     r->asks.is_asked = true;
     ++at_door_;
     shared_.log->others().ask(r->asks);
@@ -118,7 +119,8 @@ void io_thread::remember(const request& r) noexcept {
                             r.how_it_ended == ending::gone || r.how_it_ended == ending::no_log;
     if (unanswered) return shared_.answers.forget(r.key);
     try {
-        shared_.answers.keep(r.key, r.answer, now_);
+        // Too few followers had it in time. It has run, and they may have it when the client asks again.
+        shared_.answers.keep(r.key, r.unsaid.empty() ? r.answer : r.unsaid, now_);
     } catch (const std::bad_alloc&) {
         // It is forgotten: a client that asks again has it run again.
     }

@@ -336,12 +336,24 @@ bool commands::is_first(std::string_view key, request& r) const {
     r.key.clear();
     // For WAIT: nobody knows the position that the first call of this key got.
     if (others_.log != nullptr) r.logged.awaits = others_.log->drawn();
+    if (known == remembered::state::answered) repeat_when_replicated(r);
     reply to{r.answer, r.what.spoken};
     if (known == remembered::state::under_way)
         to.error(code_of(ending::busy), "the call of this ID is still under way; ask again later");
     if (known == remembered::state::another_call)
         to.error(code_of(ending::argument), "this ID belongs to another call");
     return false;
+}
+
+/// An answer that is given again promises as much as it did the first time: so many followers have the call. The first
+/// time they may not have had it, or this server has read the answer from its log.
+void commands::repeat_when_replicated(request& r) const {
+    if (others_.log == nullptr || !others_.log->others().lacks(r.logged.awaits)) return;
+    const log_settings& how = others_.log->settings();
+    r.asks.what = question::kind::repeat;
+    r.asks.position = r.logged.awaits;
+    r.asks.wanted = how.replicas;
+    r.asks.until = question::clock::now() + how.replicas_timeout;
 }
 
 void commands::prepare(invocation what, words arguments, request& r) {
@@ -447,8 +459,12 @@ commands::outcome commands::answer_or_prepare(session& who, words given, request
     reply to{r.answer, who.spoken};
     try {
         if (who.trusted) {
-            if (same_word(given[0], "CALL")) return take_call(who, given, r) ? outcome::submit : outcome::answer;
-            if (same_word(given[0], "EXEC")) return execute(who, given, r) ? outcome::submit : outcome::answer;
+            const auto of_call = [&r](bool runs) {
+                if (runs) return outcome::submit;
+                return r.asks.what == question::kind::repeat ? outcome::ask_journal : outcome::answer;
+            };
+            if (same_word(given[0], "CALL")) return of_call(take_call(who, given, r));
+            if (same_word(given[0], "EXEC")) return of_call(execute(who, given, r));
             if (answer_multi(who, given, to)) return outcome::answer;
             if (is_login_of_follower(given)) {
                 who.replicates = admit_follower(others_, given, to);

@@ -67,6 +67,7 @@ private:
     static void prepare(invocation what, words arguments, request& r);
     [[nodiscard]] bool execute(session& who, words given, request& r) const;
     [[nodiscard]] bool is_first(std::string_view key, request& r) const;
+    void repeat_when_replicated(request& r) const;
     [[nodiscard]] bool answer_multi(session& who, words given, reply& to) const;
     void auth(session& who, words given, reply& to) const;
     void show_slow(words given, reply& to) const;

@@ -1,5 +1,8 @@
 #include "server/protocol/question.hpp"
 
+#include <cinttypes>
+#include <cstdio>
+
 #include "server/calls/words.hpp"
 #include "server/journal/machine_secret.hpp"
 #include "server/journal/stream.hpp"
@@ -96,7 +99,14 @@ bool take_follow(journal::journal& log, words given, question& q, reply& to) {
 }  // namespace
 
 void question::answered(std::string answer) noexcept {
-    of_.answer = std::move(answer);
+    if (what != kind::repeat) {
+        of_.answer = std::move(answer);
+    } else {
+        std::uint64_t having = 0;
+        const bool counted = std::sscanf(answer.c_str(), ":%" SCNu64, &having) == 1;
+        if (!counted) of_.answer = std::move(answer);  // there is no memory
+        else if (having < wanted) static_cast<void>(run_unreplicated(of_.what, of_.answer));
+    }
     of_.give_back();
 }
 

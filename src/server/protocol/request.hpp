@@ -82,6 +82,7 @@ public:
         due = no_deadline;
         interruptions = 0;
         if (answer.capacity() > kept) std::string{}.swap(answer);  // an assignment keeps the memory
+        std::string{}.swap(unsaid);
         if (text_.capacity() > kept) std::string{}.swap(text_);
         if (arguments.capacity() * sizeof(std::string_view) > kept) std::vector<std::string_view>{}.swap(arguments);
         answer.clear();

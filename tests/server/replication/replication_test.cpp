@@ -319,6 +319,44 @@ TEST_F(replication, replicas) {
     until([&] { return c({"CALL", "put", "2", "2"}).find("-UNREPLICATED") == 0; });
 }
 
+/// An answer that is asked for again counts as much as the first one: never before followers have the call, also where
+/// the server has read it from its log, and as the call's own once they have.
+TEST_F(replication, an_answer_that_is_asked_for_again_waits_for_followers) {
+    settings how = with_log("a");
+    how.log.replicas = 1;
+    how.log.replicas_timeout = 50ms;
+    const std::vector<std::string> call{"CALL", "ID", "k", "next", "0", "1"};
+    {
+        bank leader{how};
+        client c{leader.serves.port()};
+        EXPECT_EQ(c(call).find("-UNREPLICATED next: it has run"), 0U);
+        EXPECT_EQ(c(call).find("-UNREPLICATED next: it has run"), 0U);
+    }
+    bank leader{how};
+    client c{leader.serves.port()};
+    EXPECT_EQ(c(call).find("-UNREPLICATED next: it has run"), 0U) << "only this server has it";
+    const bank follower{following("b", leader.serves.port())};
+    std::string again;
+    until([&] { return (again = c(call)).find("-UNREPLICATED") != 0; });
+    EXPECT_EQ(again, "1");
+    until_same(leader, follower);
+    EXPECT_EQ(leader.state->cells[0].load(), 1U);
+}
+
+TEST_F(replication, a_call_that_too_few_followers_had_is_answered_once_they_have_it) {
+    settings how = with_log("a");
+    how.log.replicas = 1;
+    how.log.replicas_timeout = 50ms;
+    bank leader{how};
+    client c{leader.serves.port()};
+    const std::vector<std::string> call{"CALL", "ID", "k", "next", "0", "1"};
+    EXPECT_EQ(c(call).find("-UNREPLICATED"), 0U);
+    const bank follower{following("b", leader.serves.port())};
+    std::string again;
+    for (int i = 0; i < 200 && (again = c(call)) != "1";) ++i;
+    EXPECT_EQ(again, "1");
+}
+
 TEST_F(replication, replicas_are_as_many_as_are_asked_for) {
     settings how = with_log("a");
     how.log.replicas = 2;
