@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <vector>
 
 #include "server/journal/checksum.hpp"
 #include "server/journal/file_in_front.hpp"
@@ -24,6 +25,10 @@ struct file {
     sqlite3_file base;
     bool is_database, has_checksums, is_damaged;
     std::uint64_t damaged_at;
+    bool knows_sum;     // of a database, once it was asked for
+    std::uint64_t sum;  // sum_of_pages
+    bool is_own_log;
+    std::uint64_t salts;  // of SQLite's own log: in its header
 };
 
 using front = file_in_front<file>;
@@ -45,10 +50,27 @@ void note_first_page(file& f, const char* bytes, int amount, sqlite3_int64 at) {
     if (f.is_database && at == 0 && amount > reserved_at) f.has_checksums = bytes[reserved_at] == reserved;
 }
 
+/// The checksum that a page in the file ends with; 0 behind the end of the file.
+std::uint64_t kept_checksum(sqlite3_file* f, int amount, sqlite3_int64 at) {
+    std::uint64_t kept = 0;
+    const sqlite3_int64 where = at + amount - reserved;
+    // A short read fills up with zeros.
+    const int result = front::pass<&sqlite3_io_methods::xRead>(f, static_cast<void*>(&kept), reserved, where);
+    return result == SQLITE_OK ? kept : 0;
+}
+
+/// The header of SQLite's own log says which turn of it this is.
+void note_salts(file& f, const void* bytes, int amount, sqlite3_int64 at) {
+    constexpr int salts_at = 16;
+    if (f.is_own_log && at == 0 && amount >= salts_at + static_cast<int>(sizeof f.salts))
+        std::memcpy(&f.salts, static_cast<const char*>(bytes) + salts_at, sizeof f.salts);
+}
+
 int read(sqlite3_file* f, void* bytes, int amount, sqlite3_int64 at) {
     const int result = front::pass<&sqlite3_io_methods::xRead>(f, bytes, amount, at);
     if (result != SQLITE_OK) return result;
     const auto* const page = static_cast<const char*>(bytes);
+    note_salts(of(f), bytes, amount, at);
     note_first_page(of(f), page, amount, at);
     if (!is_page(of(f), amount, at)) return SQLITE_OK;
     std::uint64_t kept;
@@ -60,14 +82,28 @@ int read(sqlite3_file* f, void* bytes, int amount, sqlite3_int64 at) {
 }
 
 int write(sqlite3_file* f, const void* bytes, int amount, sqlite3_int64 at) {
+    note_salts(of(f), bytes, amount, at);
     note_first_page(of(f), static_cast<const char*>(bytes), amount, at);
-    if (!is_page(of(f), amount, at)) return front::pass<&sqlite3_io_methods::xWrite>(f, bytes, amount, at);
+    if (!is_page(of(f), amount, at)) {
+        if (of(f).is_database) of(f).knows_sum = false;
+        return front::pass<&sqlite3_io_methods::xWrite>(f, bytes, amount, at);
+    }
     const std::unique_ptr<char[]> page{new (std::nothrow) char[static_cast<std::size_t>(amount)]};
     if (page == nullptr) return SQLITE_IOERR_NOMEM;
     const std::uint64_t sum = checksum_of(static_cast<const char*>(bytes), amount, at);
     std::memcpy(page.get(), bytes, static_cast<std::size_t>(amount - reserved));
     std::memcpy(page.get() + amount - reserved, &sum, reserved);
-    return front::pass<&sqlite3_io_methods::xWrite>(f, static_cast<const void*>(page.get()), amount, at);
+    if (of(f).knows_sum) of(f).sum ^= kept_checksum(f, amount, at) ^ sum;
+    const int result = front::pass<&sqlite3_io_methods::xWrite>(f, static_cast<const void*>(page.get()), amount, at);
+    if (result != SQLITE_OK) of(f).knows_sum = false;
+    return result;
+}
+
+int truncate(sqlite3_file* f, sqlite3_int64 bytes) {
+    sqlite3_int64 now = 0;
+    const bool stays = front::pass<&sqlite3_io_methods::xFileSize>(f, &now) == SQLITE_OK && now == bytes;
+    if (!stays) of(f).knows_sum = false;
+    return front::pass<&sqlite3_io_methods::xTruncate>(f, bytes);
 }
 
 int control(sqlite3_file* f, int what, void* with) {
@@ -80,6 +116,7 @@ const sqlite3_io_methods methods = [] {
     sqlite3_io_methods m = front::methods();
     m.xRead = read;
     m.xWrite = write;
+    m.xTruncate = truncate;
     m.xFileControl = control;
     return m;
 }();
@@ -87,12 +124,31 @@ const sqlite3_io_methods methods = [] {
 int open(sqlite3_vfs*, const char* name, sqlite3_file* f, int flags, int* out) {
     const int result = front::open(*real, name, f, flags, out, methods);
     of(f).is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
+    of(f).is_own_log = (flags & SQLITE_OPEN_WAL) != 0;
     return result;
 }
 
 file* file_of(sqlite3* db) noexcept {
     file* f = nullptr;
     return sqlite3_file_control(db, "main", ask_for_file, static_cast<void*>(&f)) == SQLITE_OK ? f : nullptr;
+}
+
+/// Goes through the pages that are in the file, whatever SQLite's own log has. False: `each` has, or the file cannot be
+/// read.
+template <class F>
+bool each_page(sqlite3_file* f, const F& each) {
+    unsigned char head[reserved_at];
+    if (front::pass<&sqlite3_io_methods::xRead>(f, static_cast<void*>(head), reserved_at, sqlite3_int64{0}) !=
+        SQLITE_OK)
+        return false;
+    int page = head[16] << 8 | head[17];  // as the format has it: 1 stands for 65536
+    if (page == 1) page = 65536;
+    sqlite3_int64 bytes = 0;
+    if (page < least_page || front::pass<&sqlite3_io_methods::xFileSize>(f, &bytes) != SQLITE_OK) return false;
+    for (sqlite3_int64 at = 0; at + page <= bytes; at += page) {
+        if (!each(page, at)) return false;
+    }
+    return true;
 }
 
 }  // namespace
@@ -120,6 +176,38 @@ std::optional<std::uint64_t> damaged_page(sqlite3* db) noexcept {
     const file* const f = file_of(db);
     if (f == nullptr || !f->is_damaged) return std::nullopt;
     return f->damaged_at;
+}
+
+std::uint64_t sum_of_pages(sqlite3* db) noexcept {
+    file* const f = file_of(db);
+    if (f == nullptr || !f->has_checksums) return 0;
+    if (!f->knows_sum) {
+        f->sum = 0;
+        f->knows_sum = each_page(&f->base, [f](int page, sqlite3_int64 at) {
+            f->sum ^= kept_checksum(&f->base, page, at);
+            return true;
+        });
+        if (!f->knows_sum) return 0;
+    }
+    return f->sum == 0 ? 1 : f->sum;
+}
+
+bool all_pages_are_whole(sqlite3* db) {
+    file* const f = file_of(db);
+    if (f == nullptr) return false;
+    std::vector<char> page;
+    return each_page(&f->base, [&](int amount, sqlite3_int64 at) {
+        page.resize(static_cast<std::size_t>(amount));
+        return front::pass<&sqlite3_io_methods::xRead>(&f->base, static_cast<void*>(page.data()), amount, at) ==
+                   SQLITE_OK &&
+               checksum_of(page.data(), amount, at) == kept_checksum(&f->base, amount, at);
+    });
+}
+
+std::uint64_t turn_of_own_log(sqlite3* db) noexcept {
+    sqlite3_file* log = nullptr;
+    if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&log)) != SQLITE_OK) return 0;
+    return log != nullptr && log->pMethods == &methods && of(log).is_own_log ? of(log).salts : 0;
 }
 
 }  // namespace tutti::server::journal

@@ -25,4 +25,14 @@ void reserve_checksums(sqlite3* db) noexcept;
 /// The offset of the page that was read last and did not have its checksum. The read failed with SQLITE_IOERR_DATA.
 [[nodiscard]] std::optional<std::uint64_t> damaged_page(sqlite3* db) noexcept;
 
+/// A sum of the checksums of all pages in the file, which tells the file from another log's and from an earlier state
+/// of itself. It changes only where SQLite moves its own log into the file. 0: unknown. The first call takes time in
+/// proportion to the file.
+[[nodiscard]] std::uint64_t sum_of_pages(sqlite3* db) noexcept;
+/// Whether each page in the file has its checksum. Reads the file.
+[[nodiscard]] bool all_pages_are_whole(sqlite3* db);
+
+/// The salts of SQLite's own log, which change when that is begun anew. 0: it has not been begun.
+[[nodiscard]] std::uint64_t turn_of_own_log(sqlite3* db) noexcept;
+
 }  // namespace tutti::server::journal

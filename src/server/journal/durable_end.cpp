@@ -16,13 +16,15 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr char magic[8] = {'T', 'u', 't', 't', 'i', 'E', 'n', 'd'};
+constexpr char magic[8] = {'T', 'u', 't', 't', 'i', 'E', 'n', '2'};
 constexpr ::off_t apart = 512;  // a disk writes a sector as a whole or not at all
 constexpr std::chrono::seconds between_syncs{1};
 
 struct slot {
     char what[8];
-    std::uint64_t turn, end, sum;
+    std::uint64_t writes;
+    known_log known;
+    std::uint64_t sum;
 
     [[nodiscard]] std::uint64_t sum_of() const noexcept {
         return checksum({reinterpret_cast<const char*>(this), offsetof(slot, sum)});
@@ -46,7 +48,7 @@ void durable_end::fail(const std::string& doing) const {
     throw store_error{file_ + " cannot be " + doing + ": " + std::generic_category().message(errno), true};
 }
 
-std::optional<std::uint64_t> durable_end::read() {
+std::optional<known_log> durable_end::read() {
     const int from = ::open(file_.c_str(), O_RDWR | O_CLOEXEC);
     if (from == -1) {
         if (errno == ENOENT) return std::nullopt;
@@ -54,52 +56,62 @@ std::optional<std::uint64_t> durable_end::read() {
     }
     descriptor_ = from;
     bool is_empty = true;
-    std::optional<std::uint64_t> end;
+    std::optional<known_log> known;
     for (const ::off_t at : {::off_t{0}, apart}) {
         slot s{};
         const ::ssize_t bytes = ::pread(from, &s, sizeof s, at);
         if (bytes == -1) fail("read");
         is_empty = is_empty && bytes == 0;
-        if (bytes != sizeof s || !s.is_whole() || (end && s.turn < turn_)) continue;
-        turn_ = s.turn;
-        end = last_ = s.end;
+        if (bytes != sizeof s || !s.is_whole() || (known && s.writes < writes_)) continue;
+        writes_ = s.writes;
+        known = last_ = s.known;
     }
-    if (!end && !is_empty) {
+    if (!known && !is_empty) {
         throw store_error{file_ +
                               " is damaged: it says how much of the log beside it was on the disk. Compare the log "
                               "with a replica's, and remove this file to start without it",
                           false};
     }
-    return end;
+    return known;
 }
 
 void durable_end::open() {
     if (descriptor_ == -1) descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640);
 }
 
-bool durable_end::write(std::uint64_t end) noexcept {
+bool durable_end::write(const known_log& now) noexcept {
     open();
-    slot s{.what = {}, .turn = turn_ + 1, .end = end, .sum = 0};
+    slot s{.what = {}, .writes = writes_ + 1, .known = now, .sum = 0};
     std::memcpy(s.what, magic, sizeof magic);
     s.sum = s.sum_of();
-    if (::pwrite(descriptor_, &s, sizeof s, static_cast<::off_t>(s.turn % 2) * apart) != sizeof s) return false;
-    turn_ = s.turn;
-    last_ = end;
+    if (::pwrite(descriptor_, &s, sizeof s, static_cast<::off_t>(s.writes % 2) * apart) != sizeof s) return false;
+    writes_ = s.writes;
+    last_ = now;
     return true;
 }
 
-void durable_end::note(std::uint64_t end) noexcept {
-    if (end == last_ || !write(end)) return;
-    const clock::time_point now = clock::now();
-    if (now - synced_ < between_syncs) return;
-    synced_ = now;
+void durable_end::note(const known_log& now) noexcept {
+    if (now == last_ || !write(now)) return;
+    const clock::time_point at = clock::now();
+    if (at - synced_ < between_syncs) return;
+    synced_ = at;
     ::fdatasync(descriptor_);
 }
 
+void durable_end::forget_pages() {
+    if (last_.pages == 0) return;
+    known_log now = last_;
+    now.pages = 0;
+    if (!write(now) || ::fdatasync(descriptor_) != 0) fail("written");
+}
+
 void durable_end::lower(std::uint64_t end) {
-    if (end >= last_) return;
+    if (end >= last_.end) return;
+    known_log now = last_;
+    now.end = end;
+    if (end == 1) now = {};  // nothing of that log is there
     // Both slots: the one that is left must not say more.
-    if (!write(end) || !write(end) || ::fdatasync(descriptor_) != 0) fail("written");
+    if (!write(now) || !write(now) || ::fdatasync(descriptor_) != 0) fail("written");
 }
 
 }  // namespace tutti::server::journal

@@ -5,6 +5,10 @@
 // once a second. After a crash of the process it is exact. After a crash of the machine it may say less than was
 // durable. Two slots are written in turn, so a write that a crash cut short leaves the other slot whole.
 //
+// The file also says which log it belongs to: by a sum of the pages in the log's file (checked_pages.hpp) and by the
+// turn of SQLite's own log (write_ahead_log.hpp). So a file that comes from another server, or from an earlier time, is
+// noticed beside two that do not. While SQLite moves its own log into the file, the sum is unknown.
+//
 // Thread safety: one thread at a time.
 #pragma once
 
@@ -15,6 +19,15 @@
 
 namespace tutti::server::journal {
 
+/// What the file says. 0: unknown.
+struct known_log {
+    std::uint64_t end = 1;    ///< the position of the first call that may be missing
+    std::uint64_t pages = 0;  ///< sum_of_pages
+    std::uint64_t turn = 0;   ///< of SQLite's own log
+
+    friend bool operator==(const known_log&, const known_log&) = default;
+};
+
 class durable_end {
 public:
     explicit durable_end(std::string file);
@@ -22,22 +35,25 @@ public:
     durable_end(const durable_end&) = delete;
     durable_end& operator=(const durable_end&) = delete;
 
-    /// The position of the first call that may be missing; none: the file is not there, or is new.
-    /// @throws store_error  if it cannot be read, or is damaged
-    [[nodiscard]] std::optional<std::uint64_t> read();
-    /// All before `end` is on the disk. An error is left for later: an old number only finds less.
-    void note(std::uint64_t end) noexcept;
+    /// None: the file is not there, or is new. @throws store_error  if it cannot be read, or is damaged
+    [[nodiscard]] std::optional<known_log> read();
+    /// All of that is on the disk. An error is left for later: an old number only finds less.
+    void note(const known_log& now) noexcept;
+    [[nodiscard]] std::uint64_t end() const noexcept { return last_.end; }
+    /// The pages of the log's file are about to change: on the disk when this returns. @throws store_error
+    void forget_pages();
     /// From now on less than that: on the disk when this returns. @throws store_error
     void lower(std::uint64_t end);
 
 private:
     void open();
-    [[nodiscard]] bool write(std::uint64_t end) noexcept;
+    [[nodiscard]] bool write(const known_log& now) noexcept;
     [[noreturn]] void fail(const std::string& doing) const;
 
     const std::string file_;
     int descriptor_ = -1;
-    std::uint64_t turn_ = 0, last_ = 0;
+    std::uint64_t writes_ = 0;
+    known_log last_{.end = 0};
     std::chrono::steady_clock::time_point synced_{};
 };
 

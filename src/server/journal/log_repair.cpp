@@ -90,6 +90,12 @@ void copy(store& from, const std::string& file) {
 
 /// Where the tables themselves, or the snapshot, cannot be read, the calls behind them are of no use.
 void need_beginning(store& log, const std::string& file) {
+    if (log.is_mixed()) {
+        throw store_error{"nothing of the log " + file + " can be kept, because " + log.damage().front() +
+                              ". Restore the right one, or fetch the log from a replica. If you know that only " +
+                              file + "-end is the wrong one, remove that file",
+                          false};
+    }
     try {
         log.read_snapshot([](std::string_view) {});
     } catch (const store_error& e) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/journal/checked_pages.hpp"
 #include "server/journal/statement.hpp"
 
 namespace tutti::server::journal {
@@ -14,7 +15,7 @@ void store::fail(const std::string& doing, int code, const std::string& why) {
     const int kind = code & 0xff;
     if (code == SQLITE_IOERR_DATA) tell_damaged_page();
     if (kind == SQLITE_CORRUPT) tell_damage(why, std::nullopt);
-    if (kind == SQLITE_NOTADB && known_end_ > 1) tell_damage("its first page is not that of a database", std::nullopt);
+    if (kind == SQLITE_NOTADB && known_.end > 1) tell_damage("its first page is not that of a database", std::nullopt);
     // A write that failed has left nothing behind, whatever the reason. An fsync that failed may have lost pages that
     // the system counts as written from then on.
     const bool again = code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_DIR_FSYNC && code != SQLITE_IOERR_CLOSE &&
@@ -38,7 +39,29 @@ store::~store() { close(); }
 
 void store::close() noexcept {
     for (sqlite3_stmt** const s : {&begin_, &commit_, &add_, &keep_}) sqlite3_finalize(std::exchange(*s, nullptr));
-    sqlite3_close(std::exchange(db_, nullptr));
+    // SQLite removes its own log then, and the file is all that there is.
+    std::uint64_t pages = 0;
+    try {
+        if (std::exchange(main_, std::nullopt)) {
+            durable_end_.forget_pages();
+            if (move_own_log()) pages = sum_of_pages(db_);
+        }
+    } catch (const store_error&) {
+        // What -end says of the pages is on the disk, and they change now: it must not be believed.
+        sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    }
+    if (sqlite3_close(std::exchange(db_, nullptr)) == SQLITE_OK && pages != 0)
+        durable_end_.note({.end = durable_end_.end(), .pages = pages});
+}
+
+/// All before `end` is on the disk.
+void store::note_end(std::uint64_t end) noexcept {
+    durable_end_.note({.end = end, .pages = sum_of_pages(db_), .turn = turn_of_own_log(db_)});
+}
+
+/// Moves SQLite's own log into the file. REQUIRES: what -end says of the pages is forgotten.
+bool store::move_own_log() noexcept {
+    return sqlite3_wal_checkpoint_v2(db_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr) == SQLITE_OK;
 }
 
 /// All of `what` or nothing.
@@ -90,7 +113,7 @@ void store::add_groups(std::span<const group> groups) {
 void store::add(std::span<const group> groups, bool sync) {
     synchronize(sync);
     change([&] { add_groups(groups); });
-    if (sync && !groups.empty()) durable_end_.note(groups.back().last + 1);
+    if (sync && !groups.empty()) note_end(groups.back().last + 1);
     count(groups);
 }
 
@@ -106,9 +129,10 @@ void store::count(std::span<const group> groups) noexcept {
 void store::tidy() {
     constexpr int many = 2000;
     if (pages_of_log_ < many) return;
-    if (sqlite3_wal_checkpoint_v2(db_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr) != SQLITE_OK)
-        fail("be brought up to date");
+    durable_end_.forget_pages();
+    if (!move_own_log()) fail("be brought up to date");
     pages_of_log_ = 0;
+    note_end(durable_end_.end());
 }
 
 void store::forget_answers(std::int64_t before, std::size_t most) {

@@ -112,6 +112,8 @@ public:
     [[nodiscard]] const std::vector<std::string>& findings() const noexcept { return findings_; }
     /// Under on_damage::report: what is damaged, one line each.
     [[nodiscard]] const std::vector<std::string>& damage() const noexcept { return damage_; }
+    /// Under on_damage::report: the files do not belong together, so that what can be read may be of several logs.
+    [[nodiscard]] bool is_mixed() const noexcept { return is_mixed_; }
     /// The last call that is known to have been in the log; 0: none.
     [[nodiscard]] std::uint64_t known_upto();
 
@@ -216,7 +218,10 @@ private:
     void bring_up_to_date(std::uint64_t written_in);
     void write_anew();
     void find_damage(const write_ahead_log& own_log, std::optional<std::uint64_t> end);
+    void find_mixture(const write_ahead_log& own_log);
     void find_damaged_page();
+    void note_end(std::uint64_t end) noexcept;
+    [[nodiscard]] bool move_own_log() noexcept;
     void note_damage(const std::string& what);
     void finish_own_log(const write_ahead_log& own_log);
     void write_through();
@@ -244,7 +249,8 @@ private:
     const on_damage on_damage_;
     std::vector<std::string> findings_, damage_;
     durable_end durable_end_;
-    std::uint64_t known_end_ = 1;         // by what was found beside the log
+    known_log known_{};                   // by what was found beside the log
+    bool is_mixed_ = false;               // its files do not belong together
     int pages_of_log_ = 0;                // of SQLite, now
     std::optional<identity> main_, own_;  // of the file, and of SQLite's own log once it has been seen
     bool synchronous_ = false;

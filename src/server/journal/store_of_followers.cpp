@@ -79,7 +79,7 @@ void store::append(std::span<const group> groups, const std::vector<branch>& lat
         }
         add_groups(groups);
     });
-    if ((sync || is_news) && !groups.empty()) durable_end_.note(groups.back().last + 1);
+    if ((sync || is_news) && !groups.empty()) note_end(groups.back().last + 1);
     count(groups);
 }
 
@@ -213,7 +213,7 @@ void store::replace_by(const copied& c, const std::function<std::string(std::uin
             .bind(c.position)
             .step("be written");
     });
-    durable_end_.note(end());
+    note_end(end());
 }
 
 }  // namespace tutti::server::journal

@@ -81,7 +81,7 @@ void store::finish_snapshot(std::uint64_t at, std::uint64_t kept_bytes) {
             .step("be written");
     });
     if (bytes_) bytes_->drop_before(dropped + 1);
-    durable_end_.note(end());
+    note_end(end());
 }
 
 bool store::drop_some() {

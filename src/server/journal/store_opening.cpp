@@ -25,7 +25,7 @@ constexpr int beside_bytes = 1024;  // of a row: its numbers, and what SQLite sa
 }  // namespace
 
 store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{how}, durable_end_{file + "-end"} {
-    known_end_ = durable_end_.read().value_or(1);
+    known_ = durable_end_.read().value_or(known_log{});
     try {
         look_for_database(look_at_write_ahead_log(file + "-wal", page_bytes).frames);
         open();
@@ -41,6 +41,7 @@ store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{h
         // Anew, now that the file is locked.
         const write_ahead_log own_log = look_at_write_ahead_log(file + "-wal", page_bytes);
         if (written_in == format && !has_checksums(db_)) note_damage("its first page is damaged");
+        if (!fresh && written_in == format) find_mixture(own_log);
         find_damage(own_log, fresh ? 1 : readable_end());
         if (on_damage_ == on_damage::report) {
             if (!fresh && written_in <= format_without_kinds) {
@@ -51,6 +52,7 @@ store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{h
             }
             return;
         }
+        durable_end_.forget_pages();
         finish_own_log(own_log);
         run("PRAGMA journal_mode=WAL");
         if (fresh) create();
@@ -62,8 +64,8 @@ store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{h
             "CREATE TABLE IF NOT EXISTS next_snapshot(number INTEGER PRIMARY KEY, checksum INTEGER NOT NULL,"
             " part BLOB NOT NULL, kind INTEGER NOT NULL DEFAULT 0);");
         sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
-        durable_end_.note(end());
         main_ = identity_of(file_);
+        note_end(end());
     } catch (...) {
         close();
         throw;
@@ -102,7 +104,7 @@ void store::look_for_database(std::uint64_t frames) {
     std::error_code none;
     const auto bytes = std::filesystem::file_size(file_, none);
     if (!none && bytes != 0) return;
-    const std::uint64_t calls = known_end_ - 1;
+    const std::uint64_t calls = known_.end - 1;
     if (frames != 0 || (!none && calls != 0)) {
         throw store_error{"the log " + file_ + " is " + (none ? "gone" : "empty") + ", but " +
                               (frames != 0 ? file_ + "-wal belongs to it" : file_ + "-end says that calls were in it") +
@@ -115,7 +117,7 @@ void store::look_for_database(std::uint64_t frames) {
     findings_.push_back("the log " + file_ + " was removed; " + std::to_string(calls) + " calls were in it, as " +
                         file_ + "-end says. A new log begins");
     durable_end_.lower(1);
-    known_end_ = 1;
+    known_.end = 1;
 }
 
 void store::create() {
@@ -198,10 +200,21 @@ void store::find_damage(const write_ahead_log& own_log, std::optional<std::uint6
                     ", and " + std::to_string(own_log.later) + " whole pages of later groups follow");
     }
     find_damaged_page();
-    if (end && *end < known_end_) {
+    if (end && *end < known_.end) {
         note_damage("it ends before call " + std::to_string(*end) + ", and the calls up to " +
-                    std::to_string(known_end_ - 1) + " were on the disk");
+                    std::to_string(known_.end - 1) + " were on the disk");
     }
+}
+
+/// Whether the three files belong together. Of a page that is damaged, and so changes the sum, another look tells.
+void store::find_mixture(const write_ahead_log& own_log) {
+    const bool is_other_log =
+        known_.turn != 0 && own_log.turn != 0 && own_log.frames != 0 && !may_come_after(known_.turn, own_log.turn);
+    const bool is_other_file = known_.pages != 0 && sum_of_pages(db_) != known_.pages && all_pages_are_whole(db_);
+    if (!is_other_log && !is_other_file) return;
+    is_mixed_ = true;
+    note_damage("its files do not belong together: " + file_ + (is_other_log ? "-wal" : "") + " is not the one that " +
+                file_ + "-end was written beside. One of them is of another log, or of an earlier time");
 }
 
 void store::find_damaged_page() {
@@ -229,7 +242,7 @@ std::optional<std::uint64_t> store::readable_end() noexcept {
 }
 
 std::uint64_t store::known_upto() {
-    std::uint64_t last = known_end_ - 1;
+    std::uint64_t last = known_.end - 1;
     try {
         last = std::max(last, number("SELECT max(last) FROM calls"));
     } catch (const store_error&) {
@@ -263,9 +276,7 @@ void store::tell_damaged_page() {
 /// Moves what SQLite found to be complete into the database, and says what was cut off.
 void store::finish_own_log(const write_ahead_log& own_log) {
     if (own_log.frames == 0) return;
-    int frames = 0, done = 0;
-    if (sqlite3_wal_checkpoint_v2(db_, nullptr, SQLITE_CHECKPOINT_PASSIVE, &frames, &done) != SQLITE_OK)
-        fail("be brought up to date");
+    if (!move_own_log()) fail("be brought up to date");
     if (own_log.is_torn()) {
         findings_.push_back("the end of the log " + file_ +
                             " was torn: " + std::to_string(own_log.frames - own_log.complete) +

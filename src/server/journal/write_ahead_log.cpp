@@ -106,6 +106,7 @@ write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t p
     if (!from.read(reinterpret_cast<char*>(head), sizeof head)) return found;  // SQLite had not begun
     const header h = read_header(head);
     found.header_is_bad = !h.is_whole;
+    if (h.is_whole) found.turn = h.salts;
     frame f{h.is_whole ? h.page_bytes : page_bytes};
     std::optional<std::uint64_t> salts;
     if (h.is_whole) salts = h.salts;
@@ -130,6 +131,17 @@ write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t p
         if (is_of_turn && f.ends_transaction()) has_ended = true;
     }
     return found;
+}
+
+bool may_come_after(std::uint64_t turn, std::uint64_t later) noexcept {
+    // The file that remembers the turn is synced once a second, so a crash of the machine may leave an older one.
+    constexpr std::uint32_t most = 10'000;
+    const auto count_of = [](std::uint64_t salts) {
+        unsigned char all[sizeof salts];
+        std::memcpy(all, &salts, sizeof salts);
+        return big_endian(all, 0);
+    };
+    return later == turn || count_of(later) - count_of(turn) - 1 < most;
 }
 
 }  // namespace tutti::server::journal

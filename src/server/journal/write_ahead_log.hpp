@@ -20,6 +20,7 @@ struct write_ahead_log {
     /// Frames that are whole and belong to transactions later than the one that is not. A crash leaves none.
     std::uint64_t later = 0;
     bool header_is_bad = false;
+    std::uint64_t turn = 0;  ///< the salts of the header, as they are in the file; 0: there is no whole header
 
     [[nodiscard]] bool is_torn() const noexcept { return complete < frames; }
     [[nodiscard]] bool is_damaged() const noexcept { return later != 0; }
@@ -28,5 +29,9 @@ struct write_ahead_log {
 /// A file that is not there, or is empty, has no frames. `page_bytes`: of the database, for a header that is damaged.
 /// Takes time in proportion to the file, memory for a page. @throws std::system_error  if the file cannot be read
 [[nodiscard]] write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t page_bytes);
+
+/// Whether a log of the turn `later` may be the one of `turn`, begun anew some times. SQLite counts the turns of a log in
+/// the first half of the salts, and draws the rest, and the first count, by chance.
+[[nodiscard]] bool may_come_after(std::uint64_t turn, std::uint64_t later) noexcept;
 
 }  // namespace tutti::server::journal

@@ -177,10 +177,11 @@ TEST_F(log_damage, any_bit_of_the_header_of_its_own_log) {
 
 /// A group that a crash of the machine cut short: it was not acknowledged, so its end is not known to be on the disk.
 TEST_F(log_damage, a_torn_end_is_cut_off_and_reported) {
-    const std::string end = bytes_of("killed-end");
+    std::string end;
     {
         copy("killed", "more");
         journal::store log{file("more")};
+        end = bytes_of("more-end");
         log.add(std::vector{journal::group{.first = calls + 1, .last = calls + 1, .records = record_of(calls + 1)}},
                 true);
         copy("more", "damaged");
@@ -205,6 +206,39 @@ TEST_F(log_damage, the_message_names_the_file_the_place_and_the_ways_on) {
           std::string{"is the first that cannot be read"}, "tutti log repair " + file("damaged")}) {
         EXPECT_NE(refusal.find(part), std::string::npos) << part << " in " << refusal;
     }
+}
+
+/// Each file is whole, and SQLite makes a database of them that lacks groups in the middle.
+TEST_F(log_damage, files_of_an_earlier_time_or_of_another_log) {
+    const auto add = [this](const std::string& to, std::uint64_t first, std::uint64_t last) {
+        journal::store log{file(to)};
+        for (std::uint64_t n = first; n <= last; ++n)
+            log.add(std::vector{journal::group{.first = n, .last = n, .records = record_of(n)}}, true);
+        copy(to, to + "-killed");
+    };
+    add("log", calls + 1, calls + 6);  // its start has moved SQLite's own log into the file
+    copy("log-killed", "earlier");
+    add("log", calls + 7, calls + 12);
+    copy("log-killed", "now");
+    add("another", 1, calls + 12);
+    add("another", calls + 13, calls + 14);
+    copy("another-killed", "another");
+    for (const char* const from : {"earlier", "another"}) {
+        for (const char* const suffix : {"", "-wal", "-end"}) {
+            copy("now", "damaged");
+            write(std::string{"damaged"} + suffix, bytes_of(std::string{from} + suffix));
+            const std::string before = bytes_of("damaged"), own_log = bytes_of("damaged-wal");
+            EXPECT_EQ(found_in("damaged"), std::nullopt) << suffix << " of " << from;
+            EXPECT_NE(refusal.find("replica"), std::string::npos) << refusal;
+            EXPECT_THROW(static_cast<void>(repair_log(file("damaged"))), std::runtime_error)
+                << suffix << " of " << from;
+            EXPECT_EQ(bytes_of("damaged"), before);
+            EXPECT_EQ(bytes_of("damaged-wal"), own_log);
+        }
+    }
+    // As they were, with and without an end in good order.
+    EXPECT_EQ(found_in("now"), calls + 12) << refusal;
+    EXPECT_EQ(found_in("log"), calls + 12) << refusal;
 }
 
 TEST_F(log_damage, what_is_no_log_is_named) {
