@@ -30,8 +30,8 @@ struct write_ahead_log {
 /// Takes time in proportion to the file, memory for a page. @throws std::system_error  if the file cannot be read
 [[nodiscard]] write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t page_bytes);
 
-/// Whether a log of the turn `later` may be the one of `turn`, begun anew some times. SQLite counts the turns of a log in
-/// the first half of the salts, and draws the rest, and the first count, by chance.
+/// Whether a log of the turn `later` may be the one of `turn`, begun anew some times. SQLite counts the turns of a log
+/// in the first half of the salts. It draws the second half, and the first count, by chance.
 [[nodiscard]] bool may_come_after(std::uint64_t turn, std::uint64_t later) noexcept;
 
 }  // namespace tutti::server::journal
