@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -34,6 +35,7 @@
 #include "server/program_calls.hpp"
 #include "server/protocol/commands.hpp"
 #include "server/replication/follower.hpp"
+#include "server/replication/handover.hpp"
 #include "server/replication/herald.hpp"
 #include "tutti/server/endpoint.hpp"
 
@@ -47,7 +49,11 @@ public:
     void drain();
     [[nodiscard]] bool responds() noexcept;
     [[nodiscard]] drain_obstacles awaited_by_drain();
-    [[nodiscard]] std::string promote();
+    /// `order`: of a leader that hands its part over; 0: of an operator.
+    [[nodiscard]] std::string promote(std::uint64_t order = 0);
+    /// Begins. @throws std::runtime_error  it cannot
+    [[nodiscard]] std::shared_ptr<const journal::handover_outcome> hand_over(std::string to,
+                                                                             std::chrono::milliseconds longest);
     [[nodiscard]] bool renew_certificates();
     /// Of this server, for people.
     [[nodiscard]] std::string address() const {
@@ -68,6 +74,13 @@ private:
     void recover_from_log();
     void keep_answer(const journal::kept_answer& a);
     void take_snapshots();
+    void make_follower(const leader_settings& of);
+    void take_order(std::uint64_t number);
+    [[nodiscard]] std::string answer_order(std::uint64_t number, bool is_void);
+    void step_down(const leader_settings& to);
+    [[nodiscard]] std::string lead_in_doubt();
+    [[nodiscard]] bool is_idle() const;
+    void add_former_leader(const leader_settings& l);
     void open_deputies();
     void stop_listening() noexcept;
     void open_pages();
@@ -99,7 +112,17 @@ private:
     std::unique_ptr<snapshots> snapshots_;
     std::unique_ptr<follower> follower_;  // also once it has been promoted
     std::unique_ptr<herald> herald_;
-    std::mutex promotion_;  // which begins no sooner than the start has ended
+    std::mutex promotion_;                 // which begins no sooner than the start has ended
+    std::set<std::uint64_t> void_orders_;  // of leaders; this server must not follow them; under promotion_
+    /// Brings an order to lead to the thread that promotes servers, one at a time.
+    class ordered_promotion final : public journal::inquiry {
+    public:
+        void answered(std::string) noexcept override { is_under_way = false; }
+        [[nodiscard]] bool is_left() const noexcept override { return false; }
+        std::atomic<bool> is_under_way{false};
+    } ordered_;
+    std::mutex handing_over_;  // of handover_'s members; taken before promotion_, if both are
+    std::unique_ptr<handover> handover_;
     deputies deputies_;
     std::unique_ptr<executor> executor_;
     std::optional<crash_witness> witness_;
@@ -179,8 +202,7 @@ void service::body::recover_from_log() {
     });
     for (const std::string& f : log_->file().findings()) how.notice(severity::warning, f);
     if (!how.follow.host.empty()) {
-        follower_ = std::make_unique<follower>(how, *log_, procedures,
-                                               [this](const journal::kept_answer& a) { keep_answer(a); });
+        make_follower(how.follow);
         follower_->catch_up();
     } else if (const auto all = log_->file().branches();
                log_->file().heard_term() > (all.empty() ? 0 : all.back().term)) {
@@ -205,6 +227,12 @@ void service::body::recover_from_log() {
     take_snapshots();
 }
 
+void service::body::make_follower(const leader_settings& of) {
+    follower_ = std::make_unique<follower>(
+        how, of, *log_, procedures, [this](const journal::kept_answer& a) { keep_answer(a); },
+        [this](std::uint64_t order) { take_order(order); });
+}
+
 void service::body::keep_answer(const journal::kept_answer& a) {
     const instant now = std::chrono::steady_clock::now();
     const std::chrono::microseconds age{log_->times().now() - a.at};
@@ -217,21 +245,90 @@ void service::body::take_snapshots() {
                                              [this](const std::string& line) { how.notice(severity::error, line); });
 }
 
-std::string service::body::promote() {
+void service::body::add_former_leader(const leader_settings& l) {
+    log_->with_file([&](journal::store& file) {
+        file.add_former_leader({.host = l.host, .port = l.port, .user = l.user, .tls_authority = l.tls_authority});
+    });
+}
+
+/// By the thread that follows, which a promotion ends: so another one promotes.
+void service::body::take_order(std::uint64_t number) {
+    if (ordered_.is_under_way.exchange(true)) return;
+    ordered_.what = journal::inquiry::kind::task;
+    ordered_.task = [this, number](std::string&) {
+        if (const std::string why_not = promote(number); !why_not.empty())
+            how.notice(severity::warning, "the leader hands its lead over to this server: " + why_not);
+    };
+    log_->others().ask(ordered_);
+}
+
+/// What a leader asks about its order. Under the lock that a promotion holds: what is void here leads to none later.
+std::string service::body::answer_order(std::uint64_t number, bool is_void) {
+    const std::scoped_lock lock{promotion_};
+    const journal::replication_figures now = log_->others().look();
+    if (now.leads) return "LEADS " + std::to_string(now.now.term);
+    if (!follower_) return "STARTS 0";
+    if (is_void) void_orders_.insert(number);
+    return (is_void ? "VOID " : "FOLLOWS ") + std::to_string(follower_->id());
+}
+
+std::shared_ptr<const journal::handover_outcome> service::body::hand_over(std::string to,
+                                                                          std::chrono::milliseconds longest) {
+    const std::scoped_lock lock{handing_over_};
+    if (!serves_ || drained_) throw std::runtime_error{"the server does not serve"};
+    if (!log_) throw std::runtime_error{"this server has no log, so nobody follows it: --log"};
+    if (!log_->others().takes_writes()) throw std::runtime_error{log_->others().why_no_writes()};
+    return handover_->begin(std::move(to), longest);
+}
+
+/// Calls that wait in `retry` do not count.
+bool service::body::is_idle() const {
+    const auto now = executor_->current_load();
+    return now.running == 0 && now.preempted == 0 && std::ranges::count(now.waiting, 0U) == std::ssize(now.waiting);
+}
+
+/// On the thread that hands over: the other server leads, and has all that this one has.
+void service::body::step_down(const leader_settings& to) {
+    const std::scoped_lock lock{promotion_};
+    if (drained_) throw std::runtime_error{"the server ends"};
+    herald_->stop();
+    if (snapshots_) snapshots_->stop();
+    snapshots_.reset();
+    make_follower(to);  // one of an earlier time has stopped when this server was promoted
+    log_->others().show_link([this] { return follower_->look(); });
+    log_->with_file([&](journal::store& file) { file.forget_former_leader(to.host, to.port); });
+    log_->yield_to(to_string(endpoint{to.host, to.port}));
+    follower_->start(address());
+    herald_->start(address());
+}
+
+/// An operator says that the follower that was told to lead does not.
+std::string service::body::lead_in_doubt() {
+    try {
+        add_former_leader(handover_->lead_anyway());
+        const std::scoped_lock lock{promotion_};
+        how.notice(severity::info, "this server leads, in term " + std::to_string(log_->others().look().now.term));
+        herald_->stop();
+        herald_->start(address());
+        return {};
+    } catch (const std::exception& e) {
+        return std::string{"this server cannot lead: "} + e.what();
+    }
+}
+
+std::string service::body::promote(std::uint64_t order) {
+    if (const std::scoped_lock lock{handing_over_}; order == 0 && handover_ && handover_->is_in_doubt())
+        return lead_in_doubt();
     const std::scoped_lock lock{promotion_};
     if (!serves_ || drained_) return "the server does not serve";
+    if (void_orders_.contains(order)) return "the leader has taken that back";
     if (!follower_) return "this server follows nobody";
     if (log_->others().look().leads) return {};  // a second time
     if (const std::string why = follower_->stop(); !why.empty())
         return "this server cannot lead, because its data are not what its log says: " + why;
     try {
         // First: what was not told before a crash is told after the next start.
-        log_->with_file([&](journal::store& file) {
-            file.add_former_leader({.host = how.follow.host,
-                                    .port = how.follow.port,
-                                    .user = how.follow.user,
-                                    .tls_authority = how.follow.tls_authority});
-        });
+        add_former_leader(follower_->leader());
         log_->begin();
         take_snapshots();
         how.notice(severity::info, "this server leads, in term " + std::to_string(log_->others().look().now.term));
@@ -266,12 +363,16 @@ void service::body::start() {
     if (cluster::call_carrier* const by = how.cluster == nullptr ? nullptr : how.cluster->calls(); by && how.forward)
         elsewhere_.emplace(*by, procedures, *executor_, *own_calls_);
     door_ = std::make_unique<doorkeeper>(accounts_);
-    commands_ = std::make_unique<commands>(procedures, how.password, accounts_, *shown_, clients_, answers_, slow_,
-                                           replicas{.log = log_.get(),
-                                                    .promote = [this] { return promote(); },
-                                                    .password = how.replication_password,
-                                                    .open_to_all = how.unprotected},
-                                           how.max_request, [this] { return to_text(look()); });
+    commands_ = std::make_unique<commands>(
+        procedures, how.password, accounts_, *shown_, clients_, answers_, slow_,
+        replicas{.log = log_.get(),
+                 .promote = [this] { return promote(); },
+                 .hand_over = [this](std::string to,
+                                     std::chrono::milliseconds longest) { return hand_over(std::move(to), longest); },
+                 .answer_order = [this](std::uint64_t number, bool is_void) { return answer_order(number, is_void); },
+                 .password = how.replication_password,
+                 .open_to_all = how.unprotected},
+        how.max_request, [this] { return to_text(look()); });
     shared_.reset(new common{.how = how,
                              .known = *commands_,
                              .runs = *executor_,
@@ -296,6 +397,11 @@ void service::body::start() {
     if (log_) {
         herald_ = std::make_unique<herald>(how, *log_);
         herald_->start(address());
+        handover_ =
+            std::make_unique<handover>(how, *log_,
+                                       handover::host{.is_idle = [this] { return is_idle(); },
+                                                      .follow = [this](const leader_settings& to) { step_down(to); },
+                                                      .tell = how.notice});
     }
     if (follower_) follower_->start(address());
     if (elsewhere_) elsewhere_->start();
@@ -370,6 +476,11 @@ void service::body::drain() {
     drain_step_ = drain_step::calls;
     // A promotion that has begun is over once this is held; the next one sees drained_.
     { const std::scoped_lock lock{promotion_}; }
+    bool is_in_doubt = false;
+    if (const std::scoped_lock lock{handing_over_}; handover_) {
+        handover_->stop();
+        is_in_doubt = handover_->is_in_doubt();
+    }
     stop_listening();
     own_calls_->begin_drain();
     if (log_) log_->hurry();
@@ -393,7 +504,8 @@ void service::body::drain() {
     drain_step_ = drain_step::snapshot;
     if (snapshots_) {
         snapshots_->stop();
-        snapshots_->take_last();
+        // The other server may have logged calls behind the end of this log: a snapshot would take their position.
+        if (!is_in_doubt) snapshots_->take_last();
         snapshots_.reset();
     }
     if (follower_) {
@@ -568,6 +680,15 @@ void service::set(std::string name, std::string value) { body_->procedures.set(s
 std::vector<std::string> service::unused_settings() const { return body_->procedures.unused_settings(); }
 void service::check() { body_->check(); }
 std::string service::promote() { return body_->promote(); }
+std::string service::hand_over(const std::string& to, std::chrono::milliseconds longest) {
+    try {
+        const auto outcome = body_->hand_over(to, longest);
+        outcome->is_over.wait(false);
+        return outcome->why_not;
+    } catch (const std::runtime_error& e) {
+        return e.what();
+    }
+}
 drain_obstacles service::awaited_by_drain() { return body_->awaited_by_drain(); }
 bool service::renew_certificates() { return body_->renew_certificates(); }
 bool service::responds() noexcept { return body_->responds(); }

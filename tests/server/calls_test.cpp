@@ -505,7 +505,7 @@ TEST(calls, commands_are_described) {
     bank_server bank;
     client ask{bank.port()};
     EXPECT_EQ(ask({"COMMAND", "INFO", "get", "call", "ping"}), "(nil (call -2 (fast) 0 0 0) (ping -1 (fast) 0 0 0))");
-    EXPECT_EQ(ask({"COMMAND", "COUNT"}), "20");
+    EXPECT_EQ(ask({"COMMAND", "COUNT"}), "21");
     EXPECT_EQ(ask({"COMMAND", "NONSENSE"}).substr(0, 4), "-ERR");
 }
 

@@ -301,6 +301,13 @@ public:
     /// Ends following: from here on this server leads, and takes calls that write. Returns when it does, or why it
     /// cannot; empty: it leads. By one thread at a time.
     [[nodiscard]] std::string promote();
+    /// Has a server that follows this one lead, without the loss of a call that was answered; then this one follows that
+    /// one. `to`: HOST:PORT of the follower, as this server reaches it; empty: the one that has most. Clients' calls that
+    /// write wait meanwhile, for at most `longest`; those of the program are refused. Returns when the other server
+    /// leads, or why it does not: then this server leads as before, or, if the other one was told to lead and has not
+    /// answered, takes no calls that write until it has.
+    [[nodiscard]] std::string hand_over(const std::string& to = {},
+                                        std::chrono::milliseconds longest = std::chrono::seconds{10});
     /// Reads the files of `settings::tls` again, for clients that connect from now on; others keep what they began
     /// with. False: there are none, or it has not started.
     /// @throws std::runtime_error  when one is not usable; the message names it, and what was read before stays

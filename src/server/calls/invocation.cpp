@@ -43,6 +43,8 @@ ending explain(const job& of, const std::string& name, bool passed, reply& to) {
         return error(ending::cancelled, "it cancelled its transaction");
     } catch (const tutti::out_of_reach& e) {
         return error(e.outcome_known() ? ending::lost : ending::unknown, e.what());
+    } catch (const leads_elsewhere& e) {
+        return error(ending::read_only, e.what());
     } catch (const log_unwritable& e) {
         return error(ending::no_log, e.what());
     } catch (const std::exception& e) {
@@ -142,6 +144,7 @@ std::string_view code_of(ending e) noexcept {
         case ending::stranded: return "STRANDED";
         case ending::gone: return "GONE";
         case ending::no_log: return "NOLOG";
+        case ending::read_only: return "READONLY";
         case ending::unsaved: return "UNSAVED";
         case ending::unreplicated: return "UNREPLICATED";
         case ending::lost: return "LOST";

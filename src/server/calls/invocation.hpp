@@ -30,6 +30,7 @@ enum class ending : std::uint8_t {
     stranded,
     gone,
     no_log,
+    read_only,
     unsaved,
     unreplicated,
     lost,

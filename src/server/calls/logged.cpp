@@ -28,7 +28,7 @@ vote log_entry::prepare() {
 
 void log_entry::refuse() const {
     if (how_.log->in_trouble()) throw log_unwritable{how_.log->trouble()};
-    throw log_unwritable{how_.log->others().why_no_writes()};
+    throw leads_elsewhere{how_.log->others().why_no_writes()};
 }
 
 bool log_entry::take_place_of_all() {
@@ -45,7 +45,11 @@ bool log_entry::take_place(std::span<const journal::part> parts) {
     }
     if (!how_.log->takes(bytes, kept_.get())) [[unlikely]]
         refuse_so_long(bytes + answer_.size());
-    drawn_ = how_.log->draw(bytes, kept_.get());
+    try {
+        drawn_ = how_.log->draw(bytes, kept_.get());
+    } catch (const journal::draws_no_more&) {
+        refuse();
+    }
     // From here on nothing fails, and nothing waits (J1).
     if (!api::reads_stand(*descriptor_)) {
         leave_hole();

@@ -28,6 +28,12 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+/// This server does not lead, so what would write something does not run.
+class leads_elsewhere : public log_unwritable {
+public:
+    using log_unwritable::log_unwritable;
+};
+
 class log_entry final : public participant {
 public:
     /// `answer` is what the call answers, once its body has ended. All live until the call has.

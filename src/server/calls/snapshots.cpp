@@ -59,8 +59,8 @@ std::optional<std::uint64_t> leading_position::now() noexcept {
         const journal::place drawn = of_.draw(0);
         of_.cut(drawn);
         return drawn.position;
-    } catch (const std::bad_alloc&) {
-        return std::nullopt;
+    } catch (const std::exception&) {
+        return std::nullopt;  // no memory, or the server is about to hand its lead over
     }
 }
 

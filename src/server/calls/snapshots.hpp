@@ -32,7 +32,8 @@ public:
     /// Before transactions are asked to end, and after they go on.
     virtual void hold() {}
     virtual void let_go() noexcept {}
-    /// The position of the first call that the data do not hold. Called while no transaction runs. nullopt: no memory.
+    /// The position of the first call that the data do not hold. Called while no transaction runs. nullopt: none can
+    /// be drawn now.
     [[nodiscard]] virtual std::optional<std::uint64_t> now() noexcept = 0;
     /// Keeps the snapshot that was begun. Returns why it cannot be kept; empty: it is on disk.
     [[nodiscard]] virtual std::string keep(std::uint64_t position) = 0;

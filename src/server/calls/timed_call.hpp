@@ -120,7 +120,8 @@ private:
     void end(ending how) noexcept {
         how_it_ended = how;
         TUTTI_PROBE3(answer, what.which->what.name.c_str(), priority, static_cast<int>(how));
-        const bool has_run = how != ending::no_log && how != ending::busy && how != ending::shutdown;
+        const bool has_run =
+            how != ending::no_log && how != ending::read_only && how != ending::busy && how != ending::shutdown;
         if (logged.log != nullptr && has_run) {
             // Before it is the journal's: from there on it may be over. Its limit of time is kept by no one any more.
             has_ended_.store(true, std::memory_order_relaxed);

@@ -48,19 +48,33 @@ void journal::read_answers(const std::function<void(const kept_answer&)>& take) 
     store_.read_answers(take);
 }
 
-void journal::begin() {
-    std::uint64_t end = 0;
+std::vector<branch> journal::begin_branch(bool later_term) {
     std::vector<branch> all;
-    branch own;
     // A follower that is promoted hears of terms meanwhile, and notes them in the file.
     with_file([&](store& file) {
-        end = file.end();
+        const std::uint64_t end = file.end();
         all = file.branches();
-        const std::uint64_t term = followed_ ? file.latest_term() + 1 : all.empty() ? 1 : all.back().term;
+        const std::uint64_t term = later_term ? file.latest_term() + 1 : all.empty() ? 1 : all.back().term;
         std::random_device chance;
-        own = {.term = term, .id = (std::uint64_t{chance()} << 32) | chance() | 1, .first = all.empty() ? 1 : end};
-        file.add_branch(own);
-        all.push_back(own);
+        const std::uint64_t id = (std::uint64_t{chance()} << 32) | chance() | 1;
+        all.push_back({.term = term, .id = id, .first = all.empty() ? 1 : end});
+        file.add_branch(all.back());
+    });
+    return all;
+}
+
+void journal::heed_heard_term(std::uint64_t own) {
+    std::uint64_t heard = 0;
+    with_file([&](store& file) { heard = file.heard_term(); });
+    if (heard > own) others_.hear(heard, "another server");
+}
+
+void journal::begin() {
+    std::vector<branch> all = begin_branch(followed_);
+    const std::uint64_t term = all.back().term;
+    std::uint64_t end = 0;
+    with_file([&](store& file) {
+        end = file.end();
         not_in_snapshot_.store(file.snapshot_position());
         bytes_to_replay_.store(file.bytes());
     });
@@ -72,14 +86,63 @@ void journal::begin() {
     {
         const base::lock_guard guard{drawing_};
         tail_.begin(next);
+        closed_ = false;
     }
+    yielded_.store(false);
     thread_ = std::thread{[this] { work(); }};
     if (!followed_) others_.start();
     others_.lead(std::move(all));
-    // Heard before it led, and after it had chosen its term.
-    std::uint64_t heard = 0;
-    with_file([&](store& file) { heard = file.heard_term(); });
-    if (heard > own.term) others_.hear(heard, "another server");
+    heed_heard_term(term);  // heard before it led, and after it had chosen its term
+}
+
+std::uint64_t journal::close() noexcept {
+    const base::lock_guard guard{drawing_};
+    closed_ = true;
+    return next_.load();
+}
+
+void journal::reopen() noexcept {
+    const base::lock_guard guard{drawing_};
+    closed_ = false;
+}
+
+void journal::lead_again() {
+    std::vector<branch> all = begin_branch(true);
+    const std::uint64_t term = all.back().term;
+    others_.lead(std::move(all));
+    heed_heard_term(term);
+    reopen();
+}
+
+void journal::yield_to(const std::string& leader) {
+    followed_ = true;
+    yielded_.store(true);  // first: see holds
+    {
+        const std::scoped_lock lock{mutex_};
+        ending_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+    {
+        const std::scoped_lock lock{mutex_};
+        ending_ = false;
+    }
+    pass_on_late();
+    others_.follow(leader);
+}
+
+/// What is held after the journal's thread has looked for the last time. All that was drawn is durable then, and a
+/// follower's positions are durable before a call sees them (append).
+void journal::pass_on_late() noexcept {
+    for (waiter* w = held_.exchange(nullptr); w != nullptr;) {
+        waiter* const one = std::exchange(w, w->next_);
+        if (one->awaits_ <= durable_.load()) {
+            one->pass_on(waiter::outcome::kept);
+        } else {
+            push(held_, *one, &waiter::next_);  // this server leads again, and has a thread for that
+            ask();
+        }
+    }
 }
 
 void journal::follow(const std::string& leader) {
@@ -166,6 +229,8 @@ bool journal::takes(std::size_t bytes, const kept_answer* answer) const noexcept
 
 place journal::draw(std::size_t bytes, const kept_answer* answer) {
     const base::lock_guard guard{drawing_};
+    if (closed_) [[unlikely]]
+        throw draws_no_more{};
     const place at = tail_.reserve(bytes);
     // Where nothing else is on its way to the disk. A thread of the journal that makes the one before durable just now
     // has found an earlier time, and stores that before (write).
@@ -226,6 +291,12 @@ bool journal::holds(waiter& w, std::uint64_t awaits, const std::atomic<bool>* ho
     }
     w.awaits_ = awaits;
     push(held_, w, &waiter::next_);
+    // Either the journal's last look finds the call, or this finds that the thread looks no more: yielded_ is set
+    // before that look, and both are sequentially consistent.
+    if (yielded_.load()) [[unlikely]] {
+        pass_on_late();
+        return true;
+    }
     if (asleep_.load() == sleep::for_a_group) {
         if (awaits >= enough_.load()) ask();
         return true;
@@ -366,6 +437,7 @@ void journal::work() {
             pass_on();
         } while (last && has_work() && !in_trouble_.load());
     }
+    if (yielded_.load()) return;  // all is written, and the server goes on
     // The executor has ended every call, so nothing is missing; what is left could not be written.
     hurried_.store(true);
     in_trouble_.store(true);

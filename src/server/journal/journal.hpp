@@ -36,6 +36,8 @@
 // is final: nothing is written any more, and what waits is told that nobody knows.
 //
 // A follower's journal draws nothing: it appends what its leader has written, until it is promoted (replication.hpp).
+// A leader that hands its part over goes the other way (close, then yield_to or lead_again). `closed_` is looked at and
+// changed under drawing_, so no position is drawn after close() has returned the next one.
 //
 // Thread safety: any thread but where something else is said.
 #pragma once
@@ -44,6 +46,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -88,6 +91,12 @@ private:
     std::chrono::steady_clock::time_point until_{};  // for followers
 };
 
+/// No position can be drawn, because the server does not lead, or is about to hand its part over.
+class draws_no_more : public std::exception {
+public:
+    [[nodiscard]] const char* what() const noexcept override { return "this server draws no positions now"; }
+};
+
 /// As INFO shows it.
 struct figures {
     std::uint64_t calls = 0, bytes = 0, groups = 0;  ///< written since the start
@@ -118,6 +127,21 @@ public:
     void begin();
     /// From here on it takes what another has written, by one thread, until begin(). @throws std::system_error
     void follow(const std::string& leader);
+
+    // ---- a leader that hands its part over (replication/handover.hpp), by one thread
+    /// From here on draw() throws. Returns the next position: the log ends before it.
+    [[nodiscard]] std::uint64_t close() noexcept;
+    /// Undoes close().
+    void reopen() noexcept;
+    /// Has what was drawn written soon, also if no answer waits for it.
+    void write_soon() noexcept { ask(); }
+    /// Leads on after close(), in a later term than any that the log knows of; then draws again.
+    /// @throws store_error, std::bad_alloc  nothing has changed
+    void lead_again();
+    /// Ends this server's lead: from here on it takes what `leader` has written, as after follow().
+    /// REQUIRES: close(), and all that was drawn is durable.
+    void yield_to(const std::string& leader);
+
     /// What the leader has written; then nothing before `upto` is missing. False: none of it is there, because the disk
     /// fails, which is told; it may be tried again unless the journal is broken. REQUIRES: follow().
     [[nodiscard]] bool append(const piece& from) noexcept;
@@ -149,7 +173,7 @@ public:
     void end() noexcept;
 
     /// A position, and room for a record of so many bytes; `answer` is what is to be kept with it, or null.
-    /// REQUIRES: J3, takes(). @throws std::bad_alloc  nothing is drawn
+    /// REQUIRES: J3, takes(). @throws std::bad_alloc, draws_no_more  nothing is drawn
     [[nodiscard]] place draw(std::size_t bytes, const kept_answer* answer = nullptr);
     /// Its record has been filled in.
     void hand_over(const place& at, std::unique_ptr<kept_answer> answer = {}) noexcept;
@@ -224,6 +248,11 @@ private:
     static constexpr std::chrono::seconds followers_patience{5};  // as long as one waits for a part
     [[nodiscard]] std::size_t pending() const noexcept;
     void wake_if_idle() noexcept;
+    void pass_on_late() noexcept;
+    /// A branch of a later term than the log knows of, or of the same one; returns all branches.
+    std::vector<branch> begin_branch(bool later_term);
+    /// After a lead began: notes a later term that was heard of before.
+    void heed_heard_term(std::uint64_t own);
     void work();
     void rest();
     void begin_cycle() noexcept;
@@ -274,6 +303,8 @@ private:
     std::atomic<std::uint64_t> next_{1};  // changed under it, and so is the next one
     std::atomic<std::uint64_t> drawn_bytes_{0};
     tail tail_;
+    bool closed_ = false;                                // changed under drawing_, too
+    std::atomic<bool> yielded_{false};                   // no thread of the journal's passes on any more
     std::atomic<waiter*> held_{nullptr};                 // a stack
     alignas(64) std::atomic<std::uint64_t> durable_{1};  // all positions before it are
     std::atomic<std::uint64_t> written_bytes_{0};        // of drawn_bytes_, those that do not wait to be written

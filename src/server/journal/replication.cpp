@@ -64,19 +64,59 @@ void replication::lead(std::vector<branch> all) {
     const std::scoped_lock lock{mutex_};
     branches_ = std::move(all);
     leader_.clear();
-    leads_ = true;  // so nothing has fenced it yet
+    leads_ = true;
+    handover_.clear();
+    refuses_meanwhile_.clear();
+    order_ = {};
+    // Of one that has not led until now nothing is fenced. One that leads again may have heard of a later term since it
+    // decided so, and then another server leads, whatever the new branch's term is.
+    if (!fenced_.empty()) return;
     writes_.store(true, std::memory_order_release);
 }
 
 void replication::follow(std::string leader) {
     const std::scoped_lock lock{mutex_};
     leader_ = std::move(leader);
+    leads_ = false;
+    writes_.store(false, std::memory_order_release);
+    fenced_.clear();
+    fence_is_kept_ = false;
+    handover_.clear();
+    refuses_meanwhile_.clear();
+    order_ = {};
+    followers_.clear();
+}
+
+void replication::show_handover(std::string doing, std::string refusal) {
+    const std::scoped_lock lock{mutex_};
+    handover_ = std::move(doing);
+    refuses_meanwhile_ = std::move(refusal);
+}
+
+void replication::order(const lead_order& o) {
+    {
+        const std::scoped_lock lock{mutex_};
+        order_ = o;
+        wait_is_over_ = false;
+    }
+    ring();
+}
+
+bool replication::await_later_term(milliseconds longest) {
+    std::unique_lock lock{mutex_};
+    return handover_changed_.wait_for(lock, longest, [this] { return !fenced_.empty() || wait_is_over_; });
+}
+
+void replication::end_wait() noexcept {
+    const std::scoped_lock lock{mutex_};
+    wait_is_over_ = true;
+    handover_changed_.notify_all();
 }
 
 std::string replication::why_no_writes() const {
     const std::scoped_lock lock{mutex_};
     if (!fenced_.empty()) return fenced_;
-    if (leads_) return {};
+    if (leads_) return refuses_meanwhile_;
     return "this server follows " + leader_ + ", which is where calls go that write";
 }
 
@@ -88,9 +128,10 @@ void replication::hear(std::uint64_t term, const std::string& from) {
         leads = leads_;
         if (leads && (fence_is_kept_ || term <= branches_.back().term)) return;
         if (leads) {
-            const bool is_new = fenced_.empty();
+            const bool is_new = fenced_.empty() && order_.number == 0;
             fenced_ = "this server leads no more: " + from + " is of " + term_text(term) + ", and this one of " +
                       term_text(branches_.back().term) + "; start it again with --follow and the leader's address";
+            if (order_.number != 0) fenced_ = refuses_meanwhile_;  // who was to lead does
             writes_.store(false, std::memory_order_release);
             if (is_new) line = fenced_;
         }
@@ -102,7 +143,9 @@ void replication::hear(std::uint64_t term, const std::string& from) {
         if (leads || term > file.latest_term()) file.hear_term(term);
     });
     const std::scoped_lock lock{mutex_};
-    if (leads) fence_is_kept_ = true;
+    if (!leads || fenced_.empty()) return;
+    fence_is_kept_ = true;
+    handover_changed_.notify_all();
 }
 
 // asked_, held_ and rung_ are stored before the thread is woken under the lock that it looks at them under.
@@ -204,9 +247,10 @@ bool replication::is_due(inquiry& i, clock::time_point now, bool ending) noexcep
             } catch (...) {
                 return true;  // it is told
             }
-            return of_.durable() > i.from.upto || i.from.upto_branch != now_writing().id;
+            return of_.durable() > i.from.upto || i.from.upto_branch != now_writing().id || order_for(i.from) != 0;
         case inquiry::kind::wait:
         case inquiry::kind::repeat: return having(i.position) >= i.wanted;
+        case inquiry::kind::event: return i.has_come();
         default: return true;
     }
 }
@@ -277,9 +321,7 @@ void replication::note(const pull& from) noexcept {
             followers_.push_back({.id = from.follower, .address = from.address});
             found = followers_.end() - 1;
         }
-        // What it was told by an earlier branch of this server may not hold any more: positions after the end of the
-        // log were drawn again.
-        found->upto = from.upto_branch == branches_.back().id ? from.upto : from.end;
+        found->upto = has_upto(from);
         found->seen = now;
         found->address = from.address;  // it is not known before it listens
     } catch (...) {
@@ -287,8 +329,21 @@ void replication::note(const pull& from) noexcept {
     }
 }
 
+// What it was told by an earlier branch of this server may not hold any more: positions after the end of the log were
+// drawn again.
+std::uint64_t replication::has_upto(const pull& from) const noexcept {
+    return from.upto_branch == branches_.back().id ? from.upto : from.end;
+}
+
+std::uint64_t replication::order_for(const pull& from) const noexcept {
+    const std::scoped_lock lock{mutex_};
+    const bool is_meant = leads_ && from.follower == order_.follower && has_upto(from) >= order_.position;
+    return is_meant ? order_.number : 0;
+}
+
 std::string replication::piece_for(const pull& from) {
     admit(from);
+    if (const std::uint64_t order = order_for(from); order != 0) throw refusal{"LEAD", std::to_string(order)};
     piece p;
     std::uint64_t written = 0;
     of_.with_file([&](store& file) {
@@ -349,10 +404,12 @@ replication_figures replication::look() const {
     const clock::time_point now = clock::now();
     f.leads = leads_;
     f.leader = leader_;
+    f.handover = handover_;
     if (!leads_ && look_at_link_) f.link = look_at_link_();
     if (!branches_.empty()) f.now = branches_.back();
     for (const follower& one : followers_) {
-        f.followers.push_back({.address = one.address,
+        f.followers.push_back({.id = one.id,
+                               .address = one.address,
                                .connected = now - one.seen <= counts_as_connected,
                                .position = one.upto,
                                .behind = f.position - std::min(f.position, one.upto),

@@ -14,6 +14,10 @@
 // T4  A log lists a branch only if it lacks nothing before the first call of that. Otherwise it would vouch for one
 //     that it left before: a log that has calls of it would pass for one that has not diverged.
 //
+// T5  A leader that hands its part over draws no position any more, notes in its log that the next term is another
+//     server's, and answers the chosen follower's next question by an order to lead (`order`). It leads again only in a
+//     later term still, after that follower has promised not to follow the order, or an operator has decided so.
+//
 // A call may wait until followers have it (`holds`), and so may a client (an inquiry for WAIT): both on the thread that
 // answers followers, which touches no socket and runs no procedure, but waits for the file, and so for the disk.
 //
@@ -54,7 +58,7 @@ struct pull {
 class inquiry {
 public:
     /// `repeat`: as `wait`, for an answer that was given before.
-    enum class kind : std::uint8_t { none, pull, wait, repeat, task };
+    enum class kind : std::uint8_t { none, pull, wait, repeat, task, event };
     using clock = std::chrono::steady_clock;
 
     kind what = kind::none;
@@ -62,7 +66,8 @@ public:
     std::uint64_t position = 0;  ///< of `wait` and `repeat`: followers have to have what is before it
     std::uint64_t wanted = 0;    ///< so many of them
     clock::time_point until = clock::time_point::max();
-    std::function<void(std::string& answer)> task{};  ///< must not throw
+    std::function<bool()> has_come{};                 ///< of `event`: it is looked for every 100 ms; must not throw
+    std::function<void(std::string& answer)> task{};  ///< also of `event`; must not throw
 
     /// In RESP. @throws nothing
     virtual void answered(std::string answer) noexcept = 0;
@@ -75,6 +80,19 @@ protected:
 private:
     friend class replication;
     inquiry* next_ = nullptr;
+};
+
+/// That a follower is to lead from now on: the answer to its next question, once it has all before `position`.
+struct lead_order {
+    std::uint64_t number = 0;  ///< by chance; 0: there is none
+    std::uint64_t follower = 0;
+    std::uint64_t position = 1;
+};
+
+/// How a server that hands its part over has fared, or that it has not come to an end.
+struct handover_outcome {
+    std::atomic<bool> is_over{false};
+    std::string why_not{};  ///< once it is over; empty: the other server leads, and this one follows it
 };
 
 /// Of a follower's own connection to its leader.
@@ -92,6 +110,7 @@ struct link_figures {
 /// As INFO shows it.
 struct replication_figures {
     struct follower {
+        std::uint64_t id = 0;
         std::string address{};
         bool connected = false;
         std::uint64_t position = 0, behind = 0, behind_bytes = 0;
@@ -102,6 +121,7 @@ struct replication_figures {
     std::string refuses{};  ///< why it takes no calls that write; empty: it does
     branch now{};
     std::uint64_t position = 1;
+    std::string handover{};  ///< what a leader that hands its part over is doing; empty: it does not
     std::vector<follower> followers{};
     std::optional<link_figures> link{};  ///< of one that follows
     std::uint64_t unreplicated = 0;      ///< calls that waited for followers in vain
@@ -121,7 +141,8 @@ public:
     /// What still waits is passed on as not replicated. Idempotent.
     void end() noexcept;
 
-    /// From here on this server leads. `all`: the branches of the log, in which the last one is there already.
+    /// From here on this server leads, unless it has heard of a later term. `all`: the branches of the log, in which the
+    /// last one is there already.
     void lead(std::vector<branch> all);
     /// From here on it follows the server at this address.
     void follow(std::string leader);
@@ -131,6 +152,19 @@ public:
     /// Another server has said that it leads, or follows, in this term. If that is a later one, this server notes it,
     /// and stops to lead (T2). Waits for the disk. @throws store_error
     void hear(std::uint64_t term, const std::string& from);
+
+    // ---- a leader that hands its part over, by one thread (replication/handover.hpp)
+    /// While this is set, requests of clients that would write are left unread.
+    void hold_calls(bool on) noexcept { holds_calls_.store(on, std::memory_order_relaxed); }
+    [[nodiscard]] bool holds_calls() const noexcept { return holds_calls_.load(std::memory_order_relaxed); }
+    /// Says what is being done, and why calls that write are refused meanwhile. Empty: nothing is.
+    void show_handover(std::string doing, std::string refusal);
+    /// From here on one follower is answered by that. Number 0: nobody is.
+    void order(const lead_order& o);
+    /// Waits until a later term is heard of, but not for longer than that. Returns whether one was.
+    [[nodiscard]] bool await_later_term(std::chrono::milliseconds longest);
+    /// Ends such a wait.
+    void end_wait() noexcept;
 
     void ask(inquiry& i) noexcept;
     /// Whether the answer of a call waits for followers; then `w` is passed on later.
@@ -169,12 +203,17 @@ private:
     /// Notes what it has. @throws refusal
     void admit(const pull& from);
     void note(const pull& from) noexcept;
+    /// All before this position is on the disk of the follower that asks. REQUIRES: mutex_, admit().
+    [[nodiscard]] std::uint64_t has_upto(const pull& from) const noexcept;
+    /// The number of the order by which the follower that asks is to lead; 0: there is none.
+    [[nodiscard]] std::uint64_t order_for(const pull& from) const noexcept;
     void count_replicas() noexcept;
     [[nodiscard]] std::uint64_t having(std::uint64_t position) const noexcept;
 
     journal& of_;
     const log_settings& how_;
     std::atomic<bool> writes_{false};
+    std::atomic<bool> holds_calls_{false};
     std::atomic<std::uint64_t> replicated_{1};  // as many followers as calls wait for have all before it
     std::atomic<waiter*> held_{nullptr};
     std::atomic<inquiry*> asked_{nullptr};
@@ -194,6 +233,10 @@ private:
     std::function<link_figures()> look_at_link_;
     std::string fenced_;          // who has a later term
     bool fence_is_kept_ = false;  // in the file
+    std::string handover_, refuses_meanwhile_;
+    lead_order order_;
+    std::condition_variable handover_changed_;
+    bool wait_is_over_ = false;
     std::vector<branch> branches_;
     std::vector<follower> followers_;
     std::thread thread_;

@@ -36,7 +36,11 @@ tail::~tail() {
 }
 
 void tail::begin(std::uint64_t position) {
-    first_ = last_ = new chunk{usual_bytes};
+    chunk* const fresh = new chunk{usual_bytes};
+    // Each place in the old chunks is marked and taken, so no call and no answer needs them (T3).
+    for (chunk* c = first_; c != nullptr;) delete std::exchange(c, c->next.load(std::memory_order_relaxed));
+    first_ = last_ = fresh;
+    offset_ = 0;
     first_->first = taken_ = position;
 }
 

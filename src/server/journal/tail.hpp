@@ -54,7 +54,8 @@ public:
     tail(const tail&) = delete;
     tail& operator=(const tail&) = delete;
 
-    /// From nothing. REQUIRES: T1, and nobody looks yet. @throws std::bad_alloc
+    /// From nothing, or from where all that was reserved has been marked and taken. REQUIRES: T1, and nobody looks.
+    /// @throws std::bad_alloc  nothing has changed
     void begin(std::uint64_t position);
     /// For the position behind the latest one. @throws std::bad_alloc  then nothing is reserved
     [[nodiscard]] place reserve(std::size_t bytes);

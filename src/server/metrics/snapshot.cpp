@@ -103,6 +103,7 @@ void add_replication(std::string& text, const journal::replication_figures& f) {
         line("lag_bytes", f.link->behind_bytes ? std::to_string(*f.link->behind_bytes) : std::string{"unknown"});
     }
     if (!f.leads) return;
+    line("handover", f.handover);
     line("unreplicated", f.unreplicated);
     line("followers", f.followers.size());
     for (std::size_t i = 0; i < f.followers.size(); ++i) {

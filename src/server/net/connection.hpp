@@ -126,6 +126,7 @@ public:
     bool lingering = false;
     bool broken = false;
     bool paused = false;         // its next request waits until `paused_until` (io_thread_fairness.cpp)
+    bool waits = false;          // its next request would write, while the lead is handed over
     bool refused = false;        // while the server ends: it has been told so
     std::uint32_t interest = 0;  // what epoll watches
     const instant arrived;

@@ -423,7 +423,7 @@ void io_thread::read_from(connection& c) {
 bool io_thread::takes_more(const connection& c) const noexcept {
     // A client that has not logged in cannot make the server hold much.
     constexpr std::size_t requests_before_login = 16, unsent_before_login = 16'384;
-    if (c.who.quit || c.who.at_door || c.lingering || c.paused) return false;
+    if (c.who.quit || c.who.at_door || c.lingering || c.paused || c.waits) return false;
     if (!c.who.trusted && (c.in_flight >= requests_before_login || c.held() >= unsent_before_login)) return false;
     return c.in_flight < shared_.how.max_pipeline && c.held() < shared_.how.max_unsent;
 }
@@ -473,6 +473,11 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
             counters_.malformed.add_one();
             shared_.web.note(c.who.entry->address(), now_, shared_.how.notice);
             return input.size();
+        }
+        if (!c.parser.words().empty() && shared_.known.has_to_wait(c.who, c.parser.words())) {
+            c.waits = true;
+            c.parser.restart();
+            break;
         }
         const bool costly = c.who.trusted && shared_.known.is_costly(c.parser.words());
         if (costly && must_wait(c)) {

@@ -166,6 +166,7 @@ private:
     void watch(connection& c);
     void close(connection& c);
 
+    [[nodiscard]] bool goes_on(connection& c) const noexcept;
     void keep_order();
     void publish_awaited();
     void answer_overdue(request& r);

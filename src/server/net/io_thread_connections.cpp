@@ -138,13 +138,20 @@ void io_thread::stop_for_drain() {
     next_look_ = now_;  // those that have been silent for long go at once
 }
 
+/// Whether what was left unread while the lead was handed over is to be read now.
+bool io_thread::goes_on(connection& c) const noexcept {
+    if (!c.waits || shared_.log->others().holds_calls()) return false;
+    c.waits = false;
+    return true;
+}
+
 void io_thread::keep_order() {
     next_look_ = now_ + (time_limits_ || draining_ ? look_period : idle_look_period);
     for (auto next = connections_.begin(); next != connections_.end();) {
         connection& c = *next++->first;
         if (overdue(c, shared_.how, draining_, now_)) close(c);
         else if (ends_unfinished(c)) touch(c);
-        else if (draining_ && !c.lingering) touch(c);
+        else if ((draining_ && !c.lingering) || goes_on(c)) touch(c);
     }
     if (!draining_) watch_entrances(true);  // in vain: at the next look
     const bool looks_for_kept = kept_.period().count() != 0 && now_ >= next_look_for_kept_;

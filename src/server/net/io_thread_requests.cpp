@@ -116,7 +116,8 @@ void io_thread::end_login(request& r) noexcept {
 void io_thread::remember(const request& r) noexcept {
     // Nothing has run, or its client had gone and may want to wait again.
     const bool unanswered = r.how_it_ended == ending::busy || r.how_it_ended == ending::shutdown ||
-                            r.how_it_ended == ending::gone || r.how_it_ended == ending::no_log;
+                            r.how_it_ended == ending::gone || r.how_it_ended == ending::no_log ||
+                            r.how_it_ended == ending::read_only;
     if (unanswered) return shared_.answers.forget(r.key);
     try {
         // Too few followers had it in time. It has run, and they may have it when the client asks again.

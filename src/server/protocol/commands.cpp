@@ -51,7 +51,7 @@ void keep_within(const account& a, call_line& l) {
 /// Commands that are about other clients, or other servers.
 bool is_operation(words given) {
     return same_word(given[0], "TIMELINE") || same_word(given[0], "SLOWLOG") || same_word(given[0], "FOLLOW") ||
-           same_word(given[0], "REPLICAOF") || same_word(given[0], "SLAVEOF") ||
+           same_word(given[0], "REPLICAOF") || same_word(given[0], "SLAVEOF") || same_word(given[0], "FAILOVER") ||
            (same_word(given[0], "CLIENT") && given.size() > 1 &&
             (same_word(given[1], "LIST") || same_word(given[1], "KILL")));
 }
@@ -64,7 +64,7 @@ struct commands::command {
     void (*run)(const commands& self, session& who, words given, reply& to);
 };
 
-const commands::command commands::list[16] = {
+const commands::command commands::list[17] = {
     {"PING", 1, 2,
      [](const commands&, session&, words given, reply& to) {
          if (given.size() == 1) to.status("PONG");
@@ -100,6 +100,7 @@ const commands::command commands::list[16] = {
     {"WAIT", 3, 3, nullptr},
     {"FOLLOW", 3, 16, nullptr},
     {"REPLICAOF", 3, 3, nullptr},
+    {"FAILOVER", 1, 6, nullptr},
     {"SLOWLOG", 2, 3, [](const commands& self, session&, words given, reply& to) { self.show_slow(given, to); }},
     // redis-benchmark asks for `save` and `appendonly`. There is nothing to configure from outside.
     {"CONFIG", 3, 16,
@@ -277,6 +278,18 @@ void commands::hello(session& who, words given, reply& to) const {
     to.integer(static_cast<std::int64_t>(wanted));
     to.text("id");
     to.integer(static_cast<std::int64_t>(who.entry->id()));
+}
+
+/// While the lead is handed over, what would write stays unread: it is run, or refused, once that is over.
+bool commands::has_to_wait(const session& who, words given) const noexcept {
+    if (others_.log == nullptr || !others_.log->others().holds_calls() || !who.trusted) return false;
+    if (same_word(given[0], "EXEC")) return who.queued.has_value();
+    if (!same_word(given[0], "CALL") || given.size() < 2) return false;
+    try {
+        return !read_call(given.subspan(1), procedures_, who.called).which->what.options.read_only;
+    } catch (const std::exception&) {
+        return false;  // it is refused as always
+    }
 }
 
 /// A server that follows, or leads no more, runs only what promises to write nothing.
@@ -473,7 +486,7 @@ commands::outcome commands::answer_or_prepare(session& who, words given, request
             }
             if (is_about_followers(given)) {
                 const bool asks =
-                    may_ask(who, given, to) && may_follow(who, given, to) && take_question(others_, given, r, to);
+                    may_ask(who, given, to) && may_follow(who, given, to) && take_question(others_, who, given, r, to);
                 return asks ? outcome::ask_journal : outcome::answer;
             }
         }

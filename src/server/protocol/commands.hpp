@@ -48,6 +48,8 @@ public:
     [[nodiscard]] bool tells_operators_by_login() const noexcept {
         return users_.has_operators() || (users_.empty() && !password_.empty());
     }
+    /// Whether `take` is to be called later, with the same words.
+    [[nodiscard]] bool has_to_wait(const session& who, std::span<const std::string_view> words) const noexcept;
 
     /// Answers what was ready for the doorkeeper, as it has said.
     void end_login(session& who, request& r) const;
@@ -55,7 +57,7 @@ public:
 private:
     using words = std::span<const std::string_view>;
     struct command;
-    static const command list[16];  // all but CALL
+    static const command list[17];  // all but CALL
 
     [[nodiscard]] outcome answer_or_prepare(session& who, words given, request& r) const;
     void answer_command(session& who, words given, reply& to) const;

@@ -8,6 +8,7 @@
 #include "server/journal/stream.hpp"
 #include "server/protocol/numbers.hpp"
 #include "server/protocol/request.hpp"
+#include "server/protocol/session.hpp"
 #include "tutti/server/endpoint.hpp"
 
 namespace tutti::server {
@@ -34,11 +35,20 @@ bool same_version(words given, reply& to) {
     return false;
 }
 
+/// Where a follower is. One that listens to every address does not know by which others reach it: this server sees it.
+std::string address_of(std::string_view said, const session& who) {
+    const std::optional<endpoint> own = parse_endpoint(said);
+    const bool is_any = own && (own->host == "0.0.0.0" || own->host == "::");
+    if (!is_any || who.entry == nullptr) return std::string{said};
+    const std::optional<endpoint> peer = parse_endpoint(who.entry->address());
+    return peer ? to_string(endpoint{peer->host, own->port}) : std::string{said};
+}
+
 /// FOLLOW PULL version follower address term branch end upto upto-branch bytes milliseconds
-void take_pull(words given, question& q) {
+void take_pull(const session& who, words given, question& q) {
     q.what = journal::inquiry::kind::pull;
     q.from = {.follower = count("follower", given[3]),
-              .address = std::string{given[4]},
+              .address = address_of(given[4], who),
               .own = {.term = term(given[5]), .id = count("branch", given[6])},
               .end = count("end", given[7]),
               .upto = count("upto", given[8]),
@@ -67,14 +77,15 @@ void answer_part(journal::journal& log, std::uint64_t position, std::uint64_t pa
     else reply{answer}.error("ANOTHER", "another snapshot has taken its place: begin again");
 }
 
-bool take_follow(journal::journal& log, words given, question& q, reply& to) {
+bool take_follow(const replicas& of, const session& who, words given, question& q, reply& to) {
+    journal::journal& log = *of.log;
     const auto is = [&](std::string_view name, std::size_t size) {
         return given.size() == size && same_word(given[1], name);
     };
     q.what = journal::inquiry::kind::task;
     if (is("PULL", 12)) {
         if (!same_version(given, to)) return false;
-        take_pull(given, q);
+        take_pull(who, given, q);
     } else if (is("COPY", 3)) {
         if (!same_version(given, to)) return false;
         q.task = [&log](std::string& answer) { answer_copy(log, answer); };
@@ -89,11 +100,54 @@ bool take_follow(journal::journal& log, words given, question& q, reply& to) {
             log.others().hear(term, "the server at " + who);
             reply{answer}.status("OK");
         };
+    } else if (is("ORDER", 5)) {
+        if (!same_version(given, to)) return false;
+        const bool is_void = same_word(given[4], "VOID");
+        if (!is_void && !same_word(given[4], "KEEP")) throw bad_argument{"FOLLOW ORDER ends by KEEP or VOID"};
+        q.task = [look = of.answer_order, number = count("order", given[3]), is_void](std::string& answer) {
+            reply{answer}.status(look(number, is_void));
+        };
     } else {
-        to.error("ERR", "FOLLOW is what followers ask: PULL, COPY, PART or TERM, with their arguments");
+        to.error("ERR", "FOLLOW is what followers ask: PULL, COPY, PART, TERM or ORDER, with their arguments");
         return false;
     }
     return true;
+}
+
+/// FAILOVER [TO host port] [TIMEOUT milliseconds], as Redis has it; but it is answered when the other server leads.
+bool take_failover(const replicas& of, words given, question& q, reply& to) {
+    constexpr int usual = 10'000, most = 3'600'000;
+    std::string whom;
+    milliseconds longest{usual};
+    for (std::size_t at = 1; at < given.size();) {
+        if (same_word(given[at], "TO") && given.size() - at > 2) {
+            const auto port = number<std::uint16_t>("FAILOVER TO", given[at + 2]);
+            whom = to_string(endpoint{without_brackets(std::string{given[at + 1]}), port});
+            at += 3;
+        } else if (same_word(given[at], "TIMEOUT") && given.size() - at > 1) {
+            longest = milliseconds{number<int>("FAILOVER TIMEOUT", given[at + 1])};
+            if (longest.count() < 1 || longest.count() > most)
+                throw bad_argument{"FAILOVER TIMEOUT: give 1 to " + std::to_string(most) + " milliseconds"};
+            at += 2;
+        } else {
+            to.error("ERR", "FAILOVER is followed by TO <host> <port>, TIMEOUT <milliseconds>, both or nothing");
+            return false;
+        }
+    }
+    try {
+        const auto outcome = of.hand_over(std::move(whom), longest);
+        q.what = journal::inquiry::kind::event;
+        q.has_come = [outcome] { return outcome->is_over.load(); };
+        q.task = [outcome](std::string& answer) {
+            if (!outcome->is_over) reply{answer}.error("ERR", "the lead is being handed over, and this server ends");
+            else if (outcome->why_not.empty()) reply{answer}.status("OK");
+            else reply{answer}.error("ERR", outcome->why_not);
+        };
+        return true;
+    } catch (const std::runtime_error& e) {
+        to.error("ERR", e.what());
+        return false;
+    }
 }
 
 }  // namespace
@@ -132,10 +186,10 @@ bool admit_follower(const replicas& of, words given, reply& to) {
 
 bool is_about_followers(words given) noexcept {
     return same_word(given[0], "WAIT") || same_word(given[0], "FOLLOW") || same_word(given[0], "REPLICAOF") ||
-           same_word(given[0], "SLAVEOF");
+           same_word(given[0], "SLAVEOF") || same_word(given[0], "FAILOVER");
 }
 
-bool take_question(const replicas& of, words given, request& r, reply& to) {
+bool take_question(const replicas& of, const session& who, words given, request& r, reply& to) {
     question& q = r.asks;
     bool is_taken = false;
     if (same_word(given[0], "WAIT")) {
@@ -158,8 +212,10 @@ bool take_question(const replicas& of, words given, request& r, reply& to) {
         return false;
     }
     if (same_word(given[0], "FOLLOW")) {
-        is_taken = given.size() > 2 && take_follow(*of.log, given, q, to);
+        is_taken = given.size() > 2 && take_follow(of, who, given, q, to);
         if (given.size() <= 2) to.error("ERR", "FOLLOW is what followers ask");
+    } else if (same_word(given[0], "FAILOVER")) {
+        is_taken = take_failover(of, given, q, to);
     } else if (given.size() != 3 || !same_word(given[1], "NO") || !same_word(given[2], "ONE")) {
         to.error("ERR", "REPLICAOF knows only NO ONE; a server follows another from its start on: --follow");
     } else {

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "base/without_sigpipe.hpp"
@@ -41,6 +42,15 @@ bool passes(const refused_by_leader& e) {
     return e.code() == "MAXCLIENTS" || e.code() == "BUSY" || e.code() == "NOLOG";
 }
 
+/// The leader hands its part over to this server.
+bool is_order(const refused_by_leader& e) { return e.code() == "LEAD"; }
+
+std::uint64_t number_in(const std::string& order) {
+    std::uint64_t number = 0;
+    std::from_chars(order.data(), order.data() + order.size(), number);
+    return number;
+}
+
 std::string what_to_do(const refused_by_leader& e) {
     if (e.code() == "COPY")
         return std::string{e.what()} + ". Start this server again: it then copies the leader's snapshot";
@@ -72,10 +82,22 @@ private:
     std::uint64_t end_ = 1;
 };
 
-follower::follower(const settings& how, journal::journal& log, const catalog& procedures,
-                   std::function<void(const journal::kept_answer&)> keep)
-    : how_{how}, log_{log}, procedures_{procedures}, keep_{std::move(keep)}, id_{log.file().follower_id()} {
-    figures_.leader = to_string(endpoint{how.follow.host, how.follow.port});
+follower::follower(const settings& how, leader_settings leader, journal::journal& log, const catalog& procedures,
+                   std::function<void(const journal::kept_answer&)> keep, std::function<void(std::uint64_t)> take_order)
+    : how_{how},
+      leader_{std::move(leader)},
+      log_{log},
+      procedures_{procedures},
+      keep_{std::move(keep)},
+      take_order_{std::move(take_order)},
+      id_{id_in(log)} {
+    figures_.leader = to_string(endpoint{leader_.host, leader_.port});
+}
+
+std::uint64_t follower::id_in(journal::journal& log) {
+    std::uint64_t id = 0;
+    log.with_file([&](journal::store& file) { id = file.follower_id(); });
+    return id;
 }
 
 follower::~follower() { static_cast<void>(stop()); }
@@ -119,7 +141,7 @@ void follower::catch_up() {
         std::string trouble;
         bool answers = false;
         try {
-            link leader{how_.follow, how_.tls, stopping_, how_.replication_password};
+            link leader{leader_, how_.tls, stopping_, how_.replication_password};
             greet(leader);
             try {
                 // Its term, too: a promotion must begin a later one, even before the first call has come.
@@ -133,6 +155,7 @@ void follower::catch_up() {
             }
             return;
         } catch (const refused_by_leader& e) {
+            if (is_order(e)) return;  // it has everything, and is ordered again once it serves
             if (!passes(e)) throw std::runtime_error{what_to_do(e)};
             trouble = e.what();
             answers = true;
@@ -230,7 +253,7 @@ void follower::work() {
     for (bool goes_on = true; goes_on;) {
         milliseconds rest = between_attempts;
         try {
-            link leader{how_.follow, how_.tls, stopping_, how_.replication_password};
+            link leader{leader_, how_.tls, stopping_, how_.replication_password};
             greet(leader);
             while (!stopping_) {
                 const journal::pull own = state();
@@ -244,6 +267,12 @@ void follower::work() {
             failed_ = e.what();
             return;
         } catch (const refused_by_leader& e) {
+            if (is_order(e)) {
+                // The leader repeats the order until it knows what has become of it, so nothing is lost if this fails.
+                take_order_(number_in(e.said()));
+                goes_on = pause(rest);
+                continue;
+            }
             rest = between_refusals;
             note(false, what_to_do(e));
         } catch (const std::exception& e) {

@@ -4,6 +4,7 @@
 //
 //   following <-> away        the leader does not answer: it is asked again
 //             \-> at a loss   it refuses for good, or a call cannot be run again: the operator is told what to do
+//             \-> ordered     the leader hands its part over (handover.hpp): the service is told, which promotes this
 //             \-> promoted    by stop(); then the former leader is told of the new term (herald.hpp)
 //
 // Thread safety: `look` any thread; the rest one at a time.
@@ -30,10 +31,10 @@ namespace tutti::server {
 
 class follower {
 public:
-    /// `keep` gets the answers of calls with an ID. All live longer than this. REQUIRES: as catch_up.
-    /// @throws store_error
-    follower(const settings& how, journal::journal& log, const catalog& procedures,
-             std::function<void(const journal::kept_answer&)> keep);
+    /// `keep` gets the answers of calls with an ID; `take_order` the number of an order to lead, again and again while
+    /// the leader repeats it, and must not wait. All live longer than this. @throws store_error
+    follower(const settings& how, leader_settings leader, journal::journal& log, const catalog& procedures,
+             std::function<void(const journal::kept_answer&)> keep, std::function<void(std::uint64_t)> take_order);
     ~follower();
     follower(const follower&) = delete;
     follower& operator=(const follower&) = delete;
@@ -48,6 +49,9 @@ public:
     /// Asks no more; what is in the log has been run then. Idempotent. Returns why this server cannot lead; empty: it
     /// can.
     std::string stop();
+    [[nodiscard]] const leader_settings& leader() const noexcept { return leader_; }
+    /// By which leaders know this server.
+    [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
     /// A later term than any that was heard of begins with this one.
     [[nodiscard]] std::uint64_t latest_term();
     /// The last snapshot of what has been run. REQUIRES: stop().
@@ -58,6 +62,7 @@ public:
 private:
     using clock = std::chrono::steady_clock;
     class position;
+    static std::uint64_t id_in(journal::journal& log);
     void work();
     [[nodiscard]] journal::pull state();
     /// Tells a leader of an older term that it leads no more; then it refuses what is asked next.
@@ -73,9 +78,11 @@ private:
     void start_thread(std::function<void()> what);
 
     const settings& how_;
+    const leader_settings leader_;
     journal::journal& log_;
     const catalog& procedures_;
     const std::function<void(const journal::kept_answer&)> keep_;
+    const std::function<void(std::uint64_t)> take_order_;
     const std::uint64_t id_;
     std::string address_;
     std::uint64_t upto_ = 1, upto_branch_ = 0;

@@ -227,7 +227,8 @@ std::string link::ask(std::initializer_list<std::string_view> words) {
     const std::string rest = first.empty() ? "" : first.substr(1);
     if (first.starts_with('-')) {
         const std::size_t blank = rest.find(' ');
-        throw refused_by_leader{rest.substr(0, blank), "the leader " + name_ + " refuses: " + rest};
+        throw refused_by_leader{rest.substr(0, blank), blank == std::string::npos ? "" : rest.substr(blank + 1),
+                                "the leader " + name_ + " refuses: " + rest};
     }
     if (first.starts_with('+') || first.starts_with(':')) return rest;
     std::size_t length = 0;

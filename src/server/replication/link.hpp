@@ -21,11 +21,14 @@ namespace tutti::server {
 /// The other server has answered by an error.
 class refused_by_leader : public std::runtime_error {
 public:
-    refused_by_leader(std::string code, const std::string& text) : std::runtime_error{text}, code_{std::move(code)} {}
+    /// `said`: what stands behind the code.
+    refused_by_leader(std::string code, std::string said, const std::string& text)
+        : std::runtime_error{text}, code_{std::move(code)}, said_{std::move(said)} {}
     [[nodiscard]] const std::string& code() const noexcept { return code_; }
+    [[nodiscard]] const std::string& said() const noexcept { return said_; }
 
 private:
-    std::string code_;
+    std::string code_, said_;
 };
 
 class link {

@@ -1,0 +1,240 @@
+#include "server/replication/handover.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "server/journal/stream.hpp"
+
+namespace tutti::server {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds look_pause{2}, question_pause{100};
+// For calls that have begun: those that have not drawn a position then are refused, and have had no effect.
+constexpr milliseconds for_calls_under_way{100};
+
+/// It is to end, and tells nobody why.
+class stopped : public std::runtime_error {
+public:
+    stopped() : std::runtime_error{"the server ends"} {}
+};
+
+std::string refusal_of_calls(const std::string& to) {
+    return "this server hands its lead over to " + to + ": ask again, there";
+}
+
+/// As long as it lives, requests that would write are left unread.
+class held_calls {
+public:
+    explicit held_calls(journal::replication& of) : of_{of} { of_.hold_calls(true); }
+    ~held_calls() { of_.hold_calls(false); }
+    held_calls(const held_calls&) = delete;
+    held_calls& operator=(const held_calls&) = delete;
+
+private:
+    journal::replication& of_;
+};
+
+}  // namespace
+
+std::shared_ptr<const journal::handover_outcome> handover::begin(std::string to, milliseconds longest) {
+    if (outcome_ && !outcome_->is_over) throw std::runtime_error{"this server hands its lead over already"};
+    if (in_doubt_) throw std::runtime_error{"this server waits for " + ordered_.host + ", which was told to lead"};
+    if (thread_.joinable()) thread_.join();
+    stopping_ = false;
+    outcome_ = std::make_shared<journal::handover_outcome>();
+    until_ = clock::now() + longest;
+    thread_ = std::thread{[this, to = std::move(to)] { work(to); }};
+    return outcome_;
+}
+
+void handover::stop() noexcept {
+    stopping_ = true;
+    log_.others().end_wait();
+    if (thread_.joinable()) thread_.join();
+}
+
+void handover::finish(std::string why_not) {
+    if (outcome_->is_over) return;
+    outcome_->why_not = std::move(why_not);
+    outcome_->is_over = true;
+    outcome_->is_over.notify_all();
+}
+
+void handover::pause(milliseconds longest) {
+    if (stopping_) throw stopped{};
+    std::this_thread::sleep_for(longest);
+}
+
+void handover::work(const std::string& to) {
+    ::pthread_setname_np(::pthread_self(), "tutti-handover");
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    try {
+        hand_over(to);
+        finish({});
+    } catch (const std::exception& e) {
+        finish(e.what());
+    }
+}
+
+std::string handover::ask(const leader_settings& whom, std::uint64_t order, std::string_view what) const {
+    link other{whom, how_.tls, stopping_, how_.replication_password};
+    return other.ask(
+        {"FOLLOW", "ORDER", std::to_string(journal::stream_version), std::to_string(order), std::string{what}});
+}
+
+std::string handover::address_of_best() const {
+    const auto all = log_.others().look().followers;
+    const auto best = std::ranges::max_element(all, {}, [](const auto& f) { return f.connected ? f.position : 0; });
+    if (best == all.end() || !best->connected) throw std::runtime_error{"no server follows this one now"};
+    return best->address;
+}
+
+handover::heir handover::find(const std::string& to) {
+    const std::string address = to.empty() ? address_of_best() : to;
+    const std::optional<endpoint> there = parse_endpoint(address);
+    if (!there) {
+        throw std::runtime_error{"the follower's address is '" + address +
+                                 "': name the follower by HOST:PORT, as this server reaches it"};
+    }
+    heir h{.at = how_.follow, .address = address};
+    h.at.host = there->host;
+    h.at.port = there->port;
+    std::string said;
+    // First, while nothing has changed: whether this server reaches it, may ask it, and can follow it.
+    try {
+        said = ask(h.at, 0, "KEEP");
+    } catch (const refused_by_leader& e) {
+        throw std::runtime_error{"the server at " + address + " refuses to be asked: " + e.code() + ' ' + e.said()};
+    } catch (const std::runtime_error& e) {
+        throw std::runtime_error{"the server at " + address + " cannot be asked: " + e.what()};
+    }
+    const std::string_view follows = "FOLLOWS ";
+    if (said.starts_with(follows)) h.id = std::stoull(said.substr(follows.size()));
+    const auto all = log_.others().look().followers;
+    const bool is_there = std::ranges::any_of(all, [&](const auto& f) { return f.id == h.id && f.connected; });
+    if (!is_there) throw std::runtime_error{"the server at " + address + " does not follow this one"};
+    return h;
+}
+
+void handover::await_position(const heir& h, std::uint64_t position) {
+    for (;; pause(look_pause)) {
+        const auto all = log_.others().look().followers;
+        const auto f = std::ranges::find(all, h.id, &journal::replication_figures::follower::id);
+        const std::uint64_t has = f == all.end() ? 1 : f->position;
+        if (has >= position) return;
+        if (clock::now() < until_) continue;
+        throw std::runtime_error{"the follower at " + h.address + " lacks the last " + std::to_string(position - has) +
+                                 " calls when the time is over, so this server goes on to lead. Hand over when it lags "
+                                 "less, or give it more time"};
+    }
+}
+
+void handover::await_idle() {
+    const auto until = std::min(until_, clock::now() + for_calls_under_way);
+    while (!of_.is_idle() && clock::now() < until) pause(look_pause);
+}
+
+/// Where the log ends from here on; all before that is on the disk, here and at the follower.
+std::uint64_t handover::end_log(const heir& h) {
+    const std::uint64_t end = log_.close();
+    for (; log_.durable() < end; pause(look_pause)) {
+        log_.write_soon();
+        if (log_.in_trouble()) throw std::runtime_error{"the log of this server cannot be written: " + log_.trouble()};
+        if (clock::now() >= until_)
+            throw std::runtime_error{"the log of this server was not written in time, so it goes on to lead"};
+    }
+    await_position(h, end);
+    return end;
+}
+
+void handover::order(const heir& h, std::uint64_t position) {
+    std::random_device chance;
+    number_ = (std::uint64_t{chance()} << 32) | chance() | 1;
+    ordered_ = h.at;
+    // Before the follower can hear of it: a start from here on does not lead.
+    log_.with_file([](journal::store& file) { file.hear_term(file.latest_term() + 1); });
+    in_doubt_ = is_ordered_ = true;
+    log_.others().order({.number = number_, .follower = h.id, .position = position});
+}
+
+void handover::tell_doubt(const heir& h, const std::string& failed) {
+    const std::string why = "the follower at " + h.address + " was told to lead and does not answer: " + failed +
+                            ". It may lead, so this server takes no calls that write, and goes on to ask it. If it is "
+                            "gone for good, see that it does not come back, and promote this server";
+    log_.others().hold_calls(false);
+    log_.others().show_handover("in doubt: " + h.address, why);
+    of_.tell(severity::error, why);
+    finish(why);
+}
+
+void handover::resolve(const heir& h) {
+    journal::replication& others = log_.others();
+    for (bool told = false;;) {
+        const bool is_fenced = others.await_later_term(question_pause);
+        if (stopping_) throw stopped{};
+        const bool is_late = clock::now() >= until_;
+        std::string said, failed;
+        try {
+            said = ask(h.at, number_, is_late ? "VOID" : "KEEP");
+            if (said.starts_with("VOID")) {
+                if (!is_fenced) log_.lead_again();
+                in_doubt_ = false;
+            }
+        } catch (const std::exception& e) {
+            failed = e.what();
+        }
+        if (said.starts_with("LEADS")) break;
+        if (!in_doubt_) {
+            if (is_fenced) throw std::runtime_error{"a third server leads: " + others.why_no_writes()};
+            throw std::runtime_error{"the follower at " + h.address +
+                                     " has not come to lead in time, so this server leads on, in term " +
+                                     std::to_string(others.look().now.term)};
+        }
+        if (is_late && !std::exchange(told, true)) tell_doubt(h, failed);
+        if (is_fenced) std::this_thread::sleep_for(question_pause);
+    }
+    in_doubt_ = false;
+    of_.follow(h.at);
+    of_.tell(severity::info, "this server has handed its lead over to " + h.address + ", and follows it");
+}
+
+void handover::hand_over(const std::string& to) {
+    journal::replication& others = log_.others();
+    is_ordered_ = false;
+    try {
+        const heir h = find(to);
+        // The longer part, while calls go on.
+        others.show_handover("waits for " + h.address, {});
+        await_position(h, log_.durable());
+        const held_calls held{others};
+        await_idle();
+        others.show_handover("hands over to " + h.address, refusal_of_calls(h.address));
+        order(h, end_log(h));
+        resolve(h);
+    } catch (const std::exception& e) {
+        if (!is_ordered_) {
+            others.show_handover({}, {});
+            log_.reopen();
+        }
+        of_.tell(severity::warning, std::string{"the lead was not handed over: "} + e.what());
+        throw;
+    }
+}
+
+leader_settings handover::lead_anyway() {
+    stop();
+    if (!in_doubt_) throw std::runtime_error{"the other server has answered"};
+    log_.lead_again();
+    in_doubt_ = false;
+    return ordered_;
+}
+
+}  // namespace tutti::server

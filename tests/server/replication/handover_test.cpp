@@ -1,0 +1,232 @@
+// A leader that hands its part over to a follower. Catches
+//   - a call that was answered and is not at the new leader, or is there twice, while clients go on to call
+//   - two servers that lead, because an order to lead, or its answer, was lost or came late
+//   - a leader that goes on to refuse calls although its follower did not come to lead
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "server/client.hpp"
+#include "server/replication/proxy.hpp"
+#include "server/replication/servers.hpp"
+
+namespace tutti::server {
+namespace {
+
+class handover : public servers {
+protected:
+    /// What the leader and its follower do when the order does not reach the follower: it has all, so it is ordered at
+    /// once, and the proxy keeps the order.
+    struct pair {
+        explicit pair(settings how) : leader{std::move(how)} {}
+        bank leader;
+        proxy between{leader.serves.port()};
+        std::unique_ptr<bank> follower;
+    };
+    std::unique_ptr<pair> two_servers() {
+        auto p = std::make_unique<pair>(with_log("a"));
+        follow(*p);
+        write(p->leader, 3);
+        EXPECT_EQ(last_wait(p->leader), "1");
+        return p;
+    }
+    void follow(pair& p, std::uint16_t port = 0) {
+        settings how = following("b", p.between.port());
+        how.port = port;
+        p.follower = std::make_unique<bank>(how);
+    }
+    static std::string last_wait(const bank& leader) {
+        client c{leader.serves.port()};
+        EXPECT_EQ(c({"CALL", "put", "9", "1"}), "OK");
+        return c({"WAIT", "1", "0"});
+    }
+    static std::string address_of(const bank& b) { return "127.0.0.1:" + std::to_string(b.serves.port()); }
+};
+
+/// Counts up at whichever server leads, until it is told to end.
+class counting_client {
+public:
+    counting_client(std::vector<std::uint16_t> ports, int cell)
+        : thread_{[this, ports = std::move(ports), cell](const std::stop_token& over) { work(over, ports, cell); }} {}
+    std::uint64_t end() {
+        thread_.request_stop();
+        thread_.join();
+        return answered;
+    }
+    std::atomic<std::uint64_t> answered{0};
+
+private:
+    void work(const std::stop_token& over, const std::vector<std::uint16_t>& ports, int cell) {
+        client one{ports[0]}, other{ports[1]};
+        for (client *at = &one, *next = &other; !over.stop_requested();) {
+            const std::string wanted = std::to_string(answered + 1);
+            const std::string said = (*at)({"CALL", "next", std::to_string(cell), wanted});
+            if (said == wanted) ++answered;
+            else if (said.starts_with("-READONLY")) std::swap(at, next);  // it had no effect
+            else ADD_FAILURE() << said;
+        }
+    }
+    std::jthread thread_;
+};
+
+TEST_F(handover, loses_and_doubles_nothing_while_clients_call) {
+    bank a{with_log("a")};
+    bank b{following("b", a.serves.port())};
+    std::vector<std::unique_ptr<counting_client>> clients;
+    for (int i = 0; i < 4; ++i)
+        clients.push_back(
+            std::make_unique<counting_client>(std::vector<std::uint16_t>{a.serves.port(), b.serves.port()}, i));
+    bank *leads = &a, *follows = &b;
+    for (int round = 0; round < 4; ++round) {
+        for (const auto& c : clients) until([&, more = c->answered + 20] { return c->answered >= more; });
+        EXPECT_EQ(leads->serves.hand_over(round % 2 == 0 ? "" : address_of(*follows), 60s), "");
+        EXPECT_TRUE(leads->says("role:follower\r\n")) << leads->serves.info();
+        EXPECT_TRUE(follows->says("role:leader\r\ntakes_writes:1\r\nterm:" + std::to_string(round + 2) + "\r\n"))
+            << follows->serves.info();
+        std::swap(leads, follows);
+    }
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+        const std::uint64_t answered = clients[i]->end();
+        EXPECT_EQ(leads->state->cells[i].load(), answered) << i;
+    }
+    until_same(a, b);
+    leads->serves.drain();
+    EXPECT_FALSE(was_told("lacks the last"));
+}
+
+// The other way than the log: what clients wait for goes on at the new leader, and the old one says where.
+TEST_F(handover, is_a_command) {
+    auto a = std::make_unique<bank>(with_log("a"));
+    client c{a->serves.port()};
+    const std::string nobody = c({"FAILOVER"});
+    EXPECT_EQ(nobody, "-ERR no server follows this one now");
+    settings how = following("b", a->serves.port());
+    how.host = "0.0.0.0";
+    how.unprotected = true;
+    bank b{how};
+    write(*a, 3);
+    EXPECT_EQ(c({"FAILOVER", "ABORT"}).find("-ERR FAILOVER is followed by TO"), 0U);
+    EXPECT_EQ(c({"FAILOVER", "TIMEOUT", "0"}).find("-ARGUMENT FAILOVER TIMEOUT"), 0U);
+    EXPECT_EQ(c({"FAILOVER", "TO", "127.0.0.1", std::to_string(a->serves.port())}),
+              "-ERR the server at " + address_of(*a) + " does not follow this one");
+    EXPECT_EQ(c({"FAILOVER", "TO", "127.0.0.1", "1", "TIMEOUT", "1000"})
+                  .find("-ERR the server at 127.0.0.1:1 cannot be asked"),
+              0U);
+    EXPECT_EQ(client{b.serves.port()}({"FAILOVER"}).find("-ERR this server follows"), 0U);
+    EXPECT_EQ(c({"FAILOVER", "TIMEOUT", "60000"}), "OK");
+    const std::string refused = c({"CALL", "put", "1", "7"});
+    EXPECT_EQ(refused.find("-READONLY put: this server follows " + address_of(b)), 0U) << refused;
+    EXPECT_EQ(c({"ROLE"}).find("(slave 127.0.0.1 "), 0U);
+    EXPECT_THROW(a->serves.call<void>("put", {}, 1, 7).get(), call_error);
+    write(b, 3, 4);
+    until_same(*a, b);
+    EXPECT_EQ(b({"WAIT", "1", "0"}), "1");
+    // It has no option that names the new leader, so the next start says what to do.
+    a.reset();
+    EXPECT_EQ(b.state->cells[0].load(), 6U);
+    bank again{following("a", b.serves.port())};
+    until_same(again, b);
+}
+
+TEST_F(handover, of_a_follower_that_lags_is_given_up) {
+    const auto p = two_servers();
+    p->between.hold();
+    write(p->leader, 2, 4);
+    const std::string why = p->leader.serves.hand_over({}, 20ms);
+    EXPECT_NE(why.find("lacks the last 2 calls when the time is over, so this server goes on to lead"),
+              std::string::npos)
+        << why;
+    write(p->leader, 1, 6);
+    EXPECT_TRUE(p->leader.says("takes_writes:1\r\nterm:1\r\n")) << p->leader.serves.info();
+    p->between.let_go();
+    until_same(p->leader, *p->follower);
+    EXPECT_EQ(p->leader.serves.hand_over({}, 60s), "");
+    write(*p->follower, 1, 7);
+}
+
+// Catches a follower that leads by an order that its leader has taken back.
+TEST_F(handover, whose_order_comes_late_leaves_one_leader) {
+    const auto p = two_servers();
+    p->between.hold();
+    client waits{p->leader.serves.port()};
+    std::string why;
+    std::thread hands_over{[&] { why = p->leader.serves.hand_over({}, 300ms); }};
+    until([&] { return p->leader.says("handover:hands over to " + address_of(*p->follower)); });
+    waits.send({"CALL", "next", "0", "4"});
+    hands_over.join();
+    EXPECT_NE(why.find("has not come to lead in time, so this server leads on, in term 3"), std::string::npos) << why;
+    EXPECT_EQ(waits.receive(), "4") << "it waited, and is run";
+    p->between.let_go();
+    write(p->leader, 2, 5);
+    until_same(p->leader, *p->follower);
+    EXPECT_TRUE(p->follower->says("role:follower\r\n"));
+    EXPECT_EQ(p->leader.serves.hand_over({}, 60s), "") << "it can be ordered again";
+    EXPECT_TRUE(p->follower->says("takes_writes:1\r\nterm:4\r\n")) << p->follower->serves.info();
+}
+
+// Catches an old leader that leads again although the other one may, and one that never learns that it does.
+TEST_F(handover, to_a_follower_that_dies_is_in_doubt_until_it_is_back) {
+    const auto p = two_servers();
+    const std::uint16_t port = p->follower->serves.port();
+    p->between.hold();
+    std::string why;
+    std::thread hands_over{[&] { why = p->leader.serves.hand_over({}, 300ms); }};
+    until([&] { return p->leader.says("handover:hands over to " + address_of(*p->follower)); });
+    p->follower.reset();
+    hands_over.join();
+    EXPECT_NE(why.find("was told to lead and does not answer"), std::string::npos) << why;
+    EXPECT_EQ(p->leader({"CALL", "put", "1", "1"}).find("-READONLY put: the follower at "), 0U);
+    EXPECT_EQ(p->leader({"CALL", "get", "0"}), "3");
+    EXPECT_TRUE(p->leader.says("handover:in doubt: 127.0.0.1:" + std::to_string(port))) << p->leader.serves.info();
+    p->between.let_go();
+    follow(*p, port);
+    // It is told again, or promises not to lead: either way one of them does, and the other one follows.
+    until([&] { return p->leader.says("role:follower\r\n") || p->leader.says("role:leader\r\ntakes_writes:1\r\n"); });
+    bank& leads = p->leader.says("role:leader\r\n") ? p->leader : *p->follower;
+    write(leads, 2, 4);
+    until_same(p->leader, *p->follower);
+    EXPECT_NE(p->leader.says("role:leader\r\n"), p->follower->says("role:leader\r\n"));
+}
+
+TEST_F(handover, in_doubt_is_ended_by_an_operator) {
+    const auto p = two_servers();
+    const std::uint16_t port = p->follower->serves.port();
+    p->between.hold();
+    std::thread hands_over{[&] { static_cast<void>(p->leader.serves.hand_over({}, 100ms)); }};
+    until([&] { return p->leader.says("handover:hands over to " + address_of(*p->follower)); });
+    p->follower.reset();
+    hands_over.join();
+    EXPECT_EQ(p->leader({"FAILOVER"}).find("-ERR "), 0U);
+    EXPECT_EQ(p->leader.serves.promote(), "");
+    EXPECT_TRUE(p->leader.says("takes_writes:1\r\nterm:3\r\n")) << p->leader.serves.info();
+    p->between.let_go();
+    write(p->leader, 2, 4);
+    follow(*p, port);
+    until_same(p->leader, *p->follower);
+    EXPECT_TRUE(p->follower->says("role:follower\r\n"));
+}
+
+// Catches a start that leads although the other server may have been told to.
+TEST_F(handover, in_doubt_is_known_after_a_start) {
+    {
+        const auto p = two_servers();
+        p->between.hold();
+        std::thread hands_over{[&] { static_cast<void>(p->leader.serves.hand_over({}, 100ms)); }};
+        until([&] { return p->leader.says("handover:hands over to " + address_of(*p->follower)); });
+        p->follower.reset();
+        hands_over.join();
+    }
+    const std::string why = why_not(with_log("a"));
+    EXPECT_NE(why.find("of term 1, and another server leads in term 2: start this one with --follow"),
+              std::string::npos)
+        << why;
+    bank b{following("b", 1)};
+    EXPECT_EQ(b.serves.promote(), "");
+    write(b, 1, 4);
+    bank a{following("a", b.serves.port())};
+    until_same(a, b);
+}
+
+}  // namespace
+}  // namespace tutti::server
