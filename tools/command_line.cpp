@@ -127,6 +127,29 @@ subcommand add_promote(CLI::App& to) {
     return {promote, [words] { return words->wanted(); }};
 }
 
+subcommand add_handover(CLI::App& to) {
+    constexpr int most = 25'000;  // a connection waits for an answer for longer than that
+    CLI::App* const handover = to.add_subcommand(
+        "handover", "Have a server that leads hand its lead over to one that follows it, without loss");
+    const auto words = std::make_shared<asking<handover_options>>(*handover);
+    handover
+        ->add_option("--to", words->options.heir,
+                     "The server that is to lead, as the one that leads reaches it; default: the one that has most")
+        ->type_name("HOST:PORT");
+    handover
+        ->add_option("--timeout", words->options.milliseconds,
+                     "Milliseconds after which the server goes on to lead; clients' calls that write wait so long at "
+                     "most")
+        ->check(CLI::Range(1, most))
+        ->capture_default_str();
+    return {handover, [words] {
+                handover_options wanted = words->wanted();
+                if (!wanted.heir.empty() && !server::parse_endpoint(wanted.heir))
+                    throw cli::command_line_error{"--to: give HOST:PORT, not " + wanted.heir};
+                return wanted;
+            }};
+}
+
 subcommand add_log(CLI::App& to) {
     CLI::App* const log =
         to.add_subcommand("log", "Look at the log of a server or a member that does not run, or repair it");
@@ -196,10 +219,12 @@ command parse_command_line(int argc, const char* const* argv) {
     CLI::App app{"Programs with atomic blocks, and transactional procedures behind a socket", "tutti"};
     app.require_subcommand(1);
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
-    const subcommand all[] = {
-        add_serve(app),   add_top(app),  add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
-        add_report(app),  add_stat(app), add_promote(app),  add_log(app),
-        add_cluster(app), add_node(app), add_member(app)};
+    const subcommand all[] = {add_serve(app),    add_top(app),
+                              add_timeline(app), add_run(app, {argv + ours + (dashes ? 1 : 0), argv + argc}),
+                              add_report(app),   add_stat(app),
+                              add_promote(app),  add_handover(app),
+                              add_log(app),      add_cluster(app),
+                              add_node(app),     add_member(app)};
     configured from{.words{argv, argv + ours}, .file{}, .objects{}, .users{}};
     if (ours > 1 && from.words[1] == "serve") {
         from = with_configuration(std::move(from.words), [&](const std::string& name) {

@@ -56,6 +56,12 @@ struct promote_options {
     server_address to;
 };
 
+struct handover_options {
+    server_address to;
+    std::string heir;  ///< host:port; empty: the follower that has most
+    int milliseconds = 10'000;
+};
+
 struct timeline_options {
     server_address to;
     std::vector<std::string> with;  ///< other servers, as host:port or the path of a Unix socket
@@ -129,9 +135,9 @@ struct stat_options {
     std::string html;  ///< as in report_options
 };
 
-using command = std::variant<serve_options, top_options, timeline_options, promote_options, log_options, run_options,
-                             report_options, stat_options, cluster_options, node_command_options,
-                             member_command_options, cli::help_text>;
+using command = std::variant<serve_options, top_options, timeline_options, promote_options, handover_options,
+                             log_options, run_options, report_options, stat_options, cluster_options,
+                             node_command_options, member_command_options, cli::help_text>;
 
 /// @throws cli::command_line_error
 [[nodiscard]] command parse_command_line(int argc, const char* const* argv);

@@ -34,6 +34,11 @@ int carry_out(const tutti::tools::promote_options& options) {
     return cli::all_is_well;
 }
 
+int carry_out(const tutti::tools::handover_options& options) {
+    tutti::tools::hand_over(options);
+    return cli::all_is_well;
+}
+
 int carry_out(const tutti::tools::log_options& options) { return tutti::tools::look_after_log(options); }
 
 int carry_out(const tutti::tools::report_options& options) {

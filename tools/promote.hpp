@@ -1,4 +1,4 @@
-// `tutti promote`.
+// `tutti promote` and `tutti handover`.
 #pragma once
 
 #include "command_line.hpp"
@@ -7,5 +7,8 @@ namespace tutti::tools {
 
 /// Has a server that follows another lead, and waits until it does. @throws std::runtime_error
 void promote(const promote_options& options);
+
+/// Has a server that leads hand its lead over to a follower, and waits until that leads. @throws std::runtime_error
+void hand_over(const handover_options& options);
 
 }  // namespace tutti::tools

@@ -244,6 +244,9 @@ void add_options(CLI::App& serve, serve_words& words) {
                              "Answer a call that has written when so many followers have it on their disks"));
     add_time_limit(serve, "--replicas-timeout", how.log.replicas_timeout,
                    "Answer it UNREPLICATED if that takes longer");
+    of_log.push_back(counted("--await-followers", how.log.await_followers,
+                             "After a start take no calls that write before so many followers have shown what they "
+                             "have"));
     of_log.push_back(serve
                          .add_option("--follow", follow,
                                      "Follow the server at this address: append what it logs, serve what only reads")

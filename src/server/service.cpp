@@ -74,11 +74,13 @@ private:
     void recover_from_log();
     void keep_answer(const journal::kept_answer& a);
     void take_snapshots();
+    [[nodiscard]] std::optional<leader_settings> leader_at_start();
     void make_follower(const leader_settings& of);
     void take_order(std::uint64_t number);
     [[nodiscard]] std::string answer_order(std::uint64_t number, bool is_void);
     void step_down(const leader_settings& to);
     [[nodiscard]] std::string lead_in_doubt();
+    [[nodiscard]] std::string decide();
     [[nodiscard]] bool is_idle() const;
     void add_former_leader(const leader_settings& l);
     void open_deputies();
@@ -201,8 +203,9 @@ void service::body::recover_from_log() {
         how.notice(failed ? severity::error : severity::info, line);
     });
     for (const std::string& f : log_->file().findings()) how.notice(severity::warning, f);
-    if (!how.follow.host.empty()) {
-        make_follower(how.follow);
+    const std::optional<leader_settings> leader = leader_at_start();
+    if (leader) {
+        make_follower(*leader);
         follower_->catch_up();
     } else if (const auto all = log_->file().branches();
                log_->file().heard_term() > (all.empty() ? 0 : all.back().term)) {
@@ -220,11 +223,36 @@ void service::body::recover_from_log() {
     log_->read_answers([&](const journal::kept_answer& a) { keep_answer(a); });
     if (follower_) {
         log_->others().show_link([this] { return follower_->look(); });
-        log_->file().forget_former_leader(how.follow.host, how.follow.port);
-        return log_->follow(to_string(endpoint{how.follow.host, how.follow.port}));
+        log_->file().forget_former_leader(leader->host, leader->port);
+        return log_->follow(to_string(endpoint{leader->host, leader->port}));
     }
     log_->begin();
     take_snapshots();
+}
+
+/// Whom it follows: as the options say, unless they are those from before a lead was handed over.
+std::optional<leader_settings> service::body::leader_at_start() {
+    std::optional<leader_settings> leader;
+    if (!how.follow.host.empty()) leader = how.follow;
+    journal::store& file = log_->file();
+    const std::optional<journal::handed_over> latest = file.latest_handover();
+    if (!latest) return leader;
+    const std::string other = to_string(endpoint{latest->host, latest->port});
+    const bool is_named = leader && leader->host == latest->host && leader->port == latest->port;
+    if (!latest->leads && !leader) {
+        leader = how.follow;
+        leader->host = latest->host;
+        leader->port = latest->port;
+        how.notice(severity::info, "this server has handed its lead over to " + other + ", and follows it");
+    } else if (latest->leads && is_named) {
+        const std::vector<journal::branch> all = file.branches();
+        if (all.empty() || file.heard_term() > all.back().term) return leader;  // another server has led since
+        leader.reset();
+        how.notice(severity::info, other + " has handed its lead over to this server, which leads");
+    } else if (!is_named) {
+        file.forget_handover();  // the options are newer
+    }
+    return leader;
 }
 
 void service::body::make_follower(const leader_settings& of) {
@@ -294,9 +322,12 @@ void service::body::step_down(const leader_settings& to) {
     herald_->stop();
     if (snapshots_) snapshots_->stop();
     snapshots_.reset();
+    log_->with_file([&](journal::store& file) {
+        file.forget_former_leader(to.host, to.port);
+        file.note_handover({.leads = false, .host = to.host, .port = to.port});
+    });
     make_follower(to);  // one of an earlier time has stopped when this server was promoted
     log_->others().show_link([this] { return follower_->look(); });
-    log_->with_file([&](journal::store& file) { file.forget_former_leader(to.host, to.port); });
     log_->yield_to(to_string(endpoint{to.host, to.port}));
     follower_->start(address());
     herald_->start(address());
@@ -316,9 +347,24 @@ std::string service::body::lead_in_doubt() {
     }
 }
 
+/// An operator says that this server is to lead although a follower has calls that it lacks, or has not come.
+std::string service::body::decide() {
+    const std::scoped_lock both{handing_over_, promotion_};
+    if (!serves_ || drained_) return "the server does not serve";
+    if (handover_->is_under_way()) return "this server hands its lead over";
+    try {
+        log_->lead_again();
+        how.notice(severity::info, "this server leads, in term " + std::to_string(log_->others().look().now.term));
+        return {};
+    } catch (const std::exception& e) {
+        return std::string{"this server cannot lead: "} + e.what();
+    }
+}
+
 std::string service::body::promote(std::uint64_t order) {
     if (const std::scoped_lock lock{handing_over_}; order == 0 && handover_ && handover_->is_in_doubt())
         return lead_in_doubt();
+    if (order == 0 && log_ && log_->others().is_undecided()) return decide();
     const std::scoped_lock lock{promotion_};
     if (!serves_ || drained_) return "the server does not serve";
     if (void_orders_.contains(order)) return "the leader has taken that back";
@@ -328,8 +374,14 @@ std::string service::body::promote(std::uint64_t order) {
         return "this server cannot lead, because its data are not what its log says: " + why;
     try {
         // First: what was not told before a crash is told after the next start.
-        add_former_leader(follower_->leader());
+        const leader_settings& former = follower_->leader();
+        add_former_leader(former);
         log_->begin();
+        // Last: a start that does not know of it follows the former leader, which repeats its order.
+        log_->with_file([&](journal::store& file) {
+            if (order == 0) file.forget_handover();
+            else file.note_handover({.leads = true, .host = former.host, .port = former.port});
+        });
         take_snapshots();
         how.notice(severity::info, "this server leads, in term " + std::to_string(log_->others().look().now.term));
         herald_->stop();
@@ -445,6 +497,7 @@ readiness service::body::readiness_now() const {
     if (!log_) return now;
     now.log_trouble = log_->trouble();
     now.log_behind = log_->full();
+    if (log_->others().is_undecided()) now.undecided = log_->others().why_no_writes();
     return now;
 }
 

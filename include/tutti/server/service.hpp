@@ -105,6 +105,9 @@ struct log_settings {
     /// that takes longer than `replicas_timeout`.
     unsigned replicas = 0;
     std::chrono::milliseconds replicas_timeout{1'000};
+    /// A start without a leader to follow takes no calls that write before so many followers have shown what they have:
+    /// so a log that has lost calls is found out before others take their place. A promotion ends the wait.
+    unsigned await_followers = 0;
     // Of `settings`: how many answers of calls with an ID are kept, and for how long.
     std::size_t answers = 10'000;
     std::chrono::milliseconds answers_for{600'000};

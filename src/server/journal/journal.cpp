@@ -91,7 +91,7 @@ void journal::begin() {
     yielded_.store(false);
     thread_ = std::thread{[this] { work(); }};
     if (!followed_) others_.start();
-    others_.lead(std::move(all));
+    others_.lead(std::move(all), followed_ ? 0 : how_.await_followers);
     heed_heard_term(term);  // heard before it led, and after it had chosen its term
 }
 

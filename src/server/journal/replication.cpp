@@ -60,7 +60,7 @@ void replication::end() noexcept {
     thread_.join();
 }
 
-void replication::lead(std::vector<branch> all) {
+void replication::lead(std::vector<branch> all, std::size_t compared_with) {
     const std::scoped_lock lock{mutex_};
     branches_ = std::move(all);
     leader_.clear();
@@ -70,7 +70,9 @@ void replication::lead(std::vector<branch> all) {
     order_ = {};
     // Of one that has not led until now nothing is fenced. One that leads again may have heard of a later term since it
     // decided so, and then another server leads, whatever the new branch's term is.
-    if (!fenced_.empty()) return;
+    lost_.clear();
+    compared_with_ = compared_with;
+    if (!fenced_.empty() || compared_with_ != 0) return;
     writes_.store(true, std::memory_order_release);
 }
 
@@ -80,6 +82,8 @@ void replication::follow(std::string leader) {
     leads_ = false;
     writes_.store(false, std::memory_order_release);
     fenced_.clear();
+    lost_.clear();
+    compared_with_ = 0;
     fence_is_kept_ = false;
     handover_.clear();
     refuses_meanwhile_.clear();
@@ -116,6 +120,12 @@ void replication::end_wait() noexcept {
 std::string replication::why_no_writes() const {
     const std::scoped_lock lock{mutex_};
     if (!fenced_.empty()) return fenced_;
+    if (!lost_.empty()) return lost_;
+    if (compared_with_ != 0) {
+        return "this server waits until it has compared its log with that of " + std::to_string(compared_with_) +
+               (compared_with_ == 1 ? " follower" : " followers") + ", and " + std::to_string(followers_.size()) +
+               " have come; to have it lead without them, promote it";
+    }
     if (leads_) return refuses_meanwhile_;
     return "this server follows " + leader_ + ", which is where calls go that write";
 }
@@ -307,11 +317,55 @@ void replication::admit(const pull& from) {
                                   ". Keep its log elsewhere, for what only it has, and start it without one"};
 }
 
+bool replication::is_undecided() const {
+    const std::scoped_lock lock{mutex_};
+    return leads_ && fenced_.empty() && (!lost_.empty() || compared_with_ != 0);
+}
+
+std::string replication::compare(const std::string& address, const std::vector<branch>& all, std::uint64_t end) {
+    std::string line, told;
+    {
+        const std::scoped_lock lock{mutex_};
+        if (!leads_ || !fenced_.empty() || all.empty() || all.back().term != branches_.back().term) return {};
+        // The latest branch of an earlier start that both have, and where this server went on with another one.
+        std::size_t next = branches_.size() - 1;
+        while (next != 0 && std::ranges::none_of(all, [&](const branch& b) { return b.is(branches_[next - 1]); }))
+            --next;
+        const bool has_nothing = branches_.size() == 1 && of_.durable() == 1;
+        const std::uint64_t own = branches_[next].first;
+        if (end <= own || (next == 0 && !has_nothing)) return {};
+        const std::string has = "calls up to " + std::to_string(end - 1), lacks = std::to_string(own - 1);
+        told = "its log has " + has + ", and this server's had them up to " + lacks +
+               " at a start: this server has lost calls. Keep both logs. Either promote the server that has these "
+               "calls, and start this one with --follow and without its log; or, to give these calls up, promote this "
+               "one, and start the other one without its log";
+        if (lost_.empty()) {
+            line = "the follower at " + address + " has " + has +
+                   " of this server's log, and this server had them up to " + lacks +
+                   " at a start: this server has lost calls, as by a backup that was put back, and takes no calls "
+                   "that write. Either promote that follower, and start this server with --follow and without its log; "
+                   "or promote this server, which gives these calls up";
+            lost_ = line;
+        }
+        writes_.store(false, std::memory_order_release);
+    }
+    if (!line.empty()) of_.tell(true, line);
+    return told;
+}
+
+/// One more follower has shown what it has, and nothing speaks against this server.
+void replication::count_compared() {
+    const std::scoped_lock lock{mutex_};
+    if (compared_with_ == 0 || followers_.size() < compared_with_ || !fenced_.empty() || !lost_.empty()) return;
+    compared_with_ = 0;
+    writes_.store(true, std::memory_order_release);
+}
+
 void replication::note(const pull& from) noexcept {
     try {
         hear(from.own.term, "the server at " + from.address);
         admit(from);
-        const std::scoped_lock lock{mutex_};
+        std::unique_lock lock{mutex_};
         const clock::time_point now = clock::now();
         std::erase_if(followers_, [&](const follower& f) { return now - f.seen > remembered_for; });
         auto found = std::ranges::find(followers_, from.follower, &follower::id);
@@ -324,6 +378,8 @@ void replication::note(const pull& from) noexcept {
         found->upto = has_upto(from);
         found->seen = now;
         found->address = from.address;  // it is not known before it listens
+        lock.unlock();
+        count_compared();
     } catch (...) {
         // It is told, or there is no memory to note it: then it does not count.
     }

@@ -18,6 +18,12 @@
 //     server's, and answers the chosen follower's next question by an order to lead (`order`). It leads again only in a
 //     later term still, after that follower has promised not to follow the order, or an operator has decided so.
 //
+// T6  A follower that is refused shows all of its branches. If they go on from those that this server had before its
+//     start, in the same term, then this server has lost calls: within a term one server writes. The same holds for any
+//     calls where this server has none. So this server takes no calls that write until an operator has decided which
+//     log is right: by the promotion of the other server, or of this one, which then leads in a later term. With
+//     `await_followers` a start waits for such a proof.
+//
 // A call may wait until followers have it (`holds`), and so may a client (an inquiry for WAIT): both on the thread that
 // answers followers, which touches no socket and runs no procedure, but waits for the file, and so for the disk.
 //
@@ -143,7 +149,10 @@ public:
 
     /// From here on this server leads, unless it has heard of a later term. `all`: the branches of the log, in which the
     /// last one is there already.
-    void lead(std::vector<branch> all);
+    /// `compared_with`: so many followers have to show what they have before it takes calls that write.
+    void lead(std::vector<branch> all, std::size_t compared_with = 0);
+    /// It leads, and takes no calls that write until an operator has decided, or followers have come (T6).
+    [[nodiscard]] bool is_undecided() const;
     /// From here on it follows the server at this address.
     void follow(std::string leader);
     [[nodiscard]] bool takes_writes() const noexcept { return writes_.load(std::memory_order_acquire); }
@@ -165,6 +174,10 @@ public:
     [[nodiscard]] bool await_later_term(std::chrono::milliseconds longest);
     /// Ends such a wait.
     void end_wait() noexcept;
+
+    /// A follower that was refused has these branches, and calls before `end` (T6). Returns what it is told; empty: what
+    /// it was refused by stands.
+    [[nodiscard]] std::string compare(const std::string& address, const std::vector<branch>& all, std::uint64_t end);
 
     void ask(inquiry& i) noexcept;
     /// Whether the answer of a call waits for followers; then `w` is passed on later.
@@ -203,6 +216,7 @@ private:
     /// Notes what it has. @throws refusal
     void admit(const pull& from);
     void note(const pull& from) noexcept;
+    void count_compared();
     /// All before this position is on the disk of the follower that asks. REQUIRES: mutex_, admit().
     [[nodiscard]] std::uint64_t has_upto(const pull& from) const noexcept;
     /// The number of the order by which the follower that asks is to lead; 0: there is none.
@@ -233,6 +247,8 @@ private:
     std::function<link_figures()> look_at_link_;
     std::string fenced_;          // who has a later term
     bool fence_is_kept_ = false;  // in the file
+    std::string lost_;            // what a follower has and this server has not
+    std::size_t compared_with_ = 0;
     std::string handover_, refuses_meanwhile_;
     lead_order order_;
     std::condition_variable handover_changed_;

@@ -82,6 +82,13 @@ struct former_leader {
     std::string user{}, tls_authority{};
 };
 
+/// What became of this server when a lead was handed over, which its options do not say.
+struct handed_over {
+    bool leads = false;  ///< it took the lead of that server; otherwise it gave its own to that server
+    std::string host{};
+    std::uint16_t port = 0;
+};
+
 /// What a follower without a log, or too far behind, begins with.
 struct copied {
     std::uint64_t position = 1;  ///< of the first call that is not in it
@@ -181,6 +188,10 @@ public:
     /// On disk when it returns, as what is next.
     void add_former_leader(const former_leader& l);
     void forget_former_leader(const std::string& host, std::uint16_t port);
+    /// The latest one, unless an operator has promoted this server since.
+    [[nodiscard]] std::optional<handed_over> latest_handover();
+    void note_handover(const handed_over& h);
+    void forget_handover();
     /// By which leaders know the server that follows with this log: by chance, the same after a start. Not 0.
     [[nodiscard]] std::uint64_t follower_id();
     /// All groups from this position on are in the file.

@@ -131,6 +131,30 @@ void store::forget_former_leader(const std::string& host, std::uint16_t port) {
     });
 }
 
+std::optional<handed_over> store::latest_handover() {
+    statement one{*this, "SELECT leads, host, port FROM handed_over"};
+    if (!one.step("be read")) return std::nullopt;
+    return handed_over{.leads = one.number(0) != 0,
+                       .host = std::string{one.bytes(1)},
+                       .port = static_cast<std::uint16_t>(one.number(2))};
+}
+
+void store::note_handover(const handed_over& h) {
+    write_through();
+    change([&] {
+        statement{*this, "INSERT OR REPLACE INTO handed_over VALUES(1, ?, ?, ?)"}
+            .bind(std::uint64_t{h.leads ? 1U : 0U})
+            .bind(h.host)
+            .bind(std::uint64_t{h.port})
+            .step("be written");
+    });
+}
+
+void store::forget_handover() {
+    write_through();
+    change([&] { statement{*this, "DELETE FROM handed_over"}.step("be written"); });
+}
+
 std::uint64_t store::follower_id() {
     if (const std::uint64_t id = number("SELECT id FROM follower"); id != 0) return id;
     std::random_device chance;

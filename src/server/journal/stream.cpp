@@ -1,7 +1,10 @@
 #include "server/journal/stream.hpp"
 
+#include <charconv>
+
 #include "server/journal/bytes.hpp"
 #include "server/journal/checksum.hpp"
+#include "tutti/server/codec.hpp"
 
 namespace tutti::server::journal {
 namespace {
@@ -54,6 +57,38 @@ void need_end(std::string_view bytes) {
 }
 
 }  // namespace
+
+std::string text_of(const std::vector<branch>& all) {
+    std::string text;
+    for (const branch& b : all) {
+        if (!text.empty()) text += ',';
+        text += std::to_string(b.term) + ':' + std::to_string(b.id) + ':' + std::to_string(b.first);
+    }
+    return text;
+}
+
+std::vector<branch> branches_in(std::string_view text) {
+    std::vector<branch> all;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    const auto take = [&](char behind) {
+        std::uint64_t n = 0;
+        const auto [next, error] = std::from_chars(at, end, n);
+        const bool is_last = behind == ',' && next == end;
+        if (error != std::errc{} || (!is_last && (next == end || *next != behind)))
+            throw bad_argument{"branches are given as TERM:ID:FIRST,..."};
+        at = is_last ? next : next + 1;
+        return n;
+    };
+    while (at != end) {
+        branch b;
+        b.term = take(':');
+        b.id = take(':');
+        b.first = take(',');
+        all.push_back(b);
+    }
+    return all;
+}
 
 std::string seal(std::string_view bytes) {
     std::string all;

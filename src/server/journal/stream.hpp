@@ -24,6 +24,9 @@ struct piece {
 
 [[nodiscard]] std::string encode(const piece& p);
 [[nodiscard]] std::string encode(const copied& c);
+/// As a word of a command, and back. @throws bad_argument
+[[nodiscard]] std::string text_of(const std::vector<branch>& all);
+[[nodiscard]] std::vector<branch> branches_in(std::string_view text);
 /// Puts a checksum before what is sent otherwise.
 [[nodiscard]] std::string seal(std::string_view bytes);
 

@@ -13,6 +13,7 @@ std::string obstacle(const readiness& of) {
         case stage::serving: break;
     }
     if (!of.log_trouble.empty()) return "log: calls that could write are refused: " + of.log_trouble;
+    if (!of.undecided.empty()) return "undecided: " + of.undecided;
     if (of.log_behind) return "busy: more of the log waits to be written than may";
     if (of.holds_too_much) return "busy: as many bytes of requests and answers are held as may";
     if (of.queue_full) return "busy: as many calls wait as may";

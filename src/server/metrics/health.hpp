@@ -21,6 +21,7 @@ enum class stage : std::uint8_t { loading, serving, ending };
 struct readiness {
     stage at = stage::loading;
     std::string log_trouble{};  ///< empty: none
+    std::string undecided{};    ///< why a leader takes no calls that write until an operator decides; empty: it does
     bool log_behind = false;    ///< more waits to be written than may
     bool queue_full = false;
     bool holds_too_much = false;

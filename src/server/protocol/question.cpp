@@ -98,7 +98,18 @@ bool take_follow(const replicas& of, const session& who, words given, question& 
         if (!same_version(given, to)) return false;
         q.task = [&log, term = term(given[3]), who = std::string{given[4]}](std::string& answer) {
             log.others().hear(term, "the server at " + who);
-            reply{answer}.status("OK");
+            // Whoever leads in an earlier term has to hear of this one.
+            const journal::replication_figures own = log.others().look();
+            const bool is_later = own.leads && own.refuses.empty() && own.now.term > term;
+            reply{answer}.status(is_later ? "LATER " + std::to_string(own.now.term) : "OK");
+        };
+    } else if (is("HAS", 6)) {
+        if (!same_version(given, to)) return false;
+        q.task = [&log, address = address_of(given[3], who), end = count("end", given[4]),
+                  all = journal::branches_in(given[5])](std::string& answer) {
+            const std::string lost = log.others().compare(address, all, end);
+            if (lost.empty()) reply{answer}.status("OK");
+            else reply{answer}.error("DIVERGED", lost);
         };
     } else if (is("ORDER", 5)) {
         if (!same_version(given, to)) return false;
@@ -108,7 +119,7 @@ bool take_follow(const replicas& of, const session& who, words given, question& 
             reply{answer}.status(look(number, is_void));
         };
     } else {
-        to.error("ERR", "FOLLOW is what followers ask: PULL, COPY, PART, TERM or ORDER, with their arguments");
+        to.error("ERR", "FOLLOW is what followers ask: PULL, COPY, PART, TERM, HAS or ORDER, with their arguments");
         return false;
     }
     return true;

@@ -116,7 +116,7 @@ journal::pull follower::state() {
 void follower::greet(link& leader) {
     const std::uint64_t term = latest_term();
     // A question for more says the term of the last call only.
-    if (term > state().own.term) tell_term(leader, term, address_);
+    if (term > state().own.term) static_cast<void>(tell_term(leader, term, address_));
 }
 
 journal::piece follower::ask(link& leader, const journal::pull& from, milliseconds longest) {
@@ -131,6 +131,25 @@ journal::piece follower::ask(link& leader, const journal::pull& from, millisecon
                            text(from.own.term) + ": this one has been promoted since; start it without --follow"};
     }
     return p;
+}
+
+// Another refusal than DIVERGED says that the leader does not know the question: the first one stands.
+void follower::show_branches(link& leader, const refused_by_leader& refusal) {
+    if (refusal.code() != "DIVERGED") return;
+    std::uint64_t end = 1;
+    std::string all;
+    log_.with_file([&](journal::store& file) {
+        end = file.end();
+        std::vector<journal::branch> list = file.branches();
+        std::erase_if(list, [&](const journal::branch& b) { return b.first >= end; });
+        all = journal::text_of(list);
+    });
+    try {
+        static_cast<void>(leader.ask({"FOLLOW", "HAS", std::to_string(journal::stream_version),
+                                      address_.empty() ? "-" : address_, std::to_string(end), all}));
+    } catch (const refused_by_leader& e) {
+        if (e.code() == refusal.code()) throw;
+    }
 }
 
 void follower::catch_up() {
@@ -150,6 +169,7 @@ void follower::catch_up() {
                     file.append({}, first.branches, first.groups.empty() ? first.upto : own.end, first.now.term, true);
                 });
             } catch (const refused_by_leader& e) {
+                show_branches(leader, e);
                 if (e.code() != "COPY") throw;
                 copy(leader);
             }
@@ -257,7 +277,13 @@ void follower::work() {
             greet(leader);
             while (!stopping_) {
                 const journal::pull own = state();
-                const journal::piece p = ask(leader, own, longest_question);
+                journal::piece p;
+                try {
+                    p = ask(leader, own, longest_question);
+                } catch (const refused_by_leader& e) {
+                    show_branches(leader, e);
+                    throw;
+                }
                 note(true, {});
                 take(p, own.end);
             }

@@ -69,6 +69,8 @@ private:
     void greet(link& leader);
     [[nodiscard]] journal::piece ask(link& leader, const journal::pull& from, std::chrono::milliseconds longest);
     void copy(link& leader);
+    /// Where the leader refuses this log: shows all branches. @throws refused_by_leader  the leader has lost calls
+    void show_branches(link& leader, const refused_by_leader& refusal);
     /// `end`: of the log before it.
     void take(const journal::piece& p, std::uint64_t end);
     void run(const journal::piece& p);

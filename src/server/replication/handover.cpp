@@ -15,6 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds look_pause{2}, question_pause{100};
+constexpr milliseconds for_an_address{1'000};
 // For calls that have begun: those that have not drawn a position then are refused, and have had no effect.
 constexpr milliseconds for_calls_under_way{100};
 
@@ -90,19 +91,26 @@ std::string handover::ask(const leader_settings& whom, std::uint64_t order, std:
         {"FOLLOW", "ORDER", std::to_string(journal::stream_version), std::to_string(order), std::string{what}});
 }
 
-std::string handover::address_of_best() const {
-    const auto all = log_.others().look().followers;
-    const auto best = std::ranges::max_element(all, {}, [](const auto& f) { return f.connected ? f.position : 0; });
-    if (best == all.end() || !best->connected) throw std::runtime_error{"no server follows this one now"};
-    return best->address;
+std::string handover::address_of_best() {
+    // A follower that starts asks for what it lacks before it listens, and says its address soon after.
+    const auto until = std::min(until_, clock::now() + for_an_address);
+    for (;; pause(look_pause)) {
+        auto all = log_.others().look().followers;
+        std::erase_if(all, [](const auto& f) { return !f.connected; });
+        if (all.empty()) throw std::runtime_error{"no server follows this one now"};
+        std::erase_if(all, [](const auto& f) { return !parse_endpoint(f.address); });
+        const auto best = std::ranges::max_element(all, {}, &journal::replication_figures::follower::position);
+        if (best != all.end()) return best->address;
+        if (clock::now() >= until)
+            throw std::runtime_error{"no follower says where it is: name one by HOST:PORT, as this server reaches it"};
+    }
 }
 
 handover::heir handover::find(const std::string& to) {
     const std::string address = to.empty() ? address_of_best() : to;
     const std::optional<endpoint> there = parse_endpoint(address);
     if (!there) {
-        throw std::runtime_error{"the follower's address is '" + address +
-                                 "': name the follower by HOST:PORT, as this server reaches it"};
+        throw std::runtime_error{"'" + address + "' is no address: name the follower by HOST:PORT"};
     }
     heir h{.at = how_.follow, .address = address};
     h.at.host = there->host;
@@ -202,7 +210,14 @@ void handover::resolve(const heir& h) {
         if (is_fenced) std::this_thread::sleep_for(question_pause);
     }
     in_doubt_ = false;
-    of_.follow(h.at);
+    for (bool failed = false;; pause(question_pause)) {
+        try {
+            of_.follow(h.at);
+            break;
+        } catch (const journal::store_error& e) {
+            if (!std::exchange(failed, true)) of_.tell(severity::error, std::string{e.what()} + "; it is tried again");
+        }
+    }
     of_.tell(severity::info, "this server has handed its lead over to " + h.address + ", and follows it");
 }
 

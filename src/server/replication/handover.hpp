@@ -51,6 +51,7 @@ public:
     std::shared_ptr<const journal::handover_outcome> begin(std::string to, std::chrono::milliseconds longest);
     /// Ends it where it is: before ORDER this server leads on; after that it is left in doubt. Idempotent.
     void stop() noexcept;
+    [[nodiscard]] bool is_under_way() const noexcept { return outcome_ && !outcome_->is_over; }
     /// A follower was ordered to lead, and has not answered since.
     [[nodiscard]] bool is_in_doubt() const noexcept { return in_doubt_.load(); }
     /// An operator knows that the other server does not lead: this one does. Returns where the other one is, which has
@@ -67,7 +68,7 @@ private:
     void work(const std::string& to);
     void hand_over(const std::string& to);
     [[nodiscard]] heir find(const std::string& to);
-    [[nodiscard]] std::string address_of_best() const;
+    [[nodiscard]] std::string address_of_best();
     /// What a server answers to the question what has become of an order.
     [[nodiscard]] std::string ask(const leader_settings& whom, std::uint64_t order, std::string_view what) const;
     void await_position(const heir& h, std::uint64_t position);

@@ -4,6 +4,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 #include <utility>
 
 #include "server/journal/stream.hpp"
@@ -20,9 +22,13 @@ std::string address_of(const journal::former_leader& l) { return to_string(endpo
 
 }  // namespace
 
-void tell_term(link& other, std::uint64_t term, const std::string& own_address) {
-    static_cast<void>(other.ask({"FOLLOW", "TERM", std::to_string(journal::stream_version), std::to_string(term),
-                                 own_address.empty() ? "-" : own_address}));
+std::uint64_t tell_term(link& other, std::uint64_t term, const std::string& own_address) {
+    const std::string said = other.ask({"FOLLOW", "TERM", std::to_string(journal::stream_version), std::to_string(term),
+                                        own_address.empty() ? "-" : own_address});
+    constexpr std::string_view later = "LATER ";
+    std::uint64_t theirs = 0;
+    if (said.starts_with(later)) std::from_chars(said.data() + later.size(), said.data() + said.size(), theirs);
+    return theirs;
 }
 
 void herald::start(std::string own_address) {
@@ -88,17 +94,18 @@ void herald::tell(const journal::former_leader& whom) {
                           .tls_authority = whom.tls_authority};
     if (!how_.follow.user.empty()) there.user = how_.follow.user;
     if (!how_.follow.tls_authority.empty()) there.tls_authority = how_.follow.tls_authority;
-    std::uint64_t term = 0;
+    std::uint64_t term = 0, theirs = 0;
     log_.with_file([&](journal::store& file) { term = file.latest_term(); });
     try {
         link other{there, how_.tls, stopping_, how_.replication_password};
-        tell_term(other, term, own_address_);
+        theirs = tell_term(other, term, own_address_);
     } catch (const refused_by_leader& e) {
         return note_failure(address, e.what(), true);
     } catch (const std::exception& e) {
         return note_failure(address, e.what(), false);  // it is gone, as a rule: that is why this server was promoted
     }
     log_.with_file([&](journal::store& file) { file.forget_former_leader(whom.host, whom.port); });
+    if (theirs != 0) return log_.others().hear(theirs, "the server at " + address);
     log_.tell(false, "the former leader " + address + " knows that it leads no more");
 }
 

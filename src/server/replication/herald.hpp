@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
@@ -17,8 +18,9 @@
 
 namespace tutti::server {
 
-/// Says that a server leads in this term; whoever leads in an earlier one stops. @throws as link::ask
-void tell_term(link& other, std::uint64_t term, const std::string& own_address);
+/// Says that a server leads in this term; whoever leads in an earlier one stops. Returns the other server's term, if
+/// that leads in a later one, or 0. @throws as link::ask
+std::uint64_t tell_term(link& other, std::uint64_t term, const std::string& own_address);
 
 class herald {
 public:

@@ -1,8 +1,12 @@
 // Which logs may go on together. Catches
 //   - a log that lists branches of which it has nothing, and so lets in logs that went another way
 //   - a leader that trusts such a list in a log of an earlier version
+//   - a leader that lost calls, and goes on as if its follower had gone another way
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "server/client.hpp"
 #include "server/journal/journal.hpp"
 #include "server/journal/stream.hpp"
 #include "server/replication/proxy.hpp"
@@ -172,6 +176,112 @@ TEST_F(branches, of_an_older_term_are_not_followed) {
     bank another{with_log("c")};
     EXPECT_EQ(pull(another, {.term = 5, .id = 77}, 2).find("-STALE this server leads no more"), 0U);
     EXPECT_TRUE(another.says("takes_writes:0"));
+}
+
+/// A leader and a follower that has calls which the leader lost, because its log is an older copy.
+class lost_calls : public servers {
+protected:
+    void put_back() {
+        for (const char* const part : {"", "-wal", "-end"}) std::filesystem::remove(file("a") + part);
+        std::filesystem::copy_file(file("backup"), file("a"));
+    }
+    /// With four calls at the follower, of which the backup has one.
+    std::unique_ptr<bank> follower_of(settings& leader) {
+        {
+            const bank first{leader, false};
+            leader.port = first.serves.port();
+            write(first, 1);
+        }
+        std::filesystem::copy_file(file("a"), file("backup"));
+        bank again{leader, false};
+        auto follower = std::make_unique<bank>(following("b", leader.port.value()), false);
+        write(again, 3, 2);
+        until_same(again, *follower);
+        return follower;
+    }
+    settings with_health() {
+        settings how = with_log("a");
+        how.metrics_port = 0;
+        return how;
+    }
+};
+
+// Catches a leader that goes on with less than its follower has, and makes that throw its copy away.
+TEST_F(lost_calls, stop_a_leader_until_the_follower_is_promoted) {
+    settings how = with_health();
+    const auto follower = follower_of(how);
+    put_back();
+    {
+        bank leader{how, false};
+        until([&] { return leader.says("takes_writes:0\r\n"); });
+        const std::string refused = leader({"CALL", "put", "1", "1"});
+        EXPECT_NE(refused.find("has calls up to 4 of this server's log, and this server had them up to 1"),
+                  std::string::npos)
+            << refused;
+        EXPECT_NE(http_get(leader.serves.metrics_port(), "/readyz").find("undecided: the follower at"),
+                  std::string::npos);
+        until([&] { return follower->says("leader_connected:0\r\n"); });
+        EXPECT_TRUE(was_told(
+            "its log has calls up to 4, and this server's had them up to 1 at a start: this server has lost calls"))
+            << notices();
+        EXPECT_EQ(follower->state->cells[0].load(), 4U) << "it keeps what it has";
+        EXPECT_EQ(follower->serves.promote(), "");
+        write(*follower, 1, 5);
+    }
+}
+
+TEST_F(lost_calls, are_given_up_by_an_operator) {
+    settings how = with_health();
+    const auto follower = follower_of(how);
+    put_back();
+    bank leader{how, false};
+    until([&] { return leader.says("takes_writes:0\r\n"); });
+    EXPECT_EQ(leader({"REPLICAOF", "NO", "ONE"}), "OK");
+    EXPECT_TRUE(leader.says("takes_writes:1\r\nterm:2\r\n")) << leader.serves.info();
+    write(leader, 1, 2);
+    until(
+        [&] { return times_told("DIVERGED its log ends in a branch of term 1 that this server has never had") != 0; });
+    EXPECT_TRUE(leader.says("takes_writes:1\r\n")) << "that was decided";
+    EXPECT_EQ(follower->state->cells[0].load(), 4U);
+}
+
+// Catches calls that take the place of lost ones before the follower has come.
+TEST_F(lost_calls, are_found_before_others_take_their_place) {
+    settings how = with_health();
+    auto follower = follower_of(how);
+    follower.reset();
+    how.log.await_followers = 1;
+    {
+        bank leader{how, false};
+        EXPECT_EQ(leader({"CALL", "put", "1", "1"}).find("-READONLY put: this server waits until it has compared"), 0U);
+        EXPECT_EQ(leader({"CALL", "get", "0"}), "4");
+        follower = std::make_unique<bank>(following("b", how.port.value()), false);
+        until([&] { return leader.says("takes_writes:1\r\n"); });
+        write(leader, 1, 5);
+        until_same(leader, *follower);
+    }
+    put_back();
+    {
+        bank leader{how, false};
+        until(
+            [&] { return leader({"CALL", "put", "1", "1"}).find("this server has lost calls") != std::string::npos; });
+        EXPECT_EQ(leader.state->cells[1].load(), 0U);
+    }
+    follower.reset();
+    bank leader{how, false};
+    EXPECT_EQ(leader.serves.promote(), "") << "nobody comes";
+    write(leader, 1, 2);
+}
+
+// Catches a leader with an empty log that its follower's is thrown away for.
+TEST_F(lost_calls, may_be_all) {
+    settings how = with_health();
+    const auto follower = follower_of(how);
+    for (const char* const part : {"", "-wal", "-end"}) std::filesystem::remove(file("a") + part);
+    const bank leader{how, false};
+    until([&] { return leader.says("takes_writes:0\r\n"); });
+    until([&] { return was_told("its log has calls up to 4, and this server's had them up to 0"); });
+    EXPECT_EQ(follower->state->cells[0].load(), 4U);
 }
 
 }  // namespace

@@ -122,11 +122,50 @@ TEST_F(handover, is_a_command) {
     write(b, 3, 4);
     until_same(*a, b);
     EXPECT_EQ(b({"WAIT", "1", "0"}), "1");
-    // It has no option that names the new leader, so the next start says what to do.
+}
+
+// Catches two servers that lead after starts with the options from before.
+TEST_F(handover, outlives_starts_with_the_same_options) {
+    settings of_a = with_log("a"), of_b;
+    {
+        bank a{of_a};
+        of_a.port = a.serves.port();
+        of_b = following("b", a.serves.port());
+        bank b{of_b};
+        of_b.port = b.serves.port();
+        write(a, 3);
+        EXPECT_EQ(a.serves.hand_over({}, 60s), "");
+        write(b, 1, 4);
+        until_same(a, b);
+    }
+    auto b = std::make_unique<bank>(of_b);
+    auto a = std::make_unique<bank>(of_a);
+    EXPECT_TRUE(a->says("role:follower\r\n"));
+    EXPECT_TRUE(b->says("role:leader\r\ntakes_writes:1\r\nterm:2\r\n"));
+    write(*b, 1, 5);
+    until_same(*a, *b);
+    EXPECT_EQ(b->serves.hand_over({}, 60s), "");
+    write(*a, 1, 6);
     a.reset();
-    EXPECT_EQ(b.state->cells[0].load(), 6U);
-    bank again{following("a", b.serves.port())};
-    until_same(again, b);
+    b.reset();
+    a = std::make_unique<bank>(of_a);
+    b = std::make_unique<bank>(of_b);
+    EXPECT_TRUE(a->says("role:leader\r\n"));
+    until_same(*a, *b);
+    EXPECT_TRUE(b->says("role:follower\r\n"));
+}
+
+TEST_F(handover, is_forgotten_when_an_operator_decides_otherwise) {
+    settings how = with_log("a");
+    auto a = std::make_unique<bank>(how);
+    how.port = a->serves.port();
+    const bank b{following("b", how.port.value())};
+    EXPECT_EQ(a->serves.hand_over({}, 60s), "");
+    EXPECT_EQ(a->serves.promote(), "");
+    write(*a, 1);
+    a.reset();
+    a = std::make_unique<bank>(how);
+    EXPECT_TRUE(a->says("role:leader\r\ntakes_writes:1\r\nterm:3\r\n")) << a->serves.info();
 }
 
 TEST_F(handover, of_a_follower_that_lags_is_given_up) {

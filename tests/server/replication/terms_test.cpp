@@ -195,6 +195,30 @@ TEST_F(terms, nobody_ends_a_leader_without_a_credential) {
     EXPECT_EQ(ends_it(stranger), "OK");
 }
 
+// Catches a server that is promoted without having heard of a later term, in which its former leader leads.
+TEST_F(terms, are_told_to_whoever_leads_in_an_earlier_one) {
+    auto leader = std::make_unique<bank>(with_log("a"));
+    proxy between{leader->serves.port()};
+    bank follower{following("b", between.port())};
+    write(*leader, 1);
+    until_same(*leader, follower);
+    between.away = true;
+    until([&] { return between.idle.load(); });
+    // The former leader's own log comes to term 3 meanwhile.
+    settings how = with_log("a");
+    how.port = leader->serves.port();
+    leader.reset();
+    {
+        journal::store log{file("a")};
+        log.add_branch({.term = 3, .id = 33, .first = log.end()});
+    }
+    leader = std::make_unique<bank>(how);
+    EXPECT_EQ(follower.serves.promote(), "");
+    between.away = false;
+    until([&] { return follower.says("takes_writes:0\r\n"); });
+    EXPECT_TRUE(leader->says("takes_writes:1\r\nterm:3\r\n")) << leader->serves.info();
+}
+
 TEST_F(terms, an_unprotected_leader_is_anybodys) {
     settings how = with_log("a");
     how.unprotected = true;
