@@ -304,8 +304,8 @@ public:
     /// Ends following: from here on this server leads, and takes calls that write. Returns when it does, or why it
     /// cannot; empty: it leads. By one thread at a time.
     [[nodiscard]] std::string promote();
-    /// Has a server that follows this one lead, without the loss of a call that was answered; then this one follows that
-    /// one. `to`: HOST:PORT of the follower, as this server reaches it; empty: the one that has most. Clients' calls that
+    /// Has a follower lead, without the loss of a call that was answered; then this server follows that one.
+    /// `to`: HOST:PORT of the follower, as this server reaches it; empty: the one that has most. Clients' calls that
     /// write wait meanwhile, for at most `longest`; those of the program are refused. Returns when the other server
     /// leads, or why it does not: then this server leads as before, or, if the other one was told to lead and has not
     /// answered, takes no calls that write until it has.

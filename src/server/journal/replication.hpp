@@ -147,8 +147,8 @@ public:
     /// What still waits is passed on as not replicated. Idempotent.
     void end() noexcept;
 
-    /// From here on this server leads, unless it has heard of a later term. `all`: the branches of the log, in which the
-    /// last one is there already.
+    /// From here on this server leads, unless it has heard of a later term. `all`: the branches of the log, in which
+    /// the last one is there already.
     /// `compared_with`: so many followers have to show what they have before it takes calls that write.
     void lead(std::vector<branch> all, std::size_t compared_with = 0);
     /// It leads, and takes no calls that write until an operator has decided, or followers have come (T6).
@@ -175,8 +175,8 @@ public:
     /// Ends such a wait.
     void end_wait() noexcept;
 
-    /// A follower that was refused has these branches, and calls before `end` (T6). Returns what it is told; empty: what
-    /// it was refused by stands.
+    /// A follower that was refused has these branches, and calls before `end` (T6). Returns what it is told; empty:
+    /// what it was refused by stands.
     [[nodiscard]] std::string compare(const std::string& address, const std::vector<branch>& all, std::uint64_t end);
 
     void ask(inquiry& i) noexcept;

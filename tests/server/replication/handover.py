@@ -35,7 +35,8 @@ class Caller(threading.Thread):
             wanted = self.number + 1
             try:
                 client = client or self.servers[at].client()
-                if int(client.execute_command("CALL", "ID", f"{self.who}.{wanted}", "next", self.who, wanted)) != wanted:
+                key = f"{self.who}.{wanted}"
+                if int(client.execute_command("CALL", "ID", key, "next", self.who, wanted)) != wanted:
                     self.odd = "another number"
                 self.number = wanted
             except (redis.ReadOnlyError, redis.ConnectionError, redis.TimeoutError):
