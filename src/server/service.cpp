@@ -376,12 +376,10 @@ std::string service::body::promote(std::uint64_t order) {
         // First: what was not told before a crash is told after the next start.
         const leader_settings& former = follower_->leader();
         add_former_leader(former);
-        log_->begin();
-        // Last: a start that does not know of it follows the former leader, which repeats its order.
-        log_->with_file([&](journal::store& file) {
-            if (order == 0) file.forget_handover();
-            else file.note_handover({.leads = true, .host = former.host, .port = former.port});
-        });
+        // With the branch, so that a start finds both or neither.
+        std::optional<journal::handed_over> latest;
+        if (order != 0) latest = {.leads = true, .host = former.host, .port = former.port};
+        log_->begin(latest);
         take_snapshots();
         how.notice(severity::info, "this server leads, in term " + std::to_string(log_->others().look().now.term));
         herald_->stop();

@@ -48,7 +48,7 @@ void journal::read_answers(const std::function<void(const kept_answer&)>& take) 
     store_.read_answers(take);
 }
 
-std::vector<branch> journal::begin_branch(bool later_term) {
+std::vector<branch> journal::begin_branch(bool later_term, const std::optional<handed_over>* latest) {
     std::vector<branch> all;
     // A follower that is promoted hears of terms meanwhile, and notes them in the file.
     with_file([&](store& file) {
@@ -58,7 +58,8 @@ std::vector<branch> journal::begin_branch(bool later_term) {
         std::random_device chance;
         const std::uint64_t id = (std::uint64_t{chance()} << 32) | chance() | 1;
         all.push_back({.term = term, .id = id, .first = all.empty() ? 1 : end});
-        file.add_branch(all.back());
+        if (latest == nullptr) file.add_branch(all.back());
+        else file.add_branch(all.back(), *latest);
     });
     return all;
 }
@@ -69,8 +70,11 @@ void journal::heed_heard_term(std::uint64_t own) {
     if (heard > own) others_.hear(heard, "another server");
 }
 
-void journal::begin() {
-    std::vector<branch> all = begin_branch(followed_);
+void journal::begin() { begin(begin_branch(followed_)); }
+
+void journal::begin(const std::optional<handed_over>& latest) { begin(begin_branch(followed_, &latest)); }
+
+void journal::begin(std::vector<branch> all) {
     const std::uint64_t term = all.back().term;
     std::uint64_t end = 0;
     with_file([&](store& file) {

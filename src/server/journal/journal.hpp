@@ -125,6 +125,8 @@ public:
     /// From here on it takes calls, on a branch of its own; after follow() of a later term than any that it has heard
     /// of. @throws std::system_error, store_error
     void begin();
+    /// The same for a follower that is promoted: `latest` is what the log is to say of the latest hand-over.
+    void begin(const std::optional<handed_over>& latest);
     /// From here on it takes what another has written, by one thread, until begin(). @throws std::system_error
     void follow(const std::string& leader);
 
@@ -250,7 +252,8 @@ private:
     void wake_if_idle() noexcept;
     void pass_on_late() noexcept;
     /// A branch of a later term than the log knows of, or of the same one; returns all branches.
-    std::vector<branch> begin_branch(bool later_term);
+    std::vector<branch> begin_branch(bool later_term, const std::optional<handed_over>* latest = nullptr);
+    void begin(std::vector<branch> all);
     /// After a lead began: notes a later term that was heard of before.
     void heed_heard_term(std::uint64_t own);
     void work();

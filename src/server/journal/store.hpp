@@ -174,6 +174,8 @@ public:
     [[nodiscard]] branch last_branch();
     /// On disk when this returns.
     void add_branch(const branch& b);
+    /// The same, with what a promotion makes of the latest hand-over; nothing: an operator has promoted this server.
+    void add_branch(const branch& b, const std::optional<handed_over>& latest);
     /// Adds what a leader of `term` has sent. `later`: its branches behind last_branch(); this log has those of them
     /// that begin at `upto` or earlier, since nothing before `upto` is missing then. They take the place of what it had
     /// behind last_branch(), which holds no call. @throws store_error  nothing has changed
@@ -248,6 +250,7 @@ private:
     [[nodiscard]] bool drop_some_parts();
     [[nodiscard]] bool drop_some_groups();
     void write_branch(const branch& b);
+    void write_handover(const std::optional<handed_over>& h);
     void forget_old_branches();
     void note_term(std::uint64_t term);
     void add_groups(std::span<const group> groups);

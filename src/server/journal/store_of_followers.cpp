@@ -44,6 +44,15 @@ void store::add_branch(const branch& b) {
     });
 }
 
+void store::add_branch(const branch& b, const std::optional<handed_over>& latest) {
+    write_through();
+    change([&] {
+        write_branch(b);
+        forget_old_branches();
+        write_handover(latest);
+    });
+}
+
 branch store::last_branch() {
     const std::uint64_t end_of_log = end();
     branch last;
@@ -139,20 +148,24 @@ std::optional<handed_over> store::latest_handover() {
                        .port = static_cast<std::uint16_t>(one.number(2))};
 }
 
+void store::write_handover(const std::optional<handed_over>& h) {
+    statement{*this, "DELETE FROM handed_over"}.step("be written");
+    if (!h) return;
+    statement{*this, "INSERT INTO handed_over VALUES(1, ?, ?, ?)"}
+        .bind(std::uint64_t{h->leads ? 1U : 0U})
+        .bind(h->host)
+        .bind(std::uint64_t{h->port})
+        .step("be written");
+}
+
 void store::note_handover(const handed_over& h) {
     write_through();
-    change([&] {
-        statement{*this, "INSERT OR REPLACE INTO handed_over VALUES(1, ?, ?, ?)"}
-            .bind(std::uint64_t{h.leads ? 1U : 0U})
-            .bind(h.host)
-            .bind(std::uint64_t{h.port})
-            .step("be written");
-    });
+    change([&] { write_handover(h); });
 }
 
 void store::forget_handover() {
     write_through();
-    change([&] { statement{*this, "DELETE FROM handed_over"}.step("be written"); });
+    change([&] { write_handover(std::nullopt); });
 }
 
 std::uint64_t store::follower_id() {
