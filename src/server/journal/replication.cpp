@@ -302,9 +302,10 @@ void replication::admit(const pull& from) {
     if (from.own.id == 0 && from.end == 1) return;  // its log is empty
     const auto same = std::ranges::find_if(branches_, [&](const branch& b) { return b.is(from.own); });
     if (same == branches_.end()) {
-        throw refusal{"DIVERGED", "its log ends in a branch of " + term_text(from.own.term) +
-                                      " that this server has never had: it has led by itself. Keep its log elsewhere, "
-                                      "for what only it has, and start it without one"};
+        throw refusal{"DIVERGED",
+                      "its log ends in a branch of " + term_text(from.own.term) +
+                          " that this server has never had: it has led by itself, or this server has lost "
+                          "its log. Keep its log elsewhere, for what only it has, and start it without one"};
     }
     // The least, and not the next: a log of an earlier version may list branches of which it never had a call, and it
     // went another way before they began.
@@ -331,7 +332,7 @@ std::string replication::compare(const std::string& address, const std::vector<b
         std::size_t next = branches_.size() - 1;
         while (next != 0 && std::ranges::none_of(all, [&](const branch& b) { return b.is(branches_[next - 1]); }))
             --next;
-        const bool has_nothing = branches_.size() == 1 && of_.durable() == 1;
+        const bool has_nothing = branches_.size() == 1 && branches_[0].first == 1;  // before this start
         const std::uint64_t own = branches_[next].first;
         if (end <= own || (next == 0 && !has_nothing)) return {};
         const std::string has = "calls up to " + std::to_string(end - 1), lacks = std::to_string(own - 1);
