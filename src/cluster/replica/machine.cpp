@@ -83,17 +83,23 @@ outcome machine::adopt(const operation& o) {
     }
     ++latest_;
     for (const record_view& r : o.adopted) {
-        const auto at = cells_.find(r.of);
-        const version known = at == cells_.end() ? 0 : at->second.now.at;
+        const cell* const held = find(r.of);
+        const version known = held == nullptr ? 0 : held->now.at;
         if (known == r.at || (r.at != 0 && known > r.at && !broken(fault::adopts_older))) continue;
         put(r.of, {r.exists, r.at, std::string{r.bytes}}, latest_, no_version);
     }
     return {verdict::good, latest_, {}};
 }
 
+const machine::cell* machine::find(std::string_view k) const {
+    const cells& all = shards_[shard_of(k)];
+    const auto at = all.find(k);
+    return at == all.end() ? nullptr : &at->second;
+}
+
 bool machine::is(const check_view& c) const {
-    const auto at = cells_.find(c.of);
-    return c.at == (at == cells_.end() ? 0 : at->second.now.at);
+    const cell* const held = find(c.of);
+    return c.at == (held == nullptr ? 0 : held->now.at);
 }
 
 bool machine::passes(const operation& o) const {
@@ -120,9 +126,10 @@ void machine::put(const write_view& w, version at, version sealed) {
 }
 
 void machine::put(std::string_view of, record is, version since, version sealed) {
-    const auto place = cells_.try_emplace(key{of}).first;
+    const auto place = shard(of).try_emplace(key{of}).first;
     const key& k = place->first;
     cell& c = place->second;
+    save_for_image(k, c);
     count(k, c.now, false);
     // What one commit writes twice has one version, and is kept once.
     if (c.since != since) {
@@ -139,10 +146,12 @@ void machine::put(std::string_view of, record is, version since, version sealed)
 
 void machine::forget(const operation& o) {
     for (const std::string_view k : o.forgotten) {
-        const auto at = cells_.find(k);
-        if (at == cells_.end()) continue;
+        cells& all = shard(k);
+        const auto at = all.find(k);
+        if (at == all.end()) continue;
+        save_for_image(at->first, at->second);
         count(at->first, at->second.now, false);
-        cells_.erase(at);  // the window drops what it knows of it when its turn comes
+        all.erase(at);  // the window drops what it knows of it when its turn comes
     }
 }
 
@@ -152,14 +161,15 @@ void machine::shrink() {
         floor_ = order_.front().by;
         while (!order_.empty() && order_.front().by == floor_) {
             const replaced& r = order_.front();
-            if (const auto at = cells_.find(r.of); at != cells_.end()) {
+            cells& all = shard(r.of);
+            if (const auto at = all.find(r.of); at != all.end()) {
                 // A record that was forgotten and made again has nothing before it that is so old.
                 cell& c = at->second;
                 while (c.before && (c.before->size() > 1 ? (*c.before)[1].since : c.since) <= floor_) {
                     c.before->pop_front();
                     if (c.before->empty()) c.before.reset();
                 }
-                if (!c.before && c.now.at == 0) cells_.erase(at);  // R7: as if it had never been here
+                if (!c.before && c.now.at == 0) all.erase(at);  // R7: as if it had never been here
             }
             holds_.kept_bytes -= r.bytes;
             order_.pop_front();
@@ -169,13 +179,13 @@ void machine::shrink() {
 }
 
 machine::shown machine::as_of(std::string_view k, version at) const {
-    const auto found = cells_.find(k);
-    if (found == cells_.end() || found->second.since <= at) {
+    const cell* const found = find(k);
+    if (found == nullptr || found->since <= at) {
         const transaction* const by = broken(fault::prepared_ignored) ? nullptr : prepared_.writer_of(k);
         const bool sealed = by != nullptr && at >= by->since;
-        return {found == cells_.end() ? never_written : found->second.now, sealed ? by : nullptr, sealed};
+        return {found == nullptr ? never_written : found->now, sealed ? by : nullptr, sealed};
     }
-    const cell& c = found->second;
+    const cell& c = *found;
     if (!c.before) return {never_written};
     // The last that is not newer.
     auto after = std::ranges::upper_bound(*c.before, at, {}, &past::since);
@@ -229,12 +239,12 @@ bool machine::changes_after(version& place, std::size_t most, std::vector<backen
 void machine::list(listed& from, std::size_t most, std::size_t most_bytes,
                    const std::function<bool(std::string_view)>& wanted, std::vector<backend::change>& all) const {
     std::size_t bytes = 0;
-    if (from.buckets != cells_.bucket_count()) from = {cells_.bucket_count(), 0};
+    if (from.buckets != shard_count) from = {shard_count, 0};
     for (; from.next < from.buckets && most > 0 && bytes < most_bytes; ++from.next, --most) {
-        for (auto one = cells_.begin(from.next); one != cells_.end(from.next); ++one) {
-            if (one->second.now.at == 0 || !wanted(one->first)) continue;
-            all.push_back({one->first, one->second.now});
-            bytes += one->first.size() + one->second.now.bytes.size();
+        for (const auto& [k, c] : shards_[from.next]) {
+            if (c.now.at == 0 || !wanted(k)) continue;
+            all.push_back({k, c.now});
+            bytes += k.size() + c.now.bytes.size();
         }
     }
 }

@@ -25,6 +25,11 @@
 //       Of version 0 a record is as if it had never been here, but in states before. In which state a record came is
 //       another number than its version, then, and the states of the window go by that one (R4)
 //
+//   R8  An *image* is the state of one instant, written down in pieces while later entries change the machine. The table
+//       is divided into shards, and a piece holds some whole ones. A record of a shard that is not written yet is copied
+//       into the image before its first change. So the image takes memory for what changes meanwhile, and no call takes
+//       longer than a piece
+//
 // Thread safety: none; const members may run at once with each other.
 #pragma once
 
@@ -89,8 +94,7 @@ public:
                                        std::vector<backend::record>& found) const;
 
     /// A piece of what is held now, of those keys: from the place on that the caller was told, or from the begin if
-    /// that is another machine's or the table has grown since. O(`most`) buckets of it, or as many as have
-    /// `most_bytes`.
+    /// that is another machine's. O(`most`) shards of the table, or as many as have `most_bytes`.
     struct listed {
         std::uint64_t buckets = 0, next = 0;  ///< next = buckets: all of it has been listed
     };
@@ -112,6 +116,16 @@ public:
 
     /// All that members agree on, in one order whatever the history. O(n log n).
     [[nodiscard]] std::string save() const;
+
+    /// R8: begins an image of the state that is now, in the place of an earlier one. O(prepared transactions).
+    void begin_image();
+    [[nodiscard]] bool has_image() const noexcept { return image_ != nullptr; }
+    /// Appends the next piece: so many shards at most, and no further one when it has `most_bytes`. True: it was the
+    /// last piece, and the image is over. What all pieces make together is as `save`, but for the order of the records
+    /// and the checksum, which `seal` adds. REQUIRES: has_image.
+    [[nodiscard]] bool next_piece(std::size_t most_shards, std::size_t most_bytes, std::string& piece);
+    void drop_image() noexcept { image_.reset(); }
+
     /// True for bytes that `save` has made, and that nothing has changed since.
     [[nodiscard]] static bool is_whole(std::string_view saved) noexcept;
     /// Replaces everything. Throws backend::refusal, and changes nothing, for bytes that `save` has not made.
@@ -130,6 +144,7 @@ private:
         backend::record now;
         version since = 0;  ///< the state that it came with: its version, or of one that was adopted, a later one
         std::unique_ptr<std::deque<past>> before;  // null: nothing
+        std::uint32_t image = 0;                   // R8: the latest image that has it as it was, or knows that it was not
     };
     static constexpr version no_version = ~version{0};
     struct replaced {
@@ -138,6 +153,14 @@ private:
         std::size_t bytes = 0;
     };
     using cells = std::unordered_map<key, cell, key_hash, std::equal_to<>>;
+    static constexpr std::size_t shard_count = 4096;
+    /// R8.
+    struct image {
+        std::uint32_t number = 0;
+        std::size_t next = 0;                                // of the shards
+        std::string front, back;                             // around the records
+        std::vector<std::pair<key, backend::record>> saved;  // before they changed, and not written yet
+    };
 
     [[nodiscard]] outcome commit(const operation& o);
     [[nodiscard]] outcome prepare(const operation& o);
@@ -150,6 +173,12 @@ private:
     void put(std::string_view of, backend::record is, version since, version sealed);
     void count(std::string_view k, const backend::record& r, bool more) noexcept;
     void shrink();
+    [[nodiscard]] static std::size_t shard_of(std::string_view k) noexcept { return key_hash{}(k) % shard_count; }
+    [[nodiscard]] cells& shard(std::string_view k) noexcept { return shards_[shard_of(k)]; }
+    /// Null: there is none.
+    [[nodiscard]] const cell* find(std::string_view k) const;
+    /// R8: before `c` changes, or goes.
+    void save_for_image(const key& k, cell& c);
     struct shown {
         const backend::record& is;
         const transaction* by = nullptr;  // which holds it, and is not finished
@@ -159,7 +188,9 @@ private:
     [[nodiscard]] shown as_of(std::string_view k, version at) const;
 
     window most_;
-    cells cells_;
+    std::vector<cells> shards_ = std::vector<cells>(shard_count);
+    std::unique_ptr<image> image_;
+    std::uint32_t images_ = 0;  // that were begun
     prepared_ones prepared_;
     std::deque<replaced> order_;  // by ascending version
     version latest_ = 1;          // of the empty state: 0 is no snapshot

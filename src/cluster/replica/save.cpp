@@ -1,13 +1,14 @@
 // How a machine is saved:
 //
 //   "tutti-group" version(1)   the count of commits (8)
-//   records: count (8), by ascending keys, each: key, version (8), whether it exists (1), its bytes if it does
+//   records: count (8), each once in any order (`save` has ascending keys): key, version (8), whether it exists (1), its bytes if it does
 //   prepared transactions: count (8), by ascending ids, each: id, the number of the group that decides (8), the state
 //     that it was prepared in (8), the keys that it only reads: count (4), each key; its writes as in an entry
 //   then the checksum of all that (8)
 //
 // Version 1 had no prepared ones; what it wrote is read.
 #include <algorithm>
+#include <utility>
 
 #include "cluster/replica/fault.hpp"
 #include "cluster/replica/machine.hpp"
@@ -19,29 +20,67 @@ namespace {
 constexpr std::string_view name = "tutti-group";
 constexpr std::uint8_t format = 2, oldest_format = 1;
 
+void write_record(wire::writer& out, const key& k, const backend::record& r, version latest) {
+    out(k);
+    out(broken(fault::saves_no_versions) ? latest : r.at);
+    out(r.exists);
+    if (r.exists) out(r.bytes);
+}
+
 }  // namespace
 
 std::string machine::save() const {
     std::vector<const cells::value_type*> sorted;
-    sorted.reserve(cells_.size());
-    for (const auto& one : cells_) {
-        if (one.second.now.at != 0) sorted.push_back(&one);  // the others are of the window alone (R7)
+    sorted.reserve(holds_.objects + holds_.erased);
+    for (const cells& shard : shards_) {
+        for (const auto& one : shard) {
+            if (one.second.now.at != 0) sorted.push_back(&one);  // the others are of the window alone (R7)
+        }
     }
     std::ranges::sort(sorted, {}, [](const auto* one) -> const key& { return one->first; });
     std::string all = begin_sealed(name, format);
     wire::writer out{all};
     out(latest_);
     out(std::uint64_t{sorted.size()});
-    for (const auto* one : sorted) {
-        const backend::record& r = one->second.now;
-        out(one->first);
-        out(broken(fault::saves_no_versions) ? latest_ : r.at);
-        out(r.exists);
-        if (r.exists) out(r.bytes);
-    }
+    for (const auto* one : sorted) write_record(out, one->first, one->second.now, latest_);
     prepared_.save(out);
     seal(all);
     return all;
+}
+
+void machine::begin_image() {
+    auto fresh = std::make_unique<image>();
+    fresh->number = ++images_;
+    fresh->front = begin_sealed(name, format);
+    wire::writer front{fresh->front}, back{fresh->back};
+    front(latest_);
+    front(std::uint64_t{holds_.objects + holds_.erased});
+    prepared_.save(back);
+    image_ = std::move(fresh);
+}
+
+bool machine::next_piece(std::size_t most_shards, std::size_t most_bytes, std::string& piece) {
+    image& i = *image_;
+    const std::size_t end = piece.size() + most_bytes;
+    piece += std::exchange(i.front, {});
+    wire::writer out{piece};
+    for (; i.next < shard_count && most_shards > 0 && piece.size() < end; ++i.next, --most_shards) {
+        for (const auto& [k, c] : shards_[i.next]) {
+            if (c.image != i.number && c.now.at != 0) write_record(out, k, c.now, latest_);
+        }
+    }
+    for (const auto& [k, r] : std::exchange(i.saved, {})) write_record(out, k, r, latest_);
+    if (i.next < shard_count) return false;
+    piece += i.back;
+    image_.reset();
+    return true;
+}
+
+void machine::save_for_image(const key& k, cell& c) {
+    if (image_ == nullptr || c.image == image_->number) return;
+    // A shard that is written has it already. One that comes later finds the mark, and leaves the record out.
+    if (c.now.at != 0 && shard_of(k) >= image_->next && !broken(fault::image_of_later)) image_->saved.emplace_back(k, c.now);
+    c.image = image_->number;
 }
 
 bool machine::is_whole(std::string_view saved) noexcept {
@@ -79,12 +118,14 @@ void machine::load(std::string_view saved) {
         if (r.exists) in(r.bytes);
         if (r.at > fresh.latest_) in.refuse();
         fresh.count(k, r, true);
-        if (!fresh.cells_.try_emplace(std::move(k), cell{std::move(r), 0, nullptr}).second) in.refuse();
+        cells& shard = fresh.shard(k);
+        if (!shard.try_emplace(std::move(k), cell{std::move(r), 0, nullptr}).second) in.refuse();
     }
     if (of > oldest_format) fresh.prepared_.load(in, fresh.latest_);
     fresh.holds_.prepared = fresh.prepared_.count();
     if (!in.sound()) throw backend::refusal{"the snapshot of the group says other than it begins to say"};
-    cells_ = std::move(fresh.cells_);
+    shards_ = std::move(fresh.shards_);
+    image_.reset();
     prepared_ = std::move(fresh.prepared_);
     order_.clear();
     latest_ = fresh.latest_;

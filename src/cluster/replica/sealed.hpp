@@ -9,9 +9,10 @@
 
 namespace tutti::cluster::replica {
 
-/// FNV-1a, 64 bits: against mistakes and decay, not against intent.
-[[nodiscard]] constexpr std::uint64_t checksum(std::string_view of) noexcept {
-    std::uint64_t sum = 0xcbf29ce484222325ULL;
+inline constexpr std::uint64_t checksum_of_nothing = 0xcbf29ce484222325ULL;
+
+/// FNV-1a, 64 bits: against mistakes and decay, not against intent. `sum`: of what comes before `of`.
+[[nodiscard]] constexpr std::uint64_t checksum(std::string_view of, std::uint64_t sum = checksum_of_nothing) noexcept {
     for (const char c : of) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
     return sum;
 }

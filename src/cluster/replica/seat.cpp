@@ -19,19 +19,36 @@ raft_buffer copy(std::string_view bytes) {
     return b;
 }
 
+/// What C-Raft keeps in memory for each entry, about, beside its bytes.
+constexpr std::size_t entry_bytes = 128;
+/// A member that takes a snapshot more slowly is sent it again.
+constexpr std::size_t slowest_install_bytes_per_ms = 10'000;
+
 std::string_view view(const raft_buffer& b) { return {static_cast<const char*>(b.base), b.len}; }
 
 }  // namespace
 
-seat::body::body(seat& of, raft_io& io, seat_settings how) : of_{of}, how_{std::move(how)} {
-    fsm_.version = 1;
+seat::body::body(seat& of, raft_io& io, seat_settings how)
+    : of_{of},
+      how_{std::move(how)},
+      imaging_{of.machine_, how_.images == nullptr ? in_memory_ : *how_.images, {how_.piece_shards, how_.piece_bytes}} {
+    if (how_.snapshot_threshold == 0)
+        how_.snapshot_threshold =
+            static_cast<unsigned>(std::clamp<std::size_t>(how_.snapshot_bytes / entry_bytes, 1, 1u << 30));
+    fsm_.version = 3;
     fsm_.data = &of_;
     fsm_.apply = apply;
     fsm_.snapshot = snapshot;
     fsm_.restore = restore;
+    fsm_.snapshot_async = snapshot_async;
+    fsm_.snapshot_finalize = snapshot_finalize;
+    shim::allow_images(io);
     if (const int failed = raft_init(&raft_, &io, &fsm_, how_.self.id, how_.self.address.c_str()); failed != 0)
         throw backend::refusal{"this member cannot start: " + why(failed)};
     shim_ = std::make_unique<shim>(raft_, io, how_.owed);
+    shim_->write_images_by([this] {
+        imaging_.write([this](int status) { shim_->end_image(status); });
+    });
     raft_set_election_timeout(&raft_, how_.election_ms);
     raft_set_heartbeat_timeout(&raft_, how_.heartbeat_ms);
     raft_set_snapshot_threshold(&raft_, how_.snapshot_threshold);
@@ -68,30 +85,59 @@ int seat::body::apply(raft_fsm* fsm, const raft_buffer* bytes, void** result) {
 }
 
 void seat::body::weigh(std::size_t bytes) {
-    ++grown_entries_;
-    grown_bytes_ += bytes;
-    if (grown_bytes_ < std::max(how_.snapshot_bytes, of_.machine_.holds().bytes)) return;
-    const std::size_t each = grown_bytes_ / grown_entries_;
-    const std::size_t most = std::max<std::size_t>(how_.snapshot_bytes / std::max<std::size_t>(each, 1) / 4, 1);
+    if (raft_.log.snapshot.last_index != saved_index_) {
+        saved_index_ = raft_.log.snapshot.last_index;
+        grown_.entries -= std::min(grown_.entries, grown_before_image_.entries);
+        grown_.bytes -= std::min(grown_.bytes, grown_before_image_.bytes);
+        grown_before_image_ = {};
+        raft_set_snapshot_threshold(&raft_, how_.snapshot_threshold);
+    }
+    ++grown_.entries;
+    grown_.bytes += bytes + entry_bytes;
+    if (grown_.bytes < std::max(how_.snapshot_bytes, imaged_bytes_)) return;
+    const std::size_t each = grown_.bytes / grown_.entries;
+    const std::size_t most = std::max<std::size_t>(how_.snapshot_bytes / each / 4, 1);
     raft_set_snapshot_trailing(&raft_, static_cast<unsigned>(std::min<std::size_t>(most, how_.snapshot_trailing)));
     raft_set_snapshot_threshold(&raft_, 1);
 }
 
+/// I1: what C-Raft is about to save is the state of this moment.
 int seat::body::snapshot(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
     const seat& self = *static_cast<seat*>(fsm->data);
     body& b = *self.body_;
-    if (b.shim_->is_one_uncommitted()) return RAFT_BUSY;  // later
+    const std::uint64_t now = b.raft_.io->time(b.raft_.io);
+    if (b.shim_->is_one_uncommitted() || !b.imaging_.may_begin(now)) return RAFT_BUSY;  // later
+    try {
+        b.imaging_.begin();
+    } catch (const std::bad_alloc&) {
+        return RAFT_BUSY;
+    }
+    b.imaging_.put_off(now + imaging::retry_ms);
+    *bufs = nullptr;
+    *n = 0;
+    b.imaged_bytes_ = self.machine_.holds().bytes;
+    b.grown_before_image_ = b.grown_;
+    raft_set_install_snapshot_timeout(
+        &b.raft_, b.how_.install_ms + static_cast<unsigned>(b.imaged_bytes_ / slowest_install_bytes_per_ms));
+    return 0;
+}
+
+int seat::body::snapshot_async(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
+    body& b = *static_cast<seat*>(fsm->data)->body_;
     *bufs = static_cast<raft_buffer*>(raft_malloc(sizeof **bufs));
     if (*bufs == nullptr) return RAFT_NOMEM;
-    try {
-        **bufs = copy(self.machine_.save());
-    } catch (const std::bad_alloc&) {
-        raft_free(*bufs);
-        return RAFT_NOMEM;
-    }
+    **bufs = b.imaging_.whole();
     *n = 1;
-    b.grown_entries_ = b.grown_bytes_ = 0;
-    raft_set_snapshot_threshold(&b.raft_, b.how_.snapshot_threshold);
+    return 0;
+}
+
+/// C-Raft has done with it, however that went.
+int seat::body::snapshot_finalize(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
+    body& b = *static_cast<seat*>(fsm->data)->body_;
+    raft_free(*bufs);
+    *bufs = nullptr;
+    *n = 0;
+    b.imaging_.abandon();
     return 0;
 }
 
@@ -107,6 +153,9 @@ int seat::body::restore(raft_fsm* fsm, raft_buffer* saved) {
         return RAFT_NOMEM;
     }
     raft_free(saved->base);  // ours, once it is loaded
+    self.body_->imaged_bytes_ = self.machine_.holds().bytes;
+    self.body_->grown_ = self.body_->grown_before_image_ = {};
+    self.body_->saved_index_ = self.body_->raft_.log.snapshot.last_index;
     if (self.told_) self.told_();
     return 0;
 }

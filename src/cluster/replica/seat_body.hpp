@@ -1,6 +1,7 @@
 // What a seat has of C-Raft: the instance, and a request of it for each entry and barrier that is under way.
 #pragma once
 
+#include "cluster/replica/imaging.hpp"
 #include "cluster/replica/raft.hpp"
 #include "cluster/replica/seat.hpp"
 #include "cluster/replica/shim.hpp"
@@ -47,6 +48,8 @@ struct seat::body {
 
     static int apply(raft_fsm* fsm, const raft_buffer* entry, void** result);
     static int snapshot(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n);
+    static int snapshot_async(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n);
+    static int snapshot_finalize(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n);
     static int restore(raft_fsm* fsm, raft_buffer* saved);
 
     /// Hands an entry to raft. `gets` go with it if they are given.
@@ -62,7 +65,7 @@ struct seat::body {
     [[nodiscard]] bool has_lease() const;
     void refuse(std::vector<reply_to_commit>& commits, int status);
     [[nodiscard]] std::string why(int status);
-    /// An entry was applied: C-Raft counts entries, which it keeps in memory, and not their bytes.
+    /// S6. An entry was applied: C-Raft counts entries, which it keeps in memory, and not their bytes.
     void weigh(std::size_t bytes);
 
     seat& of_;
@@ -70,11 +73,18 @@ struct seat::body {
     raft_fsm fsm_{};
     raft raft_{};
     std::unique_ptr<shim> shim_;
+    memory_image in_memory_;  // where the settings name no other store
+    imaging imaging_;
     applied last_;  // of the entry that was applied last, until its request is answered
     std::vector<commit_waiting> commits_;
     std::vector<std::vector<key>> forgets_;
     std::vector<get_waiting> gets_;
-    std::size_t grown_entries_ = 0, grown_bytes_ = 0;  // since the machine was saved
+    struct growth {
+        std::size_t entries = 0, bytes = 0;
+    };
+    growth grown_, grown_before_image_;  // of the log, since the machine was saved; and up to the image under way
+    std::size_t imaged_bytes_ = 0;       // the objects, when it was saved
+    raft_index saved_index_ = 0;         // of the last snapshot that was taken note of
     std::uint64_t lease_term_ = 0, lease_until_ms_ = 0;
     std::function<void()> closed_;
 };

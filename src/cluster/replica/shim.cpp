@@ -63,6 +63,12 @@ shim::shim(raft& of_member, raft_io& io, raft_index owed) : raft_{of_member}, un
     io.send = send;
     io.truncate = truncate;
     io.snapshot_put = snapshot_put;
+    io.async_work = async_work;
+}
+
+void shim::allow_images(raft_io& io) noexcept {
+    io.version = 2;
+    io.async_work = async_work;
 }
 
 shim& shim::of(const raft_io* io) {
@@ -137,6 +143,27 @@ void shim::lead() {
     (void)own.release();  // raft calls back
 }
 
+/// What the snapshot has is committed, so every later leader has it, too.
+void shim::pass_over_saved(raft_append_entries& said) {
+    const raft_index saved = raft_.log.snapshot.last_index;
+    if (said.prev_log_index > raft_.log.offset || said.prev_log_index >= saved) return;
+    const raft_index known = std::min<raft_index>(saved - said.prev_log_index, said.n_entries);
+    if (known == said.n_entries) {
+        if (known != 0) {
+            raft_free(said.entries[0].batch);
+            raft_free(said.entries);
+        }
+        said.entries = nullptr;
+        said.n_entries = 0;
+    } else {
+        // All entries of a message have one batch, which goes with the last of them.
+        std::copy(said.entries + known, said.entries + said.n_entries, said.entries);
+        said.n_entries -= static_cast<unsigned>(known);
+    }
+    said.prev_log_index = saved;
+    said.prev_log_term = raft_.log.snapshot.last_term;
+}
+
 void shim::receive(raft_io* io, raft_message* m) {
     // S5: as if it had not come. Neither has anything that would have to be freed.
     if (owed_ != 0 && (m->type == RAFT_IO_REQUEST_VOTE || m->type == RAFT_IO_TIMEOUT_NOW)) return;
@@ -147,6 +174,7 @@ void shim::receive(raft_io* io, raft_message* m) {
     }
     raft_term term = 0;
     if (m->type == RAFT_IO_APPEND_ENTRIES) {
+        if (!broken(fault::saved_again)) pass_over_saved(m->append_entries);
         term = m->append_entries.term;
         compared_ = m->append_entries.prev_log_index + m->append_entries.n_entries;
     } else if (m->type == RAFT_IO_INSTALL_SNAPSHOT) {
@@ -211,6 +239,7 @@ int shim::append(raft_io* io, raft_io_append* request, const raft_entry* entries
 void shim::close(raft_io* io, raft_io_close_cb done) {
     shim& self = of(io);
     for (const auto& w : std::exchange(self.untold_, {})) w->done(w->theirs, 0);
+    self.end_image(RAFT_CANCELED);
     self.under_.close(io, done);
 }
 
@@ -219,6 +248,23 @@ int shim::truncate(raft_io* io, raft_index from) {
     const int failed = self.under_.truncate(io, from);
     if (failed == 0) self.put_back(from);
     return failed;
+}
+
+/// C-Raft asks for nothing else by this, and does not ask again before it is told.
+int shim::async_work(raft_io* io, raft_io_async_work* request, raft_io_async_work_cb done) {
+    request->cb = done;
+    of(io).image_ = request;
+    of(io).write_image_();
+    return 0;
+}
+
+void shim::end_image(int status) {
+    raft_io_async_work* const asked = std::exchange(image_, nullptr);
+    if (asked == nullptr) return;
+    if (status == 0) status = asked->work(asked);
+    asked->cb(asked, status);
+    // C-Raft 0.15 goes on to believe that it takes a snapshot, and would take no other.
+    if (status != 0) raft_.snapshot.pending.term = 0;
 }
 
 int shim::snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* request, const raft_snapshot* snapshot,

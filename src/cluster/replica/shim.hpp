@@ -19,6 +19,10 @@
 // this). So the shim lowers the answer to what a message of this term has been compared up to (Ongaro, dissertation
 // 2014, section 3.5: the consistency check covers the entries of the message and all before them, and none behind).
 //
+// *Entries that are saved already.* A leader that does not know yet what a follower has sends entries from far back. If
+// the follower has saved these and dropped them, C-Raft appends them a second time behind its log, or refuses them for
+// ever. So the shim takes away what the follower's snapshot has, before C-Raft sees the message.
+//
 // *A write that fails.* C-Raft truncates its log then, and crashes if a second write was under way. So it does not
 // hear of it: nothing that waits for the write is answered any more, and the seat says that it is broken. When C-Raft
 // has been closed, it hears that all is well, which it does not act on.
@@ -52,6 +56,12 @@ public:
 
     /// S5 of seat.hpp: `told` when it has again what it owes.
     void on_regained(std::function<void()> told) { regained_ = std::move(told); }
+    /// Before raft_init: C-Raft asks for snapshots in two steps, of which the second may take long.
+    static void allow_images(raft_io& io) noexcept;
+    /// `write` is called when C-Raft waits for an image that was begun (imaging.hpp), and has it told by `end_image`.
+    void write_images_by(std::function<void()> write) { write_image_ = std::move(write); }
+    /// The image is whole (0), or has failed.
+    void end_image(int status);
     /// C-Raft's number of what went wrong with the disk; 0: nothing.
     [[nodiscard]] int failed() const noexcept { return failed_; }
 
@@ -64,6 +74,7 @@ private:
     struct append_under_way;
     [[nodiscard]] static shim& of(const raft_io* io);
     void receive(raft_io* io, raft_message* m);
+    void pass_over_saved(raft_append_entries& said);
     void lead();
     void accept() noexcept;
     void note(const raft_entry* entries, std::size_t n);
@@ -77,6 +88,7 @@ private:
     static int send(raft_io* io, raft_io_send* request, const raft_message* message, raft_io_send_cb done);
     static int truncate(raft_io* io, raft_index from);
     static void close(raft_io* io, raft_io_close_cb done);
+    static int async_work(raft_io* io, raft_io_async_work* request, raft_io_async_work_cb done);
     static int snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* request,
                             const raft_snapshot* snapshot, raft_io_snapshot_put_cb done);
 
@@ -91,6 +103,8 @@ private:
     raft_index compared_ = 0;  // by the message that is being received; 0: none, or it is known what came of it
     std::vector<std::unique_ptr<append_under_way>> untold_;
     raft_index owed_;
+    std::function<void()> write_image_;
+    raft_io_async_work* image_ = nullptr;  // C-Raft waits for it
     std::function<void()> regained_;
     raft_index next_ = 1;                    // of the entry that is appended next
     std::map<raft_index, std::string> all_;  // encoded; the first is committed

@@ -24,6 +24,7 @@ void group::start(node& n, bool first) {
     network& net = *this;
     if (!n.clock) n.clock = std::make_unique<own_clock>(agenda_);
     n.io = std::make_unique<simulated_io>(agenda_, *n.clock, net, n.stored, n.id, how_.disk_delay);
+    n.io->fail_images(2);
     n.sits = std::make_unique<seat>(n.io->io(), seat_settings{.self = {n.id, address(n.id)},
                                                               .election_ms = 200,
                                                               .heartbeat_ms = 40,
@@ -31,6 +32,8 @@ void group::start(node& n, bool first) {
                                                               .snapshot_trailing = how_.snapshot_trailing,
                                                               .install_ms = 400,
                                                               .most_entry_bytes = 200,
+                                                              .images = &n.io->images(),
+                                                              .piece_shards = 512,
                                                               .history = how_.history});
     n.flush_planned = false;
     n.place = n.sits->state().latest();

@@ -2,6 +2,8 @@
 // bytes that nobody has written.
 #include "cluster/replica/machine.hpp"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
@@ -402,13 +404,101 @@ TEST(replica_machine, all_of_some_keys_is_listed_in_pieces) {
     } while (place.next != place.buckets);
     EXPECT_EQ(found.size(), 100u);
     EXPECT_GT(pieces, 5u);
-    // The table has grown since: from the begin.
-    writes more;
-    for (int i = 1000; i < 3000; ++i) more.push_back({"o" + std::to_string(i), true, "1"});
-    commit(m, {}, more);
+    // What has grown meanwhile does not move what is not listed yet.
+    place = {};
     found.clear();
-    m.list(place, ~std::size_t{0}, ~std::size_t{0}, [](std::string_view k) { return k.starts_with('o'); }, found);
+    m.list(place, 1000, 50, [](std::string_view k) { return k.starts_with('o'); }, found);
+    ASSERT_NE(place.next, place.buckets);
+    writes more;
+    for (int i = 1000; i < 3000; ++i) more.push_back({"o" + std::to_string(i), true, "2"});
+    commit(m, {}, more);
+    const auto everything = ~std::size_t{0};
+    m.list(place, everything, everything, [](std::string_view k) { return k.starts_with('o'); }, found);
+    EXPECT_EQ(std::ranges::count(found, "1", [](const backend::change& c) { return c.is.bytes; }), 100);
+    // A place of another machine's table is none of this one's.
+    place = {7, 3};
+    found.clear();
+    m.list(place, everything, everything, [](std::string_view k) { return k.starts_with('o'); }, found);
     EXPECT_EQ(found.size(), 2100u);
+}
+
+/// What an image makes of a machine that goes on meanwhile.
+std::string image_of(machine& m, const std::function<void()>& between) {
+    std::string all;
+    m.begin_image();
+    do between();
+    while (!m.next_piece(64, 1, all));
+    replica::seal(all);
+    return all;
+}
+
+TEST(replica_machine, an_image_is_of_the_state_in_which_it_was_begun) {
+    std::mt19937 dice{7};
+    const auto any = [&dice](unsigned below) { return static_cast<unsigned>(dice() % below); };
+    machine m;
+    const auto change = [&] {
+        const std::string k = "o" + std::to_string(any(3000));
+        entry e;
+        switch (any(6)) {
+            case 0: e.add_forget(keys{k}); break;
+            case 1: e.add_commit({}, writes{{k, false, ""}}); break;
+            case 2:
+                e.add_adopt({}, std::vector<backend::change>{{k, {any(2) == 0, any(2) * 1'000'000UL, "from elsewhere"}}});
+                break;
+            case 3: e.add_prepare({std::to_string(any(20)), 1}, {}, writes{{k, true, "prepared"}}); break;
+            case 4: e.add_finish(std::to_string(any(20)), any(2) == 0); break;
+            default: e.add_commit({}, writes{{k, true, std::to_string(dice())}}); break;
+        }
+        ASSERT_TRUE(m.apply(e.finish()).readable);
+    };
+    for (int round = 0; round < 20; ++round) {
+        for (int i = 0; i < 1000; ++i) change();
+        const std::string before = m.save();
+        const std::string image = image_of(m, [&] {
+            for (int i = 0; i < 5; ++i) change();
+        });
+        EXPECT_FALSE(m.has_image());
+        ASSERT_TRUE(machine::is_whole(image));
+        machine loaded;
+        loaded.load(image);
+        ASSERT_EQ(loaded.save(), before);
+        ASSERT_NE(m.save(), before);
+    }
+}
+
+TEST(replica_machine, an_image_of_later_records_would_be_seen) {
+    machine m;
+    for (int i = 0; i < 100; ++i) commit(m, {}, {{"o" + std::to_string(i), true, "before"}});
+    const std::string before = m.save();
+    replica::injected_fault = replica::fault::image_of_later;
+    const std::string image = image_of(m, [&] { commit(m, {}, {{"o7", true, "after"}}); });
+    replica::injected_fault = replica::fault::none;
+    machine loaded;
+    EXPECT_THROW(loaded.load(image), backend::refusal);
+    EXPECT_NE(loaded.save(), before);
+}
+
+TEST(replica_machine, an_image_copies_what_changes_meanwhile_and_no_piece_is_large) {
+    machine m;
+    writes all;
+    for (int i = 0; i < 20000; ++i) all.push_back({"o" + std::to_string(i), true, std::string(100, 'x')});
+    commit(m, {}, all);
+    m.begin_image();
+    std::size_t pieces = 0, largest = 0;
+    for (bool last = false; !last; ++pieces) {
+        std::string piece;
+        last = m.next_piece(4096, 10'000, piece);
+        largest = std::max(largest, piece.size());
+    }
+    EXPECT_GT(pieces, 100u);
+    EXPECT_LT(largest, 20'000u);  // and one more shard
+    // One that is not finished is no part of the next one.
+    m.begin_image();
+    commit(m, {}, {{"o1", true, "other"}});
+    const std::string before = m.save();
+    machine loaded;
+    loaded.load(image_of(m, [] {}));
+    EXPECT_EQ(loaded.save(), before);
 }
 
 }  // namespace

@@ -248,6 +248,23 @@ TEST_F(replica_shim, none_is_saved_while_it_is_not_committed) {
     EXPECT_EQ(disk_.snapshot->configuration.size(), 4u);
 }
 
+/// A leader that does not know how far this member is begins with the first entry.
+TEST_F(replica_shim, entries_that_a_snapshot_has_are_not_appended_again) {
+    fill();
+    const auto before = applied();
+    std::vector<stored_entry> all{configuration(1, {1, 2, 3})};
+    for (int i = 0; i < 10; ++i) all.push_back(command(2, std::to_string(i)));
+    EXPECT_EQ(append(2, 2, 0, 0, all, 11), 11u);
+    for (int i = 0; i < 20; ++i) agenda_.step();
+    EXPECT_EQ(applied(), before + 1);
+    EXPECT_EQ(disk_.start + disk_.entries.size(), 12u);
+    // Also those that it has all of, and those that begin in the middle of what is gone.
+    EXPECT_EQ(append(2, 2, 0, 0, {all.begin(), all.begin() + 2}, 11), 11u);
+    EXPECT_EQ(append(2, 2, 2, 2, {all.begin() + 2, all.end()}, 11), 11u);
+    EXPECT_EQ(append(2, 2, 11, 2, {command(2, "more")}, 12), 12u);
+    EXPECT_EQ(disk_.start + disk_.entries.size(), 13u);
+}
+
 TEST_F(replica_shim, a_step_that_is_left_out_is_seen) {
     fill();
     ASSERT_EQ(append(2, 2, 10, 2, {configuration(2, {1, 2, 3, 4})}, 10), 11u);

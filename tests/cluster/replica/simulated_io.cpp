@@ -1,6 +1,7 @@
 #include "cluster/replica/simulated_io.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace tutti::cluster::replica::testing {
 
@@ -55,6 +56,27 @@ simulated_io::simulated_io(agenda& events, const own_clock& clock, network& net,
 }
 
 simulated_io::~simulated_io() { *lives_ = false; }
+
+void simulated_io::slow_image::put(std::string piece, bool last, stored done) {
+    ++pieces;
+    held_ = [this, mine = turn_, piece = std::move(piece), last, done = std::move(done)] {
+        if (mine != turn_) return;
+        const bool fails = of_.agenda_.chance(of_.failing_pieces_of_100_);
+        if (fails) done(RAFT_IOERR);
+        else whole_.put(piece, last, done);
+    };
+    if (!of_.holds_images_) of_.let_images_go();
+}
+
+void simulated_io::slow_image::drop() noexcept {
+    ++turn_;
+    whole_.drop();
+}
+
+void simulated_io::let_images_go() {
+    holds_images_ = false;
+    if (images_.held_) plan(agenda_.below(disk_delay_ + 1), std::exchange(images_.held_, nullptr));
+}
 
 void simulated_io::plan(instant delay, std::function<void()> what) {
     agenda_.after(delay, [this, lives = lives_, what = std::move(what)]() mutable {

@@ -9,6 +9,7 @@
 
 #include "cluster/replica/agenda.hpp"
 #include "cluster/replica/disk.hpp"
+#include "cluster/replica/image_store.hpp"
 #include "cluster/replica/own_clock.hpp"
 
 namespace tutti::cluster::replica::testing {
@@ -37,6 +38,13 @@ public:
     simulated_io& operator=(const simulated_io&) = delete;
 
     [[nodiscard]] raft_io& io() noexcept { return io_; }
+    /// Pieces take up to `disk_delay` each, and one of so many hundreds of them fails.
+    [[nodiscard]] image_store& images() noexcept { return images_; }
+    void fail_images(unsigned of_100) { failing_pieces_of_100_ = of_100; }
+    /// From now on no piece is answered, until `let_images_go`.
+    void hold_images() { holds_images_ = true; }
+    void let_images_go();
+    [[nodiscard]] std::size_t pieces() const noexcept { return images_.pieces; }
     /// The process is killed: nothing comes out of it or into it any more, but the end of raft_close.
     void kill();
     /// Until then it does not run; what comes for it waits.
@@ -54,6 +62,21 @@ private:
         std::function<void(int status)> done;      // null: nobody waits
     };
     [[nodiscard]] static simulated_io& of(raft_io* io) { return *static_cast<simulated_io*>(io->impl); }
+    class slow_image final : public image_store {
+    public:
+        explicit slow_image(simulated_io& of) : of_{of} {}
+        void put(std::string piece, bool last, stored done) override;
+        [[nodiscard]] raft_buffer whole() override { return whole_.whole(); }
+        void drop() noexcept override;
+        std::size_t pieces = 0;  // that were ever put
+
+    private:
+        friend class simulated_io;
+        simulated_io& of_;
+        memory_image whole_;
+        std::uint64_t turn_ = 0;  // which image it is
+        std::function<void()> held_;
+    };
     /// Does it if this io is still there and the process runs; later, if it is stopped.
     void plan(instant delay, std::function<void()> what);
     void begin(operation o);
@@ -88,6 +111,9 @@ private:
     raft_io_close_cb closed_ = nullptr;
     std::deque<operation> operations_;
     std::deque<std::function<void(int status)>> waiting_;  // for answers that need no disk
+    slow_image images_{*this};
+    unsigned failing_pieces_of_100_ = 0;
+    bool holds_images_ = false;
     bool works_ = false;
     bool fails_ = false, failed_ = false;
 };
