@@ -101,20 +101,21 @@ struct member_command_options {
     enum class deed : std::uint8_t { run, status, remove, groups, move, readdress, snapshot, restore, export_, force };
     deed what = deed::run;
     std::string folder;
-    std::string address;                     ///< empty: as the folder knows it
-    std::string advertise;                   ///< what others reach it by; empty: `address`
-    bool founds = false;                     ///< a new member begins a group
-    std::vector<std::string> group;          ///< whom to join, or to ask
-    double election = 0.3;                   ///< seconds
-    std::string metrics;                     ///< where Prometheus may ask; empty: nowhere
-    std::string which;                       ///< to remove: its number or address
-    std::string file;                        ///< of objects
-    std::vector<std::string> moves;          ///< OLD=NEW, addresses of members
-    std::string groups;                      ///< that keep objects together, with semicolons between
-    std::string prefix = "tutti";            ///< of these objects
-    double patience = 5;                     ///< seconds, of these groups
-    std::vector<std::string> joins, leaves;  ///< groups, each by addresses of members
-    double within = 1;                       ///< seconds
+    std::string address;                                 ///< empty: as the folder knows it
+    std::string advertise;                               ///< what others reach it by; empty: `address`
+    bool founds = false;                                 ///< a new member begins a group
+    std::vector<std::string> group;                      ///< whom to join, or to ask
+    double election = 0.3;                               ///< seconds
+    std::string metrics;                                 ///< where Prometheus may ask; empty: nowhere
+    std::size_t snapshot_bytes = std::size_t{64} << 20;  ///< that the log grows by until the objects are saved
+    std::string which;                                   ///< to remove: its number or address
+    std::string file;                                    ///< of objects
+    std::vector<std::string> moves;                      ///< OLD=NEW, addresses of members
+    std::string groups;                                  ///< that keep objects together, with semicolons between
+    std::string prefix = "tutti";                        ///< of these objects
+    double patience = 5;                                 ///< seconds, of these groups
+    std::vector<std::string> joins, leaves;              ///< groups, each by addresses of members
+    double within = 1;                                   ///< seconds
     bool json = false;
     std::string name = "tutti";  ///< of the group, as certificates have it
     tls_files tls;               ///< without them, in the clear

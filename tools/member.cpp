@@ -51,7 +51,8 @@ int be_member(const member_command_options& options) {
                           .tls = tls_of(options),
                           .group_name = options.name,
                           .advertise = options.advertise,
-                          .metrics = options.metrics},
+                          .metrics = options.metrics,
+                          .snapshot_bytes = options.snapshot_bytes},
                          say};
     if (here.metrics_port() != 0) say(weight::info, fmt::format("metrics on port {} of loopback", here.metrics_port()));
     signals.serve();

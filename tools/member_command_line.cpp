@@ -83,6 +83,13 @@ subcommand add_member(CLI::App& to) {
                     "HTTP address of loopback where Prometheus may ask; port 0: one that the system chooses")
         ->type_name("HOST:PORT")
         ->envname("TUTTI_CLUSTER_METRICS");
+    run->add_option("--snapshot-bytes", said->options.snapshot_bytes,
+                    "The objects are saved, and the log before that dropped, when the log has grown by so much, and by "
+                    "as much as was saved last; such as 256MiB")
+        ->transform(CLI::AsSizeValue(false))
+        ->check(CLI::Range(std::size_t{64} << 10, std::size_t{1} << 40))
+        ->type_name("SIZE")
+        ->default_str("64MiB");
     add_tls(*run, *said, "member.NAME");
     run->add_flag("--json", said->options.json, "Say what is said in lines of JSON: time, level, message");
     CLI::App* const status = member->add_subcommand(

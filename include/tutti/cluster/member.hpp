@@ -38,6 +38,9 @@ struct member_options {
     std::string advertise{};
     /// Where Prometheus may ask at /metrics: `host:port` of loopback; port 0: the system chooses. Empty: nowhere.
     std::string metrics{};
+    /// The member writes its objects into a snapshot, and drops the log before it, when the log has grown by so many
+    /// bytes since the last one, and by as many as that one has. It keeps the log in memory, too. Not less than 64 KiB.
+    std::size_t snapshot_bytes = std::size_t{64} << 20;
 };
 
 /// Why there is no such member, or why it has ended: the message says what to do.

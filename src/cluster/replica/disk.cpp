@@ -10,6 +10,7 @@
 
 #include "cluster/backend/backend.hpp"
 #include "cluster/replica/segment.hpp"
+#include "cluster/replica/transport.hpp"
 
 namespace tutti::cluster::replica {
 
@@ -112,6 +113,14 @@ disk::disk(uv_loop_t& loop, std::string folder, const std::string& promised, raf
             static_cast<void>(w.release());
         }
         return bad == RAFT_BUSY ? bad : of(io).look("a snapshot", bad);
+    };
+    // A snapshot takes a connection of its own. On the one of all other messages a follower would hear nothing from its
+    // leader, and the leader nothing from it, for as long as the snapshot takes.
+    io_.send = [](raft_io* io, raft_io_send* asked, const raft_message* what, raft_io_send_cb told) {
+        if (what->type != RAFT_IO_INSTALL_SNAPSHOT) return of(io).real_.send(io, asked, what, told);
+        raft_message apart = *what;
+        apart.server_id |= transport::beside;
+        return of(io).real_.send(io, asked, &apart, told);
     };
     io_.set_term = [](raft_io* io, raft_term term) {
         return of(io).change("the term", term, 0, [&] { return of(io).real_.set_term(io, term); });

@@ -31,8 +31,8 @@ enum class fault : std::uint8_t {
     prepared_not_saved,      ///< a snapshot of the machine forgets the prepared transactions
     adopted_uncounted,       ///< versions are not raised above those of records that come from another group
     saved_again,             ///< entries that a follower has saved and dropped are appended once more
-    image_of_later,          ///< an image has records that have changed since it was begun as they are now, or not at all
-    adopts_older,            ///< a record that comes late from another group replaces a newer one
+    image_of_later,  ///< an image has records that have changed since it was begun as they are now, or not at all
+    adopts_older,    ///< a record that comes late from another group replaces a newer one
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -55,6 +55,8 @@ host::host(const member_options& how, cluster::member::say tell, forcing forced)
     seated.election_ms = election;
     seated.heartbeat_ms = std::max(election / 6, 10u);
     seated.owed = owed;
+    seated.images = &images_.emplace(loop_.raw(), home_->folder());
+    seated.snapshot_bytes = how.snapshot_bytes;
     seat_.emplace(disk_->io(), seated);
     if (who_.founding) {
         const replica::member self{who_.id, who_.address};
@@ -193,6 +195,10 @@ void host::look_at_clock() {
             if (!unread_.empty())
                 tell_(weight::warning, "files that have changed are not in use, those before them are: " + unread_);
         }
+    }
+    if (const std::string why = images_->take_trouble(); !why.empty()) {
+        tell_(weight::warning, "a snapshot cannot be written to " + home_->folder() + ": " + why +
+                                   ". The log stays, and grows; the member tries again");
     }
     if (!disk_says_.empty()) return begin_to_end(disk_says_);
     if (const std::string why = seat_->broken_by(); !why.empty())

@@ -17,6 +17,7 @@
 
 #include "cluster/replica/disk.hpp"
 #include "cluster/replica/identity.hpp"
+#include "cluster/replica/image_file.hpp"
 #include "cluster/replica/raft_loop.hpp"
 #include "cluster/replica/requests.hpp"
 #include "cluster/replica/seat.hpp"
@@ -72,6 +73,7 @@ private:
     sessions sessions_;
     std::optional<transport> transport_;
     std::optional<disk> disk_;
+    std::optional<image_file> images_;
     std::optional<seat> seat_;
     std::optional<requests> requests_;
     bool led_ = false;

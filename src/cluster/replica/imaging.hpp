@@ -3,8 +3,8 @@
 //
 //   I1  C-Raft gets the snapshot when the last piece is stored. It belongs to the entry that was the last one applied
 //       when C-Raft asked, because the image is of that state (R8)
-//   I2  An image that fails costs nothing but the attempt: the log stays, and C-Raft asks again after a later entry, but
-//       not before `retry_ms` have gone by
+//   I2  An image that fails costs nothing but the attempt: the log stays, and C-Raft asks again after a later entry.
+//       Images are begun `retry_ms` apart at least
 //   I3  A close ends it. No piece that comes back later finds it
 //
 // Thread safety: as the seat's.
@@ -22,7 +22,7 @@ namespace tutti::cluster::replica {
 class imaging {
 public:
     struct measure {
-        std::size_t shards = 4096, bytes = 256u << 10;  ///< of a piece, at most (machine::next_piece)
+        std::size_t shards = 1024, bytes = 256u << 10;  ///< of a piece, at most (machine::next_piece)
     };
     imaging(machine& of, image_store& to, measure pieces) : of_{of}, to_{to}, pieces_{pieces} {}
     ~imaging() = default;  // REQUIRES: no image is under way; the store may have gone

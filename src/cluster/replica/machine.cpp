@@ -240,7 +240,9 @@ void machine::list(listed& from, std::size_t most, std::size_t most_bytes,
                    const std::function<bool(std::string_view)>& wanted, std::vector<backend::change>& all) const {
     std::size_t bytes = 0;
     if (from.buckets != shard_count) from = {shard_count, 0};
-    for (; from.next < from.buckets && most > 0 && bytes < most_bytes; ++from.next, --most) {
+    std::size_t looked_at = 0;
+    for (; from.next < from.buckets && looked_at < most && bytes < most_bytes; ++from.next) {
+        looked_at += 1 + shards_[from.next].size();
         for (const auto& [k, c] : shards_[from.next]) {
             if (c.now.at == 0 || !wanted(k)) continue;
             all.push_back({k, c.now});

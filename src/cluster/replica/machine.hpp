@@ -25,10 +25,10 @@
 //       Of version 0 a record is as if it had never been here, but in states before. In which state a record came is
 //       another number than its version, then, and the states of the window go by that one (R4)
 //
-//   R8  An *image* is the state of one instant, written down in pieces while later entries change the machine. The table
-//       is divided into shards, and a piece holds some whole ones. A record of a shard that is not written yet is copied
-//       into the image before its first change. So the image takes memory for what changes meanwhile, and no call takes
-//       longer than a piece
+//   R8  An *image* is the state of one instant, written down in pieces while later entries change the machine. The
+//       table is divided into shards, and a piece holds some whole ones. A record of a shard that is not written yet is
+//       copied into the image before its first change. So the image takes memory for what changes meanwhile, and no
+//       call takes longer than a piece
 //
 // Thread safety: none; const members may run at once with each other.
 #pragma once
@@ -94,7 +94,7 @@ public:
                                        std::vector<backend::record>& found) const;
 
     /// A piece of what is held now, of those keys: from the place on that the caller was told, or from the begin if
-    /// that is another machine's. O(`most`) shards of the table, or as many as have `most_bytes`.
+    /// that is another machine's. Whole shards, until `most` records were looked at or there are `most_bytes`.
     struct listed {
         std::uint64_t buckets = 0, next = 0;  ///< next = buckets: all of it has been listed
     };
@@ -144,7 +144,7 @@ private:
         backend::record now;
         version since = 0;  ///< the state that it came with: its version, or of one that was adopted, a later one
         std::unique_ptr<std::deque<past>> before;  // null: nothing
-        std::uint32_t image = 0;                   // R8: the latest image that has it as it was, or knows that it was not
+        std::uint32_t image = 0;  // R8: the latest image that has it as it was, or knows that it was not
     };
     static constexpr version no_version = ~version{0};
     struct replaced {
@@ -153,7 +153,7 @@ private:
         std::size_t bytes = 0;
     };
     using cells = std::unordered_map<key, cell, key_hash, std::equal_to<>>;
-    static constexpr std::size_t shard_count = 4096;
+    static constexpr std::size_t shard_count = 1024;
     /// R8.
     struct image {
         std::uint32_t number = 0;

@@ -1,7 +1,8 @@
 // How a machine is saved:
 //
 //   "tutti-group" version(1)   the count of commits (8)
-//   records: count (8), each once in any order (`save` has ascending keys): key, version (8), whether it exists (1), its bytes if it does
+//   records: count (8), each once in any order (`save` has ascending keys): key, version (8), whether it exists (1), its
+//     bytes if it does
 //   prepared transactions: count (8), by ascending ids, each: id, the number of the group that decides (8), the state
 //     that it was prepared in (8), the keys that it only reads: count (4), each key; its writes as in an entry
 //   then the checksum of all that (8)
@@ -79,7 +80,8 @@ bool machine::next_piece(std::size_t most_shards, std::size_t most_bytes, std::s
 void machine::save_for_image(const key& k, cell& c) {
     if (image_ == nullptr || c.image == image_->number) return;
     // A shard that is written has it already. One that comes later finds the mark, and leaves the record out.
-    if (c.now.at != 0 && shard_of(k) >= image_->next && !broken(fault::image_of_later)) image_->saved.emplace_back(k, c.now);
+    if (c.now.at != 0 && shard_of(k) >= image_->next && !broken(fault::image_of_later))
+        image_->saved.emplace_back(k, c.now);
     c.image = image_->number;
 }
 

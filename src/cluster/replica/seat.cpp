@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "cluster/replica/fault.hpp"
 #include "cluster/replica/seat_body.hpp"
@@ -46,9 +47,7 @@ seat::body::body(seat& of, raft_io& io, seat_settings how)
     if (const int failed = raft_init(&raft_, &io, &fsm_, how_.self.id, how_.self.address.c_str()); failed != 0)
         throw backend::refusal{"this member cannot start: " + why(failed)};
     shim_ = std::make_unique<shim>(raft_, io, how_.owed);
-    shim_->write_images_by([this] {
-        imaging_.write([this](int status) { shim_->end_image(status); });
-    });
+    shim_->write_images_by([this] { imaging_.write([this](int status) { shim_->end_image(status); }); });
     raft_set_election_timeout(&raft_, how_.election_ms);
     raft_set_heartbeat_timeout(&raft_, how_.heartbeat_ms);
     raft_set_snapshot_threshold(&raft_, how_.snapshot_threshold);
@@ -127,6 +126,10 @@ int seat::body::snapshot_async(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) 
     *bufs = static_cast<raft_buffer*>(raft_malloc(sizeof **bufs));
     if (*bufs == nullptr) return RAFT_NOMEM;
     **bufs = b.imaging_.whole();
+    if ((*bufs)->base == nullptr) {
+        raft_free(std::exchange(*bufs, nullptr));
+        return RAFT_NOMEM;
+    }
     *n = 1;
     return 0;
 }

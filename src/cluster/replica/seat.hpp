@@ -12,8 +12,8 @@
 //   S5  a member that has lost entries which it had acknowledged votes for nobody, and does not ask for votes, until a
 //       leader has given it all of them again. Whoever leads meanwhile was elected without it, and so by a majority in
 //       which another member has each entry that was committed with its help
-//   S6  the machine is saved, and entries go, when the log has grown by so many bytes, or by as many as were saved last.
-//       The loop goes on meanwhile (imaging.hpp)
+//   S6  the machine is saved, and entries go, when the log has grown by so many bytes and by as many as were saved
+//       last. The loop goes on meanwhile (imaging.hpp)
 //
 // Thread safety: none; everything is called, and calls back, on the thread of the raft_io's loop.
 #pragma once
@@ -44,13 +44,13 @@ struct seat_settings {
     member self;
     unsigned election_ms = 1000;
     unsigned heartbeat_ms = 100;
-    unsigned snapshot_threshold = 0;     ///< S6: entries of the log, however small; 0: as many as `snapshot_bytes` allow
-    unsigned snapshot_trailing = 1024;   ///< entries that stay all the same, for members that are a little behind
+    unsigned snapshot_threshold = 0;    ///< S6: entries of the log, however small; 0: as many as `snapshot_bytes` allow
+    unsigned snapshot_trailing = 1024;  ///< entries that stay all the same, for members that are a little behind
     unsigned install_ms = 10000;  ///< how long a leader waits for a member to take a snapshot before it sends it again
     std::size_t most_entry_bytes = 1u << 20;  ///< commits beyond it go into the next entry; one alone may be larger
     std::size_t snapshot_bytes = 64u << 20;   ///< S6: of the log, until the machine is saved and they are dropped
     image_store* images = nullptr;            ///< where it is saved to; it outlives the seat; null: in memory
-    std::size_t piece_shards = 4096, piece_bytes = 256u << 10;  ///< of what is saved in one go, at most
+    std::size_t piece_shards = 1024, piece_bytes = 256u << 10;  ///< of what is saved in one go, at most
     window history;
     std::uint64_t owed = 0;  ///< S5: it has lost entries up to here; 0: it has not
 };

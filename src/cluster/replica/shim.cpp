@@ -263,8 +263,6 @@ void shim::end_image(int status) {
     if (asked == nullptr) return;
     if (status == 0) status = asked->work(asked);
     asked->cb(asked, status);
-    // C-Raft 0.15 goes on to believe that it takes a snapshot, and would take no other.
-    if (status != 0) raft_.snapshot.pending.term = 0;
 }
 
 int shim::snapshot_put(raft_io* io, unsigned trailing, raft_io_snapshot_put* request, const raft_snapshot* snapshot,

@@ -297,7 +297,8 @@ struct transport::body {
 
     // ---- whom C-Raft wants
 
-    int connect(raft_uv_connect* request, raft_id id, const char* address, raft_uv_connect_cb told) {
+    int connect(raft_uv_connect* request, raft_id whom, const char* address, raft_uv_connect_cb told) {
+        const raft_id id = whom & ~beside;
         request->cb = told;
         uv_tcp_t* const socket = make_socket(loop);
         if (socket == nullptr) return RAFT_NOMEM;

@@ -27,6 +27,8 @@ namespace tutti::cluster::replica {
 
 class transport {
 public:
+    /// A number of C-Raft's for a second connection to a member: its id, and this. Ids have 63 bits.
+    static constexpr std::uint64_t beside = std::uint64_t{1} << 63;
     struct self {
         std::uint64_t id = 0;
         std::uint64_t group = 0;

@@ -33,7 +33,7 @@ void group::start(node& n, bool first) {
                                                               .install_ms = 400,
                                                               .most_entry_bytes = 200,
                                                               .images = &n.io->images(),
-                                                              .piece_shards = 512,
+                                                              .piece_shards = 128,
                                                               .history = how_.history});
     n.flush_planned = false;
     n.place = n.sits->state().latest();

@@ -102,6 +102,17 @@ protected:
         for (int i = 0; i < 20; ++i) agenda_.step();
         ASSERT_GT(disk_.start, 1u);
     }
+    /// So many entries more, committed, and the disk has done its work. Returns how many it has put into the log.
+    std::size_t go_on(raft_index last, unsigned count) {
+        for (unsigned i = 0; i < count; ++i, ++last) {
+            if (append(2, 2, last, last == 1 ? 1 : 2, {command(2, std::to_string(last))}, last + 1) != last + 1)
+                return i;
+        }
+        for (int i = 0; i < 40; ++i) agenda_.step();
+        return count;
+    }
+    [[nodiscard]] simulated_io& io() { return *io_; }
+    [[nodiscard]] std::string saved() const { return seat_->state().save(); }
     [[nodiscard]] std::size_t members() const { return seat_->members().size(); }
 
 private:
@@ -113,6 +124,8 @@ private:
                                                                 .heartbeat_ms = 1000,
                                                                 .snapshot_threshold = 4,
                                                                 .snapshot_trailing = 1,
+                                                                .images = &io_->images(),
+                                                                .piece_shards = piece_shards_,
                                                                 .history = {},
                                                                 .owed = owed_});
         seat_->on_regained([this] { owed_ = 0; });
@@ -138,6 +151,7 @@ protected:
     own_clock clock_{agenda_};
     disk disk_;
     raft_index owed_ = 0;
+    std::size_t piece_shards_ = 1024;
     unsigned votes_ = 0, asked_for_votes_ = 0;
 
 private:
@@ -263,6 +277,61 @@ TEST_F(replica_shim, entries_that_a_snapshot_has_are_not_appended_again) {
     EXPECT_EQ(append(2, 2, 2, 2, {all.begin() + 2, all.end()}, 11), 11u);
     EXPECT_EQ(append(2, 2, 11, 2, {command(2, "more")}, 12), 12u);
     EXPECT_EQ(disk_.start + disk_.entries.size(), 13u);
+}
+
+TEST_F(replica_shim, entries_are_applied_while_an_image_is_written) {
+    piece_shards_ = 64;
+    kill_and_restart();
+    io().hold_images();
+    ASSERT_EQ(go_on(1, 12), 12u);
+    // It has begun one, and its first piece has come nowhere yet.
+    EXPECT_EQ(io().pieces(), 1u);
+    EXPECT_FALSE(disk_.snapshot);
+    EXPECT_EQ(applied(), 13u);
+    EXPECT_EQ(disk_.entries.size(), 13u);
+    io().let_images_go();
+    ASSERT_EQ(go_on(13, 1), 1u);
+    EXPECT_GT(io().pieces(), 10u);
+    ASSERT_TRUE(disk_.snapshot);
+    // Of the state in which it was begun, not of the one in which it was whole.
+    EXPECT_LT(disk_.snapshot->index, 8u);
+    machine of_snapshot;
+    of_snapshot.load(disk_.snapshot->bytes);
+    EXPECT_EQ(of_snapshot.latest(), disk_.snapshot->index);
+    EXPECT_EQ(disk_.start + disk_.entries.size(), 15u);
+    const std::string before = saved();
+    kill_and_restart();
+    ASSERT_EQ(append(2, 2, 14, 2, {}, 14), 14u);
+    EXPECT_EQ(saved(), before);
+}
+
+TEST_F(replica_shim, an_image_that_fails_costs_nothing_but_the_attempt) {
+    io().fail_images(100);
+    ASSERT_EQ(go_on(1, 12), 12u);
+    EXPECT_GT(io().pieces(), 0u);
+    EXPECT_FALSE(disk_.snapshot);
+    EXPECT_EQ(disk_.entries.size(), 13u);
+    EXPECT_EQ(applied(), 13u);
+    // It waits before it tries again, however many entries come.
+    ASSERT_EQ(go_on(13, 1), 1u);
+    EXPECT_LE(io().pieces(), agenda_.now() / (1000 * ms) + 1);
+    io().fail_images(0);
+    const instant later = agenda_.now() + 2000 * ms;
+    agenda_.at(later, [] {});
+    while (agenda_.now() < later) agenda_.step();
+    ASSERT_EQ(go_on(14, 2), 2u);
+    EXPECT_TRUE(disk_.snapshot);
+}
+
+TEST_F(replica_shim, one_that_is_killed_while_an_image_is_written_has_its_log) {
+    io().hold_images();
+    ASSERT_EQ(go_on(1, 12), 12u);
+    const std::string before = saved();
+    kill_and_restart();
+    ASSERT_EQ(append(2, 2, 13, 2, {}, 13), 13u);
+    EXPECT_EQ(saved(), before);
+    ASSERT_EQ(go_on(13, 8), 8u);
+    EXPECT_TRUE(disk_.snapshot);
 }
 
 TEST_F(replica_shim, a_step_that_is_left_out_is_seen) {

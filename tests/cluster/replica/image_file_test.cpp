@@ -1,0 +1,94 @@
+// The file that a member writes an image to: what is in it at the end, what becomes of errors, and that the loop is
+// free while it is written.
+#include "cluster/replica/image_file.hpp"
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cluster/replica/sealed.hpp"
+
+namespace {
+
+using namespace tutti::cluster::replica;
+
+class replica_image_file : public ::testing::Test {
+protected:
+    replica_image_file() { EXPECT_EQ(::uv_loop_init(&loop_), 0); }
+    ~replica_image_file() override {
+        ::uv_run(&loop_, UV_RUN_DEFAULT);
+        EXPECT_EQ(::uv_loop_close(&loop_), 0);
+    }
+    /// What the store says of the piece, when the loop has gone on.
+    int put(image_file& to, std::string piece, bool last) {
+        int said = -1;
+        to.put(std::move(piece), last, [&said](int status) { said = status; });
+        EXPECT_EQ(said, -1);  // the disk is no work of this thread
+        ::uv_run(&loop_, UV_RUN_DEFAULT);
+        return said;
+    }
+    uv_loop_t loop_{};
+};
+
+TEST_F(replica_image_file, has_all_pieces_and_their_checksum) {
+    image_file file{loop_, ::testing::TempDir()};
+    for (int round = 0; round < 2; ++round) {
+        std::string all;
+        for (int i = 0; i < 40; ++i) {
+            const std::string piece(300'000u + static_cast<unsigned>(i), static_cast<char>('a' + i % 26));
+            all += piece;
+            ASSERT_EQ(put(file, piece, i == 39), 0);
+        }
+        seal(all);
+        const raft_buffer whole = file.whole();
+        EXPECT_TRUE((std::string_view{static_cast<const char*>(whole.base), whole.len} == all));
+        file.drop();
+    }
+    EXPECT_EQ(file.take_trouble(), "");
+}
+
+TEST_F(replica_image_file, says_why_it_cannot_be_written_and_can_be_begun_anew) {
+    image_file nowhere{loop_, ::testing::TempDir() + "/is/not/there"};
+    EXPECT_EQ(put(nowhere, "piece", true), RAFT_IOERR);
+    EXPECT_EQ(nowhere.take_trouble(), "No such file or directory");
+    EXPECT_EQ(nowhere.take_trouble(), "");
+    nowhere.drop();
+
+    image_file small{loop_, ::testing::TempDir()};
+    const auto before = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit usual{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &usual), 0);
+    const rlimit little{100'000, usual.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &little), 0);
+    const int first = put(small, std::string(60'000, 'x'), false), second = put(small, std::string(60'000, 'x'), false);
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &usual), 0);
+    std::signal(SIGXFSZ, before);
+    EXPECT_EQ(first, 0);
+    EXPECT_EQ(second, RAFT_IOERR);
+    EXPECT_EQ(small.take_trouble(), "File too large");
+    small.drop();
+    EXPECT_EQ(put(small, "piece", true), 0);
+    EXPECT_EQ(small.whole().len, 5 + seal_bytes);
+    small.drop();
+}
+
+TEST_F(replica_image_file, says_nothing_of_what_was_dropped) {
+    bool told = false;
+    {
+        image_file file{loop_, ::testing::TempDir()};
+        file.put(std::string(1'000'000, 'x'), false, [&told](int) { told = true; });
+        file.drop();
+        EXPECT_EQ(put(file, "piece", true), 0);
+        EXPECT_EQ(file.whole().len, 5 + seal_bytes);
+        file.put("piece", true, [&told](int) { told = true; });
+    }
+    ::uv_run(&loop_, UV_RUN_DEFAULT);
+    EXPECT_FALSE(told);
+}
+
+}  // namespace
