@@ -100,6 +100,9 @@ enum class fault : std::uint8_t {
     commit_past_copies,            ///< a commit does not look whether what it has read in copies is still there
     write_beside_copies,           ///< an owner has no copies dropped before it lets others write
     share_what_is_wanted,          ///< it gives out new copies of what somebody waits to write
+    forget_lost_sharers,           ///< a node that is lost is no sharer from then on, whatever others have heard of it
+    count_lost_sharers,            ///< it is one for ever
+    believe_early_partings,        ///< a node tells of a loss while its commits have pinned copies of the lost one
     believe_late_words,            ///< it counts a copy as dropped that it has given out since
     trust_the_entry,               ///< a holder of a shard's lock does not see what commits in place have written
 };

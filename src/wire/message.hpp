@@ -18,7 +18,7 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 12;
+inline constexpr std::uint8_t protocol_version = 13;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
@@ -50,8 +50,9 @@ enum class kind : std::uint8_t {
     survey,
     opened,  ///< it knows what it has to know; answered by admitted
     admitted,
-    inquire,  ///< of who has prepared for a node that is gone, to who else has; answered by verdict, now or later
-    verdict,  ///< also without a question
+    inquire,    ///< of who has prepared for a node that is gone, to who else has; answered by verdict, now or later
+    verdict,    ///< also without a question
+    lost_node,  ///< to every node that is left; not answered
 };
 
 /// Whether it is about a process that comes back: these go between nodes that are lost to each other.
@@ -305,6 +306,19 @@ struct verdict {
     template <class V>
     void fields(V& v) {
         v(who), v(fate), v(version);
+    }
+};
+
+/// The sender has lost that node, and none of its commits that have read copies of that node's objects is under way.
+struct lost_node {
+    node_number node = 0;
+    /// Its transactions have names from this one on; a process that comes back has higher ones.
+    std::uint64_t first = 0;
+    /// The other way round: that node has told the sender that it has lost the receiver.
+    bool relayed = false;
+    template <class V>
+    void fields(V& v) {
+        v(node), v(first), v(relayed);
     }
 };
 

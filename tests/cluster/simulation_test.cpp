@@ -261,6 +261,17 @@ TEST(cluster_simulation_fault, of_a_lost_reader_that_is_kept_is_caught) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
+// Nor one that counts a lost node as a sharer for ever: nobody can write what that node had a copy of.
+TEST(cluster_simulation_fault, of_a_lost_sharer_that_is_kept_is_caught) {
+    std::uint64_t seed = 0;
+    injected_fault = fault::count_lost_sharers;
+    std::string found;
+    while (found != one_starves && seed < 1000) found = run_seed(++seed, conduct::patient, fate::one_ends);
+    injected_fault = fault::none;
+    EXPECT_EQ(found, one_starves);
+    std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
+}
+
 // Whoever is sent for an object to a node that it never came to, since the node that had it is gone, looks for ever.
 TEST(cluster_simulation_fault, of_an_object_that_never_came_is_caught) {
     std::uint64_t seed = 17'000;

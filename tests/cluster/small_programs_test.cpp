@@ -94,6 +94,20 @@ small_program lost_reader() {
     return p;
 }
 
+/// The first node reads a copy of what the third one owns, and writes on the second, whose clock is ahead of the third
+/// one's. A reader on the second has a time between these, and a writer overwrites the copied object once its node has
+/// lost the first one.
+small_program lost_reader_of_a_copy(const char* name = "lost_reader_of_a_copy") {
+    using enum form;
+    const opening read_1{{1}}, read_2{{2}}, write_1{{1}, true}, write_2{{2}, true};
+    small_program p = copied(waiting(of_three(name, {{read_2, write_1}}, {{read_1, read_2}, snapshot}, {})));
+    p.clients.pop_back();
+    p.follows = small_client{2, {{{write_2}}}};
+    p.only_copy = {0, 2};
+    p.ahead = 1;
+    return p;
+}
+
 small_program in_part(small_program p, std::uint64_t orders = 1000) {
     p.orders_run = orders;
     return p;
@@ -142,6 +156,8 @@ const std::vector<small_program>& programs() {
         ending(in_part(staying(of_several("coordinator_ends_and_objects_stay", {2, {{{write_others}}}})), 3000), 0),
         cutting(staying(of_several("coordinator_is_cut_off", {2, {{{read_2, read_1}}}})), 0, 1),
         ending(in_part(lost_reader(), 5000), 0),
+        ending(lost_reader_of_a_copy(), 0),
+        cutting(lost_reader_of_a_copy("reader_of_a_copy_is_cut_off"), 0, 2),
         ending(again(seen_by_third("doubt", {{write_1}, flat, true}, {{read_1}, sleeper}), 3), 0),
     };
     return all;
@@ -255,30 +271,32 @@ TEST_P(cluster_small_fault, is_found_in_some_order) {
 
 INSTANTIATE_TEST_SUITE_P(
     all, cluster_small_fault,
-    ::testing::Values(broken_program{fault::no_forwarding, "no_forwarding", "read_skew"},
-                      broken_program{fault::no_forwarding, "no_forwarding", "write_both"},
-                      broken_program{fault::no_forwarding, "no_forwarding", "closed"},
-                      broken_program{fault::clock_by_store, "clock_by_store", "prepares_twice"},
-                      broken_program{fault::early_release, "early_release", "write_both"},
-                      broken_program{fault::early_release, "early_release", "snapshot"},
-                      broken_program{fault::early_release, "early_release", "irrevocable_late"},
-                      broken_program{fault::stale_copy, "stale_copy", "checkpoint"},
-                      broken_program{fault::stale_copy, "stale_copy", "three_writers"},
-                      broken_program{fault::directory_not_updated, "directory_not_updated", "checkpoint"},
-                      broken_program{fault::directory_not_updated, "directory_not_updated", "open"},
-                      broken_program{fault::no_validation_at_commit, "no_validation_at_commit", "write_skew"},
-                      broken_program{fault::keep_what_is_stale, "keep_what_is_stale", "copies_read_skew"},
-                      broken_program{fault::write_beside_copies, "write_beside_copies", "copies_read_skew"},
-                      broken_program{fault::commit_past_copies, "commit_past_copies", "copies_write_skew"},
-                      broken_program{fault::show_before_heard, "show_before_heard", "decider_ends"},
-                      broken_program{fault::hold_for_lost, "hold_for_lost", "asker_ends"},
-                      broken_program{fault::pin_without_tie, "pin_without_tie", "copies_of_one_that_returns"},
-                      broken_program{fault::let_in_beside_ties, "let_in_beside_ties", "copies_of_one_that_returns"},
-                      broken_program{fault::deny_too_early, "deny_too_early", "coordinator_is_cut_off"},
-                      broken_program{fault::abort_what_is_open, "abort_what_is_open",
-                                     "coordinator_ends_beside_a_writer"},
-                      broken_program{fault::free_reads_at_once, "free_reads_at_once", "lost_reader"},
-                      broken_program{fault::doubt_in_silence, "doubt_in_silence", "doubt"}),
+    ::testing::Values(
+        broken_program{fault::no_forwarding, "no_forwarding", "read_skew"},
+        broken_program{fault::no_forwarding, "no_forwarding", "write_both"},
+        broken_program{fault::no_forwarding, "no_forwarding", "closed"},
+        broken_program{fault::clock_by_store, "clock_by_store", "prepares_twice"},
+        broken_program{fault::early_release, "early_release", "write_both"},
+        broken_program{fault::early_release, "early_release", "snapshot"},
+        broken_program{fault::early_release, "early_release", "irrevocable_late"},
+        broken_program{fault::stale_copy, "stale_copy", "checkpoint"},
+        broken_program{fault::stale_copy, "stale_copy", "three_writers"},
+        broken_program{fault::directory_not_updated, "directory_not_updated", "checkpoint"},
+        broken_program{fault::directory_not_updated, "directory_not_updated", "open"},
+        broken_program{fault::no_validation_at_commit, "no_validation_at_commit", "write_skew"},
+        broken_program{fault::keep_what_is_stale, "keep_what_is_stale", "copies_read_skew"},
+        broken_program{fault::write_beside_copies, "write_beside_copies", "copies_read_skew"},
+        broken_program{fault::commit_past_copies, "commit_past_copies", "copies_write_skew"},
+        broken_program{fault::show_before_heard, "show_before_heard", "decider_ends"},
+        broken_program{fault::hold_for_lost, "hold_for_lost", "asker_ends"},
+        broken_program{fault::pin_without_tie, "pin_without_tie", "copies_of_one_that_returns"},
+        broken_program{fault::let_in_beside_ties, "let_in_beside_ties", "copies_of_one_that_returns"},
+        broken_program{fault::deny_too_early, "deny_too_early", "coordinator_is_cut_off"},
+        broken_program{fault::abort_what_is_open, "abort_what_is_open", "coordinator_ends_beside_a_writer"},
+        broken_program{fault::free_reads_at_once, "free_reads_at_once", "lost_reader"},
+        broken_program{fault::forget_lost_sharers, "forget_lost_sharers", "lost_reader_of_a_copy"},
+        broken_program{fault::forget_lost_sharers, "forget_lost_sharers", "reader_of_a_copy_is_cut_off"},
+        broken_program{fault::doubt_in_silence, "doubt_in_silence", "doubt"}),
     [](const auto& p) { return std::string{p.param.step} + "_" + p.param.program; });
 
 #endif

@@ -41,6 +41,7 @@ const char* name_of(wire::kind k) {
         case wire::kind::invalidated: return "invalidated";
         case wire::kind::inquire: return "inquire";
         case wire::kind::verdict: return "verdict";
+        case wire::kind::lost_node: return "lost_node";
         case wire::kind::gather: return "gather";
         case wire::kind::survey: return "survey";
         case wire::kind::opened: return "opened";
@@ -307,6 +308,7 @@ void small_world::fill() {
         home.settle(id, wire::action::put, bytes_of(tag), 1, by);
     }
     if (program_.copied) copy_all();
+    if (program_.ahead) at(*program_.ahead).clock.raise_to(9);
 }
 
 void small_world::copy_all() {
@@ -315,15 +317,18 @@ void small_world::copy_all() {
         s->cache.limit(std::size_t{1} << 20);
     }
     for (const object_id& id : objects_) {
+        if (program_.only_copy && id != objects_[program_.only_copy->object]) continue;
         const node_number home = home_of(id, program_.nodes);
         for (const auto& s : sites()) {
-            if (s->self == home) continue;
+            if (s->self == home || (program_.only_copy && s->self != program_.only_copy->at)) continue;
             wire::object_view view;
             at(home).objects.look_to_share(id, view, s->self);
             s->clock.raise_to(at(home).clock.now());
             s->cache.keep(id, home, view, s->cache.invalidations(id));
         }
     }
+    if (!program_.only_copy) return;
+    for (const auto& s : sites()) s->objects.share_after(0);
 }
 
 void small_world::later(node_number at, std::string name, std::function<void()> what) {
@@ -378,6 +383,7 @@ void small_world::heard_of_change(node_number at, const object_id& id) {
 }
 
 void small_world::heard_of_end(node_number at, node_number /*gone*/) {
+    if (program_.follows && program_.follows->at == at) add_client(*program_.follows);
     for (const auto& c : clients_) {
         if (c->home() == at) c->ring_all();
     }

@@ -67,9 +67,18 @@ struct small_program {
     bool fine = false;      ///< others may come between any two openings, and not only while an answer is awaited
     bool twice = false;     ///< whatever asks for locks arrives twice
     bool copied = false;    ///< each node begins with copies of what the others have
+    struct copy_at {
+        node_number at = 0;
+        unsigned object = 0;
+    };
+    std::optional<copy_at> only_copy{};  ///< there is no other, and none comes
+    /// A node whose clock is ahead of the others' at the start.
+    std::optional<node_number> ahead{};
     /// A node that ends at some moment, of which each of the others hears at some later one. What its block writes on
     /// several others is in doubt on all of these or on none. Nothing else is, but where a block has variables beside.
     std::optional<node_number> ends{};
+    /// A client that begins when its node has heard of that.
+    std::optional<small_client> follows{};
     /// Two nodes between which nothing goes any more, from some moment on, of which each hears at a moment of its own.
     std::optional<std::pair<node_number, node_number>> cut{};
     /// It is started again when all others have heard of that, and asks them once to let it in, of which they hear at

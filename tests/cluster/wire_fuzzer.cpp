@@ -166,7 +166,7 @@ std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_ba
     s.objects.share_after(2);
     s.cache.limit(std::size_t{1} << 16);
     other_participants participants;
-    s.votes.speak_through(participants);
+    s.speak_through(participants);
     let_honest_node_work(s, 1);
     begin_honest_commit(s);
     server calls{s};

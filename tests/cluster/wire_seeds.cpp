@@ -113,6 +113,9 @@ int main(int argc, char** argv) {
     all.serve("verdict-newest", frame(kind::verdict, verdict{honest, fate::committed, newest}) + ids);
     all.serve("verdict-of-its-own",
               frame(kind::prepare, several) + frame(kind::verdict, verdict{who, fate::aborted, 0}));
+    const std::string loss = frame(kind::lost_node, lost_node{.node = 2, .first = 5});
+    all.serve("lost-node", loss + loss + frame(kind::lost_node, lost_node{2, 0, true}) + to_keep + prepared);
+    all.serve("lost-node-of-its-own", frame(kind::lost_node, lost_node{.node = 1}) + ids);
     all.serve("place", frame(kind::place, place{here[0], 1, 5}) + ids);
     const claim names{.who = who, .family = who, .age = 9, .names = {{here[0], true}, {here[1], false}}};
     claim later = names;

@@ -198,6 +198,7 @@ TEST(cluster_messages, of_participants_that_make_no_sense_are_refused) {
     for (node_number n = 0; n < 4; ++n) {
         EXPECT_EQ(is_sound(kind::inquire, inquire{{n, 0, 1}}), n == 2) << n;
         EXPECT_EQ(is_sound(kind::verdict, verdict{{n, 0, 1}, wire::fate::committed, 9}), n == 2) << n;
+        EXPECT_EQ(is_sound(kind::lost_node, wire::lost_node{.node = n}), n == 2) << n;
         prepare among{.who = {1, 0, n + 1u}, .decides = decider::sender_of_several, .reads = {}, .writes = {}};
         among.others = {n};
         EXPECT_EQ(is_sound(kind::prepare, among), n == 2) << n;

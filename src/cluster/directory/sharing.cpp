@@ -53,7 +53,9 @@ bool store::give_copy(shard& s, const object_id& id, object& o, node_number with
 bool store::find_sharers(shard& s, const object_id& id) const {
     const auto at = s.shared.find(id);
     if (at == s.shared.end()) return false;
-    std::erase_if(at->second.all, [this](const sharer& one) { return is_lost(one.node); });
+    std::erase_if(at->second.all, [this](const sharer& one) {
+        return is_lost(one.node) && !has_copies_[one.node % has_copies_.size()].load(std::memory_order_seq_cst);
+    });
     if (!at->second.all.empty()) return true;
     s.shared.erase(at);
     return false;

@@ -38,7 +38,8 @@
 //       (hide() brings it up to date). A commit in place writes no object that anybody has locked or reserved or
 //       watches, nor one of which there are old values, or may have to be: such an object is guarded.
 //   S12 A node that was answered that it may keep a copy of an object is one of its *sharers* until it says that
-//       it has none any more, of that grant or a later one, or is lost. Nobody locks an object for writing that has
+//       it has none any more, of that grant or a later one, or is lost, and every node that is left has said so
+//       (protocol/lost_nodes.hpp). Nobody locks an object for writing that has
 //       sharers. A writer has them told; from then on nobody else becomes one until the object is written, or much
 //       looked at. A grant is what the clock says, and later than any that a word of or to a sharer has been about: so
 //       no word that comes late is about it. (copies.hpp is the other side.)
@@ -191,6 +192,7 @@ public:
 
     /// A node is gone: what its transactions have locked stays so, and is in doubt. Until then `is_lost` is false.
     void lose(node_number node) noexcept {
+        has_copies_[node % lost_.size()].store(!broken(fault::forget_lost_sharers), std::memory_order_seq_cst);
         await(node);
         readers_.lose(node);
     }
@@ -208,6 +210,14 @@ public:
 
     // ---- S13: nodes that come back (returning.cpp)
 
+    /// S12. A node that is lost counts as a sharer until this is called (lost_nodes.hpp).
+    void forget_copies_of(node_number node) noexcept {
+        has_copies_[node % lost_.size()].store(false, std::memory_order_seq_cst);
+    }
+    /// The first name of a transaction of the process that has, or had, that number.
+    [[nodiscard]] std::uint64_t first_of(node_number node) const noexcept {
+        return first_of_[node % first_of_.size()].load(std::memory_order_relaxed);
+    }
     /// Nothing is asked of that node until `admit`. seq_cst: partner of ties, which counts first and looks then.
     void await(node_number node) noexcept {
         lost_[node % lost_.size()].store(true, std::memory_order_seq_cst);
@@ -218,6 +228,7 @@ public:
     /// Whose transactions from `first` on are of a process that runs: those before are of one that is gone.
     void admit(node_number node, std::uint64_t first) {
         forget_sharer(node);
+        forget_copies_of(node);
         first_of_[node % first_of_.size()].store(first, std::memory_order_relaxed);
         lost_[node % lost_.size()].store(false, std::memory_order_seq_cst);
     }
@@ -398,7 +409,7 @@ private:
     void look_locked(shard& s, const object_id& id, wire::object_view& view, std::uint64_t at, place* found);
     /// S12. REQUIRES: it is here, exists, and is locked for writing by nobody.
     [[nodiscard]] bool give_copy(shard& s, const object_id& id, object& o, node_number with, std::uint64_t grant);
-    /// S12. But for those that are lost.
+    /// S12. But for those that are lost, and count no more.
     [[nodiscard]] bool has_sharers(shard& s, const object_id& id) const {
         return !s.shared.empty() && !broken(fault::write_beside_copies) && find_sharers(s, id);
     }
@@ -514,6 +525,7 @@ private:
     std::int16_t share_after_ = 0;
     std::array<shard, shards> shards_;
     std::array<std::atomic<bool>, most_nodes> lost_{};
+    std::array<std::atomic<bool>, most_nodes> has_copies_{};  ///< S12: of those that are lost
     std::atomic<std::uint64_t> losses_{0};
     std::atomic<bool> some_never_came_{false};
     std::uint64_t returned_at_ = 0;                                  ///< S13: this node

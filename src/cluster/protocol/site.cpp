@@ -137,6 +137,13 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             if (sound) votes.hear(told, h.from);
             return std::nullopt;
         }
+        case wire::kind::lost_node: {
+            wire::lost_node told;
+            if (!take(body, told, sound)) return std::nullopt;
+            sound = is_third(told.node, h);
+            if (sound) losses.hear(told, h.from);
+            return std::nullopt;
+        }
         case wire::kind::invalidate: {
             wire::invalidation asked;
             if (!take(body, asked, sound)) return std::nullopt;

@@ -8,6 +8,7 @@
 
 #include "cluster/directory/copies.hpp"
 #include "cluster/directory/luck.hpp"
+#include "cluster/protocol/lost_nodes.hpp"
 #include "cluster/protocol/named_locks.hpp"
 #include "cluster/protocol/reservations.hpp"
 #include "cluster/protocol/ties.hpp"
@@ -30,6 +31,7 @@ public:
           cache{clock},
           tied{objects},
           votes{objects, clock},
+          losses{number, of, objects, tied},
           reserved{objects} {}
 
     /// What every message of another node begins with, also an answer: rule C. False: no node of this cluster says so.
@@ -53,6 +55,7 @@ public:
     /// A node that was gone is another process now, whose transactions have names from `first` on.
     void admit(node_number node, std::uint64_t first) {
         votes.admit(node);
+        losses.admit(node);
         locks.admit(node);
         reserved.admit(node);
         objects.admit(node, first);
@@ -66,6 +69,12 @@ public:
         votes.lose(node);
         locks.lose(node);
         reserved.lose(node);
+        losses.lose(node);
+    }
+    /// What participants, and nodes that have lost another, speak through.
+    void speak_through(speaker& to_others) noexcept {
+        votes.speak_through(to_others);
+        losses.speak_through(to_others);
     }
 
     const node_number self;
@@ -80,6 +89,7 @@ public:
     ties tied;
     pointer_luck pointers;
     voter votes;
+    lost_nodes losses;
     reservations reserved;
     named_locks locks;
 

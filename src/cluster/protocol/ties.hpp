@@ -6,6 +6,9 @@
 //
 // Commits are counted by turns besides, so that it is known when those that have begun before a moment have ended.
 //
+// Commits that have pinned copies are counted by the owner of these. Such a commit counts itself before it looks whether
+// the owner is lost; so a commit that nobody has counted when the owner is lost is refused.
+//
 // Thread safety: every member, but for turn_over, which one thread calls at a time. seq_cst: `begin` counts first and
 // looks then, and who loses a node (store::await) says so first and counts then; one of them sees the other. So it is
 // with turns: a commit counts itself in one, and looks then whether that one still runs.
@@ -31,6 +34,15 @@ public:
         return false;
     }
     void end(node_number with) noexcept { all_[with % all_.size()].fetch_sub(1, std::memory_order_seq_cst); }
+    /// Of a commit that has pinned copies of what that node owns, from before its look whether it is lost.
+    void begin_pins(node_number of) noexcept { pins_[of % pins_.size()].fetch_add(1, std::memory_order_seq_cst); }
+    /// Whether it was the last one, and the node is lost.
+    [[nodiscard]] bool end_pins(node_number of) noexcept {
+        return pins_[of % pins_.size()].fetch_sub(1, std::memory_order_seq_cst) == 1 && store_.is_lost(of);
+    }
+    [[nodiscard]] bool has_pins(node_number of) const noexcept {
+        return pins_[of % pins_.size()].load(std::memory_order_seq_cst) != 0;
+    }
     /// Whether there are any with nodes that are lost.
     [[nodiscard]] bool with_lost() const noexcept {
         if (broken(fault::let_in_beside_ties)) return false;
@@ -69,6 +81,7 @@ private:
     std::atomic<std::uint64_t> turn_{0};
     std::array<std::atomic<unsigned>, 2> in_turn_{};
     std::array<std::atomic<unsigned>, most_nodes> all_{};
+    std::array<std::atomic<unsigned>, most_nodes> pins_{};
 };
 
 }  // namespace tutti::cluster

@@ -326,23 +326,37 @@ void transaction::name_others(part& to) const {
 }
 
 bool transaction::tie() {
-    tied_.reserve(parts_.size() + pinned_.size());  // a tie that is not noted would never end
+    // A tie that is not noted would never end.
+    tied_.reserve(parts_.size() + pinned_.size());
+    pin_owners_.reserve(pinned_.size());
+    // Before the look whether it is lost: who loses it counts these (ties.hpp).
+    for (const pinned& p : pinned_) {
+        if (std::ranges::find(pin_owners_, p.owner) != pin_owners_.end()) continue;
+        site_.tied.begin_pins(p.owner);
+        pin_owners_.push_back(p.owner);
+    }
     const auto tie_to = [this](node_number owner) {
         if (owner == site_.self || std::ranges::find(tied_, owner) != tied_.end()) return true;
         if (!site_.tied.begin(owner)) {
             lose_node(owner);
-            untie();
             return false;
         }
         if (tied_.empty()) turn_ = site_.tied.begin_commit();
         tied_.push_back(owner);
         return true;
     };
-    return std::ranges::all_of(parts_, tie_to, &part::at) &&
-           (broken(fault::pin_without_tie) || std::ranges::all_of(pinned_, tie_to, &pinned::owner));
+    const bool all = std::ranges::all_of(parts_, tie_to, &part::at) &&
+                     (broken(fault::pin_without_tie) || std::ranges::all_of(pinned_, tie_to, &pinned::owner));
+    if (!all) untie();
+    return all;
 }
 
 void transaction::untie() noexcept {
+    // After the decisions were sent: their versions are no more than the clock that goes with the word of the loss.
+    for (const node_number n : pin_owners_) {
+        if (site_.tied.end_pins(n)) site_.losses.end_of_pins(n);
+    }
+    pin_owners_.clear();
     if (tied_.empty()) return;
     site_.tied.end_commit(turn_);
     for (const node_number n : tied_) site_.tied.end(n);

@@ -63,7 +63,7 @@ mesh::mesh(node_number nodes, moving how, std::uint64_t seed, const wire::condit
         tellers_.push_back(std::make_unique<teller>(*this, i));
         sites_[i]->objects.tell(*tellers_[i]);
         doormen_.push_back(std::make_unique<doorman>(*this, i));
-        sites_[i]->votes.speak_through(*doormen_[i]);
+        sites_[i]->speak_through(*doormen_[i]);
         admissions_.push_back(std::make_unique<admission>(*sites_[i], *doormen_[i]));
     }
 }
@@ -105,7 +105,7 @@ void mesh::begin_return(node_number n) {
     const auto nodes = static_cast<node_number>(sites_.size());
     former_.push_back(std::exchange(sites_[n], std::make_unique<site>(n, nodes, how_)));
     sites_[n]->objects.tell(*tellers_[n]);
-    sites_[n]->votes.speak_through(*doormen_[n]);
+    sites_[n]->speak_through(*doormen_[n]);
     equip(*sites_[n]);
     former_admissions_.push_back(std::exchange(admissions_[n], std::make_unique<admission>(*sites_[n], *doormen_[n])));
     const process fresh = ++processes_[n];
