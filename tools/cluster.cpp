@@ -94,6 +94,9 @@ std::string doubts_of(const answers& of) {
         if (!of[i].facts || of[i].facts->in_doubt == 0) continue;
         text += fmt::format("objects in doubt at node {}, since a node went in the middle of a commit: {}\n", i,
                             of[i].facts->in_doubt);
+        if (of[i].facts->transactions_in_doubt != 0)
+            text += fmt::format("transactions in doubt at node {}: {}; see 'tutti cluster doubt list'\n", i,
+                                of[i].facts->transactions_in_doubt);
     }
     return text;
 }
@@ -118,23 +121,6 @@ std::string silence_of(const answers& of) {
         }
     }
     return text;
-}
-
-/// What the command line says goes before the environment, and that before the file.
-cluster::observer_options nodes_of(const cluster_options& options) {
-    cluster::observer_options whom = of_configuration([&options] {
-        return options.file.empty() ? cluster::observer_options::from_environment()
-                                    : cluster::observer_options::from_file(options.file);
-    });
-    if (options.cluster) whom.cluster = *options.cluster;
-    if (!options.addresses.empty()) whom.addresses = options.addresses;
-    whom.within = std::chrono::milliseconds{static_cast<long>(options.within * 1000)};
-    if (whom.addresses.empty()) {
-        throw cli::command_line_error{
-            "which nodes? give --nodes address,address,... or --config FILE, or set TUTTI_CLUSTER_NODES: all of them, "
-            "as the nodes were given them"};
-    }
-    return whom;
 }
 
 bool all_answered(const answers& of) {
@@ -182,6 +168,23 @@ struct rates {
 };
 
 }  // namespace
+
+/// What the command line says goes before the environment, and that before the file.
+cluster::observer_options nodes_of(const cluster_options& options) {
+    cluster::observer_options whom = of_configuration([&options] {
+        return options.file.empty() ? cluster::observer_options::from_environment()
+                                    : cluster::observer_options::from_file(options.file);
+    });
+    if (options.cluster) whom.cluster = *options.cluster;
+    if (!options.addresses.empty()) whom.addresses = options.addresses;
+    whom.within = std::chrono::milliseconds{static_cast<long>(options.within * 1000)};
+    if (whom.addresses.empty()) {
+        throw cli::command_line_error{
+            "which nodes? give --nodes address,address,... or --config FILE, or set TUTTI_CLUSTER_NODES: all of them, "
+            "as the nodes were given them"};
+    }
+    return whom;
+}
 
 std::string status_table(const answers& of) {
     const row_begins rows{of};

@@ -1,4 +1,4 @@
-// `tutti cluster status`, `tutti cluster top` and `tutti cluster timeline`.
+// `tutti cluster status`, `tutti cluster top`, `tutti cluster timeline` and `tutti cluster doubt`.
 #pragma once
 
 #include <string>
@@ -27,5 +27,17 @@ void cluster_top(const cluster_options& options);
 /// Writes the trace and prints who has waited for whom. The exit status: whether all have recorded.
 /// @throws std::runtime_error  when an address is none, or the file cannot be written
 [[nodiscard]] int cluster_timeline(const cluster_options& options);
+
+/// Returns what the command line, the environment and the file say of the nodes to ask.
+/// @throws cli::command_line_error  if they name no node
+[[nodiscard]] cluster::observer_options nodes_of(const cluster_options& options);
+/// Prints the transactions in doubt, and what each node knows of them. Returns the exit status: 1 if there is one, or
+/// if no node has answered.
+/// @throws std::runtime_error  when an address is none
+[[nodiscard]] int list_doubts(const cluster_options& options);
+/// Commits or aborts one of them at all nodes. Returns the exit status: 0 once every node that answers knows that
+/// outcome.
+/// @throws std::runtime_error  when an address is none
+[[nodiscard]] int settle_doubt(const cluster_options& options);
 
 }  // namespace tutti::tools

@@ -22,6 +22,8 @@ namespace {
 int cluster_status(const cluster_options&) { refuse(); }
 void cluster_top(const cluster_options&) { refuse(); }
 int cluster_timeline(const cluster_options&) { refuse(); }
+int list_doubts(const cluster_options&) { refuse(); }
+int settle_doubt(const cluster_options&) { refuse(); }
 served_cluster::served_cluster(const std::string&, bool, const messages&) { refuse(); }
 served_cluster::~served_cluster() = default;
 server::cluster_access& served_cluster::access() noexcept { return *access_; }

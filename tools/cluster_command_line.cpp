@@ -36,6 +36,17 @@ CLI::App* add(CLI::App& to, const char* name, const char* what, words& said) {
     return one;
 }
 
+struct doubt_words {
+    words list, commit, abort;
+};
+
+CLI::App* add_settling(CLI::App& to, const char* name, const char* what, words& said) {
+    CLI::App* const one = add(to, name, what, said);
+    one->add_option("ID", said.options.transaction, "The transaction, as 'list' prints it: node.thread.number")
+        ->required();
+    return one;
+}
+
 }  // namespace
 
 subcommand add_cluster(CLI::App& to) {
@@ -63,7 +74,20 @@ subcommand add_cluster(CLI::App& to) {
     timeline->add_option("--output", for_timeline->options.output, "File for the trace")
         ->type_name("FILE")
         ->capture_default_str();
+    const auto for_doubts = std::make_shared<doubt_words>();
+    CLI::App* const doubt = cluster->add_subcommand(
+        "doubt", "Show, and settle by hand, commits of a node that is gone whose outcome no other node knows");
+    doubt->require_subcommand(1);
+    CLI::App* const list =
+        add(*doubt, "list", "Show them, and what each node knows; ends with 1 if there is one", for_doubts->list);
+    CLI::App* const commit = add_settling(
+        *doubt, "commit", "Commit one at all nodes; refused if a node knows that it was aborted", for_doubts->commit);
+    CLI::App* const abort = add_settling(
+        *doubt, "abort", "Abort one at all nodes; refused if a node knows that it has committed", for_doubts->abort);
     return {cluster, [=] {
+                if (list->parsed()) return wanted(for_doubts->list, *list, cluster_options::view::doubts);
+                if (commit->parsed()) return wanted(for_doubts->commit, *commit, cluster_options::view::commit_doubt);
+                if (abort->parsed()) return wanted(for_doubts->abort, *abort, cluster_options::view::abort_doubt);
                 if (top->parsed()) return wanted(*for_top, *top, cluster_options::view::top);
                 if (timeline->parsed()) return wanted(*for_timeline, *timeline, cluster_options::view::timeline);
                 return wanted(*for_status, *status, cluster_options::view::status);

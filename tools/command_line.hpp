@@ -82,9 +82,9 @@ struct node_command_options {
     bool json = false;                 ///< also where the configuration does not say so
 };
 
-/// Of `tutti cluster status`, `tutti cluster top` and `tutti cluster timeline`.
+/// Of `tutti cluster status`, `tutti cluster top`, `tutti cluster timeline` and `tutti cluster doubt`.
 struct cluster_options {
-    enum class view : std::uint8_t { status, top, timeline };
+    enum class view : std::uint8_t { status, top, timeline, doubts, commit_doubt, abort_doubt };
     view what = view::status;
     std::string file;                    ///< of nodes; empty: the one that the environment names, if any
     std::optional<std::string> cluster;  ///< none: as file and environment say
@@ -94,6 +94,7 @@ struct cluster_options {
     pace every;           ///< of top
     double record = 0.2;  ///< seconds
     std::string output = "timeline.json";
+    std::string transaction;  ///< to settle
 };
 
 /// Of `tutti member run`, `status`, `remove`, `groups` and `move`.

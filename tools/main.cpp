@@ -55,6 +55,9 @@ int carry_out(const tutti::tools::cluster_options& options) {
     switch (options.what) {
         case tutti::tools::cluster_options::view::status: return tutti::tools::cluster_status(options);
         case tutti::tools::cluster_options::view::timeline: return tutti::tools::cluster_timeline(options);
+        case tutti::tools::cluster_options::view::doubts: return tutti::tools::list_doubts(options);
+        case tutti::tools::cluster_options::view::commit_doubt:
+        case tutti::tools::cluster_options::view::abort_doubt: return tutti::tools::settle_doubt(options);
         case tutti::tools::cluster_options::view::top: tutti::tools::cluster_top(options);
     }
     return cli::all_is_well;

@@ -140,6 +140,8 @@ private:
     void start_recording() override { timeline_.start(); }
     void take_recorded(wire::timeline_told& to) override;
     void drop_recording() noexcept override { timeline_.drop(); }
+    std::vector<doubt> doubts() override { return site_.votes.list_doubts(); }
+    settling_answer settle(const wire::settle& what) override { return site_.votes.settle(what.who, what.commits); }
     void changed(const object_id& id, std::span<const node_number> watchers) override;
     [[nodiscard]] bool forgets(const object_id& id, node_number owner, std::uint64_t version) noexcept override;
     void invalidate(const object_id& id, node_number sharer, std::uint64_t grant) noexcept override;

@@ -115,6 +115,7 @@ node_statistics node_body::statistics() const {
     s.rewinds = f.rewinds;
     s.reader_aborts = f.reader_aborts;
     s.cached_reads = cached_reads();
+    s.transactions_in_doubt = f.transactions_in_doubt;
     return s;
 }
 

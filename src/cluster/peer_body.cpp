@@ -63,8 +63,8 @@ void peer_body::refuse_lost(node_number node, bool uncertain) const {
     if (node == site_.self) {
         throw node_lost{"tutti: the last commits of the process that ran here as node " + std::to_string(node) +
                             " before this one hold an object of this block, and whether they took place is known to "
-                            "nobody who is left: start its owner again, and make anew what is missing. The block had "
-                            "no effect",
+                            "nobody who is left: settle them by 'tutti cluster doubt', or start its owner again and "
+                            "make anew what is missing. The block had no effect",
                         node};
     }
     const std::string who = "node " + std::to_string(node) + " (" +
@@ -114,6 +114,8 @@ node_facts peer_body::facts() const {
     f.shared = kept.shared;
     const voter::figures doubts = site_.votes.count();
     f.in_doubt = doubts.in_doubt + kept.never_came;
+    f.transactions_in_doubt = doubts.transactions;
+    f.settled_by_hand = doubts.by_hand;
     f.settled = doubts.committed + doubts.aborted;
     const copies::figures cached = site_.cache.count();
     f.cached_reads = cached.looks;

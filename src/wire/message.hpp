@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tutti/cluster/calls.hpp"
+#include "tutti/cluster/doubts.hpp"
 #include "tutti/cluster/id.hpp"
 #include "tutti/cluster/status.hpp"
 #include "tutti/cluster/timeline.hpp"
@@ -50,9 +51,13 @@ enum class kind : std::uint8_t {
     survey,
     opened,  ///< it knows what it has to know; answered by admitted
     admitted,
-    inquire,    ///< of who has prepared for a node that is gone, to who else has; answered by verdict, now or later
-    verdict,    ///< also without a question
-    lost_node,  ///< to every node that is left; not answered
+    inquire,      ///< of who has prepared for a node that is gone, to who else has; answered by verdict, now or later
+    verdict,      ///< also without a question
+    lost_node,    ///< to every node that is left; not answered
+    doubts,       ///< an observer's, no body; answered by doubts_told
+    doubts_told,  ///< to observers alone
+    settle,       ///< an observer's; answered by settled
+    settled,      ///< to observers alone
 };
 
 /// Whether it is about a process that comes back: these go between nodes that are lost to each other.
@@ -68,8 +73,8 @@ enum class kind : std::uint8_t {
     return k == kind::fetched || k == kind::answered || k == kind::checked || k == kind::claimed;
 }
 
-/// In the place of a node's number: who says so is none, and may ask for the status, and for
-/// what the node records of what goes on, and for nothing else.
+/// In the place of a node's number: who says so is none, and may ask for the status, for what the node records of what
+/// goes on, and for transactions in doubt, which it may have the node settle; and for nothing else.
 inline constexpr node_number observer_number = 0xffff;
 /// Bits of the `call` of a hello. All nodes have joined its sender: each number has been a node there.
 inline constexpr std::uint64_t has_begun = 1;
@@ -293,8 +298,8 @@ struct inquire {
 
 /// What is known of a transaction by a participant which has a decision, or has lost the node that decides.
 enum class fate : std::uint8_t {
-    unknown,    ///< that decision never reached it, or it has forgotten what it was
-    aborted,    ///< it was told so, or has not said yes and never will
+    unknown,  ///< that decision never reached it, or it has forgotten what it was; with its clock at the prepare, or 0
+    aborted,  ///< it was told so, or has not said yes and never will
     committed,  ///< it was told so
 };
 constexpr fate last(fate) noexcept { return fate::committed; }
@@ -303,9 +308,10 @@ struct verdict {
     transaction_name who;
     wire::fate fate{};
     std::uint64_t version = 0;  ///< if it has committed
+    bool by_hand = false;       ///< an operator has settled it, and nobody knew it
     template <class V>
     void fields(V& v) {
-        v(who), v(fate), v(version);
+        v(who), v(fate), v(version), v(by_hand);
     }
 };
 
@@ -492,6 +498,25 @@ struct timeline {
         v(order);
     }
     static constexpr std::size_t size = 1;
+};
+
+/// An operator's word on a transaction that is in doubt.
+struct settle {
+    transaction_name who;
+    bool commits = false;
+    template <class V>
+    void fields(V& v) {
+        v(who), v(commits);
+    }
+    static constexpr std::size_t size = 13;
+};
+
+struct doubts_told {
+    std::vector<cluster::doubt> all{};
+    template <class V>
+    void fields(V& v) {
+        v(all);
+    }
 };
 
 struct timeline_told {

@@ -15,6 +15,10 @@ public:
     /// Records no more; the next of what was recorded.
     virtual void take_recorded(timeline_told& to) = 0;
     virtual void drop_recording() noexcept = 0;
+    /// Transactions in doubt.
+    virtual std::vector<cluster::doubt> doubts() { return {}; }
+    /// What an operator says of one.
+    virtual cluster::settling_answer settle(const wire::settle&) { return {cluster::settling::unknown}; }
 };
 
 }  // namespace tutti::wire

@@ -23,9 +23,15 @@ std::string observers::turn_away() {
 std::optional<std::size_t> observers::rest_of(std::string_view question) {
     header h;
     if (!decode(question, h) || h.version != protocol_version || h.from != observer_number) return std::nullopt;
-    const std::size_t size = h.kind == kind::timeline ? timeline::size : 0;
-    if ((h.kind != kind::timeline && h.kind != kind::status) || h.length != size) return std::nullopt;
-    return size;
+    std::size_t size = 0;
+    switch (h.kind) {
+        case kind::status:
+        case kind::doubts: break;
+        case kind::timeline: size = timeline::size; break;
+        case kind::settle: size = settle::size; break;
+        default: return std::nullopt;
+    }
+    return h.length == size ? std::optional{size} : std::nullopt;
 }
 
 std::optional<std::string> observers::answer(const visit& to, std::string_view question, std::string_view body) {
@@ -33,6 +39,12 @@ std::optional<std::string> observers::answer(const visit& to, std::string_view q
     if (!decode(question, h)) return std::nullopt;
     if (h.kind == kind::status)
         return frame(h.call, kind::status_told, status_told{.admitted = true, .facts = whom_.facts()});
+    if (h.kind == kind::doubts) return frame(h.call, kind::doubts_told, doubts_told{whom_.doubts()});
+    if (h.kind == kind::settle) {
+        settle what;
+        if (!decode(body, what)) return std::nullopt;
+        return frame(h.call, kind::settled, whom_.settle(what));
+    }
     timeline asked;
     if (!decode(body, asked)) return std::nullopt;
     return frame(h.call, kind::timeline_told, carry_out(to, asked.order));

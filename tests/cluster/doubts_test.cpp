@@ -213,4 +213,167 @@ TEST(participants, decide_nothing_once_they_have_let_another_process_follow) {
     EXPECT_TRUE(p.is_followed());
 }
 
+// ---- an operator's word
+
+constexpr transaction_name doubted{.node = 2, .slot = 0, .sequence = 1};
+
+/// Of two participants each of which has prepared, lost its coordinator, and heard that the other one does not know.
+class both_in_doubt {
+public:
+    struct one : speaker {
+        explicit one(node_number n) : here{n, 3, moving::never} {
+            here.speak_through(*this);
+            here.clock.raise_to(n == 0 ? 5u : 20u);
+            while (home_of(id, 3) != n) ++id.low;
+        }
+        void say(node_number to, tutti::wire::kind kind, std::string body) override {
+            if (to < 2 && kind == tutti::wire::kind::verdict) out.push_back(std::move(body));
+        }
+        bool prepare(tutti::wire::action what) {
+            return here.votes
+                .prepare({.who = doubted,
+                          .decides = tutti::wire::decider::sender_of_several,
+                          .reads = {},
+                          .writes = {{id, 0, what, "new"}},
+                          .others = {static_cast<node_number>(1 - here.self)}})
+                .yes;
+        }
+        [[nodiscard]] tutti::wire::object_view look() {
+            tutti::wire::object_view view;
+            here.objects.look(id, view);
+            return view;
+        }
+        site here;
+        object_id id{8, 1};
+        std::vector<std::string> out;
+    };
+
+    explicit both_in_doubt(tutti::wire::action what = tutti::wire::action::put) {
+        for (one* const o : {&a, &b}) EXPECT_TRUE(o->prepare(what));
+        for (one* const o : {&a, &b}) o->here.lose(2);
+    }
+    /// What each has said arrives at the other.
+    void deliver() {
+        for (const auto& [from, to] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+            for (const std::string& body : std::exchange(from->out, {})) {
+                tutti::wire::verdict told;
+                EXPECT_TRUE(tutti::wire::decode(body, told));
+                to->here.clock.raise_to(from->here.clock.now());
+                to->here.votes.hear(told, from->here.self);
+            }
+        }
+    }
+    void ask_each_other() {
+        a.here.votes.inquire(doubted, 1);
+        b.here.votes.inquire(doubted, 0);
+        deliver();
+    }
+    one a{0}, b{1};
+};
+
+settling result_of(const settling_answer& a) { return a.result.value_or(settling::failed); }
+
+TEST(an_operator, settles_at_all_participants_what_none_of_them_knows) {
+    for (const bool commits : {true, false}) {
+        both_in_doubt t;
+        EXPECT_EQ(result_of(t.a.here.votes.settle(doubted, commits)), settling::asking);
+        EXPECT_EQ(t.a.here.votes.list_doubts().at(0).state, doubt_state::asking);
+        EXPECT_EQ(t.a.here.votes.list_doubts().at(0).silent, std::vector<std::uint16_t>{1});
+        t.ask_each_other();
+        const doubt d = t.a.here.votes.list_doubts().at(0);
+        EXPECT_EQ(d.transaction, (transaction_id{2, 0, 1}));
+        EXPECT_EQ(d.state, doubt_state::open);
+        EXPECT_EQ(d.participants, std::vector<std::uint16_t>{1});
+        EXPECT_EQ(d.first_objects, std::vector<object_id>{t.a.id});
+        EXPECT_EQ(t.a.here.votes.count().transactions, 1u);
+        const settling_answer elsewhere = t.b.here.votes.settle(doubted, commits);
+        EXPECT_EQ(result_of(elsewhere), settling::not_here);
+        EXPECT_EQ(elsewhere.node, 0);
+        EXPECT_EQ(result_of(t.a.here.votes.settle(doubted, commits)), settling::done);
+        t.deliver();
+        for (both_in_doubt::one* const o : {&t.a, &t.b}) {
+            EXPECT_EQ(o->look().where, tutti::wire::whereabouts::here);
+            EXPECT_EQ(o->look().exists, commits);
+            EXPECT_EQ(o->look().version, commits ? 21u : 0u) << "above the clock at which each had locked it";
+            EXPECT_EQ(o->here.votes.count().transactions, 0u);
+            EXPECT_EQ(o->here.votes.count().by_hand, 1u);
+            EXPECT_EQ(o->here.votes.list_doubts().at(0).state, commits ? doubt_state::committed : doubt_state::aborted);
+            EXPECT_TRUE(o->here.votes.list_doubts().at(0).by_hand);
+            EXPECT_EQ(result_of(o->here.votes.settle(doubted, commits)), settling::was_done);
+            EXPECT_EQ(result_of(o->here.votes.settle(doubted, !commits)), settling::contradiction);
+            EXPECT_EQ(o->look().exists, commits);
+        }
+    }
+}
+
+/// Two operators, of whom one wants it and the other does not. Whether both participants agree then.
+bool operators_agree() {
+    both_in_doubt t;
+    t.ask_each_other();
+    static_cast<void>(t.a.here.votes.settle(doubted, true));
+    static_cast<void>(t.b.here.votes.settle(doubted, false));
+    t.deliver();
+    return t.a.look().exists == t.b.look().exists;
+}
+
+TEST(an_operator, is_heard_by_one_participant_alone) {
+    EXPECT_TRUE(operators_agree());
+    injected_fault = fault::settle_anywhere;
+    EXPECT_FALSE(operators_agree());
+    injected_fault = fault::none;
+}
+
+TEST(an_operator, settles_nothing_that_a_node_decides_or_knows) {
+    participant p;
+    EXPECT_EQ(result_of(p.here.votes.settle(doubted, true)), settling::unknown);
+    ASSERT_TRUE(p.prepare(1));
+    EXPECT_EQ(result_of(p.here.votes.settle(doubted, true)), settling::runs);
+    p.lose(2);
+    p.hear(tutti::wire::fate::committed);
+    EXPECT_EQ(result_of(p.here.votes.settle(doubted, true)), settling::was_done);
+    EXPECT_EQ(result_of(p.here.votes.settle(doubted, false)), settling::contradiction);
+    EXPECT_FALSE(p.here.votes.list_doubts().at(0).by_hand);
+    EXPECT_EQ(p.here.votes.count().by_hand, 0u);
+}
+
+TEST(an_operator, settles_also_after_another_process_follows) {
+    for (const bool commits : {true, false}) {
+        participant p;
+        ASSERT_TRUE(p.prepare(1));
+        p.lose(2);
+        p.hear(tutti::wire::fate::unknown);
+        EXPECT_TRUE(p.is_followed());
+        p.here.admit(2, 1000);
+        EXPECT_TRUE(p.is_in_doubt());
+        EXPECT_EQ(result_of(p.here.votes.settle(doubted, commits)), settling::done);
+        EXPECT_EQ(p.look().where, tutti::wire::whereabouts::here);
+        EXPECT_EQ(p.look().exists, commits);
+        ASSERT_FALSE(p.told.empty()) << "the other participant is told";
+        EXPECT_TRUE(p.told.back().by_hand);
+    }
+}
+
+TEST(an_operator, is_not_asked_about_a_commit_that_has_only_read) {
+    participant p;
+    ASSERT_TRUE(
+        p.here.votes
+            .prepare({.who = doubted, .decides = tutti::wire::decider::sender, .reads = {{p.read, 0}}, .writes = {}})
+            .yes);
+    p.lose(2);
+    EXPECT_EQ(p.here.votes.count().transactions, 0u);
+    EXPECT_TRUE(p.here.votes.list_doubts().empty());
+}
+
+TEST(an_operator, ends_what_was_to_move_to_the_node_that_is_gone) {
+    both_in_doubt t{tutti::wire::action::leave};
+    t.ask_each_other();
+    EXPECT_EQ(result_of(t.a.here.votes.settle(doubted, true)), settling::done);
+    t.deliver();
+    for (both_in_doubt::one* const o : {&t.a, &t.b}) {
+        EXPECT_EQ(o->look().where, tutti::wire::whereabouts::here);
+        EXPECT_FALSE(o->look().exists);
+        EXPECT_EQ(o->look().version, 21u);
+    }
+}
+
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 #include <tutti/cluster/calls.hpp>
+#include <tutti/cluster/doubts.hpp>
 #include <tutti/cluster/ref.hpp>
 #include <tutti/cluster/status.hpp>
 #include <tutti/tutti.hpp>
@@ -402,6 +403,71 @@ TEST(cluster_doubts, end_with_what_another_participant_knows) {
     }
     EXPECT_EQ(t.nodes[0]->facts().settled, 0u);
     EXPECT_EQ(t.nodes[1]->facts().settled, 3u);
+}
+
+// Over sockets, of real nodes: an operator sees what neither of them knows, and settles it by a word to one of them.
+TEST(cluster_doubts, are_settled_by_an_operator) {
+    support::watchdog guard{"are_settled_by_an_operator"};
+    two_and_a_stranger t;
+    constexpr std::uint16_t wanted = 1, unwanted = 2;
+    for (const std::uint16_t thread : {wanted, unwanted}) {
+        t.prepare(0, thread);
+        t.prepare(1, thread);
+    }
+    t.links.clear();
+    const auto is_open = [&t](unsigned by) {
+        const cluster::node_facts f = t.nodes[by]->facts();
+        return t.nodes[by]->statistics().transactions_in_doubt == 2 && f.in_doubt == 2;
+    };
+    while (!is_open(0) || !is_open(1)) std::this_thread::yield();
+    const cluster::observer_options whom{.addresses = t.how.addresses, .within = std::chrono::seconds{20}};
+    const cluster::transaction_id first = *cluster::transaction_id::parse("2.1.1");
+    const cluster::transaction_id second = *cluster::transaction_id::parse("2.2.1");
+    const auto settle = [&](unsigned at, const cluster::transaction_id& which, bool commits) {
+        for (;;) {
+            const cluster::settling_answer a =
+                cluster::settle_doubt(whom, static_cast<std::uint16_t>(at), which, commits);
+            EXPECT_TRUE(a.result) << a.trouble;
+            if (!a.result || *a.result != cluster::settling::asking)
+                return a.result.value_or(cluster::settling::failed);
+        }
+    };
+    EXPECT_EQ(settle(1, first, true), cluster::settling::not_here);
+    EXPECT_EQ(settle(0, first, true), cluster::settling::done);
+    EXPECT_EQ(settle(0, second, false), cluster::settling::done);
+    EXPECT_EQ(settle(0, first, true), cluster::settling::was_done);
+    EXPECT_EQ(settle(0, first, false), cluster::settling::contradiction);
+    EXPECT_EQ(settle(0, {2, 3, 1}, true), cluster::settling::unknown);
+    while (t.nodes[1]->facts().settled_by_hand < 2) std::this_thread::yield();
+    for (unsigned by = 0; by < 2; ++by) {
+        for (unsigned at = 0; at < 2; ++at) {
+            for (const std::uint16_t thread : {wanted, unwanted}) {
+                const bool exists =
+                    atomically([&](tx& x) { return ref<account>{*t.nodes[by], t.id(at, thread)}.find(x) != nullptr; });
+                EXPECT_EQ(exists, thread == wanted) << by << at << thread;
+            }
+        }
+        EXPECT_EQ(t.nodes[by]->facts().in_doubt, 0u);
+        EXPECT_EQ(t.nodes[by]->facts().transactions_in_doubt, 0u);
+    }
+    const std::vector<cluster::doubts_answer> all = cluster::ask_doubts(whom);
+    ASSERT_EQ(all.size(), 3u);
+    EXPECT_FALSE(all[2].answered);
+    EXPECT_NE(all[2].trouble, "");
+    for (unsigned n = 0; n < 2; ++n) {
+        ASSERT_EQ(all[n].doubts.size(), 2u) << all[n].trouble;
+        EXPECT_EQ(all[n].doubts[0].transaction, first);
+        EXPECT_EQ(all[n].doubts[0].state, cluster::doubt_state::committed);
+        EXPECT_EQ(all[n].doubts[1].state, cluster::doubt_state::aborted);
+    }
+}
+
+TEST(transaction_names, are_read_as_they_are_written) {
+    const cluster::transaction_id id{2, 30, 4000};
+    EXPECT_EQ(id.text(), "2.30.4000");
+    EXPECT_EQ(cluster::transaction_id::parse(id.text()), id);
+    for (const char* const no : {"", "2", "2.30", "2.30.", "2.30.0", "70000.1.1", "2.30.4000 ", "a.b.c", "2.-1.3"})
+        EXPECT_EQ(cluster::transaction_id::parse(no), std::nullopt) << no;
 }
 
 }  // namespace

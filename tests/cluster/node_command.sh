@@ -34,6 +34,12 @@ until_in said1 '"level":"info","message":"node 1 of 2 is connected to all"'
 until_in told 'READY=1'
 [[ $(head -n 2 "$folder/told") == "$(printf 'it waits\nREADY=1')" ]] || fail "it told: $(<"$folder/told")"
 "$tutti" cluster status >"$folder/status" || fail "$(<"$folder/status")"
+"$tutti" cluster doubt list >"$folder/doubts" || fail "$(<"$folder/doubts")"
+until_in doubts 'no transaction is in doubt'
+status=0
+"$tutti" cluster doubt commit 1.0.1 2>"$folder/unknown" || status=$?
+((status == 1)) || fail "status $status"
+until_in unknown 'no node that answers knows transaction 1.0.1'
 
 kill -HUP "${pids[1]}"
 until_in said0 'SIGHUP changes nothing: a node keeps its configuration'

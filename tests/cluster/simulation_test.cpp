@@ -274,10 +274,10 @@ TEST(cluster_simulation_fault, of_a_lost_sharer_that_is_kept_is_caught) {
 
 // Whoever is sent for an object to a node that it never came to, since the node that had it is gone, looks for ever.
 TEST(cluster_simulation_fault, of_an_object_that_never_came_is_caught) {
-    std::uint64_t seed = 17'000;
+    std::uint64_t seed = 41'161;
     injected_fault = fault::expect_in_silence;
     std::string found;
-    while (found.empty() && seed < 18'000) found = run_seed(++seed, conduct::mixed, fate::one_ends);
+    while (found.empty() && seed < 42'000) found = run_seed(++seed, conduct::mixed, fate::one_ends);
     injected_fault = fault::none;
     EXPECT_TRUE(found == reader_starts_over || found == one_starves) << found;
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
@@ -310,9 +310,9 @@ TEST_P(cluster_return_fault, is_caught) {
 
 INSTANTIATE_TEST_SUITE_P(all, cluster_return_fault,
                          ::testing::Values(broken_step{fault::believe_former_pointers, "believe_former_pointers",
-                                                       conduct::mixed, fate::one_returns, 14'100},
+                                                       conduct::mixed, fate::one_returns, 31'000},
                                            broken_step{fault::believe_old_pointers, "believe_old_pointers",
-                                                       conduct::patient, fate::one_returns, 1100},
+                                                       conduct::patient, fate::one_returns, 5500},
                                            broken_step{fault::forget_who_has_gone, "forget_who_has_gone",
                                                        conduct::patient, fate::one_returns}),
                          [](const auto& step) { return std::string{step.param.name}; });

@@ -110,6 +110,7 @@ int main(int argc, char** argv) {
         all.serve("verdict-" + std::to_string(static_cast<int>(f)),
                   asks + frame(kind::verdict, verdict{honest, f, version}) + ids);
     }
+    all.serve("verdict-by-hand", frame(kind::verdict, verdict{honest, fate::committed, 9, true}) + ids);
     all.serve("verdict-newest", frame(kind::verdict, verdict{honest, fate::committed, newest}) + ids);
     all.serve("verdict-of-its-own",
               frame(kind::prepare, several) + frame(kind::verdict, verdict{who, fate::aborted, 0}));

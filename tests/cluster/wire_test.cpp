@@ -210,6 +210,7 @@ TEST(cluster_messages, of_participants_that_make_no_sense_are_refused) {
     EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::committed, 0}));
     EXPECT_FALSE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::aborted, 9}));
     EXPECT_TRUE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::unknown, 0}));
+    EXPECT_TRUE(is_sound(kind::verdict, verdict{{2, 0, 1}, wire::fate::unknown, 9})) << "its clock at the prepare";
     prepare among{.who = {1, 0, 9}, .decides = decider::sender_of_several, .reads = {}, .writes = {}};
     among.others = {2, 2, 2};
     EXPECT_FALSE(is_sound(kind::prepare, among));

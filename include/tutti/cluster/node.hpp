@@ -64,6 +64,7 @@ struct node_statistics {
     std::uint64_t reader_aborts = 0;  ///< of `aborts`, those of blocks that had promised to write nothing (read_only)
     std::uint64_t rewinds = 0;  ///< times that objects made an attempt go back to a block inside it, and not start over
     std::uint64_t cached_reads = 0;  ///< opened objects, or prefetches over an engine, that copies have answered
+    std::uint64_t transactions_in_doubt = 0;  ///< of nodes that are gone, which hold objects here (doubts.hpp)
 };
 
 namespace detail {

@@ -23,7 +23,8 @@ public:
                                   .nodes = node_.nodes(),
                                   .commits = s.commits,
                                   .aborts = s.aborts,
-                                  .round_trips = s.round_trips};
+                                  .round_trips = s.round_trips,
+                                  .in_doubt = s.transactions_in_doubt};
         for (unsigned n = 0; n < f.nodes; ++n) f.lost += node_.lost(n) ? 1U : 0U;
         return f;
     }

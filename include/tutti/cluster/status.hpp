@@ -67,7 +67,9 @@ inline constexpr std::size_t rollback_reasons = 9;
     X(copy_bytes, gauge, "Bytes that the copies take")                                                         \
     X(shared, gauge, "Objects of this node that others have copies of")                                        \
     X(in_doubt, gauge, "Objects out of reach here: a node went in the middle of a commit of theirs")           \
+    X(transactions_in_doubt, gauge, "Transactions that these are of, which an operator may settle")            \
     X(settled, counter, "Commits of nodes that had gone, of which another node knew what had become of them")  \
+    X(settled_by_hand, counter, "Transactions that were in doubt, and that an operator has settled")           \
     X(sleepers, gauge, "Blocks of the process that sleep in retry")                                            \
     X(contexts, gauge, "Threads and other contexts that have used the node")                                   \
     X(clock, gauge, "The logical clock, which commits move")                                                   \

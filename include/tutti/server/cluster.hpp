@@ -20,6 +20,7 @@ struct cluster_figures {
     unsigned nodes = 1;  ///< in all
     unsigned lost = 0;   ///< of them
     std::uint64_t commits = 0, aborts = 0, round_trips = 0;
+    std::uint64_t in_doubt = 0;  ///< transactions of servers that are gone, which hold objects of this one
 };
 
 /// Thread safety: every member.

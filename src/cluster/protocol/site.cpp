@@ -133,7 +133,8 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             wire::verdict told;
             if (!take(body, told, sound)) return std::nullopt;
             sound = is_of_third(told.who, h) && has_been_said(told.version) &&
-                    (told.version != 0) == (told.fate == wire::fate::committed);
+                    (told.version != 0 || told.fate != wire::fate::committed) &&
+                    (told.version == 0 || told.fate != wire::fate::aborted);
             if (sound) votes.hear(told, h.from);
             return std::nullopt;
         }

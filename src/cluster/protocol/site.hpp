@@ -30,7 +30,7 @@ public:
           objects{number, of, clock, readers},
           cache{clock},
           tied{objects},
-          votes{objects, clock},
+          votes{number, objects, clock},
           losses{number, of, objects, tied},
           reserved{objects} {}
 

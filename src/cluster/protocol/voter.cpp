@@ -79,7 +79,8 @@ wire::answered voter::prepare(wire::prepare&& what) {
     if (broken(fault::early_release)) unlock_all(what);
     const transaction_name who = what.who;
     if (!what.others.empty()) std::erase_if(what.others, [this](node_number n) { return store_.is_lost(n); });  // V6
-    prepared_.emplace(who, pending{std::move(what), yes});
+    const std::vector<node_number> others = what.others;
+    prepared_.emplace(who, pending{std::move(what), yes, clock_.now(), others});
     ++history_of(who).open;
     return yes;
 }

@@ -19,7 +19,12 @@
 //   V7  Read locks stay until every participant that is left has said what it knows, with a clock of no less than it
 //       had when it took its own locks. So a writer that overwrites what was read has a version above the time of every
 //       reader that has read what the transaction was to overwrite.
-//   V8  Nothing changes any more once a survey was given to a process that follows.
+//   V8  Nothing changes any more once a survey was given to a process that follows; but for V9.
+//   V9  An operator may settle what stays in doubt once every participant that is left has said that it does not know.
+//       One participant does it, that of the lowest number, and tells the others: so two operators cannot settle it in
+//       two ways. A commit gets a version above the clocks at which the participants had locked what it writes, and no
+//       higher than the version of any writer that has overwritten what it read (V7). What was to move to the node that
+//       is gone ends instead, so that what a survey has said stays true.
 //
 // Thread safety: every member, for different transactions. Two messages of one transaction may come at once only if one
 // is a duplicate of the other; `guard_` orders them.
@@ -31,6 +36,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "cluster/directory/store.hpp"
 #include "cluster/protocol/network.hpp"
 
@@ -38,7 +44,8 @@ namespace tutti::cluster {
 
 class voter {
 public:
-    voter(store& objects, logical_clock& clock) noexcept : store_{objects}, clock_{clock} {}
+    voter(node_number self, store& objects, logical_clock& clock) noexcept
+        : self_{self}, store_{objects}, clock_{clock} {}
 
     /// What participants ask each other through. Before anything comes; without one this participant asks none.
     void speak_through(speaker& to_others) noexcept { speaker_ = &to_others; }
@@ -59,8 +66,15 @@ public:
     /// V8, of a former process of that node. False: others have still to say what they know.
     [[nodiscard]] bool end_inquiries(node_number node);
 
+    /// V9. Those in doubt, and the latest that were settled here, by their names.
+    [[nodiscard]] std::vector<doubt> list_doubts();
+    /// V9. An operator's word.
+    [[nodiscard]] settling_answer settle(const transaction_name& who, bool commits);
+
     struct figures {
         std::uint64_t in_doubt = 0;                ///< objects that are locked for a node that is gone
+        std::uint64_t transactions = 0;            ///< that these are of, or that have only read
+        std::uint64_t by_hand = 0;                 ///< that an operator has settled, here or at another participant
         std::uint64_t committed = 0, aborted = 0;  ///< transactions of such nodes that other participants knew of
     };
     [[nodiscard]] figures count();
@@ -68,6 +82,7 @@ public:
 private:
     static constexpr std::size_t remembered = 64;
     static constexpr std::size_t most_waiting = 4096;
+    static constexpr std::size_t most_settled = 64;
 
     struct transaction_hash {
         std::size_t operator()(const transaction_name& t) const noexcept {
@@ -77,7 +92,12 @@ private:
     struct pending {
         wire::prepare what;     ///< V6: its `others` are those that were not lost since
         wire::answered answer;  ///< with a version if it is decided
+        std::uint64_t latest;   ///< clock of a participant that has prepared it, when it did: the highest known
+        std::vector<node_number> participants{};  ///< V9: that were not lost since
+        base::deadline since{};                   ///< when the node that runs it was lost
         [[nodiscard]] bool decided() const noexcept { return answer.version != 0; }
+        /// Whether anything depends on the outcome, once the node that runs it is gone.
+        [[nodiscard]] bool matters() const noexcept { return !what.writes.empty() || !participants.empty(); }
     };
     using all_pending = std::unordered_map<transaction_name, pending, transaction_hash>;
     struct past {
@@ -124,6 +144,21 @@ private:
     void answer_those_who_wait() noexcept;
     void say(node_number to, const wire::verdict& what);
 
+    // ---- V9 (voter_settling.cpp)
+
+    struct settled_doubt {
+        transaction_name who;
+        std::uint64_t version;  ///< 0: aborted
+        bool by_hand;
+        base::deadline since;
+        std::size_t objects;
+    };
+    void note_settled(const transaction_name& who, const pending& p, std::uint64_t version, bool by_hand) noexcept;
+    [[nodiscard]] const settled_doubt* find_settled(const transaction_name& who) const noexcept;
+    /// It commits in that version, or is aborted if that is 0.
+    void end_doubt(all_pending::iterator at, std::uint64_t version, bool by_hand);
+
+    const node_number self_;
     store& store_;
     logical_clock& clock_;
     speaker* speaker_ = nullptr;
@@ -133,7 +168,8 @@ private:
     /// In doubt, and which participants have not said what they know.
     std::unordered_map<transaction_name, std::vector<node_number>, transaction_hash> asked_;
     std::vector<waiter> waiting_;  ///< nodes that have asked too early
-    std::uint64_t committed_ = 0, aborted_ = 0;
+    std::uint64_t committed_ = 0, aborted_ = 0, by_hand_ = 0;
+    std::vector<settled_doubt> settled_;  ///< oldest first
 };
 
 }  // namespace tutti::cluster

@@ -8,6 +8,7 @@
 namespace tutti::cluster {
 
 void voter::begin_doubt(const transaction_name& who, pending& p) noexcept try {
+    p.since = base::now();
     const bool is_asked = !broken(fault::free_reads_at_once) && ask_others(who, p);
     if (!is_asked && !broken(fault::keep_lost_readers)) unlock_reads(p.what);
     for (const wire::write_item& w : p.what.writes) store_.doubt(w.id);
@@ -38,6 +39,7 @@ void voter::miss_word_of(node_number node, const transaction_name& who) noexcept
 void voter::forget_participant(node_number node) noexcept {
     std::erase_if(waiting_, [node](const waiter& w) { return w.node == node; });
     for (auto& [who, p] : prepared_) {
+        std::erase(p.participants, node);
         if (std::erase(p.what.others, node) != 0) miss_word_of(node, who);
     }
 }
@@ -45,8 +47,10 @@ void voter::forget_participant(node_number node) noexcept {
 std::optional<wire::verdict> voter::fate_of(const transaction_name& who) const {
     using enum wire::fate;
     const bool is_gone = store_.is_gone(who);
-    if (prepared_.contains(who))
-        return is_gone ? std::optional{wire::verdict{.who = who, .fate = unknown}} : std::nullopt;
+    if (const auto at = prepared_.find(who); at != prepared_.end()) {
+        if (!is_gone) return std::nullopt;
+        return wire::verdict{.who = who, .fate = unknown, .version = at->second.latest};
+    }
     if (const auto h = histories_.find(who.thread()); h != histories_.end()) {
         const past& p = h->second.outcomes[who.sequence % remembered];
         if (p.sequence == who.sequence && p.answer.yes) return wire::verdict{who, committed, p.answer.version};
@@ -84,18 +88,23 @@ void voter::hear(const wire::verdict& told, node_number from) {
     const std::lock_guard hold{guard_};
     const auto at = prepared_.find(told.who);
     if (at == prepared_.end() || at->second.decided() || !store_.is_gone(told.who)) return;
-    wire::prepare& what = at->second.what;
-    if (std::ranges::find(what.others, from) == what.others.end()) return;  // V6
-    if (told.fate == wire::fate::unknown && !broken(fault::abort_what_is_open)) return miss_word_of(from, told.who);
+    pending& p = at->second;
+    // V6, V9: after a survey only an operator's word counts.
+    const std::vector<node_number>& believed = told.by_hand ? p.participants : p.what.others;
+    if (std::ranges::find(believed, from) == believed.end()) return;
+    if (told.fate == wire::fate::unknown && !broken(fault::abort_what_is_open)) {
+        p.latest = std::max(p.latest, told.version);
+        return miss_word_of(from, told.who);
+    }
     const bool commits = told.fate == wire::fate::committed;
-    if (commits) carry_out(what, broken(fault::adopt_at_own_version) ? clock_.tick() : told.version);
-    else unlock_all(what);
-    ++(commits ? committed_ : aborted_);
-    const std::vector<node_number> others = std::move(what.others);
-    close(at, commits ? wire::answered{.yes = true, .version = told.version} : wire::answered{});
+    const std::vector<node_number> others = p.participants;
+    end_doubt(at, !commits ? 0 : broken(fault::adopt_at_own_version) ? clock_.tick() : told.version, told.by_hand);
+    ++(told.by_hand ? by_hand_ : commits ? committed_ : aborted_);
     // One of them may have asked this node before, and a node that is lost by now.
+    wire::verdict heard = told;
+    if (!commits) heard.version = 0;  // of what was unknown
     for (const node_number n : others) {
-        if (n != from) say(n, told);
+        if (n != from) say(n, heard);
     }
 }
 
@@ -111,9 +120,10 @@ bool voter::end_inquiries(node_number node) {
 
 voter::figures voter::count() {
     const std::lock_guard hold{guard_};
-    figures all{.committed = committed_, .aborted = aborted_};
+    figures all{.by_hand = by_hand_, .committed = committed_, .aborted = aborted_};
     for (const auto& [who, p] : prepared_) {
-        if (!store_.is_gone(who)) continue;
+        if (!store_.is_gone(who) || !p.matters()) continue;
+        ++all.transactions;
         all.in_doubt += static_cast<std::uint64_t>(std::ranges::count_if(
             p.what.writes, [&](const wire::write_item& w) { return store_.is_locked_by(w.id, who); }));
     }

@@ -171,6 +171,7 @@ std::string to_text(const snapshot& s) {
         line("cluster_commits", s.cluster->commits);
         line("cluster_aborts", s.cluster->aborts);
         line("cluster_round_trips", s.cluster->round_trips);
+        line("cluster_transactions_in_doubt", s.cluster->in_doubt);
         if (s.elsewhere) {
             line("cluster_calls_forwarded", s.elsewhere->forwarded);
             line("cluster_calls_received", s.elsewhere->received);

@@ -196,6 +196,7 @@ def run(servers, executor):
            "local variables do not commit with the objects")
     info = one.client().info()
     demand(info["cluster_nodes"] == 3 and info["cluster_nodes_lost"] == 0 and info["cluster_commits"] > 0, f"INFO: {info}")
+    demand(info["cluster_transactions_in_doubt"] == 0, f"INFO: {info}")
 
     # A call that waits is woken by another server.
     waited = []

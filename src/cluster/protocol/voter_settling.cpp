@@ -1,0 +1,114 @@
+// V9: what an operator sees of transactions in doubt, and has this node settle.
+#include <algorithm>
+#include <new>
+
+#include "cluster/protocol/voter.hpp"
+#include "wire/bytes.hpp"
+
+namespace tutti::cluster {
+namespace {
+
+constexpr std::size_t most_listed = 256;
+constexpr std::size_t most_objects = 16;
+
+transaction_id id_of(const transaction_name& who) noexcept { return {who.node, who.slot, who.sequence}; }
+
+std::uint64_t ms_since(base::deadline then) noexcept {
+    return static_cast<std::uint64_t>(
+        std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(base::now() - then).count(), 0));
+}
+
+}  // namespace
+
+void voter::note_settled(const transaction_name& who, const pending& p, std::uint64_t version, bool by_hand) noexcept
+    try {
+    if (settled_.size() >= most_settled) settled_.erase(settled_.begin());
+    settled_.push_back({who, version, by_hand, p.since, p.what.writes.size()});
+} catch (const std::bad_alloc&) {
+    return;  // an operator that asks again is told that the transaction is unknown
+}
+
+const voter::settled_doubt* voter::find_settled(const transaction_name& who) const noexcept {
+    const auto at = std::ranges::find(settled_, who, &settled_doubt::who);
+    return at != settled_.end() ? &*at : nullptr;
+}
+
+std::vector<doubt> voter::list_doubts() {
+    const std::lock_guard hold{guard_};
+    std::vector<doubt> all;
+    for (const auto& [who, p] : prepared_) {
+        if (!store_.is_gone(who) || !p.matters()) continue;
+        if (all.size() == most_listed) break;
+        doubt d{.transaction = id_of(who), .state = doubt_state::open, .for_ms = ms_since(p.since)};
+        d.participants = p.participants;
+        if (const auto left = asked_.find(who); left != asked_.end()) {
+            d.state = doubt_state::asking;
+            d.silent = left->second;
+        }
+        d.objects = p.what.writes.size();
+        for (const wire::write_item& w : p.what.writes) {
+            if (d.first_objects.size() == most_objects) break;
+            d.first_objects.push_back(w.id);
+        }
+        all.push_back(std::move(d));
+    }
+    for (const settled_doubt& s : settled_) {
+        all.push_back({.transaction = id_of(s.who),
+                       .state = s.version != 0 ? doubt_state::committed : doubt_state::aborted,
+                       .by_hand = s.by_hand,
+                       .for_ms = ms_since(s.since),
+                       .version = s.version,
+                       .objects = s.objects});
+    }
+    std::ranges::sort(all, {}, &doubt::transaction);
+    return all;
+}
+
+void voter::end_doubt(all_pending::iterator at, std::uint64_t version, bool by_hand) {
+    const transaction_name who = at->first;
+    pending& p = at->second;
+    if (version != 0) {
+        // The node that an object was to move to is gone, and the object with it. No survey says otherwise (V8).
+        for (wire::write_item& w : p.what.writes) {
+            if (by_hand && w.action == wire::action::leave) w.action = wire::action::erase;
+        }
+        carry_out(p.what, version);
+    } else {
+        unlock_all(p.what);
+    }
+    note_settled(who, p, version, by_hand);
+    close(at, version != 0 ? wire::answered{.yes = true, .version = version} : wire::answered{});
+}
+
+settling_answer voter::settle(const transaction_name& who, bool commits) try {
+    const std::lock_guard hold{guard_};
+    const auto at = prepared_.find(who);
+    if (at == prepared_.end()) {
+        if (const settled_doubt* const known = find_settled(who))
+            return {(known->version != 0) == commits ? settling::was_done : settling::contradiction};
+        return {settling::unknown};
+    }
+    pending& p = at->second;
+    if (!store_.is_gone(who)) return {settling::runs};
+    const auto lowest = std::ranges::min_element(p.participants);
+    if (lowest != p.participants.end() && *lowest < self_ && !broken(fault::settle_anywhere))
+        return {settling::not_here, *lowest};
+    if (asked_.contains(who)) return {settling::asking};
+    if (p.decided() && !commits) return {settling::contradiction};  // there was no memory to carry it out
+    std::uint64_t version = 0;
+    if (commits) {
+        version = p.decided() ? p.answer.version : p.latest + 1;
+        clock_.raise_to(version);
+    }
+    const wire::verdict told{
+        .who = who, .fate = commits ? wire::fate::committed : wire::fate::aborted, .version = version, .by_hand = true};
+    const std::vector<node_number> others = p.participants;
+    end_doubt(at, version, true);
+    ++by_hand_;
+    for (const node_number n : others) say(n, told);
+    return {settling::done};
+} catch (const std::bad_alloc&) {
+    return {settling::failed};
+}
+
+}  // namespace tutti::cluster
