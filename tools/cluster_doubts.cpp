@@ -17,11 +17,11 @@ using cluster::doubt_state;
 using cluster::doubts_answer;
 using cluster::settling;
 using cluster::transaction_id;
-using answers = std::vector<doubts_answer>;
+using doubts_answers = std::vector<doubts_answer>;
 
 bool is_open(const doubt& d) { return d.state == doubt_state::asking || d.state == doubt_state::open; }
 
-const doubt* find(const doubts_answer& of, const transaction_id& id) {
+const doubt* find_doubt(const doubts_answer& of, const transaction_id& id) {
     const auto at = std::ranges::find(of.doubts, id, &doubt::transaction);
     return at != of.doubts.end() ? &*at : nullptr;
 }
@@ -54,11 +54,11 @@ std::string knows_text(const doubt& d) {
 }
 
 /// One transaction: since when it is in doubt, and a line for each node that knows of it.
-std::string text_of(const answers& of, const transaction_id& id) {
+std::string doubt_text(const doubts_answers& of, const transaction_id& id) {
     std::uint64_t longest = 0;
     std::string lines;
     for (std::size_t n = 0; n < of.size(); ++n) {
-        const doubt* const d = find(of[n], id);
+        const doubt* const d = find_doubt(of[n], id);
         if (d == nullptr) continue;
         longest = std::max(longest, d->for_ms);
         lines += fmt::format("  node {} {}; {}", n, knows_text(*d), objects_text(*d));
@@ -69,7 +69,7 @@ std::string text_of(const answers& of, const transaction_id& id) {
                        static_cast<double>(longest) / 1000, lines);
 }
 
-std::string silent_text(const answers& of) {
+std::string silent_text(const doubts_answers& of) {
     std::string text;
     for (std::size_t n = 0; n < of.size(); ++n) {
         if (!of[n].answered) text += fmt::format("node {}  {}: {}\n", n, of[n].address, of[n].trouble);
@@ -77,20 +77,20 @@ std::string silent_text(const answers& of) {
     return text;
 }
 
-const char* name_of(bool commits) { return commits ? "committed" : "aborted"; }
+const char* outcome_name(bool commits) { return commits ? "committed" : "aborted"; }
 
 /// What is in the way: a node that knows the other outcome.
-std::string contradiction(const answers& of, const transaction_id& id, bool commits) {
+std::string contradiction(const doubts_answers& of, const transaction_id& id, bool commits) {
     for (std::size_t n = 0; n < of.size(); ++n) {
-        const doubt* const d = find(of[n], id);
+        const doubt* const d = find_doubt(of[n], id);
         if (d == nullptr || is_open(*d) || (d->state == doubt_state::committed) == commits) continue;
-        return fmt::format("node {} has {} transaction {}: it cannot be {} any more", n, name_of(!commits), id.text(),
-                           name_of(commits));
+        return fmt::format("node {} has {} transaction {}: it cannot be {} any more", n, outcome_name(!commits),
+                           id.text(), outcome_name(commits));
     }
     return {};
 }
 
-int fail(const std::string& why) {
+int fail_with(const std::string& why) {
     fmt::print(stderr, "tutti: {}\n", why);
     return cli::failed;
 }
@@ -98,17 +98,17 @@ int fail(const std::string& why) {
 }  // namespace
 
 int list_doubts(const cluster_options& options) {
-    const answers all = cluster::ask_doubts(nodes_of(options));
+    const doubts_answers all = cluster::ask_doubts(nodes_of(options));
     std::set<transaction_id> open;
     for (const doubts_answer& a : all) {
         for (const doubt& d : a.doubts) {
             if (is_open(d)) open.insert(d.transaction);
         }
     }
-    for (const transaction_id& id : open) fmt::print("{}", text_of(all, id));
+    for (const transaction_id& id : open) fmt::print("{}", doubt_text(all, id));
     fmt::print("{}", silent_text(all));
     const bool has_answered = std::ranges::any_of(all, &doubts_answer::answered);
-    if (!has_answered) return fail("no node has answered");
+    if (!has_answered) return fail_with("no node has answered");
     if (open.empty()) {
         fmt::print("no transaction is in doubt\n");
         return cli::all_is_well;
@@ -129,34 +129,38 @@ int settle_doubt(const cluster_options& options) {
     constexpr unsigned most_rounds = 50;
     constexpr std::chrono::milliseconds between{100};
     for (unsigned round = 0; round < most_rounds; ++round) {
-        const answers all = cluster::ask_doubts(whom);
-        if (const std::string why = contradiction(all, *id, commits); !why.empty()) return fail(why);
+        const doubts_answers all = cluster::ask_doubts(whom);
+        if (const std::string why = contradiction(all, *id, commits); !why.empty()) return fail_with(why);
         const auto holder = std::ranges::find_if(all, [&](const doubts_answer& a) {
-            const doubt* const d = find(a, *id);
+            const doubt* const d = find_doubt(a, *id);
             return d != nullptr && is_open(*d);
         });
         if (holder == all.end()) {
-            const bool is_known = std::ranges::any_of(all, [&](const auto& a) { return find(a, *id) != nullptr; });
+            const bool is_known =
+                std::ranges::any_of(all, [&](const auto& a) { return find_doubt(a, *id) != nullptr; });
             if (!is_known)
-                return fail(fmt::format("no node that answers knows transaction {}\n{}", id->text(), silent_text(all)));
-            fmt::print("{}transaction {} is {}\n", text_of(all, *id), id->text(), name_of(commits));
+                return fail_with(
+                    fmt::format("no node that doubts_answers knows transaction {}\n{}", id->text(), silent_text(all)));
+            fmt::print("{}transaction {} is {}\n", doubt_text(all, *id), id->text(), outcome_name(commits));
             return cli::all_is_well;
         }
         const auto node = static_cast<std::uint16_t>(holder - all.begin());
         const cluster::settling_answer said = cluster::settle_doubt(whom, node, *id, commits);
-        if (!said.result) return fail(fmt::format("node {} {}; ask again", node, said.trouble));
+        if (!said.result) return fail_with(fmt::format("node {} {}; ask again", node, said.trouble));
         switch (*said.result) {
             case settling::not_here:
-                return fail(fmt::format("node {} settles transaction {}, and does not answer here: {}", said.node,
-                                        id->text(), said.node < all.size() ? all[said.node].trouble : std::string{}));
-            case settling::failed: return fail(fmt::format("node {} is out of memory; ask again", node));
-            case settling::runs: return fail(fmt::format("node {} still hears node {}, which decides", node, id->node));
+                return fail_with(fmt::format("node {} settles transaction {}, and does not answer here: {}", said.node,
+                                             id->text(),
+                                             said.node < all.size() ? all[said.node].trouble : std::string{}));
+            case settling::failed: return fail_with(fmt::format("node {} is out of memory; ask again", node));
+            case settling::runs:
+                return fail_with(fmt::format("node {} still hears node {}, which decides", node, id->node));
             default: break;  // the next look tells
         }
         std::this_thread::sleep_for(between);
     }
-    return fail(fmt::format("transaction {} is still in doubt at a node: see 'tutti cluster doubt list', and ask again",
-                            id->text()));
+    return fail_with(fmt::format(
+        "transaction {} is still in doubt at a node: see 'tutti cluster doubt list', and ask again", id->text()));
 }
 
 }  // namespace tutti::tools

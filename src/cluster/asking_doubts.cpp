@@ -13,7 +13,7 @@
 namespace tutti::cluster {
 namespace {
 
-constexpr std::size_t largest_answer = std::size_t{1} << 20;
+constexpr std::size_t largest_list = std::size_t{1} << 20;
 
 /// Asks one node one question.
 template <class Told>
@@ -29,7 +29,7 @@ public:
 
 private:
     void greeted() override {
-        ask(what_, body_, answer_, largest_answer, [this](std::string_view body) {
+        ask(what_, body_, answer_, largest_list, [this](std::string_view body) {
             Told all;
             if (!wire::decode(body, all)) return end(no_sense);
             told = std::move(all);
