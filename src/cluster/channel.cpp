@@ -355,7 +355,8 @@ bool channel::receive(const wire::header& h, std::string_view body) {
 
 void channel::note_served(const wire::header& h, std::string_view body, const std::optional<site::answer>& a,
                           std::int64_t since) noexcept {
-    const bool is_of_no_attempt = h.kind == wire::kind::beat || h.kind == wire::kind::lost_node || wire::is_about_doubt(h.kind);
+    const bool is_of_no_attempt =
+        h.kind == wire::kind::beat || h.kind == wire::kind::lost_node || wire::is_about_doubt(h.kind);
     if (is_of_no_attempt) return;
     const wire::transaction_name who = attempt_of(h.kind, body);
     timeline_.note({.role = timeline_role::serves,

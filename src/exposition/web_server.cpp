@@ -25,7 +25,8 @@ namespace {
 using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// After an accept that failed for want of descriptors or memory: the listener stays readable, and poll would not sleep.
+/// After an accept that failed for want of descriptors or memory: the listener stays readable, and poll would not
+/// sleep.
 constexpr milliseconds accept_pause{100};
 
 }  // namespace

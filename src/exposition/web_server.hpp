@@ -4,8 +4,8 @@
 //   - One thread serves all sockets and waits for none of them. So a client that is silent, or reads nothing, costs a
 //     socket and no thread, until it has made no progress for `patience`.
 //   - Connections have a bound. Beyond it, a new one takes the place of one from the address that has the most.
-//   - Each page has a thread of its own, which makes the page once for all who wait for it. So pages that take their time
-//     do not delay other pages, and any number of requests costs no more than one of them at a time.
+//   - Each page has a thread of its own, which makes the page once for all who wait for it. So pages that take their
+//     time do not delay other pages, and any number of requests costs no more than one of them at a time.
 //
 // Thread safety: `port` may be called by any thread.
 #pragma once

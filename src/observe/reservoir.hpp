@@ -1,5 +1,5 @@
-// A random sample of a stream of durations, of bounded size: Vitter, "Random Sampling with a Reservoir", ACM TOMS 11(1),
-// 1985, algorithm R. After k durations each of them is in the sample with the same probability.
+// A random sample of a stream of durations, of bounded size: Vitter, "Random Sampling with a Reservoir", ACM TOMS
+// 11(1), 1985, algorithm R. After k durations each of them is in the sample with the same probability.
 //
 // The sample forgets: once the stream is `memory` times as long as the sample, every new duration enters with the
 // probability 1 / memory. An old duration then stays for memory * capacity further durations on average. So the sample

@@ -25,8 +25,8 @@ inline void ask_for_no_passphrase(SSL_CTX* context) noexcept {
     ::SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return 0; });
 }
 
-/// Has `context` speak no version older than `oldest`. A newer minimum of OpenSSL's configuration stays. Returns false if
-/// OpenSSL lacks the version.
+/// Has `context` speak no version older than `oldest`. A newer minimum of OpenSSL's configuration stays. Returns false
+/// if OpenSSL lacks the version.
 [[nodiscard]] inline bool speak_no_older(SSL_CTX* context, int oldest) noexcept {
     if (SSL_CTX_get_min_proto_version(context) >= oldest) return true;
     return SSL_CTX_set_min_proto_version(context, oldest) == 1;

@@ -2,9 +2,9 @@
 // `timeline` and `doubts`, and what it is told, whatever carries it. One question after the other.
 //
 // An observer cannot touch what nodes agree on, but for `settle`, by which an operator says what is to become of a
-// transaction that no node knows the outcome of. Of its headers nothing is looked at but what makes them a question, not
-// its clock either. One that says something else, or nothing for as long as nodes wait for each other, is cut off by
-// who carries its questions.
+// transaction that no node knows the outcome of. Of its headers nothing is looked at but what makes them a question,
+// not its clock either. One that says something else, or nothing for as long as nodes wait for each other, is cut off
+// by who carries its questions.
 //
 // Thread safety: `describe` on any thread; the rest on the one that reads.
 #pragma once

@@ -1,5 +1,5 @@
-// How a server divides memory, attention, places and logins among clients that take all they can. Catches silent clients
-// that make the calls of others BUSY, commands that delay calls, and strangers that lock an operator out.
+// How a server divides memory, attention, places and logins among clients that take all they can. Catches silent
+// clients that make the calls of others BUSY, commands that delay calls, and strangers that lock an operator out.
 
 #include <crypt.h>
 #include <gtest/gtest.h>

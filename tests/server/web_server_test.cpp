@@ -1,5 +1,6 @@
-// Pages by HTTP, for which the clients of a server that looks after others compete. Catches clients that keep others from
-// their pages: by silence, by half of a request, by answers that they do not read, or by asking for what takes its time.
+// Pages by HTTP, for which the clients of a server that looks after others compete. Catches clients that keep others
+// from their pages: by silence, by half of a request, by answers that they do not read, or by asking for what takes its
+// time.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 //
 // Commits are counted by turns besides, so that it is known when those that have begun before a moment have ended.
 //
-// Commits that have pinned copies are counted by the owner of these. Such a commit counts itself before it looks whether
-// the owner is lost; so a commit that nobody has counted when the owner is lost is refused.
+// Commits that have pinned copies are counted by the owner of these. Such a commit counts itself before it looks
+// whether the owner is lost; so a commit that nobody has counted when the owner is lost is refused.
 //
 // Thread safety: every member, but for turn_over, which one thread calls at a time. seq_cst: `begin` counts first and
 // looks then, and who loses a node (store::await) says so first and counts then; one of them sees the other. So it is

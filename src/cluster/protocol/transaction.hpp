@@ -381,7 +381,7 @@ private:
     std::vector<pinned> pinned_;  ///< C4
     std::vector<node_number> tied_;
     std::vector<node_number> pin_owners_;  ///< each once, counted in site::tied
-    std::uint64_t turn_ = 0;  // of the commit that is tied
+    std::uint64_t turn_ = 0;               // of the commit that is tied
     std::vector<call> calls_;
     // Kept for their memory.
     std::vector<wanted> again_, remote_;

@@ -1,8 +1,8 @@
 // How a machine is saved:
 //
 //   "tutti-group" version(1)   the count of commits (8)
-//   records: count (8), each once in any order (`save` has ascending keys): key, version (8), whether it exists (1), its
-//     bytes if it does
+//   records: count (8), each once in any order (`save` has ascending keys): key, version (8), whether it exists (1),
+//     its bytes if it does
 //   prepared transactions: count (8), by ascending ids, each: id, the number of the group that decides (8), the state
 //     that it was prepared in (8), the keys that it only reads: count (4), each key; its writes as in an entry
 //   then the checksum of all that (8)

@@ -7,7 +7,8 @@
 //     +--- turn_away() ----+  it found no room, or gave way, as some submit() said
 //
 // E1  A submitted job is run exactly once, or comes out of one submit(), which may be another's. A run may end in
-//     cut_off(). Where the system gives an executor no thread that it needs for a run, turn_away() is called in its place.
+//     cut_off(). Where the system gives an executor no thread that it needs for a run, turn_away() is called in its
+//     place.
 // E2  The executor touches a job no more once its run() has given it back, or a submit() has returned it.
 // E3  Jobs begin in the order of their priority, then of their deadline (none is the latest), then of their submission.
 // E4  Where as many stand as may, one that comes takes the place of the one that would begin last of all, if that has a
@@ -44,8 +45,8 @@ public:
     /// In place of what is left of run(), in the middle of which it was given up, because its stack did not suffice:
     /// what run() was working on may be half done, and is not to be used again. Ends as run() does.
     virtual void cut_off() noexcept = 0;
-    /// By whose submit() it came out of, or in place of run() by an executor that lacks a thread. Ends as run() does. On
-    /// any thread, which may run another job; must not block.
+    /// By whose submit() it came out of, or in place of run() by an executor that lacks a thread. Ends as run() does.
+    /// On any thread, which may run another job; must not block.
     virtual void turn_away() noexcept = 0;
 
     /// By the executor, before it interrupts the job's transaction for this (executor::end_waits).

@@ -6,8 +6,8 @@
 namespace tutti::server {
 
 /// Returns the client's host without its port. Of an IPv6 address it returns the first 64 bits, because one machine has
-/// all addresses of such a network. Of a Unix socket it returns `unix:` and the user of the system, and of a client that
-/// has gone `gone`.
+/// all addresses of such a network. Of a Unix socket it returns `unix:` and the user of the system, and of a client
+/// that has gone `gone`.
 [[nodiscard]] std::string origin_of_peer(int socket);
 
 /// Returns true if all clients of a listening socket are on this machine.

@@ -1,6 +1,6 @@
-// All clients, whichever I/O thread has them: for CLIENT LIST, INFO and KILL. A connection belongs to its I/O thread, and
-// its entry here shows other threads what they may see. The entry tells how much memory the connection holds, for the
-// choice of those that are closed (eviction.hpp). It also tells whether the client was let in beyond the bound on
+// All clients, whichever I/O thread has them: for CLIENT LIST, INFO and KILL. A connection belongs to its I/O thread,
+// and its entry here shows other threads what they may see. The entry tells how much memory the connection holds, for
+// the choice of those that are closed (eviction.hpp). It also tells whether the client was let in beyond the bound on
 // clients because it may be an operator.
 //
 // Thread safety: any thread.
@@ -105,8 +105,9 @@ public:
     /// A provisional client asks to log in as an operator. Its first such login protects it from displace() as long as
     /// there are others.
     void name_operator(entry& e);
-    /// Has a provisional client closed, so that another may come. It chooses one that has not named an operator, if there
-    /// is one, and among them the oldest of the address that has the most. Returns false if no client is provisional.
+    /// Has a provisional client closed, so that another may come. It chooses one that has not named an operator, if
+    /// there is one, and among them the oldest of the address that has the most. Returns false if no client is
+    /// provisional.
     bool displace() noexcept;
 
     struct filter {

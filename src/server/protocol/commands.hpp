@@ -41,10 +41,11 @@ public:
     /// r.arrived is set.
     [[nodiscard]] outcome take(session& who, std::span<const std::string_view> words, request& r) const;
 
-    /// Returns true if the answer takes an I/O thread long to make, because it shows all procedures, clients or calls, or
-    /// reads a file.
+    /// Returns true if the answer takes an I/O thread long to make, because it shows all procedures, clients or calls,
+    /// or reads a file.
     [[nodiscard]] static bool is_costly(std::span<const std::string_view> words) noexcept;
-    /// Returns true if a login shows who has the rights of an operator: some of the users, or whoever knows the password.
+    /// Returns true if a login shows who has the rights of an operator: some of the users, or whoever knows the
+    /// password.
     [[nodiscard]] bool tells_operators_by_login() const noexcept {
         return users_.has_operators() || (users_.empty() && !password_.empty());
     }

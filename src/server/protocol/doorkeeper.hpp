@@ -1,11 +1,12 @@
-// Checks passwords on a thread of its own, because their hashes are slow on purpose and no I/O thread or worker is to wait
-// for one. It skips logins of clients that have gone. The number of logins that wait is bounded, so that the last of
-// them is checked before its client is closed as a stranger.
+// Checks passwords on a thread of its own, because their hashes are slow on purpose and no I/O thread or worker is to
+// wait for one. It skips logins of clients that have gone. The number of logins that wait is bounded, so that the last
+// of them is checked before its client is closed as a stranger.
 //
 // Many logins from one address do not keep other clients out. Logins form groups by the address that they come from and
 // the user that they name; all names without a user count as one. The group whose address was served longest ago goes
-// next, and among groups of one address the group whose user was served longest ago. Every second turn is an operator's,
-// if one waits. When no more logins may wait, the youngest of the largest group gives way to one of a smaller group.
+// next, and among groups of one address the group whose user was served longest ago. Every second turn is an
+// operator's, if one waits. When no more logins may wait, the youngest of the largest group gives way to one of a
+// smaller group.
 //
 // Thread safety: `ask` and `begin_drain` from any thread; the rest is its owner's.
 #pragma once

@@ -21,7 +21,8 @@ struct holding {
     const principal* whose = nullptr;
 };
 
-/// Returns the indices of the connections to close, so that the others hold at most `most` bytes. O(n log n) for n connections.
+/// Returns the indices of the connections to close, so that the others hold at most `most` bytes. O(n log n) for n
+/// connections.
 [[nodiscard]] std::vector<std::size_t> choose_evicted(std::span<const holding> all, std::size_t most);
 
 }  // namespace tutti::server
