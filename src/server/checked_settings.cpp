@@ -56,6 +56,8 @@ settings checked(settings how) {
     need(how.max_request >= 64, "max_request is at least 64 bytes");
     need(how.max_held >= how.max_request, "max_held has room for a request of max_request bytes");
     if (!how.max_held_clients) how.max_held_clients = how.max_held / 4 * 3;
+    need(*how.max_held_clients < how.max_held,
+         "max_held_clients is less than max_held: the rest is for accepted calls");
     need(how.max_pipeline >= 1, "max_pipeline is at least 1");
     need(how.password.empty() || how.users.empty(), "beside users there is no password: name one of them default");
     need(how.tls.certificate.empty() == how.tls.key.empty(), "a certificate and its key go together");

@@ -679,6 +679,7 @@ snapshot service::body::look() const {
     s.resident_bytes = resident_bytes();
     s.held_bytes = shared_->bytes.held();
     s.held_by_clients = clients_.held();
+    s.held_by_calls = shared_->calls.held();
     s.latest_eviction = shared_->evictions.latest();
     for (const entry& e : procedures.all()) s.procedures.push_back({e.what.name, e.what.options.priority, {}, {}});
     for (const auto& r : io_threads_) add(s, r->counted());

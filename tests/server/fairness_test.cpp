@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "bank.hpp"
+#include "server/protocol/call_budget.hpp"
 #include "server/protocol/client_directory.hpp"
 #include "server/protocol/doorkeeper.hpp"
 #include "server/protocol/eviction.hpp"
@@ -36,6 +37,14 @@ std::string hash_of(const char* password) {
 settings with_operator(settings how) {
     how.users = {{.name = "clerk", .password = hash_of("secret"), .calls = {}, .highest = 0},
                  {.name = "chief", .password = hash_of("more"), .operates = true}};
+    return how;
+}
+
+/// With users clerk and teller who may call everything, at the lowest priority.
+settings with_callers(settings how) {
+    how = with_operator(std::move(how));
+    how.users.front().calls = {"*"};
+    how.users.push_back({.name = "teller", .password = hash_of("third"), .calls = {"*"}, .highest = 0});
     return how;
 }
 
@@ -104,6 +113,122 @@ TEST(fairness, all_that_a_client_holds_counts) {
     wait_for([&] { return number_of(watcher({"INFO"}), "clients_evicted") == 1; });
     EXPECT_EQ(watcher({"CALL", "noop"}), "OK");
     EXPECT_GE(number_of(watcher({"INFO"}), "bytes_held_by_clients"), 700'000U) << "the smaller one is still there";
+}
+
+// ---- memory of accepted calls
+
+TEST(call_budget, a_principal_holds_no_more_than_its_part_of_what_is_free) {
+    call_budget all{1200};
+    principal a{"a", 1, false}, b{"b", 1, false}, c{"c", 1, false};
+    for (int i = 0; i < 6; ++i) EXPECT_TRUE(all.take(a, 100));
+    EXPECT_FALSE(all.take(a, 1));
+    EXPECT_EQ(all.held(), 600U) << "what was refused does not count";
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(all.take(b, 50));
+    EXPECT_FALSE(all.take(b, 1)) << "400 are free, for two";
+    EXPECT_TRUE(all.take(c, 100));
+    EXPECT_FALSE(all.take(c, 1)) << "300 are free, for three";
+    EXPECT_FALSE(all.take(a, 1));
+    for (int i = 0; i < 6; ++i) all.give(a, 100);
+    EXPECT_TRUE(all.take(b, 50)) << "850 are free, for two";
+    EXPECT_EQ(all.held(), 350U);
+}
+
+TEST(call_budget, has_room_for_one_more_principal_however_many_there_are) {
+    call_budget all{1'000'000};
+    std::deque<principal> crowd;
+    for (std::size_t n = 1; n <= 30; ++n) {
+        principal& one = crowd.emplace_back("one", 1, false);
+        EXPECT_TRUE(all.take(one, 1000)) << n;
+        while (all.take(one, 10)) {}
+        EXPECT_LE(all.held(), 1'000'000 - 1'000'000 / (n + 1));
+    }
+}
+
+TEST(call_budget, a_lone_call_may_be_of_any_length) {
+    call_budget all{1000};
+    principal a{"a", 1, false}, b{"b", 1, false};
+    EXPECT_TRUE(all.take(a, 5000));
+    EXPECT_FALSE(all.take(a, 1));
+    EXPECT_FALSE(all.take(b, 1));
+    all.give(a, 5000);
+    EXPECT_TRUE(all.take(b, 1));
+}
+
+TEST(principals, an_address_with_accepted_calls_is_not_forgotten) {
+    const instant start = instant{} + 1h;
+    principals all;
+    principal* const calls = all.at("10.0.0.1", start).get();
+    calls->add_accepted(1);
+    for (int i = 0; i < 1000; ++i) static_cast<void>(all.at("10.1.0." + std::to_string(i), start));
+    EXPECT_EQ(all.at("10.0.0.1", start).get(), calls);
+    EXPECT_EQ(calls->remove_accepted(1), 0U);
+    EXPECT_TRUE(calls->has_no_calls());
+}
+
+// A client that is closed, or leaves, cannot take its accepted calls with it.
+TEST(fairness, accepted_calls_of_clients_that_left_make_no_call_of_others_busy) {
+    bank_server bank{with_callers({.workers = 1, .max_held = 4'000'000})};
+    client chief{bank.port()}, teller{bank.port()};
+    EXPECT_EQ(chief({"AUTH", "chief", "more"}), "OK");
+    EXPECT_EQ(teller({"AUTH", "teller", "third"}), "OK");
+    client holds{bank.port()};
+    EXPECT_EQ(holds({"AUTH", "chief", "more"}), "OK");
+    holds.send({"CALL", "gate"});
+    bank.held.await(1);
+    const auto refused = [](const std::string& info) {
+        return std::stoul(info.substr(info.find("BUSY=", info.find("procedure_join:")) + 5));
+    };
+    // Waits until so many calls of `join` have been accepted or refused. Returns false if the server is full before.
+    const auto await_calls = [&](std::size_t all) {
+        bool is_full = false;
+        wait_for([&] {
+            const std::string info = chief({"INFO"});
+            is_full = number_of(info, "bytes_held") > 4'000'000;
+            return is_full || number_of(info, "waiting_0") + refused(info) == all;
+        });
+        return !is_full;
+    };
+    constexpr std::size_t clients = 10, calls = 6, bytes = 100'000;
+    std::string all = wire({"AUTH", "clerk", "secret"});
+    for (std::size_t i = 0; i < calls; ++i) all += wire({"CALL", "join", "-", std::string(bytes, 'x')});
+    for (std::size_t i = 1; i <= clients; ++i) {
+        bare_socket greedy{bank.port()};
+        EXPECT_TRUE(greedy.send(all));
+        ASSERT_TRUE(await_calls(i * calls));
+        greedy.reset();
+    }
+    wait_for([&] { return number_of(chief({"INFO"}), "connected_clients") == 3; });
+    const std::string info = chief({"INFO"});
+    EXPECT_LE(number_of(info, "bytes_held_by_calls"), 500'000U) << "half of what is for calls";
+    EXPECT_EQ(number_of(info, "calls_beyond_share"), refused(info));
+    // The user that has too many is told so, and others are not concerned.
+    client clerk{bank.port()};
+    EXPECT_EQ(clerk({"AUTH", "clerk", "secret"}), "OK");
+    EXPECT_EQ(clerk({"CALL", "join", "-", std::string(bytes, 'x')}).substr(0, 38),
+              "-BUSY accepted calls of user 'clerk' h");
+    teller.send({"CALL", "join", "-", std::string(bytes, 'y')});
+    ASSERT_TRUE(await_calls(clients * calls + 2));
+    chief.send({"CALL", "join", "-", std::string(2 * bytes, 'z')});
+    bank.held.open();
+    EXPECT_EQ(holds.receive(), "OK");
+    EXPECT_EQ(teller.receive(), std::string(bytes, 'y'));
+    EXPECT_EQ(chief.receive(), std::string(2 * bytes, 'z'));
+    wait_for([&] { return number_of(chief({"INFO"}), "bytes_held_by_calls") == 0; });
+    EXPECT_EQ(clerk({"CALL", "join", "-", "a", "b"}), "a-b");
+}
+
+// An operator's call is accepted, and begins, when the server holds all that it may.
+TEST(fairness, calls_of_operators_run_whatever_the_server_holds) {
+    bank_server bank{with_callers({.workers = 1, .max_held = 2'000'000, .max_held_clients = 0})};
+    client chief{bank.port()}, clerk{bank.port()};
+    EXPECT_EQ(chief({"AUTH", "chief", "more"}), "OK");
+    EXPECT_EQ(clerk({"AUTH", "clerk", "secret"}), "OK");
+    bare_socket unread{bank.port(), 4096};
+    unread.send(wire({"AUTH", "clerk", "secret"}) + wire({"CALL", "large", "20000000"}));
+    wait_for([&] { return number_of(chief({"INFO"}), "bytes_held") > 2'000'000; });
+    EXPECT_EQ(clerk({"CALL", "noop"}).substr(0, 5), "-BUSY");
+    EXPECT_EQ(chief({"CALL", "noop"}), "OK");
+    EXPECT_EQ(chief({"CALL", "join", "-", std::string(100'000, 'z')}), std::string(100'000, 'z'));
 }
 
 // ---- time for a request

@@ -55,6 +55,15 @@ TEST(endpoint, is_read_as_it_is_written) {
         EXPECT_FALSE(parse_endpoint(text)) << text;
 }
 
+TEST(settings, leave_memory_for_accepted_calls) {
+    settings how{.max_held = 2'000'000, .max_held_clients = 1'999'999};
+    EXPECT_NO_THROW(static_cast<void>(checked(how)));
+    how.max_held_clients = 2'000'000;
+    EXPECT_THROW(static_cast<void>(checked(how)), std::invalid_argument);
+    how.max_held_clients = 0;
+    EXPECT_NO_THROW(static_cast<void>(checked(how)));
+}
+
 // Their sums with times of the clock would overflow.
 TEST(settings, have_no_durations_beyond_the_clock) {
     const settings usual{};

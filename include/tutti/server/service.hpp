@@ -214,7 +214,9 @@ struct settings {
     /// begins: each is answered BUSY. What runs already may make it more.
     std::size_t max_held = std::size_t{1} << 30;
     /// Bytes of requests and answers that connections hold. Beyond it the server closes the largest connections of the
-    /// users that hold the most for their highest priority. Zero: never. None: three quarters of max_held.
+    /// users that hold the most for their highest priority. The rest of max_held is for arguments of accepted calls:
+    /// calls of a user that holds its share of that are answered BUSY. Less than max_held. Zero: the server closes no
+    /// connection, and divides no memory. None: three quarters of max_held.
     std::optional<std::size_t> max_held_clients{};
     std::chrono::milliseconds time_limit{0};    ///< of procedures that have none; zero: none
     std::chrono::milliseconds idle_timeout{0};  ///< without a request; zero: none

@@ -54,6 +54,7 @@ public:
     counter clients_evicted;     ///< closed because clients held too much memory
     counter clients_displaced;   ///< closed before they logged in, so that an operator may come
     counter requests_timed_out;  ///< ended their connection, because their rest did not come
+    counter calls_beyond_share;  ///< calls that were refused because those of their principal held its share of memory
     counter commands_delayed;    ///< times that a command waited, because its principal had used its part of attention
     counter malformed;           ///< requests that ended their connection
     counter bytes_read;

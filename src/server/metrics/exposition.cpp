@@ -206,6 +206,9 @@ std::vector<MetricFamily> families_of(const snapshot& s) {
                                         {"unfinished_request", s.requests_timed_out}})
         closed.metric.push_back(metric({{"reason", reason}}, static_cast<double>(count), MetricType::Counter));
     all.push_back(std::move(closed));
+    all.push_back(single("tutti_calls_beyond_share_total",
+                         "Calls that were answered BUSY because those of their user held its share of memory",
+                         MetricType::Counter, s.calls_beyond_share));
     all.push_back(single("tutti_commands_delayed_total", "Times that a command waited for its turn",
                          MetricType::Counter, s.commands_delayed));
     all.push_back(single("tutti_stand_ins_total", "Times that an idle worker took an I/O thread's place",
@@ -223,6 +226,8 @@ std::vector<MetricFamily> families_of(const snapshot& s) {
     }
     if (s.others) add_replication(all, *s.others);
     all.push_back(single("tutti_held_bytes", "Bytes of requests and answers", MetricType::Gauge, s.held_bytes));
+    all.push_back(single("tutti_held_by_calls_bytes", "Bytes of arguments of accepted calls", MetricType::Gauge,
+                         s.held_by_calls));
     all.push_back(single("tutti_held_by_clients_bytes", "Bytes of requests and answers that connections hold",
                          MetricType::Gauge, s.held_by_clients));
     all.push_back(single("tutti_read_bytes_total", "Bytes that clients have sent", MetricType::Counter, s.bytes_read));

@@ -25,6 +25,7 @@ void add(snapshot& to, const counters& from) {
     to.clients_displaced += from.clients_displaced.get();
     to.requests_timed_out += from.requests_timed_out.get();
     to.commands_delayed += from.commands_delayed.get();
+    to.calls_beyond_share += from.calls_beyond_share.get();
     to.commands += from.commands.get();
     to.stand_ins += from.stand_ins.get();
     to.stand_ins_called_off += from.stand_ins_called_off.get();
@@ -136,6 +137,7 @@ std::string to_text(const snapshot& s) {
     line("clients_displaced", s.clients_displaced);
     line("requests_timed_out", s.requests_timed_out);
     line("commands_delayed", s.commands_delayed);
+    line("calls_beyond_share", s.calls_beyond_share);
     text.append("latest_eviction:").append(s.latest_eviction).append("\r\n");
     line("commands", s.commands);
     line("malformed_requests", s.malformed);
@@ -147,6 +149,7 @@ std::string to_text(const snapshot& s) {
     line("used_memory_rss", s.resident_bytes);
     line("bytes_held", s.held_bytes);
     line("bytes_held_by_clients", s.held_by_clients);
+    line("bytes_held_by_calls", s.held_by_calls);
     text.append("\r\n# queue\r\n");
     line("running", s.busy.running);
     line("queue_bound", s.busy.capacity);

@@ -36,7 +36,7 @@ struct snapshot {
     std::uint64_t clients = 0, clients_in_all = 0, clients_refused = 0, logins_failed = 0;
     std::uint64_t commands = 0, malformed = 0, resident_bytes = 0, held_bytes = 0, bytes_read = 0, bytes_written = 0;
     std::uint64_t logins_turned_away = 0, clients_evicted = 0, clients_displaced = 0, requests_timed_out = 0;
-    std::uint64_t commands_delayed = 0, held_by_clients = 0;
+    std::uint64_t commands_delayed = 0, held_by_clients = 0, held_by_calls = 0, calls_beyond_share = 0;
     std::string latest_eviction{};  ///< who, and why; empty: nobody
     std::uint64_t stand_ins = 0, stand_ins_called_off = 0;
     std::vector<of_procedure> procedures;

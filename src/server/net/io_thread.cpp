@@ -459,7 +459,8 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
     while (taken < input.size() && takes_more(c)) {
         const auto outcome = c.parser.parse(input.substr(taken), c.who.trusted ? limits_ : limits_before_login);
         if (outcome == request_parser::outcome::incomplete) {
-            if (input.size() - taken <= unfinished_in_need || !shared_.bytes.used_up()) break;
+            if (input.size() - taken <= unfinished_in_need || !shared_.bytes.used_up() || c.who.owner->operates())
+                break;
             end_with(c, "BUSY", "the server holds too much for a request of this length; try again later");
             return input.size();
         }
@@ -504,7 +505,10 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
                 if (then == commands::outcome::submit) c.turn.note_call(r.priority);
                 else c.turn.note_command();
                 switch (then) {
-                    case commands::outcome::submit: to_submit_.push_back(&r); break;
+                    case commands::outcome::submit:
+                        count_accepted(c, r);
+                        to_submit_.push_back(&r);
+                        break;
                     case commands::outcome::ask_door:
                         c.who.at_door = true;
                         ++at_door_;

@@ -37,6 +37,7 @@
 #include "server/net/pace.hpp"
 #include "server/net/sockets.hpp"
 #include "server/net/web_alarm.hpp"
+#include "server/protocol/call_budget.hpp"
 #include "server/protocol/commands.hpp"
 #include "server/protocol/doorkeeper.hpp"
 #include "tutti/server/service.hpp"
@@ -65,6 +66,8 @@ struct common {
     journal::journal* log = nullptr;  ///< null: calls are not logged
     forwarding* elsewhere = nullptr;  ///< null: all calls run here
     byte_budget bytes{how.max_held};
+    call_budget calls{how.max_held_clients.value_or(0) == 0 ? call_budget::unlimited
+                                                            : how.max_held - *how.max_held_clients};
     std::atomic<std::size_t> clients{0};
     principals known_principals{};
     eviction_log evictions{};
@@ -155,6 +158,9 @@ private:
     void note_unfinished(connection& c) noexcept;
     [[nodiscard]] bool ends_unfinished(connection& c) noexcept;
     void keep_memory_bound() noexcept;
+    void count_accepted(const connection& c, request& r) noexcept;
+    void end_accepted(request& r) noexcept;
+    void refuse_beyond_share(request& r) noexcept;
     void note_evicted(const connection& c) noexcept;
 
     void touch(connection& c);

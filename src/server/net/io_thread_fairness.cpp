@@ -1,5 +1,8 @@
 // Divides memory, attention and places among the clients, so that one client does not take those of others.
 //
+// Memory: the server closes connections that hold too much (eviction.hpp). It refuses calls of a principal whose
+// accepted calls hold too much (call_budget.hpp), because closing its connections would not free their arguments.
+//
 // Places: `max_clients` is for all, and `reserved_clients` more for operators. The login shows who is an operator, so a
 // client may log in from a place that is reserved. The client is provisional until then. When no reserved place is
 // free, the next client displaces a provisional one (client_directory::displace). A login as somebody else ends with
@@ -115,6 +118,37 @@ void io_thread::keep_memory_bound() noexcept {
         shared_.directory.evict(most - most / 8);
     } catch (const std::bad_alloc&) {
         // The next round tries again.
+    }
+}
+
+/// `r` is a call of `c` that is about to be submitted. The connection is still there, and keeps its principal.
+void io_thread::count_accepted(const connection& c, request& r) noexcept {
+    principal& owner = *c.who.owner;
+    r.is_of_operator = owner.operates();
+    const std::size_t bytes = r.footprint();
+    if (r.is_of_operator || bytes == 0) return;
+    r.is_beyond_share = !shared_.calls.take(owner, bytes);
+    if (r.is_beyond_share) return;
+    r.payer = &owner;  // it stays while bytes are counted for it: see principals::at
+    r.paid = bytes;
+}
+
+void io_thread::end_accepted(request& r) noexcept {
+    if (r.payer != nullptr) shared_.calls.give(*std::exchange(r.payer, nullptr), std::exchange(r.paid, 0));
+}
+
+void io_thread::refuse_beyond_share(request& r) noexcept {
+    counters_.calls_beyond_share.add_one();
+    if (r.from == nullptr) return r.refuse(ending::busy);
+    try {
+        std::string answer;
+        reply{answer, r.what.spoken}.error(
+            code_of(ending::busy), "accepted calls of " + r.from->who.owner->name() +
+                                       " hold all the memory that is its share (--max-held less --max-held-clients); "
+                                       "try again when some of them have ended");
+        r.end_elsewhere(ending::busy, std::move(answer));
+    } catch (const std::bad_alloc&) {
+        r.refuse(ending::busy);
     }
 }
 

@@ -24,18 +24,24 @@ void io_thread::submit() {
         r.patient = true;
     }
     under_way_count_ += to_submit_.size();
-    if (draining_ || shared_.bytes.used_up()) {
-        for (job* const j : to_submit_) {
-            auto& r = static_cast<request&>(*j);
-            if (draining_ && r.from != nullptr) r.from->refused = true;
-            r.refuse(draining_ ? ending::shutdown : ending::busy);
+    const bool is_full = shared_.bytes.used_up();
+    std::erase_if(to_submit_, [&](job* j) {
+        auto& r = static_cast<request&>(*j);
+        if (draining_) {
+            if (r.from != nullptr) r.from->refused = true;
+            r.refuse(ending::shutdown);
+        } else if (r.is_beyond_share) {
+            refuse_beyond_share(r);
+        } else if (is_full && !r.is_of_operator) {
+            r.refuse(ending::busy);
+        } else {
+            return shared_.elsewhere != nullptr && shared_.elsewhere->offer(r);
         }
-    } else {
-        if (shared_.elsewhere != nullptr)
-            std::erase_if(to_submit_, [&](job* j) { return shared_.elsewhere->offer(static_cast<request&>(*j)); });
-        // Of these, or what had been handed in before: by another I/O thread, or by the program.
-        for (job* const j : shared_.runs.submit(to_submit_, workers_worth_calling())) j->turn_away();
-    }
+        return true;
+    });
+    if (to_submit_.empty()) return;
+    // Of these, or what had been handed in before: by another I/O thread, or by the program.
+    for (job* const j : shared_.runs.submit(to_submit_, workers_worth_calling())) j->turn_away();
     to_submit_.clear();
 }
 
@@ -65,6 +71,7 @@ void io_thread::collect() {
         if (r.next != nullptr) r.next->previous = r.previous;
         --under_way_count_;
         if (r.lasts) --lasting_;
+        end_accepted(r);
         if (r.ran != 0) note_pace(r);
         counters_.count_call(r.what.which->number, r.priority, r.how_it_ended, now_ - r.arrived);
         note_if_slow(r);

@@ -52,9 +52,14 @@ std::shared_ptr<principal> principals::at(const std::string& address, instant no
     const std::scoped_lock lock{mutex_};
     if (const auto known = addresses_.find(address); known != addresses_.end()) return known->second;
     if (addresses_.size() >= sweep_at_) {
-        // A use count of one is the table's own. Nobody else can raise it: that takes the mutex.
-        std::erase_if(addresses_,
-                      [now](const auto& one) { return one.second.use_count() == 1 && one.second->owes_nothing(now); });
+        // A use count of one is the table's own. Nobody else can raise it: that takes the mutex. Without connections,
+        // no call is added. The fence orders the look at calls behind the end of the last connection: use_count() is a
+        // relaxed load, and the connection has counted its calls before it gave its reference back.
+        std::erase_if(addresses_, [now](const auto& one) {
+            if (one.second.use_count() != 1) return false;
+            std::atomic_thread_fence(std::memory_order_acquire);
+            return one.second->has_no_calls() && one.second->owes_nothing(now);
+        });
         sweep_at_ = std::max<std::size_t>(64, 2 * addresses_.size());
     }
     auto made = std::make_shared<principal>("address " + address, 1, false);

@@ -50,6 +50,17 @@ public:
     /// Returns true if connections of it wait.
     [[nodiscard]] bool has_waiting() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
 
+    /// Counts bytes of its accepted calls (call_budget.hpp). Returns how many it has now.
+    std::size_t add_accepted(std::size_t bytes) noexcept {
+        return accepted_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    }
+    /// Returns how many are left. The principal may be gone afterwards, unless a connection belongs to it.
+    std::size_t remove_accepted(std::size_t bytes) noexcept {
+        return accepted_.fetch_sub(bytes, std::memory_order_release) - bytes;
+    }
+    /// Returns true if no accepted call counts for it. What the threads of those calls did here happened before.
+    [[nodiscard]] bool has_no_calls() const noexcept { return accepted_.load(std::memory_order_acquire) == 0; }
+
     /// The doorkeeper's turn in which it last looked at a login from here. Guarded by the doorkeeper's mutex.
     std::uint64_t latest_login = 0;
 
@@ -60,6 +71,7 @@ private:
     // The time at which all that it has used would have been used at its pace; account::admit counts the same way.
     std::atomic<std::int64_t> even_pace_{INT64_MIN / 2};  // nanoseconds of the steady clock
     std::atomic<unsigned> waiting_{0};
+    std::atomic<std::size_t> accepted_{0};  // bytes
 };
 
 class principals {
@@ -73,7 +85,7 @@ public:
 private:
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<principal>, std::less<>> users_, addresses_;
-    std::size_t sweep_at_ = 64;  // so many addresses: those without connections and debts are forgotten
+    std::size_t sweep_at_ = 64;  // so many addresses: those without connections, calls and debts are forgotten
 };
 
 }  // namespace tutti::server

@@ -93,7 +93,9 @@ public:
         forget_overdue();
         how_it_ended = ending::ok;
         answered = lasts = silent = false;
-        charged = 0;
+        charged = paid = 0;
+        payer = nullptr;
+        is_beyond_share = is_of_operator = false;
         key.clear();
         logged = {.log = logged.log};
         if (login.state != login_claim::verdict::none) login = {};
@@ -110,6 +112,10 @@ public:
     bool lasts = false;                // it was not expected to be brief when it was submitted
     bool silent = false;               // `answer` is thrown away: its client wants none
     std::size_t charged = 0;           // bytes, to its connection
+    principal* payer = nullptr;        // for whom the budget of calls counts it, or null
+    std::size_t paid = 0;              // bytes, of that budget
+    bool is_beyond_share = false;      // that budget has refused it
+    bool is_of_operator = false;       // it is run whatever the server holds
     connection* from = nullptr;        // null: no client waits for the answer
     std::atomic<bool> is_left{false};  // the same for the doorkeeper
     request* behind = nullptr;         // the next of its connection
@@ -118,7 +124,7 @@ public:
     request* next = nullptr;
 
 private:
-    [[nodiscard]] bool may_begin() const noexcept override { return !share_.of().used_up(); }
+    [[nodiscard]] bool may_begin() const noexcept override { return is_of_operator || !share_.of().used_up(); }
     [[nodiscard]] const std::atomic<bool>* host_sleeps() const noexcept override { return home_.sleeps(); }
     void ended() noexcept override {
         share_.set(text_.size() + answer.size());
