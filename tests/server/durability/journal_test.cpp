@@ -21,6 +21,7 @@
 #include "server/journal/stream.hpp"
 #include "server/journal/tail.hpp"
 #include "server/protocol/request.hpp"
+#include "server/protocol/session.hpp"
 #include "support/effort.hpp"
 
 namespace tutti::server {
@@ -528,7 +529,7 @@ TEST_F(journal_test, who_asks_for_any_part_of_a_snapshot_copies_it) {
         EXPECT_FALSE(log.is_copied());
         request r{nobody};
         reply to{r.answer};
-        ASSERT_TRUE(take_question({&log}, asked, r, to));
+        ASSERT_TRUE(take_question({&log}, session{}, asked, r, to));
         EXPECT_FALSE(log.is_copied());
         r.asks.task(r.answer);
         EXPECT_TRUE(log.is_copied()) << asked[1];
