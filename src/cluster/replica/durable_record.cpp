@@ -20,7 +20,7 @@ namespace {
 constexpr char magic[8] = {'T', 'u', 't', 't', 'i', 'M', 'e', 'm'};
 constexpr std::size_t apart = 512;  // a disk writes a sector as a whole or not at all
 constexpr std::size_t ring_at = 2 * apart;
-constexpr std::uint64_t ring_size = 65536;  // more than a log has between two snapshots
+constexpr std::uint64_t ring_size = durable_contents::ring_size;
 
 struct slot {
     char what[8];

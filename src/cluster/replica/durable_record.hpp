@@ -45,6 +45,7 @@ struct promises {
 
 /// The file as it is; reading changes nothing.
 struct durable_contents {
+    static constexpr std::uint64_t ring_size = 65536;  ///< digests: more than a log has between two snapshots
     promises said;
     std::string ring;  ///< of the file, up to its end
 

@@ -16,6 +16,7 @@
 #include "cluster/backend/backend.hpp"
 #include "cluster/replica/machine.hpp"
 #include "cluster/replica/segment.hpp"
+#include "cluster/replica/unknown_entries.hpp"
 #include "cluster/replica/whole_file.hpp"
 
 namespace tutti::cluster::replica {
@@ -239,20 +240,22 @@ private:
         const std::string bytes = *read_whole(path(c.name));
         const std::uint64_t from = next_;
         const segment s = read(c.name, bytes);
+        // The name is not part of the content: C-Raft had the entries up to `last` there when it gave that name.
+        found_.seen = std::max(found_.seen, c.last);
         if (broken_) {
-            follow_ += s.entries + s.later;
-            found_.seen = std::max(found_.seen, c.last);
+            passed_over(bytes, s);
+            reach_ = std::max(reach_, c.last);
             return;
         }
         if (moved_at_.empty() && (s.entries != c.last - c.first + 1 || s.end != bytes.size())) {
-            found_.seen = std::max(found_.seen, c.last);
             if (next_ > c.last + 1) go_back(from);  // it has more than its name says: which of them, nobody knows
+            if (s.end == 0) unreadable_ = 0;
             damage(path(c.name) + " is damaged at byte " + number(s.end) + ": entry " + number(next_) +
                        " of the log cannot be read",
                    s.later);
-            if (s.end == 0) unreadable_ = 0;
         }
-        keep(c.name, s, from);
+        keep(c.name, bytes, s, from);
+        if (broken_) reach_ = std::max(reach_, c.last);
     }
 
     void read_open(const open_name& o) {
@@ -266,21 +269,18 @@ private:
             damage(torn_at_ + ": entry " + number(next_) + " of the log cannot be read");
             found_.torn.clear();
         }
-        if (broken_) {
-            follow_ += s.entries + s.later;
-            return;
-        }
+        if (broken_) return passed_over(bytes, s);
         if (!s.is_clean && moved_at_.empty()) {
             const std::string where = path(o.name) + " is damaged at byte " + number(s.end);
             if (s.later != 0) {
-                damage(where + ": entry " + number(next_) + " of the log cannot be read", s.later);
                 if (s.end == 0) unreadable_ = 0;
+                damage(where + ": entry " + number(next_) + " of the log cannot be read", s.later);
             } else {
                 found_.torn.push_back({path(o.name), s.entries == 0 ? 0 : s.end, bytes.size()});
                 torn_at_ = where;
             }
         }
-        keep(o.name, s, from);
+        keep(o.name, bytes, s, from);
     }
 
     /// Counts what is whole, and compares it with what was written there.
@@ -337,18 +337,39 @@ private:
         found_.digests.resize(index - found_.first);
     }
 
-    void keep(const std::string& name, const segment& s, std::uint64_t from) {
+    void keep(const std::string& name, const std::string& content, const segment& s, std::uint64_t from) {
         std::size_t bytes = s.end;
         if (!broken_ && !moved_at_.empty()) {
             damage(moved_at_, s.entries - (next_ - from) - 1 + s.later);
             bytes = moved_byte_;
+            unreadable_ = 0;
+            reach_ = next_ - 1;
         }
+        if (broken_) look_for_unknown(content, next_ > from ? bytes : 0);
         if (next_ > from) found_.pieces.push_back({name, bytes, from, next_ - 1});
+    }
+
+    /// A segment behind the damage.
+    void passed_over(const std::string& content, const segment& s) {
+        follow_ += s.entries + s.later;
+        reach_ += s.entries + s.later;
+        look_for_unknown(content, 0);
+    }
+
+    /// `from`: offset of the first batch that is not kept.
+    void look_for_unknown(const std::string& content, std::size_t from) {
+        const auto add = [&](const logged_entry& e) {
+            if (e.batch_at >= from) unknown_->add(e);
+        };
+        static_cast<void>(read_segment(content, add, add));
+        unknown_->end_segment();
     }
 
     void damage(std::string line, std::uint64_t later = 0) {
         broken_ = true;
         follow_ = later;
+        reach_ = next_ - 1 + unreadable_ + later;
+        unknown_.emplace(promises_ ? &*promises_ : nullptr);
         damaged_line_ = std::move(line);
     }
 
@@ -357,7 +378,9 @@ private:
         const std::uint64_t has = std::max(found_.last, found_.snapshot_index);
         const std::string on_disk = "; the disk had the entries up to " + number(known);
         if (broken_) {
-            found_.seen = std::max(found_.seen, found_.last + unreadable_ + follow_);
+            // F4. Segments in their place are counted without a look at the ring, so U3 leaves none of them out.
+            const std::uint64_t behind = std::max(known, found_.last + unreadable_) + unknown_->count();
+            found_.seen = std::max({found_.seen, reach_, behind});
             found_.damage.push_back(damaged_line_ + "; " + number(follow_) + " whole entries follow" +
                                     (known > has ? on_disk : std::string{}));
             return;
@@ -376,7 +399,9 @@ private:
     std::uint64_t next_ = 1;
     bool broken_ = false;
     std::uint64_t follow_ = 0;      // entries that are whole, behind what is not
+    std::uint64_t reach_ = 0;       // the last entry of the segments that are in their place, at least
     std::uint64_t unreadable_ = 1;  // at least so many are between those; 0: the segment's own beginning is damaged
+    std::optional<unknown_entries> unknown_;
     std::string damaged_line_;
     std::string torn_at_;
     std::string moved_at_;  // an entry that is not where it was: what is said of it; empty: none

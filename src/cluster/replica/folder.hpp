@@ -7,6 +7,12 @@
 //       than is known to be durable (durable_record.hpp). A member does not start on it
 //   F3  only what a start reads counts: the newest snapshot, and the segments from which C-Raft takes the log. Of what
 //       else is damaged the notes tell
+//   F4  `seen`: the member has acknowledged no entry behind it that has left a trace in the folder. These are traces:
+//         - the durable record's `last`, the snapshot's index, and the name of a closed segment
+//         - a whole entry behind the damage, in a segment that is in its place
+//         - a whole entry that the durable record does not know (unknown_entries.hpp)
+//       An entry that the record knows is not behind `last`. So a segment that has come from somewhere else adds
+//       only what this member may have written beyond its record, and `seen` stays within the group's log
 //
 // Files, as C-Raft 0.15 names them: closed segments `first-last`, open ones `open-count`, snapshots
 // `snapshot-term-index-time` with `.meta`, `metadata1` and `metadata2`, of which the one with the higher version
@@ -42,7 +48,7 @@ struct folder_contents {
     std::uint64_t term = 0, vote = 0;
     std::uint64_t first = 1, last = 0;   ///< entries that can be read one after the other; last < first: none
     std::uint64_t bytes = 0;             ///< of these
-    std::uint64_t seen = 0;              ///< the last entry that is known of, readable or not
+    std::uint64_t seen = 0;              ///< F4: the last entry that may have been acknowledged, readable or not
     unsigned voters = 0;                 ///< by the newest configuration that can be read
     std::optional<promises> known;       ///< none: an earlier release has written the folder, or the file is damaged
     std::vector<std::uint64_t> digests;  ///< of `first` to `last`

@@ -1,5 +1,5 @@
 // A log of all that is whole, in the place of a damaged one. The member has then acknowledged more than it has: it does
-// not vote until it has that again (S5 of seat.hpp), unless nobody else is there to have it.
+// not vote until it has all up to `seen` again (F4 of folder.hpp, S5 of seat.hpp), unless it is the only voter.
 #include <fcntl.h>
 #include <unistd.h>
 

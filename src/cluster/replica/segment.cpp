@@ -72,13 +72,13 @@ std::optional<batch> batch_at(std::string_view bytes, std::size_t at) {
     return b;
 }
 
-void tell(std::string_view bytes, std::size_t at, const batch& b,
+void tell(std::string_view bytes, std::size_t at, const batch& b, std::uint64_t run,
           const std::function<void(const logged_entry&)>& each) {
     std::size_t from = b.data_at;
     for (std::uint64_t i = 0; i < b.entries; ++i) {
         const std::size_t header = b.headers_at + i * entry_header;
         const std::uint32_t length = half_at(bytes, header + 12);
-        each({word_at(bytes, header), static_cast<entry_type>(bytes[header + 8]), bytes.substr(from, length), at});
+        each({word_at(bytes, header), static_cast<entry_type>(bytes[header + 8]), bytes.substr(from, length), at, run});
         from += length;
     }
 }
@@ -96,7 +96,8 @@ std::uint32_t crc_of(std::string_view bytes, std::uint32_t from) noexcept {
     return c;
 }
 
-segment read_segment(std::string_view bytes, const std::function<void(const logged_entry&)>& each) {
+segment read_segment(std::string_view bytes, const std::function<void(const logged_entry&)>& each,
+                     const std::function<void(const logged_entry&)>& later) {
     segment s;
     const std::size_t used = bytes.find_last_not_of('\0') + 1;  // 0 where there is none
     if (used == 0) {
@@ -108,7 +109,7 @@ segment read_segment(std::string_view bytes, const std::function<void(const logg
     if (begins) {
         s.end = at;
         while (const std::optional<batch> b = batch_at(bytes, at)) {
-            tell(bytes, at, *b, each);
+            tell(bytes, at, *b, 0, each);
             s.entries += b->entries;
             s.end = at = b->end;
         }
@@ -116,9 +117,16 @@ segment read_segment(std::string_view bytes, const std::function<void(const logg
     // The last bytes of a batch may be zeros.
     s.is_clean = used <= s.end;
     if (s.is_clean) return s;
+    std::uint64_t run = 0;
+    bool follows = false;
     for (at = begins ? s.end : word; at < used;) {
         const std::optional<batch> b = batch_at(bytes, at);
-        if (b) s.later += b->entries;
+        if (b) {
+            if (!follows) ++run;
+            s.later += b->entries;
+            if (later) tell(bytes, at, *b, run, later);
+        }
+        follows = b.has_value();
         at = b ? b->end : at + word;
     }
     return s;

@@ -22,6 +22,7 @@ struct logged_entry {
     entry_type type{};
     std::string_view bytes;
     std::size_t batch_at = 0;  ///< offset of its batch
+    std::uint64_t run = 0;     ///< of batches without anything between them, in their order
 };
 
 struct segment {
@@ -32,8 +33,9 @@ struct segment {
     std::uint64_t later = 0;    ///< entries in batches that are whole, behind something that is not
 };
 
-/// Calls `each` for the entries up to `end`. Takes time in proportion to the bytes.
-[[nodiscard]] segment read_segment(std::string_view bytes, const std::function<void(const logged_entry&)>& each);
+/// Calls `each` for the entries up to `end`, and `later` for those of `later`. Takes time in proportion to the bytes.
+[[nodiscard]] segment read_segment(std::string_view bytes, const std::function<void(const logged_entry&)>& each,
+                                   const std::function<void(const logged_entry&)>& later = {});
 
 [[nodiscard]] std::uint32_t crc_of(std::string_view bytes, std::uint32_t from = 0) noexcept;
 

@@ -83,15 +83,7 @@ protected:
         folder_ = ::mkdtemp(name);
         fs::create_directory(log());
         machine m;
-        const std::vector<one> all{{1, entry_type::configuration, configuration(3)},
-                                   commit("a"),
-                                   commit("b"),
-                                   commit("c"),
-                                   commit("d"),
-                                   commit("e"),
-                                   commit("f"),
-                                   commit("g"),
-                                   {1, entry_type::barrier, std::string(8, '\0')}};
+        const std::vector<one>& all = entries_;
         for (std::size_t i = 1; i < 3; ++i) static_cast<void>(m.apply(all[i].bytes));
         const std::string of = configuration(3);
         const std::string about = words(std::uint64_t{1}, std::uint64_t{of.size()});
@@ -154,7 +146,26 @@ protected:
         }
     }
 
+    /// Of another member: the same log, cut into other segments.
+    [[nodiscard]] std::string segment_of(std::uint64_t first, std::uint64_t to) const {
+        std::string bytes = format;
+        for (std::uint64_t i = first; i <= to; ++i) bytes += batch({entries_[i - 1]});
+        return bytes;
+    }
+    /// A crash of the machine, which leaves the durable record with less than the disk.
+    void forget_behind(std::uint64_t index) const { ASSERT_TRUE(durable_record{folder_ + "/durable"}.lower(index)); }
+
     static inline const std::string zeros = std::string(512, '\0');
+    const one barrier_{1, entry_type::barrier, std::string(8, '\0')};
+    const std::vector<one> entries_{{1, entry_type::configuration, configuration(3)},
+                                    commit("a"),
+                                    commit("b"),
+                                    commit("c"),
+                                    commit("d"),
+                                    commit("e"),
+                                    commit("f"),
+                                    commit("g"),
+                                    barrier_};
     std::string folder_;
     folder_contents whole_;
     std::size_t damaged_ = 0;  // looks that found damage
@@ -310,6 +321,80 @@ TEST_F(member_folder, a_repair_keeps_what_is_whole_and_owes_the_rest) {
     EXPECT_EQ(now.term, term);
     EXPECT_EQ(now.vote, vote);
     EXPECT_TRUE(repair_folder(folder_, true).kept_as.empty());
+}
+
+TEST_F(member_folder, a_segment_of_another_member_adds_nothing_that_is_owed) {
+    for (const std::string name : {"/0000000000000003-0000000000000005", "/open-4"}) {
+        const std::string before = whole(log() + name);
+        // A barrier alone cannot be told from a new one.
+        for (std::uint64_t first = 2; first < last; ++first) {
+            for (std::uint64_t to = first; to <= last; ++to) {
+                put(log() + name, segment_of(first, to));
+                const folder_contents found = look();
+                if (is_as_it_was(found)) continue;
+                EXPECT_FALSE(found.damage.empty()) << name << " " << first << " to " << to;
+                EXPECT_EQ(found.seen, last) << name << " " << first << " to " << to;
+            }
+        }
+        put(log() + name, before);
+    }
+    put(log() + "/0000000000000003-0000000000000005", segment_of(2, last));
+    EXPECT_TRUE(repair_folder(folder_, true).waits);
+    EXPECT_EQ(look().known->owed, last);
+}
+
+TEST_F(member_folder, nor_does_a_piece_of_the_log_that_is_there_twice) {
+    const std::string open = log() + "/open-4";
+    for (std::uint64_t first = 6; first < last; ++first) {
+        for (std::uint64_t to = first; to < last; ++to) {
+            put(open, segment_of(6, last) + segment_of(first, to).substr(format.size()));
+            const folder_contents found = look();
+            EXPECT_LE(found.seen, std::max(last + 1, found.last)) << first << " to " << to;
+            put(open, segment_of(6, 6) + segment_of(first, to).substr(format.size()) +
+                          segment_of(7, last).substr(format.size()));
+            EXPECT_LE(look().seen, last + 1) << first << " to " << to;
+        }
+    }
+}
+
+TEST_F(member_folder, entries_that_another_member_has_beyond_are_owed_as_far_as_it_has_them) {
+    put(log() + "/0000000000000003-0000000000000005",
+        segment_of(7, last) + batch({commit("h")}) + batch({barrier_, commit("i")}));
+    EXPECT_EQ(look().seen, last + 3);
+}
+
+TEST_F(member_folder, what_a_record_that_a_crash_made_older_does_not_know_is_owed) {
+    const std::string closed = log() + "/0000000000000003-0000000000000005", open = log() + "/open-4";
+    for (std::uint64_t known = 3; known < last; ++known) {
+        forget_behind(known);
+        ASSERT_TRUE(look().damage.empty()) << known;
+        put(closed, segment_of(2, 2) + segment_of(5, 5).substr(format.size()));
+        EXPECT_EQ(look().seen, last) << known << ", a segment of another member before it";
+        put(closed, segment_of(3, 5));
+        std::string bytes = segment_of(6, last);
+        bytes[40] ^= 1;
+        put(open, bytes);
+        EXPECT_EQ(look().seen, last) << known << ", a bit before it";
+        put(open,
+            segment_of(7, 7) + segment_of(6, 6).substr(format.size()) + segment_of(8, last).substr(format.size()));
+        EXPECT_GE(std::max(look().seen, look().last), last) << known << ", entries exchanged before it";
+        TearDown();
+        SetUp();
+    }
+}
+
+TEST_F(member_folder, what_is_equal_to_an_earlier_entry_and_may_be_a_new_one_is_owed) {
+    const std::string closed = log() + "/0000000000000003-0000000000000005", open = log() + "/open-4";
+    // Behind what is known of: a barrier, and a commit whose program asked again.
+    put(open, segment_of(6, last) + batch({barrier_}) + batch({entries_[7]}));
+    ASSERT_TRUE(look().damage.empty());
+    put(closed, segment_of(2, 2));
+    EXPECT_EQ(look().seen, last + 2);
+    put(closed, segment_of(3, 5));
+    std::string bytes = whole(open);
+    bytes[40] ^= 1;
+    put(open, bytes);
+    EXPECT_EQ(look().seen, last + 2);
 }
 
 TEST_F(member_folder, every_bit_that_is_another_can_be_repaired_or_is_refused_as_hopeless) {
