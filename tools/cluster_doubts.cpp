@@ -140,7 +140,7 @@ int settle_doubt(const cluster_options& options) {
                 std::ranges::any_of(all, [&](const auto& a) { return find_doubt(a, *id) != nullptr; });
             if (!is_known)
                 return fail_with(
-                    fmt::format("no node that doubts_answers knows transaction {}\n{}", id->text(), silent_text(all)));
+                    fmt::format("no node that answers knows transaction {}\n{}", id->text(), silent_text(all)));
             fmt::print("{}transaction {} is {}\n", doubt_text(all, *id), id->text(), outcome_name(commits));
             return cli::all_is_well;
         }
