@@ -105,6 +105,9 @@ int seat::body::snapshot(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
     const seat& self = *static_cast<seat*>(fsm->data);
     body& b = *self.body_;
     const std::uint64_t now = b.raft_.io->time(b.raft_.io);
+    // C-Raft empties its log before it stores a snapshot of another member, and leaves it so if that fails. The last
+    // applied entry then has no term, and C-Raft would ask again while this snapshot is under way.
+    if (b.raft_.snapshot.pending.term == 0) return RAFT_BUSY;
     if (b.shim_->is_one_uncommitted() || !b.imaging_.may_begin(now)) return RAFT_BUSY;  // later
     try {
         b.imaging_.begin();
