@@ -486,7 +486,18 @@ private:
             if (clock::now() > late) throw violated{f.folder + " does not follow a repaired leader: " + trouble};
             std::this_thread::sleep_for(2ms);
         }
+        lead_without_lost_calls();
         return true;
+    }
+    /// A follower may have shown calls that the repaired leader has lost. The logs of such followers are gone by now, so
+    /// the leader is promoted and gives these calls up.
+    void lead_without_lost_calls() {
+        client operating{leader().socket()};
+        if (value_of(operating({"INFO"}), "takes_writes") == "1") return;
+        counts_.add("3 reports", "a repaired leader that lacks calls of a follower", "damaged");
+        const std::string said = operating({"REPLICAOF", "NO", "ONE"});
+        if (said != "OK") throw violated{"a leader that has lost calls is not promoted: " + said};
+        tell(leader().folder + " is promoted without the calls that it has lost");
     }
     bool end_stale_leader() {
         leader().process.end(SIGKILL);
