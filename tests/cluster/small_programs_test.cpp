@@ -108,6 +108,16 @@ small_program lost_reader_of_a_copy(const char* name = "lost_reader_of_a_copy") 
     return p;
 }
 
+/// What is read in a copy, the only one there is, is on the node that returns.
+small_program copy_of_one_that_returns() {
+    using enum form;
+    const opening read_1{{1}}, read_2{{2}}, write_2{{2}, true};
+    small_program p =
+        copied(returning("copy_of_one_that_returns", 3, {{read_1, write_2}, flat, true}, {{read_1, read_2}, snapshot}));
+    p.only_copy = {0, 1};
+    return p;
+}
+
 small_program in_part(small_program p, std::uint64_t orders = 1000) {
     p.orders_run = orders;
     return p;
@@ -151,6 +161,7 @@ const std::vector<small_program>& programs() {
         returning("one_returns_and_writes", 2, {{read_0, write_1}}, {{write_1, write_0}}),
         in_part(copied(
             returning("copies_of_one_that_returns", 3, {{read_1, write_2}, flat, true}, {{read_1, read_2}, snapshot}))),
+        copy_of_one_that_returns(),
         ending(of_several("coordinator_ends", {2, {{{read_2}}}}), 0),
         ending(in_part(of_several("coordinator_ends_beside_a_writer", {2, {{{write_others}}}}), 3000), 0),
         ending(in_part(staying(of_several("coordinator_ends_and_objects_stay", {2, {{{write_others}}}})), 3000), 0),
@@ -288,8 +299,8 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_program{fault::commit_past_copies, "commit_past_copies", "copies_write_skew"},
                       broken_program{fault::show_before_heard, "show_before_heard", "decider_ends"},
                       broken_program{fault::hold_for_lost, "hold_for_lost", "asker_ends"},
-                      broken_program{fault::pin_without_tie, "pin_without_tie", "copies_of_one_that_returns"},
-                      broken_program{fault::let_in_beside_ties, "let_in_beside_ties", "copies_of_one_that_returns"},
+                      broken_program{fault::pin_without_tie, "pin_without_tie", "copy_of_one_that_returns"},
+                      broken_program{fault::let_in_beside_ties, "let_in_beside_ties", "copy_of_one_that_returns"},
                       broken_program{fault::deny_too_early, "deny_too_early", "coordinator_is_cut_off"},
                       broken_program{fault::abort_what_is_open, "abort_what_is_open",
                                      "coordinator_ends_beside_a_writer"},

@@ -85,6 +85,14 @@ struct small_program {
     /// some later moment. Then this client begins.
     std::optional<small_client> returns{};
     std::uint64_t orders_run = 0;  ///< where there are too many for a test; 0: all
+
+    /// Whether anything waits for what nodes tell each other of a loss: only who writes what the lost node has copies
+    /// of does.
+    [[nodiscard]] bool losses_matter() const noexcept {
+        if (!only_copy) return copied;
+        const node_number at = only_copy->at;
+        return ends == at || (cut && (cut->first == at || cut->second == at));
+    }
 };
 
 class small_world final : public run, private simulation::mesh {
@@ -116,6 +124,8 @@ private:
     /// What that node does then is one event.
     void later(node_number at, std::string name, std::function<void()> what);
     void resume(client& c);
+    /// Those that do not matter. REQUIRES: nothing is pending.
+    void hear_losses();
     void end_one();
     void start_one();
     void add_client(const small_client& c);
@@ -136,6 +146,7 @@ private:
     history history_;
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
+    std::vector<std::pair<node_number, std::string>> losses_;  // words that do not matter, and whose they are
     std::string wrong_;
     unsigned committed_ = 0, rewinds_ = 0;
     unsigned have_heard_ = 0;  // of the end
