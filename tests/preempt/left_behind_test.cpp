@@ -4,6 +4,7 @@
 
 #include "preempt/procedures/leavers.hpp"
 #include "preempt/progress.hpp"
+#include "preempt/sanitizers.hpp"
 #include "support/watchdog.hpp"
 
 namespace tutti::preempt {
@@ -26,7 +27,15 @@ struct way {
 
 struct left_behind : ::testing::TestWithParam<way> {};
 
+#if defined(TUTTI_ASAN) || defined(TUTTI_TSAN)
+constexpr bool library_sees_jumps = false;  // the sanitizer's longjmp comes before the library's
+#else
+constexpr bool library_sees_jumps = true;
+#endif
+
 TEST_P(left_behind, is_rolled_back) {
+    if (GetParam().outer_commits && !library_sees_jumps)
+        GTEST_SKIP() << "an unseen jump out of an inner block is only found when the outer one has ended";
     for (const char* const ticks : {"on-demand", "none"}) {
         const support::watchdog dog{"left_behind"};
         scheduler s{of_one_worker(ticks)};
