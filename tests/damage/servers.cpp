@@ -489,8 +489,8 @@ private:
         lead_without_lost_calls();
         return true;
     }
-    /// A follower may have shown calls that the repaired leader has lost. The logs of such followers are gone by now, so
-    /// the leader is promoted and gives these calls up.
+    /// A follower may have shown calls that the repaired leader has lost. The logs of such followers are gone by now,
+    /// so the leader is promoted and gives these calls up.
     void lead_without_lost_calls() {
         client operating{leader().socket()};
         if (value_of(operating({"INFO"}), "takes_writes") == "1") return;
