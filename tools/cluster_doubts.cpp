@@ -79,7 +79,7 @@ std::string silent_text(const doubts_answers& of) {
 
 const char* outcome_name(bool commits) { return commits ? "committed" : "aborted"; }
 
-/// What is in the way: a node that knows the other outcome.
+/// Returns why the outcome contradicts a node that knows the other one.
 std::string contradiction(const doubts_answers& of, const transaction_id& id, bool commits) {
     for (std::size_t n = 0; n < of.size(); ++n) {
         const doubt* const d = find_doubt(of[n], id);

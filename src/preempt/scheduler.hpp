@@ -95,7 +95,7 @@ public:
 
     [[nodiscard]] const options& how() const noexcept { return how_; }
     [[nodiscard]] const tick_source& ticks() const noexcept { return source_; }
-    /// Whether each context has thread-local storage of its own.
+    /// Returns true if each context has thread-local storage of its own.
     [[nodiscard]] bool separates_thread_locals() const noexcept { return separates_thread_locals_; }
 
     struct turn {

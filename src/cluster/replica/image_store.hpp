@@ -26,11 +26,11 @@ public:
     virtual void put(std::string piece, bool last, stored done) = 0;
     /// What C-Raft is given for the image. It stays as it is until `drop`. REQUIRES: the last piece is stored.
     [[nodiscard]] virtual raft_buffer whole() = 0;
-    /// Nobody needs the image any more, or it never becomes whole.
+    /// The member drops the image, whole or not.
     virtual void drop() noexcept = 0;
 };
 
-/// Keeps it in memory: for tests, and for who has no disk.
+/// Keeps the image in memory: for tests, and for members without a disk.
 class memory_image final : public image_store {
 public:
     void put(std::string piece, bool last, stored done) override;

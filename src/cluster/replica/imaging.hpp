@@ -35,7 +35,7 @@ public:
     /// `told` when it is stored, with 0, or has failed; also before this returns. REQUIRES: begun.
     void write(std::function<void(int status)> told);
     [[nodiscard]] raft_buffer whole() { return to_.whole(); }
-    /// Nobody needs it any more. `told` of write is not called.
+    /// Drops the image. `told` of write is not called.
     void abandon() noexcept;
     void put_off(std::uint64_t until_ms) noexcept { not_before_ms_ = until_ms; }
 

@@ -39,7 +39,7 @@ struct preemption {
     std::size_t stack_bytes = 0;
     /// What runs here is a procedure of a server, which must not end for it: a jump out of a block rolls the block back
     /// (core/lifecycle/left_behind.hpp), and an interruption passes a function that is noexcept (interrupt.hpp there).
-    /// Whoever calls the procedure uses call_boundary.
+    /// The executor that calls the procedure uses call_boundary.
     bool isolates = false;
 };
 
