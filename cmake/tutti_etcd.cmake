@@ -2,13 +2,23 @@
 # without our warnings. Not made where gRPC or its compilers are not found.
 
 find_package(Protobuf QUIET)
-find_package(PkgConfig QUIET)
 find_program(TUTTI_GRPC_PLUGIN grpc_cpp_plugin)
 mark_as_advanced(TUTTI_GRPC_PLUGIN)
-if(PkgConfig_FOUND)
-  pkg_check_modules(tutti_grpc QUIET IMPORTED_TARGET grpc++)
+find_package(Threads REQUIRED) # gRPC's package names its target
+# CMake's questions to pkg-config about the graph of Abseil's libraries take 16 seconds, so gRPC's own package comes first.
+block(PROPAGATE gRPC_FOUND)
+  set(CMAKE_MESSAGE_LOG_LEVEL NOTICE) # that package does not pass QUIET on to what it needs
+  find_package(gRPC CONFIG QUIET)
+endblock()
+set(grpc gRPC::grpc++)
+if(NOT gRPC_FOUND)
+  set(grpc PkgConfig::tutti_grpc)
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(tutti_grpc QUIET IMPORTED_TARGET grpc++)
+  endif()
 endif()
-if(NOT Protobuf_FOUND OR NOT Protobuf_PROTOC_EXECUTABLE OR NOT TUTTI_GRPC_PLUGIN OR NOT tutti_grpc_FOUND)
+if(NOT Protobuf_FOUND OR NOT Protobuf_PROTOC_EXECUTABLE OR NOT TUTTI_GRPC_PLUGIN OR NOT TARGET ${grpc})
   return()
 endif()
 set(from "${PROJECT_SOURCE_DIR}/src/cluster/backend")
@@ -24,6 +34,6 @@ add_custom_command(
 add_library(tutti_etcd_messages STATIC "${to}/etcd.pb.cc" "${to}/etcd.grpc.pb.cc")
 target_include_directories(tutti_etcd_messages SYSTEM PUBLIC "${to}")
 target_compile_options(tutti_etcd_messages PRIVATE -w)
-target_link_libraries(tutti_etcd_messages PUBLIC PkgConfig::tutti_grpc protobuf::libprotobuf-lite)
+target_link_libraries(tutti_etcd_messages PUBLIC protobuf::libprotobuf-lite ${grpc})
 set_target_properties(tutti_etcd_messages PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                                                      VISIBILITY_INLINES_HIDDEN ON)
