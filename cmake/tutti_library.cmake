@@ -41,7 +41,8 @@ set(tutti_kernel_sources "${PROJECT_SOURCE_DIR}/src/preempt/kernel_device.cpp"
                          "${PROJECT_SOURCE_DIR}/src/device/serializer.cpp")
 set_source_files_properties(${tutti_kernel_sources} PROPERTIES INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}")
 
-# What the engine's own translation units are compiled with.
+# What the engine's own translation units are compiled with. They are small, and no two name things of their own alike, so
+# sixteen are compiled together where it is eight elsewhere.
 function(tutti_engine target)
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_definitions(${target} PRIVATE TUTTI_BUILDING=1 TUTTI_VERSION_STRING="${PROJECT_VERSION}")
@@ -52,7 +53,8 @@ function(tutti_engine target)
     PROPERTIES CXX_EXTENSIONS OFF
                CXX_VISIBILITY_PRESET hidden
                VISIBILITY_INLINES_HIDDEN ON
-               POSITION_INDEPENDENT_CODE ON)
+               POSITION_INDEPENDENT_CODE ON
+               UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
 # What whoever includes the public headers is compiled with.
