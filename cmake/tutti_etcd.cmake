@@ -5,7 +5,7 @@ find_package(Protobuf QUIET)
 find_program(TUTTI_GRPC_PLUGIN grpc_cpp_plugin)
 mark_as_advanced(TUTTI_GRPC_PLUGIN)
 find_package(Threads REQUIRED) # gRPC's package names its target
-# CMake's questions to pkg-config about the graph of Abseil's libraries take 16 seconds, so gRPC's own package comes first.
+# CMake's questions to pkg-config about the graph of Abseil's libraries take 16 seconds, so gRPC's own package is first.
 block(PROPAGATE gRPC_FOUND)
   set(CMAKE_MESSAGE_LOG_LEVEL NOTICE) # that package does not pass QUIET on to what it needs
   find_package(gRPC CONFIG QUIET)
