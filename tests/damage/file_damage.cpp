@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <functional>
+#include <string_view>
+#include <system_error>
 
 namespace tutti::damage {
 namespace {
@@ -72,8 +74,31 @@ draw::draw(support::random& dice) {
 }
 
 std::string bytes_of(const std::string& file) {
+    std::error_code gone;
+    const std::uintmax_t size = fs::file_size(file, gone);
+    if (gone) return {};
+    std::string bytes(size, '\0');
     std::ifstream from{file, std::ios::binary};
-    return {std::istreambuf_iterator{from}, {}};
+    from.read(bytes.data(), static_cast<std::streamsize>(size));
+    bytes.resize(static_cast<std::size_t>(from.gcount()));
+    return bytes;
+}
+
+std::string digest_of(const std::vector<std::string>& files) {
+    std::string all;
+    std::vector<char> piece(64 * 1024);
+    for (const std::string& f : files) {
+        std::ifstream from{f, std::ios::binary};
+        std::uint64_t size = 0, digest = 0;
+        do {
+            from.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+            const std::string_view read{piece.data(), static_cast<std::size_t>(from.gcount())};
+            size += read.size();
+            digest = digest * 0x9e37'79b9'7f4a'7c15 + std::hash<std::string_view>{}(read);
+        } while (from);
+        all += f + " " + std::to_string(size) + " " + std::to_string(digest) + "\n";
+    }
+    return all;
 }
 
 done apply(const draw& d, const target& of) {

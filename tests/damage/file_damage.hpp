@@ -51,6 +51,10 @@ struct done {
 /// Damages one file. O(bytes of the file).
 done apply(const draw& d, const target& of);
 
+/// Empty if the file is not there.
 [[nodiscard]] std::string bytes_of(const std::string& file);
+
+/// Tells versions of these files apart. Takes time in proportion to their bytes, and constant memory.
+[[nodiscard]] std::string digest_of(const std::vector<std::string>& files);
 
 }  // namespace tutti::damage
