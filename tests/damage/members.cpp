@@ -23,16 +23,12 @@
 #include <tutti/tutti.hpp>
 
 #include "cli/port.hpp"
-#include "damage/campaign.hpp"
-#include "damage/file_damage.hpp"
-#include "support/child_process.hpp"
+#include "damage/replica_lane.hpp"
 
 namespace tutti::damage {
 namespace {
 
 using namespace std::chrono_literals;
-using support::child_process;
-using clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
 constexpr std::size_t clients = 3, members = 3;
@@ -40,7 +36,7 @@ constexpr const char* within = "127.0.0.1:";
 
 /// All decisions of a round.
 struct plan {
-    explicit plan(support::random& dice) : harm{dice} {
+    explicit plan(support::random& dice) : damage{draw{dice}} {
         run = std::chrono::microseconds{dice.below(30'000)};
         const std::size_t who = dice.below(100);
         const std::size_t first = dice.below(members);
@@ -48,56 +44,32 @@ struct plan {
         if (who >= 60) killed[(first + 1) % members] = true;
         if (who >= 80) killed = {true, true, true};
         later = dice.one_in(2);
-        victim = dice.next();
+        damage.victim = dice.next();
         repairs = dice.one_in(2);
-        keeps_earlier = dice.one_in(4);
+        damage.keeps_earlier = dice.one_in(4);
     }
-    draw harm;
+    damage_plan damage;
     std::chrono::microseconds run{};
     std::array<bool, members> killed{};
-    bool later = false, repairs = false, keeps_earlier = false;
-    std::uint64_t victim = 0;
+    bool later = false, repairs = false;
 };
 
-struct replica {
-    std::string folder, output, earlier;
-    std::string address;
-    child_process process{};
-    bool damaged = false;   ///< in this round
-    bool reported = false;  ///< its damage was
+struct member : replica {
+    std::string output, address;
 
     [[nodiscard]] std::string said() const { return bytes_of(output); }
-    [[nodiscard]] std::vector<std::string> files() const {
-        std::vector<std::string> all;
-        for (const auto& f : fs::directory_iterator{folder + "/log"}) {
-            if (f.is_regular_file()) all.push_back(f.path().string());
-        }
-        std::ranges::sort(all);
-        for (const char* const name : {"/durable", "/member"}) all.push_back(folder + name);
-        std::erase_if(all, [](const std::string& f) { return !fs::exists(f); });
-        // The folder of the first is what names are relative to.
-        std::ranges::rotate(all, std::ranges::find(all, folder + "/durable"));
-        return all;
-    }
 };
 
-struct caller {
-    std::uint64_t sure = 0;  ///< after the blocks that were acknowledged
-    bool in_doubt = false;   ///< one more may have committed
-    std::string odd{};
-};
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-class group final : public lane {
+class group final : public replica_lane {
 public:
     group(std::string tutti, std::string folder, tally& counts)
-        : tutti_{std::move(tutti)}, folder_{std::move(folder)}, counts_{counts} {
+        : replica_lane{tutti, std::move(folder), {16, 512, 4096, 8192}, counts}, tutti_{std::move(tutti)} {
         std::string all = "tutti://";
         for (std::size_t i = 0; i < members; ++i) {
-            replica& m = all_[i];
-            const std::string name = folder_ + "/" + std::string(1, static_cast<char>('a' + i));
-            m = {name, name + ".output", name + ".earlier", within + std::to_string(cli::free_port()), {}};
+            member& m = all_[i];
+            m.folder = folder_ + "/" + std::string(1, static_cast<char>('a' + i));
+            m.output = m.folder + ".output";
+            m.address = within + std::to_string(cli::free_port());
             all += (i == 0 ? "" : ",") + m.address;
         }
         for (std::size_t i = 0; i < members; ++i) {
@@ -114,40 +86,45 @@ public:
 
     void round(support::random& dice) override {
         plan_ = std::make_unique<plan>(dice);
-        std::string who;
+        std::vector<replica*> all, dead;
         for (std::size_t i = 0; i < members; ++i) {
-            all_[i].damaged = all_[i].reported = false;
-            who += plan_->killed[i] ? " " + all_[i].folder : "";
+            all.push_back(&all_[i]);
+            if (plan_->killed[i]) dead.push_back(&all_[i]);
         }
-        tell("---- round " + std::to_string(++round_) + ": kills" + who);
+        begin_round(all, dead);
         play();
-        harm();
+        harm(plan_->damage, all, dead);
         operate();
         settle();
-        judge();
+        if (std::ranges::none_of(all_, &member::reported)) note_unreported("harmless");
     }
-    std::uint64_t acknowledged() const override { return acknowledged_; }
 
 private:
-    /// For whoever looks into a violation.
-    void tell(const std::string& line) const {
-        std::FILE* const to = std::fopen((folder_ + "/history").c_str(), "a");
-        if (to == nullptr) return;
-        std::fprintf(to, "%s\n", line.c_str());
-        std::fclose(to);
+    [[nodiscard]] std::vector<std::string> files_of(const replica& r) const override {
+        std::vector<std::string> all;
+        for (const auto& f : fs::directory_iterator{r.folder + "/log"}) {
+            if (f.is_regular_file()) all.push_back(f.path().string());
+        }
+        std::ranges::sort(all);
+        for (const char* const name : {"/durable", "/member"}) all.push_back(r.folder + name);
+        std::erase_if(all, [](const std::string& f) { return !fs::exists(f); });
+        // The folder of the first is what names are relative to.
+        std::ranges::rotate(all, std::ranges::find(all, r.folder + "/durable"));
+        return all;
     }
+    [[nodiscard]] std::string earlier_of(const replica& r) const override { return r.folder + ".earlier"; }
     [[nodiscard]] cluster::ref<std::uint64_t> at(std::size_t i) const { return {*here_, {0, i}}; }
 
     // ---- processes
 
-    [[nodiscard]] std::vector<std::string> joining(const replica& m) const {
+    [[nodiscard]] std::vector<std::string> joining(const member& m) const {
         std::string others;
-        for (const replica& r : all_) {
+        for (const member& r : all_) {
             if (&r != &m) others += (others.empty() ? "" : ",") + r.address;
         }
         return {"--join", others};
     }
-    void start(replica& m, const std::vector<std::string>& more) {
+    void start(member& m, const std::vector<std::string>& more) {
         std::vector<std::string> words{tutti_,     "member",  "run",        "--folder", m.folder,
                                        "--listen", m.address, "--election", "0.15"};
         words.insert(words.end(), more.begin(), more.end());
@@ -156,37 +133,26 @@ private:
     }
     [[nodiscard]] std::vector<std::string> addresses() const {
         std::vector<std::string> all;
-        for (const replica& r : all_) all.push_back(r.address);
+        for (const member& r : all_) all.push_back(r.address);
         return all;
     }
-    [[nodiscard]] cluster::group_facts ask() const { return cluster::ask_group(addresses(), 500ms); }
+    [[nodiscard]] cluster::group_facts facts() const { return cluster::ask_group(addresses(), 500ms); }
 
-    void await_voter(const replica& m) {
-        const auto late = clock::now() + 60s;
-        for (;;) {
-            const cluster::group_facts facts = ask();
-            for (const cluster::member_facts& f : facts.members) {
-                if (f.address == m.address && f.votes && !f.state.empty()) return;
-            }
-            if (clock::now() > late) throw violated{m.folder + " does not become a voter: " + m.said()};
-            std::this_thread::sleep_for(5ms);
-        }
-    }
-    int run(const std::vector<std::string>& words, std::string& said) const {
-        std::vector<std::string> all{tutti_};
-        all.insert(all.end(), words.begin(), words.end());
-        const std::string to = folder_ + "/asked";
-        child_process one{all, to};
-        const int status = one.wait();
-        said = bytes_of(to);
-        tell(said);
-        return status;
+    void await_voter(const member& m) {
+        await(
+            60s, 5ms,
+            [&] {
+                return std::ranges::any_of(facts().members, [&](const cluster::member_facts& f) {
+                    return f.address == m.address && f.votes && !f.state.empty();
+                });
+            },
+            [&] { return violated{m.folder + " does not become a voter: " + m.said()}; });
     }
 
     // ---- what programs do
 
     void count_up(std::size_t who) {
-        caller& c = callers_[who];
+        told& c = callers_[who];
         while (!stop_.load()) {
             std::uint64_t found = 0;
             try {
@@ -200,8 +166,7 @@ private:
                     writes = true;
                 });
                 if (!writes) {
-                    c.odd = "client " + std::to_string(who) + " was told of " + std::to_string(c.sure) +
-                            " effects, and " + std::to_string(found) + " are there";
+                    c.odd = disagreement(who, c, found).what();
                     return;
                 }
                 c.sure = found + 1;
@@ -237,67 +202,38 @@ private:
         }
         for (std::size_t i = 0; i < members; ++i) {
             if (plan_->killed[i]) all_[i].process.wait();
-            counts_.add("1 rounds", "processes killed", "number", plan_->killed[i] ? 1 : 0);
         }
         stop_ = true;
         // Programs that wait for an answer go on waiting while the operator acts.
         waiting_ = std::move(threads);
     }
 
-    // ---- what happens to files
-
-    void harm() {
-        std::vector<std::size_t> dead;
-        for (std::size_t i = 0; i < members; ++i) {
-            if (plan_->killed[i]) dead.push_back(i);
-        }
-        replica& m = all_[dead[plan_->victim % dead.size()]];
-        target of{m.files(), {}, m.earlier, {16, 512, 4096, 8192}};
-        for (std::size_t i = 0; i < members; ++i) {
-            if (&all_[i] != &m) of.donors.push_back(all_[i].folder);
-        }
-        damage_ = apply(plan_->harm, of);
-        m.damaged = damage_.what != kind::none;
-        counts_.add("2 damage", name_of(damage_.what), "done", m.damaged ? 1 : 0);
-        if (!m.damaged) counts_.add("1 rounds", "rounds without damage", "number");
-        else tell(damage_.text);
-        if (plan_->keeps_earlier && !m.damaged) {
-            fs::remove_all(m.earlier);
-            fs::copy(m.folder, m.earlier, fs::copy_options::recursive);
-        }
-    }
-
     // ---- what the operator does
 
-    [[nodiscard]] static std::string all_bytes(const replica& m) {
-        std::string all;
-        for (const std::string& f : m.files()) all += f + "\n" + bytes_of(f);
-        return all;
-    }
-
-    void replace(replica& m) {
+    void replace(member& m) {
         // The number that the group knows; the folder may say another, or nothing.
         std::string said;
         tell(m.folder + " is replaced");
-        const auto late = clock::now() + 60s;
         std::string others;
-        for (const replica& r : all_) {
+        for (const member& r : all_) {
             if (&r != &m) others += (others.empty() ? "" : ",") + r.address;
         }
-        while (run({"member", "remove", m.address, "--group", others, "--within", "20"}, said) != 0) {
-            if (has(said, "no member")) break;
-            if (clock::now() > late) throw violated{"a member cannot be removed: " + said};
-            std::this_thread::sleep_for(20ms);
-        }
+        await(
+            60s, 20ms,
+            [&] {
+                return ask({"member", "remove", m.address, "--group", others, "--within", "20"}, said) == 0 ||
+                       has(said, "no member");
+            },
+            [&] { return violated{"a member cannot be removed: " + said}; });
         fs::remove_all(m.folder);
-        fs::remove_all(m.earlier);  // of a member that is no more
+        fs::remove_all(earlier_of(m));  // of a member that is no more
         start(m, joining(m));
         await_voter(m);
         counts_.add("3 reports", "a member that was replaced", "damaged");
     }
 
     /// Whether the member runs, a while after its start, or has ended.
-    void bring_back(replica& m, const std::string& before) {
+    void bring_back(member& m, const std::string& before) {
         if (!m.process.has_ended()) return;
         const std::string why = m.said();
         tell(m.folder + " ended: " + why);
@@ -305,21 +241,11 @@ private:
         const bool says_how = has(why, "remove") || has(why, "empty folder") || has(why, "readdress");
         if (!has(why, m.folder) || !says_how)
             throw violated{"a start ends without saying what is damaged and what to do: " + why};
-        if (!m.reported && all_bytes(m) != before)
+        if (!m.reported && digest_of(files_of(m)) != before)
             throw violated{"a start that was refused has changed files of " + m.folder};
-        const bool is_first = !std::exchange(m.reported, true);
-        if (is_first) counts_.add("2 damage", name_of(damage_.what), "reported");
-        if (plan_->repairs && is_first) {
+        if (note_report(m) && plan_->repairs) {
             std::string said;
-            if (run({"log", "repair", m.folder}, said) == 0) {
-                counts_.add("3 reports", "a repair", "damaged");
-                for (const auto& f : fs::directory_iterator{m.folder}) {
-                    if (has(f.path().filename().string(), "-damaged-")) fs::remove_all(f.path());
-                }
-                start(m, {});
-                return;
-            }
-            counts_.add("3 reports", "a repair that was refused", "damaged");
+            if (repair(m, m.folder, said)) return start(m, {});
         }
         replace(m);
     }
@@ -328,32 +254,33 @@ private:
         std::array<std::string, members> before;
         for (std::size_t i = 0; i < members; ++i) {
             if (!plan_->killed[i]) continue;
-            before[i] = all_bytes(all_[i]);
+            if (all_[i].damaged) before[i] = digest_of(files_of(all_[i]));  // no other start may end
             check(all_[i]);
             start(all_[i], {});
         }
         // A member is up when it answers with a state, and all have what the leader has.
-        const auto late = clock::now() + 100s;
-        for (;;) {
-            for (std::size_t i = 0; i < members; ++i) bring_back(all_[i], before[i]);
-            const cluster::group_facts facts = ask();
-            if (is_whole(facts)) break;
-            if (clock::now() > late) {
+        cluster::group_facts found;
+        await(
+            100s, 5ms,
+            [&] {
+                for (std::size_t i = 0; i < members; ++i) bring_back(all_[i], before[i]);
+                found = facts();
+                return is_whole(found);
+            },
+            [&] {
                 std::string all;
-                for (const cluster::member_facts& f : facts.members)
+                for (const cluster::member_facts& f : found.members)
                     all += "; " + f.address + " " + f.state + " " + f.trouble;
-                throw violated{"the group does not come to have the same everywhere: " + facts.trouble + all};
-            }
-            std::this_thread::sleep_for(5ms);
-        }
+                return violated{"the group does not come to have the same everywhere: " + found.trouble + all};
+            });
         for (std::thread& t : waiting_) t.join();
         waiting_.clear();
-        for (const caller& c : callers_) {
+        for (const told& c : callers_) {
             if (!c.odd.empty()) throw violated{c.odd};
         }
     }
     /// What `tutti log check` says of one that was killed.
-    void check(const replica& m) {
+    void check(const member& m) {
         try {
             const cluster::member_log log = cluster::check_member_folder(m.folder);
             if (!log.damage.empty() && !m.damaged)
@@ -376,47 +303,36 @@ private:
 
     void settle() {
         std::array<std::uint64_t, clients + 1> now{};
-        const auto late = clock::now() + 60s;
-        for (;;) {
-            try {
-                atomically([&](tx& t) {
-                    for (std::size_t i = 0; i <= clients; ++i) now[i] = at(i).read(t);
-                });
-                break;
-            } catch (const cluster::node_lost&) {
-                if (clock::now() > late) throw violated{"the group cannot be read"};
-            }
-        }
+        await(
+            60s, 0ms,
+            [&] {
+                try {
+                    atomically([&](tx& t) {
+                        for (std::size_t i = 0; i <= clients; ++i) now[i] = at(i).read(t);
+                    });
+                    return true;
+                } catch (const cluster::node_lost&) {
+                    return false;
+                }
+            },
+            [] { return violated{"the group cannot be read"}; });
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i < clients; ++i) {
-            caller& c = callers_[i];
+            told& c = callers_[i];
             sum += now[i];
-            if (now[i] != c.sure && !(c.in_doubt && now[i] == c.sure + 1)) {
-                throw violated{"client " + std::to_string(i) + " was told of " + std::to_string(c.sure) +
-                               " effects, and " + std::to_string(now[i]) + " are there"};
-            }
+            if (now[i] != c.sure && !(c.in_doubt && now[i] == c.sure + 1)) throw disagreement(i, c, now[i]);
             c = {.sure = now[i]};
         }
         if (sum != now[clients]) throw violated{"half a block is there"};
     }
 
-    void judge() {
-        if (damage_.what != kind::none && !std::ranges::any_of(all_, &replica::reported))
-            counts_.add("2 damage", name_of(damage_.what), "harmless");
-    }
-
-    const std::string tutti_, folder_;
-    tally& counts_;
-    std::array<replica, members> all_{};
+    const std::string tutti_;
+    std::array<member, members> all_{};
     cluster::engine_options how_{};
     std::unique_ptr<cluster::node> here_;
-    std::array<caller, clients> callers_{};
+    std::array<told, clients> callers_{};
     std::unique_ptr<plan> plan_;
-    std::uint64_t round_ = 0;
-    done damage_{};
     std::vector<std::thread> waiting_;
-    std::atomic<bool> stop_{false};
-    std::atomic<std::uint64_t> acknowledged_{0};
 
 public:
     ~group() override {

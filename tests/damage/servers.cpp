@@ -19,18 +19,14 @@
 #include <vector>
 
 #include "cli/port.hpp"
-#include "damage/campaign.hpp"
-#include "damage/file_damage.hpp"
+#include "damage/replica_lane.hpp"
 #include "server/client.hpp"
-#include "support/child_process.hpp"
 
 namespace tutti::damage {
 namespace {
 
 using namespace std::chrono_literals;
 using server::client;
-using support::child_process;
-using clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
 constexpr std::size_t clients = 4, replicas = 3;
@@ -42,7 +38,7 @@ struct programs {
 
 /// All decisions of a round.
 struct plan {
-    explicit plan(support::random& dice) : harm{dice} {
+    explicit plan(support::random& dice) : damage{draw{dice}} {
         run = std::chrono::microseconds{dice.below(12'000)};
         const std::size_t who = dice.below(100);
         if (who < 48) killed = {false, false, true};
@@ -53,49 +49,32 @@ struct plan {
         if (dice.one_in(2)) std::swap(killed[1], killed[2]);
         leader_later = dice.one_in(2);
         orderly = dice.one_in(10);
-        victim = dice.next();
+        damage.victim = dice.next();
         promotes = dice.below(10) < 3;
         repairs = dice.one_in(2);
-        keeps_earlier = dice.one_in(4);
+        damage.keeps_earlier = dice.one_in(4);
         snapshot_after = dice.one_in(3) ? 0 : 4'000 + dice.below(40'000);
-        whole_set = dice.one_in(60);
     }
-    draw harm;
+    damage_plan damage;
     std::chrono::microseconds run{};
     std::array<bool, replicas> killed{};  ///< the leader first
-    bool leader_later = false, orderly = false, promotes = false, repairs = false, keeps_earlier = false,
-         whole_set = false;
-    std::uint64_t victim = 0, snapshot_after = 0;
+    bool leader_later = false, orderly = false, promotes = false, repairs = false;
+    std::uint64_t snapshot_after = 0;
 };
 
-struct replica {
-    std::string folder;
+struct replica_server : replica {
     std::uint16_t port = 0;
-    child_process process{};
-    bool damaged = false;   ///< in this round
-    bool reported = false;  ///< its damage was
-    bool torn = false;      ///< its start has said that an end was cut off
+    bool torn = false;  ///< its start has said that an end was cut off
 
     [[nodiscard]] std::string log() const { return folder + "/log"; }
     [[nodiscard]] std::string socket() const { return folder + "/socket"; }
     [[nodiscard]] std::string output() const { return folder + "/output"; }
     [[nodiscard]] std::string said() const { return bytes_of(output()); }
-    [[nodiscard]] std::vector<std::string> files() const {
-        std::vector<std::string> all;
-        for (const char* const s : suffixes) {
-            if (fs::exists(log() + s)) all.push_back(log() + s);
-        }
-        return all;
-    }
 };
 
-/// What a client was told.
-struct caller {
-    std::uint64_t sure = 0;  ///< its number, after the calls that were answered
-    bool in_doubt = false;   ///< the next call was sent and not answered
-    std::uint64_t era = 0;   ///< changes when acknowledged calls are lost, so that IDs stay unique
+struct caller : told {
+    std::uint64_t era = 0;  ///< changes when acknowledged calls are lost, so that IDs stay unique
     bool knows_last_id = false;
-    std::string odd{};
 };
 
 bool listens(const std::string& path) {
@@ -108,8 +87,6 @@ bool listens(const std::string& path) {
     return there;
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 bool is_number(const std::string& text) {
     return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
@@ -121,10 +98,12 @@ std::string value_of(const std::string& info, const std::string& key) {
     return info.substr(begin, info.find_first_of("\r\n", begin) - begin);
 }
 
-class servers final : public lane {
+class servers final : public replica_lane {
 public:
     servers(const programs& with, unsigned number, std::string folder, tally& counts)
-        : with_{with}, number_{number}, folder_{std::move(folder)}, counts_{counts} {
+        : replica_lane{with.tutti, std::move(folder), {512, 4096, 8192, 8192, 8192 + 24}, counts},
+          with_{with},
+          number_{number} {
         for (std::size_t i = 0; i < replicas; ++i) {
             all_[i].folder = folder_ + "/" + std::string(1, static_cast<char>('a' + i));
             fs::create_directories(all_[i].folder);
@@ -136,36 +115,40 @@ public:
 
     void round(support::random& dice) override {
         plan_ = std::make_unique<plan>(dice);
-        std::string who;
-        for (std::size_t i = 0; i < replicas; ++i) who += plan_->killed[i] ? " " + follower(i).folder : "";
-        tell("---- round " + std::to_string(++round_) + ": kills" + who);
+        std::vector<replica*> all, dead;
+        for (replica_server& r : all_) {
+            all.push_back(&r);
+            r.torn = false;
+        }
+        for (std::size_t i = 0; i < replicas; ++i) {
+            if (plan_->killed[i]) dead.push_back(&follower(i));
+        }
+        begin_round(all, dead);
         lost_allowed_ = 0;
-        for (replica& r : all_) r.damaged = r.reported = r.torn = false;
         play();
-        harm();
+        harm(plan_->damage, all, dead);
         operate();
         settle();
         judge();
     }
 
-    std::uint64_t acknowledged() const override { return acknowledged_; }
-
 private:
-    replica& leader() { return all_[leads_]; }
+    replica_server& leader() { return all_[leads_]; }
     /// The n-th of those that follow.
-    replica& follower(std::size_t n) { return all_[(leads_ + n) % replicas]; }
+    replica_server& follower(std::size_t n) { return all_[(leads_ + n) % replicas]; }
 
-    /// For whoever looks into a violation.
-    void tell(const std::string& line) const {
-        std::FILE* const to = std::fopen((folder_ + "/history").c_str(), "a");
-        if (to == nullptr) return;
-        std::fprintf(to, "%s\n", line.c_str());
-        std::fclose(to);
+    [[nodiscard]] std::vector<std::string> files_of(const replica& r) const override {
+        std::vector<std::string> all;
+        for (const char* const s : suffixes) {
+            if (fs::exists(r.folder + "/log" + s)) all.push_back(r.folder + "/log" + s);
+        }
+        return all;
     }
+    [[nodiscard]] std::string earlier_of(const replica& r) const override { return r.folder + "/earlier"; }
 
     // ---- processes
 
-    std::vector<std::string> command(const replica& r, const replica* follows) const {
+    std::vector<std::string> command(const replica_server& r, const replica_server* follows) const {
         std::vector<std::string> words{with_.tutti,
                                        "serve",
                                        with_.procedures,
@@ -195,7 +178,7 @@ private:
     }
 
     /// Empty once it serves; otherwise what it said at its end.
-    std::string start(replica& r, const replica* follows) {
+    std::string start(replica_server& r, const replica_server* follows) {
         r.process = child_process{command(r, follows), r.output()};
         counts_.add("1 rounds", "starts", "number");
         const std::string as = r.folder + (follows != nullptr ? " follows " + follows->folder : " leads");
@@ -228,7 +211,7 @@ private:
         }
         return {};
     }
-    void need_start(replica& r, const replica* follows) {
+    void need_start(replica_server& r, const replica_server* follows) {
         if (const std::string why = start(r, follows); !why.empty())
             throw violated{r.folder + " does not start: " + why};
     }
@@ -303,56 +286,17 @@ private:
             if (!c.odd.empty()) throw violated{c.odd};
         }
         if (orderly_ && status != 0) throw violated{"a leader did not end well: " + leader().said()};
-        for (const bool k : plan_->killed) counts_.add("1 rounds", "processes killed", "number", k ? 1 : 0);
     }
 
-    // ---- what happens to files
-
-    [[nodiscard]] std::string earlier_of(const replica& r) const { return r.folder + "/earlier"; }
-
-    void harm() {
-        std::vector<std::size_t> dead;
-        for (std::size_t i = 0; i < replicas; ++i) {
-            if (plan_->killed[i]) dead.push_back(i);
-        }
-        replica& r = follower(dead[plan_->victim % dead.size()]);
-        target of{r.files(), {}, earlier_of(r), {512, 4096, 8192, 8192, 8192 + 24}};
-        for (std::size_t i = 0; i < replicas; ++i) {
-            if (&all_[i] != &r) of.donors.push_back(all_[i].folder);
-        }
-        const done d = apply(plan_->harm, of);
-        const std::string what = name_of(d.what);
-        counts_.add("2 damage", what, "done", d.what == kind::none ? 0 : 1);
-        if (d.what == kind::none) counts_.add("1 rounds", "rounds without damage", "number");
-        r.damaged = d.what != kind::none;
-        damage_ = d;
-        if (!d.text.empty()) tell(d.text);
-        if (plan_->keeps_earlier && !r.damaged) {
-            fs::create_directories(earlier_of(r));
-            for (const std::string& f : r.files()) {
-                fs::copy_file(f, earlier_of(r) + "/" + fs::path{f}.filename().string(),
-                              fs::copy_options::overwrite_existing);
-            }
-        }
-    }
     // ---- what the operator does
 
-    int ask(const std::vector<std::string>& words, std::string& said) const {
-        std::vector<std::string> all{with_.tutti};
-        all.insert(all.end(), words.begin(), words.end());
-        child_process one{all, folder_ + "/asked"};
-        const int status = one.wait();
-        said = bytes_of(folder_ + "/asked");
-        tell(said);
-        return status;
-    }
-    void remove_log(const replica& r) const {
+    void remove_log(const replica_server& r) const {
         tell("the log of " + r.folder + " is removed");
         for (const char* const s : suffixes) fs::remove(r.log() + s);
     }
 
     /// A start has ended with that. It must be the damage of this round, and its message must be of use.
-    void need_report(replica& r, const std::string& why, const std::array<std::string, 2>& before) {
+    void need_report(replica_server& r, const std::string& why, const std::array<std::string, 2>& before) {
         if (!r.damaged) throw violated{"a server whose files are whole does not start: " + r.folder + ": " + why};
         for (const std::string& part : {r.log(), std::string{"replica"}}) {
             if (!has(why, part) && !has(why, " was removed; "))
@@ -361,23 +305,15 @@ private:
         const bool is_new = has(why, " was removed; ");
         if (!is_new && (bytes_of(r.log()) != before[0] || bytes_of(r.log() + "-wal") != before[1]))
             throw violated{"a start that was refused has changed files of " + r.folder};
-        if (!r.reported) counts_.add("2 damage", name_of(damage_.what), "reported");
-        r.reported = true;
+        note_report(r);
     }
 
     /// How many calls are lost by it; none: it was refused.
-    std::optional<std::uint64_t> repair(const replica& r) {
+    std::optional<std::uint64_t> repair_log(const replica_server& r) {
         std::string said;
         if (ask({"log", "check", r.log()}, said) == 0)
             throw violated{"`tutti log check` finds a log whole that does not start: " + said};
-        if (ask({"log", "repair", r.log()}, said) != 0) {
-            counts_.add("3 reports", "a repair that was refused", "damaged");
-            return std::nullopt;
-        }
-        counts_.add("3 reports", "a repair", "damaged");
-        for (const auto& f : fs::directory_iterator{r.folder}) {
-            if (has(f.path().filename().string(), "-damaged-")) fs::remove(f.path());
-        }
+        if (!repair(r, r.log(), said)) return std::nullopt;
         unsigned long long from = 0, to = 0;
         const std::size_t at = said.find("the calls from ");
         if (at == std::string::npos) return 0;
@@ -385,15 +321,15 @@ private:
         return to - from + 1;
     }
 
-    [[nodiscard]] static std::array<std::string, 2> files_of(const replica& r) {
+    [[nodiscard]] static std::array<std::string, 2> contents_of(const replica_server& r) {
         return {bytes_of(r.log()), bytes_of(r.log() + "-wal")};
     }
 
     /// Starts one that is to follow, whatever is with its files.
-    void bring_back(replica& r, bool may_diverge) {
+    void bring_back(replica_server& r, bool may_diverge) {
         bool may_repair = plan_->repairs;
         for (int attempt = 0; attempt < 4; ++attempt) {
-            const auto before = files_of(r);
+            const auto before = contents_of(r);
             const std::string why = start(r, &leader());
             if (why.empty()) return;
             if (has(why, "DIVERGED")) {
@@ -404,7 +340,7 @@ private:
             }
             if (has(why, "log is empty: start the leader first")) continue;
             need_report(r, why, before);
-            if (may_repair && !has(why, " was removed; ") && repair(r)) continue;
+            if (may_repair && !has(why, " was removed; ") && repair_log(r)) continue;
             may_repair = false;
             remove_log(r);
         }
@@ -428,8 +364,8 @@ private:
         }
         tell("positions " + std::to_string(positions[1]) + " and " + std::to_string(positions[2]));
         const std::size_t heir = positions[1] >= positions[2] ? 1 : 2;
-        replica& next = follower(heir);
-        replica& other = follower(3 - heir);
+        replica_server& next = follower(heir);
+        replica_server& other = follower(3 - heir);
         const auto late = clock::now() + 60s;
         for (;;) {
             const std::string said = client{next.socket()}({"REPLICAOF", "NO", "ONE"});
@@ -439,7 +375,7 @@ private:
             std::this_thread::sleep_for(2ms);
         }
         counts_.add("1 rounds", "promotions", "number");
-        replica& old = leader();
+        replica_server& old = leader();
         leads_ = static_cast<std::size_t>(&next - all_.data());
         other.process.end(SIGKILL);
         if (const std::string why = start(other, &next); !why.empty()) {
@@ -477,7 +413,7 @@ private:
         }
         const auto late = clock::now() + 60s;
         for (std::size_t i = 1; i < replicas;) {
-            replica& f = follower(i);
+            replica_server& f = follower(i);
             const std::string info = client{f.socket()}({"INFO"});
             const std::string trouble = value_of(info, "leader_trouble");
             if (has(trouble, "STALE") || has(trouble, "has been promoted since")) return end_stale_leader();
@@ -507,18 +443,18 @@ private:
 
     void operate() {
         if (plan_->killed[0]) {
-            bool promotes = plan_->promotes && std::none_of(all_.begin(), all_.end(), [&](const replica& r) {
+            bool promotes = plan_->promotes && std::none_of(all_.begin(), all_.end(), [&](const replica_server& r) {
                                 return &r != &leader() && r.damaged;
                             });
             if (!promotes) {
-                const auto before = files_of(leader());
+                const auto before = contents_of(leader());
                 const std::string why = start(leader(), nullptr);
                 if (!why.empty()) {
                     need_report(leader(), why, before);
                     promotes = true;
                     if (has(why, " was removed; ")) remove_log(leader());
                     else if (plan_->repairs) {
-                        if (const auto lost = repair(leader())) promotes = !leads_again(*lost);
+                        if (const auto lost = repair_log(leader())) promotes = !leads_again(*lost);
                     }
                 }
             }
@@ -533,7 +469,7 @@ private:
 
     // ---- what must hold
 
-    std::vector<std::uint64_t> counts_at(const replica& r) const {
+    std::vector<std::uint64_t> counts_at(const replica_server& r) const {
         const std::string said = client{r.socket()}({"CALL", "counts"});
         if (said.empty() || said[0] != '(') throw violated{r.folder + " answers a read by " + said};
         std::istringstream in{said.substr(1, said.size() - 2)};
@@ -548,13 +484,10 @@ private:
         std::uint64_t lost = 0;
         for (std::size_t i = 0; i < clients; ++i) {
             caller& c = callers_[i];
-            if (now[i] > c.sure + (c.in_doubt ? 1 : 0)) {
-                throw violated{"client " + std::to_string(i) + " was told of " + std::to_string(c.sure) +
-                               " effects, and " + std::to_string(now[i]) + " are there"};
-            }
+            if (now[i] > c.sure + (c.in_doubt ? 1 : 0)) throw disagreement(i, c, now[i]);
             if (now[i] >= c.sure) continue;
             lost += c.sure - now[i];
-            c = {.sure = now[i], .era = c.era + 1};
+            c = {{.sure = now[i]}, c.era + 1};
         }
         if (lost > lost_allowed_) {
             throw violated{std::to_string(lost) + " acknowledged effects are lost, and the loss of " +
@@ -582,7 +515,7 @@ private:
     }
 
     /// Copies the leader's log anew where a follower is refused because it has more. Returns what that says.
-    std::string look_after(replica& f) {
+    std::string look_after(replica_server& f) {
         std::string trouble = value_of(client{f.socket()}({"INFO"}), "leader_trouble");
         if (!has(trouble, "DIVERGED")) return trouble;
         if (!may_have_more()) throw violated{"a follower has more than its leader: " + trouble};
@@ -598,42 +531,34 @@ private:
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i < clients; ++i) {
             sum += must[i];
-            if (must[i] != callers_[i].sure) {
-                throw violated{"client " + std::to_string(i) + " was told of " + std::to_string(callers_[i].sure) +
-                               " effects, and " + std::to_string(must[i]) + " are there"};
-            }
+            if (must[i] != callers_[i].sure) throw disagreement(i, callers_[i], must[i]);
         }
         if (must.back() != sum) throw violated{"half a call is there"};
         for (std::size_t i = 1; i < replicas; ++i) {
-            replica& f = follower(i);
-            const auto late = clock::now() + 60s;
-            while (counts_at(f) != must) {
-                const std::string trouble = look_after(f);
-                if (clock::now() > late)
-                    throw violated{f.folder + " does not come to have what its leader has: " + trouble};
-                std::this_thread::sleep_for(2ms);
-            }
+            replica_server& f = follower(i);
+            std::string trouble;
+            await(
+                60s, 2ms,
+                [&] {
+                    if (counts_at(f) == must) return true;
+                    trouble = look_after(f);
+                    return false;
+                },
+                [&] { return violated{f.folder + " does not come to have what its leader has: " + trouble}; });
         }
-        if (damage_.what != kind::none && !std::ranges::any_of(all_, &replica::reported)) {
-            const bool torn = std::ranges::any_of(all_, [](const replica& r) { return r.damaged && r.torn; });
-            counts_.add("2 damage", name_of(damage_.what), torn ? "torn end" : "harmless");
-        }
+        if (std::ranges::any_of(all_, &replica_server::reported)) return;
+        const bool torn = std::ranges::any_of(all_, [](const replica_server& r) { return r.damaged && r.torn; });
+        note_unreported(torn ? "torn end" : "harmless");
     }
 
     const programs& with_;
     const unsigned number_;
-    std::uint64_t round_ = 0;
-    const std::string folder_;
-    tally& counts_;
-    std::array<replica, replicas> all_{};
+    std::array<replica_server, replicas> all_{};
     std::size_t leads_ = 0;
     std::array<caller, clients> callers_{};
     std::unique_ptr<plan> plan_;
-    done damage_{};
-    std::atomic<bool> stop_{false};
     bool orderly_ = false;
     std::uint64_t lost_allowed_ = 0;
-    std::atomic<std::uint64_t> acknowledged_{0};
 };
 
 }  // namespace
