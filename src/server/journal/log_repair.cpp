@@ -154,7 +154,12 @@ log_repair repair_log(const std::string& file) {
         need_beginning(log, file);
         remove_files(anew);
         journal::make_with_mode(anew, journal::mode_of_drafts);
-        copy(log, anew);
+        try {
+            copy(log, anew);
+        } catch (...) {
+            remove_files(anew);
+            throw;
+        }
         done.lost_upto = log.known_upto();
         done.kept_as = take_place(file, anew);
     }

@@ -109,6 +109,9 @@ std::uint64_t store::latest_term() {
 
 std::vector<former_leader> store::former_leaders() {
     std::vector<former_leader> all;
+    // A damaged log is looked at as it is. Its first start may have been cut short before it made this table, and an
+    // earlier version of the same format makes none.
+    if (number("SELECT count(*) FROM sqlite_schema WHERE name = 'former_leaders'") == 0) return all;
     statement each{*this, "SELECT host, port, user, tls_authority FROM former_leaders ORDER BY host, port"};
     while (each.step("be read")) {
         all.push_back({.host = std::string{each.bytes(0)},

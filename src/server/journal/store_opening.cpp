@@ -25,7 +25,11 @@ constexpr int beside_bytes = 1024;  // of a row: its numbers, and what SQLite sa
 }  // namespace
 
 store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{how}, durable_end_{file + "-end"} {
-    known_ = durable_end_.read().value_or(known_log{});
+    const std::optional<known_log> known = durable_end_.read();
+    known_ = known.value_or(known_log{});
+    std::error_code none;
+    const std::uintmax_t bytes = std::filesystem::file_size(file, none);
+    const bool had_pages = !none && bytes != 0;
     try {
         look_for_database(look_at_write_ahead_log(file + "-wal", page_bytes).frames);
         open();
@@ -51,6 +55,11 @@ store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{h
                                   false};
             }
             return;
+        }
+        if (!known && (fresh ? had_pages : written_in == format)) {
+            findings_.push_back(file_ + "-end is not there, or is empty: it says how much of the log " + file_ +
+                                " was on the disk. A start without it cannot tell whether calls are missing at the "
+                                "end. Compare the log with a replica");
         }
         durable_end_.forget_pages();
         finish_own_log(own_log);

@@ -76,10 +76,14 @@ header read_header(bytes from) {
 class frame {
 public:
     explicit frame(std::uint32_t page_bytes) : all_(frame_header_bytes + page_bytes) {}
-    /// False: the file ends within it.
+    /// False: the file ends before it, or within it.
     bool read(std::ifstream& from) {
-        return static_cast<bool>(from.read(reinterpret_cast<char*>(all_.data()), static_cast<long>(all_.size())));
+        from.read(reinterpret_cast<char*>(all_.data()), static_cast<long>(all_.size()));
+        bytes_ = static_cast<std::size_t>(from.gcount());
+        return bytes_ == all_.size();
     }
+    [[nodiscard]] std::size_t length() const { return bytes_; }
+    [[nodiscard]] bool has_salts() const { return bytes_ >= 16; }
     [[nodiscard]] std::uint64_t salts() const { return salts_at(all_, 8); }
     [[nodiscard]] sums own() const { return read_sums(all_, 16); }
     [[nodiscard]] bool ends_transaction() const { return big_endian(all_, 4) != 0; }
@@ -91,6 +95,7 @@ public:
 
 private:
     std::vector<unsigned char> all_;
+    std::size_t bytes_ = 0;  // that were read
 };
 
 }  // namespace
@@ -112,8 +117,8 @@ write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t p
     if (h.is_whole) salts = h.salts;
     sums before = h.own;
     bool is_gapless = h.is_whole, has_ended = false;
-    for (std::uint64_t at = header_bytes, number = 1; f.read(from);
-         at = static_cast<std::uint64_t>(from.tellg()), ++number) {
+    std::uint64_t at = header_bytes, number = 1;
+    for (; f.read(from); at = static_cast<std::uint64_t>(from.tellg()), ++number) {
         if (!salts) salts = f.salts();  // the header's are not to be trusted
         const bool is_of_turn = f.salts() == *salts;
         const bool big = h.words_are_big_endian.value_or(false);
@@ -129,6 +134,13 @@ write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t p
         is_gapless = false;
         if (is_whole && (has_ended || found.header_is_bad)) ++found.later;
         if (is_of_turn && f.ends_transaction()) has_ended = true;
+    }
+    // The file ends within a frame. What is left of an earlier turn tells nothing of this one. A beginning too short to
+    // have salts is taken for one of this turn if the frame before it is.
+    const bool is_of_turn = f.has_salts() ? f.salts() == salts.value_or(f.salts()) : found.frames + 1 == number;
+    if (f.length() != 0 && is_of_turn) {
+        found.frames = number;
+        if (is_gapless) found.first_bad = at;
     }
     return found;
 }

@@ -14,7 +14,7 @@
 namespace tutti::server::journal {
 
 struct write_ahead_log {
-    std::uint64_t frames = 0;     ///< written since the file was last begun anew, whole or not
+    std::uint64_t frames = 0;     ///< written since the file was last begun anew, whole or not, or cut by its end
     std::uint64_t complete = 0;   ///< of these, as far as whole transactions go without a gap: what SQLite reads
     std::uint64_t first_bad = 0;  ///< offset of what is not whole, where something is not
     /// Frames that are whole and belong to transactions later than the one that is not. A crash leaves none.

@@ -150,8 +150,17 @@ TEST_F(log_damage, a_file_that_is_gone) {
         EXPECT_EQ(found_in("damaged"), std::nullopt) << suffix;
     }
     copy("killed", "damaged");
-    std::filesystem::remove(file("damaged-end"));
-    EXPECT_EQ(found_in("damaged"), calls);
+    for (const bool is_empty : {false, true}) {
+        copy("killed", "damaged");
+        std::filesystem::remove(file("damaged-end"));
+        if (is_empty) write("damaged-end", "");
+        EXPECT_EQ(found_in("damaged"), calls);
+        ASSERT_EQ(findings.size(), 1U);
+        EXPECT_NE(findings[0].find(file("damaged-end") + " is not there, or is empty"), std::string::npos)
+            << findings[0];
+        EXPECT_EQ(found_in("damaged"), calls);
+        EXPECT_EQ(findings, std::vector<std::string>{});  // the start before it has made the file
+    }
     copy("killed", "damaged");
     write("damaged", "");
     EXPECT_EQ(found_in("damaged"), std::nullopt);
@@ -161,6 +170,18 @@ TEST_F(log_damage, a_file_that_is_gone) {
     EXPECT_EQ(found_in("damaged"), 0U) << refusal;
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_NE(findings[0].find("was removed; 12 calls"), std::string::npos) << findings[0];
+}
+
+/// All calls were in SQLite's own log. What is left looks like a log that was never written to.
+TEST_F(log_damage, a_start_says_that_nothing_tells_how_far_an_empty_log_went) {
+    copy("killed", "damaged");
+    std::filesystem::remove(file("damaged-end"));
+    write("damaged-wal", "");
+    EXPECT_EQ(found_in("damaged"), 0U) << refusal;
+    ASSERT_EQ(findings.size(), 1U);
+    EXPECT_NE(findings[0].find("damaged-end is not there"), std::string::npos) << findings[0];
+    EXPECT_EQ(found_in("anew"), 0U) << refusal;
+    EXPECT_EQ(findings, std::vector<std::string>{});
 }
 
 /// Catches a look at SQLite's own log that trusts its header, where nothing says how far the log went.
@@ -193,6 +214,21 @@ TEST_F(log_damage, a_torn_end_is_cut_off_and_reported) {
     EXPECT_EQ(found_in("damaged"), calls) << refusal;
     ASSERT_EQ(findings.size(), 1U);
     EXPECT_NE(findings[0].find("was torn"), std::string::npos) << findings[0];
+}
+
+/// A file that ends within a frame, and nothing that says how far it went: the calls in front of it are all there is.
+TEST_F(log_damage, an_end_within_a_page_is_reported) {
+    constexpr std::size_t frame = 8192 + 24;
+    for (const std::size_t missing : {std::size_t{1}, frame / 2, frame - 17, frame - 15, frame - 1}) {
+        copy("killed", "damaged");
+        std::filesystem::remove(file("damaged-end"));
+        std::string bytes = bytes_of("damaged-wal");
+        bytes.resize(bytes.size() - missing);
+        write("damaged-wal", bytes);
+        EXPECT_EQ(found_in("damaged"), calls - 1) << missing << ": " << refusal;
+        ASSERT_EQ(findings.size(), 2U) << missing;
+        EXPECT_NE(findings[1].find("was torn: "), std::string::npos) << findings[1];
+    }
 }
 
 TEST_F(log_damage, the_message_names_the_file_the_place_and_the_ways_on) {
@@ -263,7 +299,7 @@ TEST_F(log_damage, a_repair_keeps_what_is_whole) {
     EXPECT_EQ(check_log(file("killed")).end, calls + 1);
     const std::size_t frames = (bytes_of("killed-wal").size() - 32) / (8192 + 24);
     std::uint64_t most = 0;
-    for (std::size_t n = 0; n + 4 < frames; n += 3) {
+    for (std::size_t n = 0; n + 4 < frames; n += most == 0 ? 1 : 3) {
         copy("killed", "damaged");
         std::string bytes = bytes_of("damaged-wal");
         bytes[32 + n * (8192 + 24) + 24 + 77] ^= 4;
@@ -272,9 +308,12 @@ TEST_F(log_damage, a_repair_keeps_what_is_whole) {
         log_repair done;
         try {
             done = repair_log(file("damaged"));
-        } catch (const std::runtime_error&) {
+        } catch (const std::runtime_error& e) {
             EXPECT_EQ(most, 0U) << "frame " << n;  // the tables were made in it
+            EXPECT_NE(std::string{e.what()}.find("its beginning cannot be read"), std::string::npos)
+                << e.what() << ": frame " << n;
             EXPECT_EQ(bytes_of("damaged-wal"), bytes);
+            EXPECT_FALSE(std::filesystem::exists(file("damaged-repaired"))) << "frame " << n;
             continue;
         }
         EXPECT_TRUE(done.now.damage.empty());
