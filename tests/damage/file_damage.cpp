@@ -131,7 +131,13 @@ done apply(const draw& d, const target& of) {
         return say(std::to_string(page) + " bytes");
     }
     if (bytes.empty()) return nothing();
-    const std::uint64_t at = d.place % bytes.size(), pages = (bytes.size() + page - 1) / page;
+    // C-Raft makes segments of 8 MiB, which are zero behind what was written. Every second damage hits a written part.
+    std::uint64_t reach = bytes.size();
+    if (d.donor % 2 == 0 && bytes.back() == '\0') {
+        const std::size_t last = bytes.find_last_not_of('\0');
+        if (last != std::string::npos) reach = last + 1;
+    }
+    const std::uint64_t at = d.place % reach, pages = (reach + page - 1) / page;
     const std::uint64_t first = d.place % pages * page, second = d.other % pages * page;
     const std::uint64_t length = std::min<std::uint64_t>(page, bytes.size() - first);
     const std::string before = bytes;
