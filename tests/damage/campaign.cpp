@@ -22,7 +22,7 @@ constexpr std::chrono::seconds between_reports{5}, longest_round{180};
 struct progress {
     std::mutex guard;
     std::condition_variable changed;
-    std::uint64_t given = 0, played = 0;
+    std::uint64_t given = 0, played = 0, effects = 0;
     std::vector<clock::time_point> began;  // of each lane's round
     std::vector<std::uint64_t> rounds;     // of each lane
     std::string failure;
@@ -80,10 +80,12 @@ private:
                 static_cast<void>(dice.next());
                 const std::uint64_t before = mine->acknowledged();
                 mine->round(dice);
-                counts_.add("1 rounds", "acknowledged effects", "number", mine->acknowledged() - before);
+                const std::uint64_t effects = mine->acknowledged() - before;
+                counts_.add("1 rounds", "acknowledged effects", "number", effects);
                 counts_.add("1 rounds", "rounds", "number");
                 const std::lock_guard hold{at_.guard};
                 ++at_.played;
+                at_.effects += effects;
                 at_.rounds[n] = round + 1;
             }
         } catch (const std::exception& e) {
@@ -117,16 +119,16 @@ private:
     }
 
     void say() {
-        std::uint64_t played = 0;
+        std::uint64_t played = 0, effects = 0;
         {
             const std::lock_guard hold{at_.guard};
             played = at_.played;
+            effects = at_.effects;
         }
         const std::chrono::duration<double> took = clock::now() - start_;
         std::printf("%7.0f s  %llu rounds, %.1f per second; %llu effects acknowledged; %llu damages, %llu reported\n",
-                    took.count(), number(played), static_cast<double>(played) / took.count(),
-                    number(counts_.sum("1 rounds", "number") - played), number(counts_.sum("2 damage", "done")),
-                    number(counts_.sum("2 damage", "reported")));
+                    took.count(), number(played), static_cast<double>(played) / took.count(), number(effects),
+                    number(counts_.sum("2 damage", "done")), number(counts_.sum("2 damage", "reported")));
         std::fflush(stdout);
     }
 

@@ -222,7 +222,7 @@ private:
             60s, 20ms,
             [&] {
                 return ask({"member", "remove", m.address, "--group", others, "--within", "20"}, said) == 0 ||
-                       has(said, "no member");
+                       has(said, "is no member of the group:");
             },
             [&] { return violated{"a member cannot be removed: " + said}; });
         fs::remove_all(m.folder);
