@@ -37,9 +37,19 @@ struct stores {
     std::size_t first = 0;  ///< that the prefix began with; 0: all
 };
 
+/// Draws the same names in each run, so that each mark is in the same slot.
+class numbered_names final : public backend::surroundings {
+public:
+    [[nodiscard]] std::string draw_name() const override { return std::to_string(next_++); }
+
+private:
+    mutable unsigned next_ = 0;
+};
+
 /// One program's engine over them.
 struct program {
-    explicit program(const stores& at, std::chrono::milliseconds patience = 20s) {
+    explicit program(const stores& at, std::chrono::milliseconds patience = 20s,
+                     const backend::surroundings& around = backend::surroundings::real()) {
         std::vector<std::unique_ptr<backend::group_engine>> groups;
         for (const auto& one : at.all) {
             groups.push_back(std::make_unique<local_group>(one));
@@ -48,7 +58,7 @@ struct program {
         backend::settings how;
         how.patience = patience;
         const std::size_t first = at.first == 0 ? groups.size() : at.first;
-        engine = std::make_unique<backend::spread>(std::move(groups), first, how, backend::surroundings::real());
+        engine = std::make_unique<backend::spread>(std::move(groups), first, how, around);
         committer = std::make_unique<backend::exactly_once>(*engine, patience);
     }
     /// The n-th key in that part.
@@ -441,7 +451,9 @@ TEST_F(engine_spread, what_moves_keeps_its_versions_and_is_where_it_is) {
     EXPECT_EQ(after.at, before.at);
     EXPECT_EQ(after.bytes, "1");
     // What a block has read before the move is good after it, also blindly; and nothing is left where it was.
-    const program late{at_};
+    // The program draws its mark in the part that the key was in, and in another slot, which has not moved.
+    const numbered_names names;
+    const program late{at_, 20s, names};
     std::vector<check> checks{{keys[0], before.at}};
     std::vector<write> writes{{keys[0], true, "2"}};
     backend::version at = 0;
