@@ -60,17 +60,25 @@ struct walk {
     const void* const interceptor = object_with("_Unwind_RaiseException");  // a sanitizer's, or that of the unwinder
     enum class stage : std::uint8_t {
         handler,    // this code, which the C++ runtime has called
-        terminate,  // the C++ runtime, which the refusing function has called, or the unwinder
+        terminate,  // the C++ runtime, which the refusing function, its helper or the unwinder has called
+        helper,     // functions that the refusing function has called to end the process
         unwinding,  // the unwinder, and the C++ runtime that has called it
         unwound,    // what the exception has not left yet
         refusing    // the frame before this one refuses
     } at = stage::handler;
     call_place found{};
 
+    /// Returns true if the function of the frame has no landing pad, because it has no table of handlers. Such a
+    /// function refuses nothing. If it has called std::terminate, its caller had asked for that: Clang's landing pads
+    /// call a function of this kind.
+    static bool has_no_landing_pad(struct _Unwind_Context* frame) noexcept {
+        return _Unwind_GetLanguageSpecificData(frame) == 0;
+    }
+
     /// Whether the frame, which has an exception of somebody's in a call, would not let it pass. Not one of C++'s own:
     /// only handlers for every type, of which there are none before a refusal, take it.
     static bool refuses(struct _Unwind_Context* frame) noexcept {
-        if (_Unwind_GetLanguageSpecificData(frame) == 0) return false;
+        if (has_no_landing_pad(frame)) return false;
         constexpr _Unwind_Exception_Class nobody = 0x5455545449000000;
         struct _Unwind_Exception probe{};
         probe.exception_class = nobody;
@@ -94,9 +102,14 @@ struct walk {
                 at = stage::terminate;
                 return in == language;
             case stage::terminate:
-                if (in == unwinder && in != language) at = stage::unwinding;
-                else if (in != language) return is_refused_here(frame, true);
-                return true;
+                if (in == language) return true;
+                if (in == unwinder) {
+                    at = stage::unwinding;
+                    return true;
+                }
+                at = stage::helper;
+                [[fallthrough]];
+            case stage::helper: return (in != own && has_no_landing_pad(frame)) || is_refused_here(frame, true);
             case stage::unwinding:
                 if (in == unwinder || in == language || in == interceptor) return true;
                 at = stage::unwound;

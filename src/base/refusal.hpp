@@ -12,8 +12,9 @@
 // handler is called again for that one. So at worst an exception passes all functions whose locals are not destroyed.
 //
 // The walk relies on the tables of the Itanium C++ ABI and on what libstdc++ and libgcc, or libc++abi and libunwind, do
-// at a refusal. Either a landing pad of the refusing function calls std::terminate. Or the unwinder does: then the
-// frames above the throw are asked in turn whether they refuse.
+// at a refusal. Either a landing pad of the refusing function calls std::terminate, itself (GCC) or by a function that
+// has no landing pad (Clang). Or the unwinder does: then the frames above the throw are asked in turn whether they
+// refuse.
 #pragma once
 
 #include <cstdint>

@@ -68,8 +68,9 @@ void end_refused(const thrown_signal& thrown, refusal how) noexcept {
 
 descriptor& innermost() noexcept { return descriptor::of(*detail::current_transaction); }
 
-/// In the place of the call that was refused.
-[[noreturn]] void throw_again() {
+}  // namespace
+
+void throw_again() {
     descriptor& d = innermost();
     const std::uint32_t why = outermost_of(d).thrown.why;
     if (d.running() && d.pending != signal::none) raise_again(d);  // a block around that place is on its way back
@@ -78,8 +79,6 @@ descriptor& innermost() noexcept { return descriptor::of(*detail::current_transa
         "tutti: a restart of an atomic block cannot leave a function that is noexcept, and the block was in the same "
         "function; take the noexcept away, or access transactional data outside it"};
 }
-
-}  // namespace
 
 void go_on_where_refused(void (*tell)() noexcept) noexcept {
     if (detail::current_transaction == nullptr) return;

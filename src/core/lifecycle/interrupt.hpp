@@ -14,7 +14,8 @@
 // conflict must not end the server. The alternative is to let an interrupted call run on. But a call that waits in
 // `retry` would then keep its place in the server until somebody wakes it, and SIGTERM would wait for it. What is lost
 // are the destructors of the noexcept function, and of functions that were compiled in the knowledge that it throws
-// nothing (base/refusal.hpp). Blocks in the frames that are dropped are rolled back first, as those that a jump leaves.
+// nothing (base/refusal.hpp). The compiler may have left out the handler of a block that calls nothing else: then the
+// block's signal comes to the procedure's caller. Blocks in dropped frames are rolled back, as for a jump.
 //
 // The word is stored before the kill, and a killed attempt looks at it after it has found the kill. The architecture of
 // x86-64 keeps that order; elsewhere, and where a transaction begins between the raiser's two steps, the attempt may be
@@ -45,6 +46,11 @@ void forget_interruption(descriptor& outermost) noexcept;
 /// For the terminate handler: has the interruption or signal go on that a function of a procedure has refused, after
 /// `tell`. Returns where something else ends the process, or where that cannot be done.
 void go_on_where_refused(void (*tell)() noexcept) noexcept;
+
+/// In the place of a call that was refused, and for a procedure's caller to which a signal has come without a block
+/// that takes it: throws that signal for a block around that place, or else what ends the call. REQUIRES: the blocks
+/// inside are left.
+[[noreturn]] TUTTI_EXPORT void throw_again();
 
 /// Whether one has passed a function that refused it, since this was last asked on this context.
 [[nodiscard]] TUTTI_EXPORT bool take_passed_refusal() noexcept;

@@ -17,6 +17,17 @@ using std::chrono::microseconds;
 
 constexpr microseconds longest_deadline{std::chrono::hours{24 * 365}};
 
+/// Throws the exception that is being handled, or what it stands for. A signal comes here if it has passed a function
+/// that is noexcept, and then its own block, which expected no exception from that function. call_boundary has rolled
+/// that block back.
+[[noreturn]] void throw_what_ends_call() {
+    try {
+        throw;
+    } catch (const tutti::detail::unwind&) {
+        core::throw_again();
+    }
+}
+
 /// What the exception that is being handled means to the caller. `passed`: it has passed a function that is noexcept.
 ending explain(const job& of, const std::string& name, bool passed, reply& to) {
     const auto error = [&](ending e, std::string_view what) {
@@ -25,7 +36,7 @@ ending explain(const job& of, const std::string& name, bool passed, reply& to) {
         return e;
     };
     try {
-        throw;
+        throw_what_ends_call();
     } catch (const bad_argument& e) {
         return error(ending::argument, e.what());
     } catch (const tutti::out_of_stack&) {
