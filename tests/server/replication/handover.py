@@ -5,7 +5,8 @@ handover.py TUTTI PROCEDURES [ROUNDS [SEED]]
 Each round: clients count (`next`, each call with an ID) at whichever of two servers takes calls that write. The leader
 is told to hand its lead over; at any moment of that one of the two may be killed, or stand still, and is started again
 with the options that it had. Then one of them leads and the other one follows, and both have every call that was
-answered, once.
+answered, once. All the time a reader looks at both servers, also while they run what a leader has logged, and must see
+whole calls only.
 """
 
 import os
@@ -48,6 +49,26 @@ class Caller(threading.Thread):
                     self.odd = repr(e)
                 client = None
                 time.sleep(0.002)
+
+
+class Reader(threading.Thread):
+    """Looks for half a call at each server in turn until it is told to end."""
+
+    def __init__(self, servers):
+        super().__init__()
+        self.servers, self.over, self.odd, self.looks = servers, False, None, 0
+
+    def run(self):
+        while not self.over and self.odd is None:
+            server = self.servers[self.looks % len(self.servers)]
+            self.looks += 1
+            try:
+                counts(server)
+            except redis.RedisError:
+                pass  # the server is down
+            except Violated as e:
+                self.odd = f"at {server.name}: {e}"
+            time.sleep(0.002)
 
 
 def leads(server):
@@ -124,19 +145,21 @@ def main():
     chance = random.Random(seed)
     folder = tempfile.mkdtemp(prefix="tutti-handover-")
     a, b = (Server([tutti, "serve", procedures, "--fsync", "always"], folder, name) for name in ("a", "b"))
-    callers, kept = [], False
+    callers, reader, kept = [], Reader([a, b]), False
     try:
         a.start().wait_for_port()
         b.start(a).wait_for_port()
         options = {"a": (), "b": ("--follow", f"127.0.0.1:{a.port}")}
         callers = [Caller([a, b], who) for who in range(CLIENTS)]
-        for c in callers:
+        for c in (*callers, reader):
             c.start()
         pair, kinds = (a, b), {}
         for _ in range(rounds):
             goal = [c.number + 20 for c in callers]
-            until("calls go on", lambda: any(c.odd for c in callers) or
+            until("calls go on", lambda: reader.odd or any(c.odd for c in callers) or
                   all(c.number >= g for c, g in zip(callers, goal)))
+            if reader.odd:
+                break
             pair, what = round_of(*pair, options, chance, tutti)
             kinds[what] = kinds.get(what, 0) + 1
         for c in callers:
@@ -150,13 +173,17 @@ def main():
             if not c.number <= has[c.who] <= c.number + 1:
                 raise Violated(f"client {c.who} was answered {c.number} times, and {pair[0].name} has {has[c.who]}")
         until("both have the same", lambda: counts(pair[1]) == has)
-        print(f"{sum(has)} calls over {rounds} rounds: {kinds}")
+        reader.over = True
+        reader.join()
+        if reader.odd is not None:
+            raise Violated(reader.odd)
+        print(f"{sum(has)} calls over {rounds} rounds, looked at {reader.looks} times: {kinds}")
     except Violated as e:
         kept = True
         print(f"handover.py: violated: {e} (seed {seed}; the files are in {folder})", file=sys.stderr)
         return 1
     finally:
-        for c in callers:
+        for c in (*callers, reader):
             c.over = True
         for s in (a, b):
             s.end()
