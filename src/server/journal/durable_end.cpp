@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -16,7 +18,8 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr char magic[8] = {'T', 'u', 't', 't', 'i', 'E', 'n', '2'};
+constexpr char magic[8] = {'T', 'u', 't', 't', 'i', 'E', 'n', '3'};
+constexpr char magic_without_frames[8] = {'T', 'u', 't', 't', 'i', 'E', 'n', '2'};
 constexpr ::off_t apart = 512;  // a disk writes a sector as a whole or not at all
 constexpr std::chrono::seconds between_syncs{1};
 
@@ -26,13 +29,24 @@ struct slot {
     known_log known;
     std::uint64_t sum;
 
-    [[nodiscard]] std::uint64_t sum_of() const noexcept {
-        return checksum({reinterpret_cast<const char*>(this), offsetof(slot, sum)});
-    }
-    [[nodiscard]] bool is_whole() const noexcept {
-        return std::memcmp(what, magic, sizeof magic) == 0 && sum == sum_of();
+    [[nodiscard]] std::uint64_t sum_of(std::size_t bytes) const noexcept {
+        return checksum({reinterpret_cast<const char*>(this), bytes});
     }
 };
+
+/// The slot in these bytes, of this format or of the one before, which had no number of frames.
+std::optional<slot> read_slot(const char* from, std::size_t bytes) {
+    slot s{};
+    std::memcpy(&s, from, std::min(bytes, sizeof s));
+    constexpr std::size_t before_frames = offsetof(slot, known) + offsetof(known_log, frames);
+    if (bytes >= sizeof s && std::memcmp(s.what, magic, sizeof magic) == 0 && s.sum == s.sum_of(offsetof(slot, sum)))
+        return s;
+    const std::uint64_t sum = std::exchange(s.known.frames, 0);  // its place was there
+    const bool is_earlier = bytes >= before_frames + sizeof sum &&
+                            std::memcmp(s.what, magic_without_frames, sizeof magic_without_frames) == 0;
+    if (is_earlier && sum == s.sum_of(before_frames)) return s;
+    return std::nullopt;
+}
 
 }  // namespace
 
@@ -58,13 +72,14 @@ std::optional<known_log> durable_end::read() {
     bool is_empty = true;
     std::optional<known_log> known;
     for (const ::off_t at : {::off_t{0}, apart}) {
-        slot s{};
-        const ::ssize_t bytes = ::pread(from, &s, sizeof s, at);
+        char some[sizeof(slot)];
+        const ::ssize_t bytes = ::pread(from, some, sizeof some, at);
         if (bytes == -1) fail("read");
         is_empty = is_empty && bytes == 0;
-        if (bytes != sizeof s || !s.is_whole() || (known && s.writes < writes_)) continue;
-        writes_ = s.writes;
-        known = last_ = s.known;
+        const std::optional<slot> s = read_slot(some, static_cast<std::size_t>(bytes));
+        if (!s || (known && s->writes < writes_)) continue;
+        writes_ = s->writes;
+        known = last_ = s->known;
     }
     if (!known && !is_empty) {
         throw store_error{file_ +
@@ -83,7 +98,7 @@ bool durable_end::write(const known_log& now) noexcept {
     open();
     slot s{.what = {}, .writes = writes_ + 1, .known = now, .sum = 0};
     std::memcpy(s.what, magic, sizeof magic);
-    s.sum = s.sum_of();
+    s.sum = s.sum_of(offsetof(slot, sum));
     if (::pwrite(descriptor_, &s, sizeof s, static_cast<::off_t>(s.writes % 2) * apart) != sizeof s) return false;
     writes_ = s.writes;
     last_ = now;

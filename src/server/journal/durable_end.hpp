@@ -1,9 +1,13 @@
 // How far the log is known to be on the disk, kept in a small file beside it (`-end`). A log that ends earlier has lost
 // something, however whole it looks.
 //
-// The journal writes the file after each fsync of the log, so the file never says too much. The file itself is synced
+// The store writes the file after each fsync of the log, so the file never says too much. The file itself is synced
 // once a second. After a crash of the process it is exact. After a crash of the machine it may say less than was
 // durable. Two slots are written in turn, so a write that a crash cut short leaves the other slot whole.
+//
+// The position of the next call does not say whether a transaction without calls is there, such as that of a promotion.
+// So the file also has the number of frames of SQLite's own log that were on the disk. That number holds for one turn of
+// SQLite's own log, and as long as SQLite has not moved that log into the file: the number is 0 afterwards.
 //
 // The file also says which log it belongs to: by a sum of the pages in the log's file (checked_pages.hpp) and by the
 // turn of SQLite's own log (write_ahead_log.hpp). So a file that comes from another server, or from an earlier time, is
@@ -21,9 +25,10 @@ namespace tutti::server::journal {
 
 /// What the file says. 0: unknown.
 struct known_log {
-    std::uint64_t end = 1;    ///< the position of the first call that may be missing
-    std::uint64_t pages = 0;  ///< sum_of_pages
-    std::uint64_t turn = 0;   ///< of SQLite's own log
+    std::uint64_t end = 1;     ///< the position of the first call that may be missing
+    std::uint64_t pages = 0;   ///< sum_of_pages
+    std::uint64_t turn = 0;    ///< of SQLite's own log
+    std::uint64_t frames = 0;  ///< of SQLite's own log in that turn; 0: none that the log needs
 
     friend bool operator==(const known_log&, const known_log&) = default;
 };

@@ -54,14 +54,19 @@ void store::close() noexcept {
         durable_end_.note({.end = durable_end_.end(), .pages = pages});
 }
 
-/// All before `end` is on the disk.
+/// All before `end` is on the disk, and so are all transactions that have ended.
 void store::note_end(std::uint64_t end) noexcept {
-    durable_end_.note({.end = end, .pages = sum_of_pages(db_), .turn = turn_of_own_log(db_)});
+    durable_end_.note({.end = end,
+                       .pages = sum_of_pages(db_),
+                       .turn = turn_of_own_log(db_),
+                       .frames = static_cast<std::uint64_t>(pages_of_log_)});
 }
 
 /// Moves SQLite's own log into the file. REQUIRES: what -end says of the pages is forgotten.
 bool store::move_own_log() noexcept {
-    return sqlite3_wal_checkpoint_v2(db_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr) == SQLITE_OK;
+    if (sqlite3_wal_checkpoint_v2(db_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr) != SQLITE_OK) return false;
+    pages_of_log_ = 0;  // the log needs none of them any more
+    return true;
 }
 
 /// All of `what` or nothing.
@@ -78,6 +83,16 @@ void store::change(const std::function<void()>& what) {
 
 /// What is changed next is on the disk when it returns.
 void store::write_through() { synchronize(true); }
+
+/// All of `what` or nothing; it is on the disk when this returns, and -end says so.
+void store::change_durably(const std::function<void()>& what) {
+    write_through();
+    change(what);
+    note_all();
+}
+
+/// After a transaction that is on the disk, and with it all before. The transaction stands, so nothing may fail here.
+void store::note_all() noexcept { note_end(readable_end().value_or(durable_end_.end())); }
 
 void store::add_answers(const std::vector<kept_answer>& answers, std::uint64_t group) {
     for (const kept_answer& a : answers) {
@@ -131,7 +146,6 @@ void store::tidy() {
     if (pages_of_log_ < many) return;
     durable_end_.forget_pages();
     if (!move_own_log()) fail("be brought up to date");
-    pages_of_log_ = 0;
     note_end(durable_end_.end());
 }
 

@@ -6,6 +6,12 @@
 // (checked_pages.hpp), a frame of SQLite's own log with later groups behind it (write_ahead_log.hpp), or a log that
 // ends before the end that was on the disk (durable_end.hpp). Damage ends the start, and the store changes no file.
 //
+// Each transaction that a caller may rely on is noted in -end after its fsync: groups (add, append), snapshots
+// (finish_snapshot, replace_by), and what has no calls (change_durably: branches, terms, former leaders, hand-overs, the
+// follower's number). Without that note, damage of the last such transaction would look like a torn end. These may be
+// lost by a crash and are not noted: parts of a snapshot that was not finished, and the removal of what was replaced or
+// of old answers.
+//
 // Why SQLite: one file, and every error of write and fsync comes back as a code after which the database is as before.
 // Why not RocksDB or LMDB: docs/server-operation.md has the figures.
 //
@@ -172,7 +178,7 @@ public:
     [[nodiscard]] std::vector<branch> branches();
     /// That the last call is of; its ID is 0 where there is no call.
     [[nodiscard]] branch last_branch();
-    /// On disk when this returns.
+    /// On disk when this returns, as what is next.
     void add_branch(const branch& b);
     /// The same, with what a promotion makes of the latest hand-over; nothing: an operator has promoted this server.
     void add_branch(const branch& b, const std::optional<handed_over>& latest);
@@ -181,13 +187,12 @@ public:
     /// behind last_branch(), which holds no call. @throws store_error  nothing has changed
     void append(std::span<const group> groups, const std::vector<branch>& later, std::uint64_t upto, std::uint64_t term,
                 bool sync);
-    /// The latest term that was heard of from others; on disk when it is kept.
+    /// The latest term that was heard of from others.
     [[nodiscard]] std::uint64_t heard_term();
     void hear_term(std::uint64_t term);
     /// That, or the latest of the branches.
     [[nodiscard]] std::uint64_t latest_term();
     [[nodiscard]] std::vector<former_leader> former_leaders();
-    /// On disk when it returns, as what is next.
     void add_former_leader(const former_leader& l);
     void forget_former_leader(const std::string& host, std::uint16_t port);
     /// The latest one, unless an operator has promoted this server since.
@@ -231,13 +236,16 @@ private:
     void bring_up_to_date(std::uint64_t written_in);
     void write_anew();
     void find_damage(const write_ahead_log& own_log, std::optional<std::uint64_t> end);
+    void find_lost_frames(const write_ahead_log& own_log);
     void find_mixture(const write_ahead_log& own_log);
     void find_damaged_page();
     void note_end(std::uint64_t end) noexcept;
+    void note_all() noexcept;
     [[nodiscard]] bool move_own_log() noexcept;
     void note_damage(const std::string& what);
     void finish_own_log(const write_ahead_log& own_log);
     void write_through();
+    void change_durably(const std::function<void()>& what);
     struct identity {
         std::uint64_t device = 0, number = 0;
         friend bool operator==(const identity&, const identity&) = default;

@@ -37,16 +37,14 @@ void store::forget_old_branches() {
 }
 
 void store::add_branch(const branch& b) {
-    write_through();
-    change([&] {
+    change_durably([&] {
         write_branch(b);
         forget_old_branches();
     });
 }
 
 void store::add_branch(const branch& b, const std::optional<handed_over>& latest) {
-    write_through();
-    change([&] {
+    change_durably([&] {
         write_branch(b);
         forget_old_branches();
         write_handover(latest);
@@ -88,7 +86,7 @@ void store::append(std::span<const group> groups, const std::vector<branch>& lat
         }
         add_groups(groups);
     });
-    if ((sync || is_news) && !groups.empty()) note_end(groups.back().last + 1);
+    if (sync || is_news) note_all();
     count(groups);
 }
 
@@ -99,8 +97,7 @@ void store::note_term(std::uint64_t term) {
 }
 
 void store::hear_term(std::uint64_t term) {
-    write_through();
-    change([&] { note_term(term); });
+    change_durably([&] { note_term(term); });
 }
 
 std::uint64_t store::latest_term() {
@@ -123,8 +120,7 @@ std::vector<former_leader> store::former_leaders() {
 }
 
 void store::add_former_leader(const former_leader& l) {
-    write_through();
-    change([&] {
+    change_durably([&] {
         statement{*this, "INSERT OR REPLACE INTO former_leaders VALUES(?, ?, ?, ?)"}
             .bind(l.host)
             .bind(std::uint64_t{l.port})
@@ -135,7 +131,7 @@ void store::add_former_leader(const former_leader& l) {
 }
 
 void store::forget_former_leader(const std::string& host, std::uint16_t port) {
-    change([&] {
+    change_durably([&] {
         statement{*this, "DELETE FROM former_leaders WHERE host = ? AND port = ?"}
             .bind(host)
             .bind(std::uint64_t{port})
@@ -162,21 +158,18 @@ void store::write_handover(const std::optional<handed_over>& h) {
 }
 
 void store::note_handover(const handed_over& h) {
-    write_through();
-    change([&] { write_handover(h); });
+    change_durably([&] { write_handover(h); });
 }
 
 void store::forget_handover() {
-    write_through();
-    change([&] { write_handover(std::nullopt); });
+    change_durably([&] { write_handover(std::nullopt); });
 }
 
 std::uint64_t store::follower_id() {
     if (const std::uint64_t id = number("SELECT id FROM follower"); id != 0) return id;
     std::random_device chance;
     const std::uint64_t id = (std::uint64_t{chance()} << 32) | chance() | 1;
-    write_through();
-    change([&] { statement{*this, "INSERT INTO follower VALUES(1, ?)"}.bind(id).step("be written"); });
+    change_durably([&] { statement{*this, "INSERT INTO follower VALUES(1, ?)"}.bind(id).step("be written"); });
     return id;
 }
 
@@ -253,7 +246,7 @@ void store::replace_by(const copied& c, const std::function<std::string(std::uin
             .bind(c.position)
             .step("be written");
     });
-    note_end(end());
+    note_all();
 }
 
 }  // namespace tutti::server::journal

@@ -81,7 +81,7 @@ void store::finish_snapshot(std::uint64_t at, std::uint64_t kept_bytes) {
             .step("be written");
     });
     if (bytes_) bytes_->drop_before(dropped + 1);
-    note_end(end());
+    note_all();
 }
 
 bool store::drop_some() {

@@ -181,6 +181,7 @@ void store::write_anew() {
     const std::string anew = file_ + "-new";
     std::filesystem::remove(anew);
     run("PRAGMA journal_mode=DELETE");  // no log of SQLite's may be left, which it would take for one of the new file
+    pages_of_log_ = 0;
     make_with_mode(anew, mode_of_drafts);
     statement{*this, "VACUUM INTO ?"}.bind_text(anew).step("be brought up to date");
     close();
@@ -210,11 +211,23 @@ void store::find_damage(const write_ahead_log& own_log, std::optional<std::uint6
         note_damage("its own log, " + file_ + "-wal, is not whole at byte " + std::to_string(own_log.first_bad) +
                     ", and " + std::to_string(own_log.later) + " whole pages of later groups follow");
     }
+    find_lost_frames(own_log);
     find_damaged_page();
     if (end && *end < known_.end) {
         note_damage("it ends before call " + std::to_string(*end) + ", and the calls up to " +
                     std::to_string(known_.end - 1) + " were on the disk");
     }
+}
+
+/// Whether SQLite's own log lacks a transaction that was on the disk, also one without calls. As long as the sum of the
+/// pages is unknown, SQLite may have moved that log into the file and removed it, or begun it anew.
+void store::find_lost_frames(const write_ahead_log& own_log) {
+    if (known_.frames == 0 || own_log.complete >= known_.frames) return;
+    const bool is_same_turn = own_log.turn == known_.turn;
+    const bool is_gone = own_log.turn == 0 && known_.pages != 0;
+    if (!is_same_turn && !is_gone) return;
+    note_damage("its own log, " + file_ + "-wal, has " + std::to_string(own_log.complete) + " whole pages, and " +
+                std::to_string(known_.frames) + " were on the disk");
 }
 
 /// Whether the three files belong together. Of a page that is damaged, and so changes the sum, another look tells.

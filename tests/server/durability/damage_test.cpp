@@ -1,7 +1,9 @@
 // What a start makes of a log whose files are damaged: it says so and changes nothing, or all that was on the disk is
 // there.
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -10,6 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "server/durability/log_folder.hpp"
+#include "server/journal/checksum.hpp"
+#include "server/journal/durable_end.hpp"
 #include "server/journal/store.hpp"
 #include "support/effort.hpp"
 #include "tutti/server/log.hpp"
@@ -229,6 +233,115 @@ TEST_F(log_damage, an_end_within_a_page_is_reported) {
         ASSERT_EQ(findings.size(), 2U) << missing;
         EXPECT_NE(findings[1].find("was torn: "), std::string::npos) << findings[1];
     }
+}
+
+/// Catches a transaction without calls that is lost in silence, because its damage looks like a torn end: a promotion,
+/// for instance, whose server then leads in an earlier term.
+TEST_F(log_damage, a_transaction_without_calls_is_not_taken_for_a_torn_end) {
+    using journal::store;
+    const journal::branch promoted{.term = 2, .id = 8, .first = calls + 1};
+    const journal::handed_over leads{.leads = true, .host = "there", .port = 7};
+    struct change {
+        const char* what;
+        std::function<void(store&)> before, last;
+    };
+    const auto nothing = [](store&) {};
+    const std::vector<change> all{
+        {"a start or a promotion", nothing, [&](store& log) { log.add_branch(promoted); }},
+        {"a promotion by an order", nothing, [&](store& log) { log.add_branch(promoted, leads); }},
+        {"a term that was heard of", nothing, [](store& log) { log.hear_term(3); }},
+        {"a former leader", nothing, [](store& log) { log.add_former_leader({.host = "there", .port = 7}); }},
+        {"a former leader that knows", [](store& log) { log.add_former_leader({.host = "there", .port = 7}); },
+         [](store& log) { log.forget_former_leader("there", 7); }},
+        {"a hand-over", nothing, [&](store& log) { log.note_handover(leads); }},
+        {"options that are newer than a hand-over", [&](store& log) { log.note_handover(leads); },
+         [](store& log) { log.forget_handover(); }},
+        {"the number of a follower", nothing, [](store& log) { static_cast<void>(log.follower_id()); }},
+        {"a branch from the leader", nothing,
+         [&](store& log) { log.append({}, {promoted}, calls + 1, promoted.term, false); }},
+        {"a term from the leader", nothing, [](store& log) { log.append({}, {}, calls + 1, 3, false); }},
+        {"the exchange of a snapshot",
+         [](store& log) {
+             log.begin_snapshot();
+             log.add_parts(std::vector<std::string>{"part"});
+         },
+         [](store& log) { log.finish_snapshot(calls + 1, 1 << 20); }},
+    };
+    constexpr std::size_t frame = 8192 + 24;
+    for (const change& c : all) {
+        std::size_t bytes_before = 0;
+        {
+            copy("killed", "now");
+            store log{file("now")};
+            c.before(log);
+            bytes_before = bytes_of("now-wal").size();
+            c.last(log);
+            copy("now", "whole");
+        }
+        const std::string whole = bytes_of("whole-wal");
+        // SQLite begins its own log anew after a start has moved it into the file.
+        const std::size_t first = whole.size() > bytes_before ? bytes_before : std::size_t{32};
+        EXPECT_EQ((whole.size() - 32) % frame, 0U) << c.what;
+        const auto refuses = [&](std::string bytes, const std::string& how) {
+            copy("whole", "damaged");
+            write("damaged-wal", bytes);
+            EXPECT_EQ(found_in("damaged"), std::nullopt) << c.what << ": " << how;
+            EXPECT_NE(refusal.find("-wal"), std::string::npos) << refusal;
+            EXPECT_NE(refusal.find("tutti log repair"), std::string::npos) << refusal;
+            EXPECT_EQ(bytes_of("damaged-wal"), bytes) << c.what << ": " << how;
+        };
+        std::string flipped = whole;
+        flipped[first + 24 + 500] ^= 1;
+        refuses(flipped, "a bit");
+        refuses(whole.substr(0, first), "cut off");
+        std::string zero = whole;
+        zero.replace(first, frame, frame, '\0');
+        refuses(zero, "zero");
+        if (first == 32) refuses("", "empty");
+        copy("whole", "damaged");
+        EXPECT_EQ(store{file("damaged")}.end(), calls + 1) << c.what;
+    }
+}
+
+/// Catches a crash between what a start or an end does with SQLite's own log that is taken for damage.
+TEST_F(log_damage, own_log_may_be_gone_once_it_is_moved) {
+    {
+        copy("killed", "now");
+        journal::store log{file("now")};
+        log.hear_term(3);
+        copy("now", "whole");
+        {
+            // What -end says before SQLite moves and removes its own log.
+            journal::durable_end end{file("whole-end")};
+            ASSERT_GT(end.read()->frames, 0U);
+            end.forget_pages();
+        }
+    }
+    // The file has all, SQLite's own log is gone, and -end was not written since.
+    const std::string said_before = bytes_of("whole-end");
+    write("now-end", said_before);
+    EXPECT_FALSE(std::filesystem::exists(file("now-wal")));
+    EXPECT_EQ(found_in("now"), calls) << refusal;
+    // Killed before it was removed.
+    EXPECT_EQ(found_in("whole"), calls) << refusal;
+}
+
+/// An earlier version has no number of frames.
+TEST_F(log_damage, the_end_that_an_earlier_version_has_written) {
+    struct {
+        char what[8] = {'T', 'u', 't', 't', 'i', 'E', 'n', '2'};
+        std::uint64_t writes = 2, end = calls + 2, pages = 0, turn = 0, sum = 0;
+    } slot;
+    const auto put = [&] {
+        slot.sum = journal::checksum({reinterpret_cast<const char*>(&slot), offsetof(decltype(slot), sum)});
+        write("ended-end", {reinterpret_cast<const char*>(&slot), sizeof slot});
+    };
+    put();
+    EXPECT_EQ(found_in("ended"), std::nullopt);
+    EXPECT_NE(refusal.find("it ends before call 13"), std::string::npos) << refusal;
+    slot.end = calls + 1;
+    put();
+    EXPECT_EQ(found_in("ended"), calls) << refusal;
 }
 
 TEST_F(log_damage, the_message_names_the_file_the_place_and_the_ways_on) {
