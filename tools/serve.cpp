@@ -5,15 +5,23 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "messages.hpp"
 #include "operator_signals.hpp"
 #include "served_cluster.hpp"
 #include "supervisor.hpp"
+#include "tutti/algorithm.hpp"
+#include "tutti/errors.hpp"
+#include "tutti/policy.hpp"
 #include "tutti/server/endpoint.hpp"
 #include "tutti/statistics.hpp"
 
@@ -42,6 +50,28 @@ void write_port(const std::string& file, std::uint16_t port) {
         throw cli::command_line_error{"--port-file: " + file + " cannot be written"};
 }
 
+/// Has `choose` take what the environment names. The first transaction would look at that too late: it can only end the
+/// process. @throws std::runtime_error
+void choose_from_environment(const char* variable, void (*choose)(std::string_view)) {
+    const char* const name = std::getenv(variable);
+    if (name == nullptr || *name == '\0') return;
+    try {
+        choose(name);
+    } catch (const usage_error& e) {
+        const std::string why = e.what();
+        throw std::runtime_error{variable + why.substr(std::min(why.find(": unknown"), why.size()))};
+    }
+}
+
+/// Transactions of the language look at this one, which only they use.
+void need_known_hardware() {
+    constexpr const char* variable = "TUTTI_HARDWARE";
+    const char* const given = std::getenv(variable);
+    const std::string_view wish = given != nullptr ? given : "";
+    if (wish.empty() || wish == "auto" || wish == "off") return;
+    throw std::runtime_error{fmt::format("{}: unknown value '{}'; valid are auto and off", variable, wish)};
+}
+
 /// What a running server reads anew.
 void renew_certificates(server::service& service, const server::tls_files& files, const messages& operators) {
     try {
@@ -63,6 +93,9 @@ void serve(const serve_options& options) {
     const flush_at_end at_end{operators};
     const auto say = [&](const std::string& line) { operators.say(server::severity::info, line); };
     ::signal(SIGPIPE, SIG_IGN);
+    choose_from_environment("TUTTI_ALGORITHM", use_algorithm);
+    choose_from_environment("TUTTI_POLICY", use_policy);
+    need_known_hardware();
     std::optional<supervisor> starter{std::in_place};  // before there is another thread
     operator_signals signals{operators, not_loaded_anew};
     raise_descriptor_limit();

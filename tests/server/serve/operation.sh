@@ -20,6 +20,22 @@ case_inherited() {
     stop
 }
 
+case_environment() {
+    # What the library would refuse in the first call ends the start, and --check, with the name of the variable.
+    for wrong in TUTTI_ALGORITHM=none-such TUTTI_POLICY=none-such TUTTI_HARDWARE=none-such; do
+        for how in "--check" "--port 0"; do
+            # shellcheck disable=SC2086  # several options
+            ! env "$wrong" timeout 20 "$tutti" serve "$object" $how >"$folder/log" 2>&1 || fail "$wrong is taken"
+            grep -q "^tutti: ${wrong%%=*}: unknown .*'none-such'; valid are " "$folder/log" || fail "it says nothing of use"
+        done
+    done
+    TUTTI_ALGORITHM=serial TUTTI_POLICY=backoff "$tutti" serve "$object" --check >"$folder/log" 2>&1 || fail "refused"
+    export TUTTI_ALGORITHM=serial TUTTI_POLICY=backoff TUTTI_HARDWARE=off
+    start
+    expect OK CALL noop
+    stop
+}
+
 case_notify() {
     # As systemd listens to it: ready once it serves and not before, then signs of life, then word of its end.
     python3 - "$folder/notify" "$folder/told" <<'PYTHON' &
