@@ -223,8 +223,9 @@ void service::body::recover_from_log() {
     log_->read_answers([&](const journal::kept_answer& a) { keep_answer(a); });
     if (follower_) {
         log_->others().show_link([this] { return follower_->look(); });
-        log_->file().forget_former_leader(leader->host, leader->port);
-        return log_->follow(to_string(endpoint{leader->host, leader->port}));
+        log_->file().forget_former_leader(follower_->leader().host, follower_->leader().port);
+        const leader_settings& found = follower_->leader();
+        return log_->follow(to_string(endpoint{found.host, found.port}));
     }
     log_->begin();
     take_snapshots();
@@ -238,7 +239,13 @@ std::optional<leader_settings> service::body::leader_at_start() {
     const std::optional<journal::handed_over> latest = file.latest_handover();
     if (!latest) return leader;
     const std::string other = to_string(endpoint{latest->host, latest->port});
-    const bool is_named = leader && leader->host == latest->host && leader->port == latest->port;
+    // The options may name a server that has led to the one of the hand-over.
+    const journal::redirection::address there{.host = latest->host, .port = latest->port};
+    const auto is_led_to = [&](const journal::redirection::address& named) {
+        const std::optional<journal::redirection> found = file.latest_redirection();
+        return named == there || (found && found->from == named && found->to == there);
+    };
+    const bool is_named = leader && is_led_to({.host = leader->host, .port = leader->port});
     if (!latest->leads && !leader) {
         leader = how.follow;
         leader->host = latest->host;
@@ -322,11 +329,15 @@ void service::body::step_down(const leader_settings& to) {
     herald_->stop();
     if (snapshots_) snapshots_->stop();
     snapshots_.reset();
+    const bool is_named = how.follow.host.empty() || (how.follow.host == to.host && how.follow.port == to.port);
     log_->with_file([&](journal::store& file) {
         file.forget_former_leader(to.host, to.port);
         file.note_handover({.leads = false, .host = to.host, .port = to.port});
+        // A start with the options from before asks that server first.
+        if (is_named) file.forget_redirection();
+        else file.note_redirection({.from = {how.follow.host, how.follow.port}, .to = {to.host, to.port}});
     });
-    make_follower(to);  // one of an earlier time has stopped when this server was promoted
+    make_follower(is_named ? to : how.follow);  // one of an earlier time has stopped when this server was promoted
     log_->others().show_link([this] { return follower_->look(); });
     log_->yield_to(to_string(endpoint{to.host, to.port}));
     follower_->start(address());

@@ -297,8 +297,9 @@ std::string replication::answer(const inquiry& i) noexcept {
 /// T3.
 void replication::admit(const pull& from) {
     const std::scoped_lock lock{mutex_};
-    if (!leads_) throw refusal{"READONLY", "this server follows " + leader_ + ": follow that one"};
-    if (!fenced_.empty()) throw refusal{"STALE", fenced_};
+    if (!leads_) throw refusal{"ELSEWHERE", leader_ + " is the leader that this server follows: follow that one"};
+    // Who hands its lead over is about to follow the other server, and then says where that is.
+    if (!fenced_.empty()) throw refusal{order_.number != 0 ? "BUSY" : "STALE", fenced_};
     if (from.own.id == 0 && from.end == 1) return;  // its log is empty
     const auto same = std::ranges::find_if(branches_, [&](const branch& b) { return b.is(from.own); });
     if (same == branches_.end()) {

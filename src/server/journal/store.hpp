@@ -7,8 +7,8 @@
 // ends before the end that was on the disk (durable_end.hpp). Damage ends the start, and the store changes no file.
 //
 // Each transaction that a caller may rely on is noted in -end after its fsync: groups (add, append), snapshots
-// (finish_snapshot, replace_by), and what has no calls (change_durably: branches, terms, former leaders, hand-overs, the
-// follower's number). Without that note, damage of the last such transaction would look like a torn end. These may be
+// (finish_snapshot, replace_by), and what has no calls (change_durably: branches, terms, former leaders, hand-overs,
+// redirections, the follower's number). Without that note, damage of the last such transaction would look like a torn end. These may be
 // lost by a crash and are not noted: parts of a snapshot that was not finished, and the removal of what was replaced or
 // of old answers.
 //
@@ -93,6 +93,17 @@ struct handed_over {
     bool leads = false;  ///< it took the lead of that server; otherwise it gave its own to that server
     std::string host{};
     std::uint16_t port = 0;
+};
+
+/// Where a follower has found its leader that its options do not name: the server at `from`, which they name, follows
+/// the one at `to`, directly or not.
+struct redirection {
+    struct address {
+        std::string host{};
+        std::uint16_t port = 0;
+        friend bool operator==(const address&, const address&) = default;
+    };
+    address from{}, to{};
 };
 
 /// What a follower without a log, or too far behind, begins with.
@@ -199,6 +210,10 @@ public:
     [[nodiscard]] std::optional<handed_over> latest_handover();
     void note_handover(const handed_over& h);
     void forget_handover();
+    /// The latest one, unless it was forgotten since.
+    [[nodiscard]] std::optional<redirection> latest_redirection();
+    void note_redirection(const redirection& r);
+    void forget_redirection();
     /// By which leaders know the server that follows with this log: by chance, the same after a start. Not 0.
     [[nodiscard]] std::uint64_t follower_id();
     /// All groups from this position on are in the file.

@@ -165,6 +165,32 @@ void store::forget_handover() {
     change_durably([&] { write_handover(std::nullopt); });
 }
 
+std::optional<redirection> store::latest_redirection() {
+    statement one{*this, "SELECT from_host, from_port, to_host, to_port FROM redirection"};
+    if (!one.step("be read")) return std::nullopt;
+    const auto address_at = [&](int column) {
+        return redirection::address{.host = std::string{one.bytes(column)},
+                                    .port = static_cast<std::uint16_t>(one.number(column + 1))};
+    };
+    return redirection{.from = address_at(0), .to = address_at(2)};
+}
+
+void store::note_redirection(const redirection& r) {
+    change_durably([&] {
+        statement{*this, "INSERT OR REPLACE INTO redirection VALUES(1, ?, ?, ?, ?)"}
+            .bind(r.from.host)
+            .bind(std::uint64_t{r.from.port})
+            .bind(r.to.host)
+            .bind(std::uint64_t{r.to.port})
+            .step("be written");
+    });
+}
+
+void store::forget_redirection() {
+    if (!latest_redirection()) return;
+    change_durably([&] { statement{*this, "DELETE FROM redirection"}.step("be written"); });
+}
+
 std::uint64_t store::follower_id() {
     if (const std::uint64_t id = number("SELECT id FROM follower"); id != 0) return id;
     std::random_device chance;

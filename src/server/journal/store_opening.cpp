@@ -72,6 +72,8 @@ store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{h
             " tls_authority BLOB NOT NULL, PRIMARY KEY(host, port)) WITHOUT ROWID;"
             "CREATE TABLE IF NOT EXISTS handed_over(one INTEGER PRIMARY KEY CHECK(one = 1), leads INTEGER NOT NULL,"
             " host BLOB NOT NULL, port INTEGER NOT NULL);"
+            "CREATE TABLE IF NOT EXISTS redirection(one INTEGER PRIMARY KEY CHECK(one = 1), from_host BLOB NOT NULL,"
+            " from_port INTEGER NOT NULL, to_host BLOB NOT NULL, to_port INTEGER NOT NULL);"
             "CREATE TABLE IF NOT EXISTS next_snapshot(number INTEGER PRIMARY KEY, checksum INTEGER NOT NULL,"
             " part BLOB NOT NULL, kind INTEGER NOT NULL DEFAULT 0);");
         sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);

@@ -23,7 +23,8 @@ constexpr milliseconds between_refusals{2'000};
 constexpr std::chrono::seconds for_the_first_copy{10};
 constexpr std::chrono::seconds for_a_busy_leader{60};  // the same, of one that answers
 constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
-constexpr int copies = 5;  // that are begun, because the leader replaces its snapshot meanwhile
+constexpr unsigned most_hops = 3;  // from a server that follows to another one that does
+constexpr int copies = 5;          // that are begun, because the leader replaces its snapshot meanwhile
 
 /// What the log holds cannot be run: only a start after a repair can.
 class cannot_run : public std::runtime_error {
@@ -45,6 +46,14 @@ bool passes(const refused_by_leader& e) {
 /// The leader hands its part over to this server.
 bool is_order(const refused_by_leader& e) { return e.code() == "LEAD"; }
 
+std::string address_of(const leader_settings& l) { return to_string(endpoint{l.host, l.port}); }
+
+bool is_same(const leader_settings& a, const leader_settings& b) { return a.host == b.host && a.port == b.port; }
+
+journal::redirection::address place_of(const leader_settings& l) { return {.host = l.host, .port = l.port}; }
+
+bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
+
 std::uint64_t number_in(const std::string& order) {
     std::uint64_t number = 0;
     std::from_chars(order.data(), order.data() + order.size(), number);
@@ -58,6 +67,9 @@ std::string what_to_do(const refused_by_leader& e) {
         return std::string{e.what()} + ", " + std::to_string(copies) +
                " times. Start this server when less is written, or the leader with a greater --snapshot-after";
     }
+    if (e.code() == "ELSEWHERE")
+        return std::string{e.what()} +
+               ", and so on: these servers follow each other, and none leads. Promote one of them";
     if (e.code() == "STALE")
         return std::string{e.what()} + ". If this one has been promoted, start it without --follow";
     return e.what();
@@ -85,13 +97,22 @@ private:
 follower::follower(const settings& how, leader_settings leader, journal::journal& log, const catalog& procedures,
                    std::function<void(const journal::kept_answer&)> keep, std::function<void(std::uint64_t)> take_order)
     : how_{how},
-      leader_{std::move(leader)},
+      named_{std::move(leader)},
+      found_{named_},
       log_{log},
       procedures_{procedures},
       keep_{std::move(keep)},
       take_order_{std::move(take_order)},
       id_{id_in(log)} {
-    figures_.leader = to_string(endpoint{leader_.host, leader_.port});
+    log.with_file([&](journal::store& file) {
+        const std::optional<journal::redirection> latest = file.latest_redirection();
+        if (!latest) return;
+        if (latest->from != place_of(named_)) return file.forget_redirection();  // the options are newer
+        found_.host = latest->to.host;
+        found_.port = latest->to.port;
+    });
+    asked_ = found_;
+    figures_.leader = address_of(found_);
 }
 
 std::uint64_t follower::id_in(journal::journal& log) {
@@ -127,8 +148,9 @@ journal::piece follower::ask(link& leader, const journal::pull& from, millisecon
                                            text(from.most), text(static_cast<std::uint64_t>(longest.count()))});
     journal::piece p = journal::decode_piece(answer);
     if (p.now.term < from.own.term) {
-        throw stale_leader{"the server " + figures_.leader + " is of term " + text(p.now.term) + ", and this one of " +
-                           text(from.own.term) + ": this one has been promoted since; start it without --follow"};
+        throw stale_leader{"the server " + address_of(asked_) + " is of term " + text(p.now.term) +
+                           ", and this one of " + text(from.own.term) +
+                           ": this one has been promoted since; start it without --follow"};
     }
     return p;
 }
@@ -155,12 +177,20 @@ void follower::show_branches(link& leader, const refused_by_leader& refusal) {
 void follower::catch_up() {
     const base::without_sigpipe quiet;  // this is the program's thread, and OpenSSL knows no MSG_NOSIGNAL
     const auto began = clock::now();
+    bool may_go_back = !is_same(found_, named_);
+    // A server that this one has found before may be no leader any more: the named one knows better.
+    const auto goes_back = [&] {
+        if (!may_go_back || hops_ != 0) return false;
+        may_go_back = false;
+        go_back();
+        return true;
+    };
     for (std::string told;;) {
         const journal::pull own = state();
         std::string trouble;
         bool answers = false;
         try {
-            link leader{leader_, how_.tls, stopping_, how_.replication_password};
+            link leader{asked_, how_.tls, stopping_, how_.replication_password};
             greet(leader);
             try {
                 // Its term, too: a promotion must begin a later one, even before the first call has come.
@@ -173,13 +203,15 @@ void follower::catch_up() {
                 if (e.code() != "COPY") throw;
                 copy(leader);
             }
-            return;
+            return settle();
         } catch (const refused_by_leader& e) {
-            if (is_order(e)) return;  // it has everything, and is ordered again once it serves
+            if (is_order(e)) return settle();  // it has everything, and is ordered again once it serves
+            if (goes_elsewhere(e) || (!passes(e) && goes_back())) continue;
             if (!passes(e)) throw std::runtime_error{what_to_do(e)};
             trouble = e.what();
             answers = true;
         } catch (const stale_leader&) {
+            if (goes_back()) continue;
             throw;
         } catch (const journal::store_error&) {
             throw;
@@ -193,6 +225,7 @@ void follower::catch_up() {
         }
         if (answers && told != trouble) log_.tell(true, trouble + "; it is asked again");
         told = trouble;
+        if (!answers) go_back();
         std::this_thread::sleep_for(between_attempts);
     }
 }
@@ -261,19 +294,61 @@ void follower::note(bool up, const std::string& trouble) {
     {
         const std::scoped_lock lock{mutex_};
         if (stopping_) return;  // that is why
-        is_new = trouble != figures_.trouble || (up && !figures_.up);
+        if (up) {
+            is_new = !figures_.up;
+            told_.clear();
+        } else {
+            std::string& told = told_[address_of(asked_)];
+            is_new = told != trouble;
+            told = trouble;
+        }
         figures_.up = up;
         figures_.trouble = trouble;
         if (up) heard_ = clock::now();
     }
-    if (is_new) log_.tell(!up, up ? "this server follows " + figures_.leader : trouble);
+    if (is_new) log_.tell(!up, up ? "this server follows " + address_of(asked_) : trouble);
+}
+
+bool follower::goes_elsewhere(const refused_by_leader& refusal) {
+    if (refusal.code() != "ELSEWHERE" || hops_ == most_hops) return false;
+    const std::string& said = refusal.said();
+    std::optional<endpoint> there = parse_endpoint(said.substr(0, said.find(' ')));
+    if (!there) return false;
+    // What that server reaches over loopback is on its machine.
+    if (is_loopback(there->host) && !is_loopback(asked_.host)) there->host = asked_.host;
+    asked_.host = there->host;
+    asked_.port = there->port;
+    ++hops_;
+    return true;
+}
+
+void follower::go_back() {
+    hops_ = 0;
+    asked_ = is_same(asked_, named_) ? found_ : named_;
+}
+
+void follower::settle() {
+    hops_ = 0;
+    if (is_same(asked_, found_)) return;
+    log_.with_file([&](journal::store& file) {
+        if (is_same(asked_, named_)) file.forget_redirection();
+        else file.note_redirection({.from = place_of(named_), .to = place_of(asked_)});
+    });
+    found_ = asked_;
+    const std::string address = address_of(found_);
+    log_.others().follow(address);
+    {
+        const std::scoped_lock lock{mutex_};
+        figures_.leader = address;
+    }
+    log_.tell(false, "the leader is at " + address + " now");
 }
 
 void follower::work() {
     for (bool goes_on = true; goes_on;) {
         milliseconds rest = between_attempts;
         try {
-            link leader{leader_, how_.tls, stopping_, how_.replication_password};
+            link leader{asked_, how_.tls, stopping_, how_.replication_password};
             greet(leader);
             while (!stopping_) {
                 const journal::pull own = state();
@@ -281,9 +356,11 @@ void follower::work() {
                 try {
                     p = ask(leader, own, longest_question);
                 } catch (const refused_by_leader& e) {
+                    if (is_order(e)) settle();
                     show_branches(leader, e);
                     throw;
                 }
+                settle();
                 note(true, {});
                 take(p, own.end);
             }
@@ -299,10 +376,13 @@ void follower::work() {
                 goes_on = pause(rest);
                 continue;
             }
-            rest = between_refusals;
+            if (goes_elsewhere(e)) continue;
+            if (!passes(e)) rest = between_refusals;
             note(false, what_to_do(e));
+            go_back();
         } catch (const std::exception& e) {
             note(false, e.what());
+            go_back();
         }
         goes_on = pause(rest);
     }

@@ -4,8 +4,12 @@
 //
 //   following <-> away        the leader does not answer: it is asked again
 //             \-> at a loss   it refuses for good, or a call cannot be run again: the operator is told what to do
+//             \-> elsewhere   that server follows another one now, which is asked instead, and is the leader if it answers
 //             \-> ordered     the leader hands its part over (handover.hpp): the service is told, which promotes this
 //             \-> promoted    by stop(); then the former leader is told of the new term (herald.hpp)
+//
+// The leader that the options name is asked again whenever another one does not answer or refuses: it may lead again, or
+// know of a later leader. The log remembers the one that was found (journal::redirection), for the next start.
 //
 // Thread safety: `look` any thread; the rest one at a time.
 #pragma once
@@ -14,6 +18,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -49,7 +54,8 @@ public:
     /// Asks no more; what is in the log has been run then. Idempotent. Returns why this server cannot lead; empty: it
     /// can.
     std::string stop();
-    [[nodiscard]] const leader_settings& leader() const noexcept { return leader_; }
+    /// The one that it follows now. REQUIRES: stop(), or that it has not started.
+    [[nodiscard]] const leader_settings& leader() const noexcept { return found_; }
     /// By which leaders know this server.
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
     /// A later term than any that was heard of begins with this one.
@@ -75,12 +81,21 @@ private:
     void take(const journal::piece& p, std::uint64_t end);
     void run(const journal::piece& p);
     void note(bool up, const std::string& trouble);
+    /// Whether the server that was asked names another one, which is to be asked now.
+    [[nodiscard]] bool goes_elsewhere(const refused_by_leader& refusal);
+    /// Asks the other one of the two that may lead: the one that was named first, and the one that was found since.
+    void go_back();
+    /// The server that was asked leads.
+    void settle();
     /// False: it is to stop.
     bool pause(std::chrono::milliseconds longest);
     void start_thread(std::function<void()> what);
 
     const settings& how_;
-    const leader_settings leader_;
+    const leader_settings named_;  // by the options, or by the hand-over of this server's lead
+    leader_settings found_;        // that has led latest, as far as this server knows
+    leader_settings asked_;        // now
+    unsigned hops_ = 0;            // from server to server, until one leads
     journal::journal& log_;
     const catalog& procedures_;
     const std::function<void(const journal::kept_answer&)> keep_;
@@ -95,7 +110,8 @@ private:
 
     mutable std::mutex mutex_;  // of what follows
     std::condition_variable changed_;
-    std::string failed_;  // a call could not be run again
+    std::string failed_;                       // a call could not be run again
+    std::map<std::string, std::string> told_;  // troubles since a leader has answered, by the server's address
     journal::link_figures figures_;
     clock::time_point heard_{};
 };

@@ -124,6 +124,98 @@ TEST_F(handover, is_a_command) {
     EXPECT_EQ(b({"WAIT", "1", "0"}), "1");
 }
 
+// Catches a third server that goes on to ask the former leader, or whose next start does.
+TEST_F(handover, takes_the_other_followers_along) {
+    settings of_c;
+    auto a = std::make_unique<bank>(with_log("a"));
+    auto b = std::make_unique<bank>(following("b", a->serves.port()));
+    of_c = following("c", a->serves.port());
+    auto c = std::make_unique<bank>(of_c);
+    write(*a, 3);
+    until_same(*a, *c);
+    EXPECT_EQ(a->serves.hand_over(address_of(*b), 60s), "");
+    write(*b, 2, 4);
+    until_same(*b, *c);
+    EXPECT_TRUE(c->says("leader:" + address_of(*b) + "\r\nleader_connected:1\r\n")) << c->serves.info();
+    EXPECT_EQ((*c)({"CALL", "put", "1", "7"}).find("-READONLY put: this server follows " + address_of(*b)), 0U);
+    EXPECT_EQ((*b)({"WAIT", "2", "0"}), "2");
+    // Without the former leader.
+    a.reset();
+    c.reset();
+    write(*b, 1, 6);
+    c = std::make_unique<bank>(of_c);
+    until_same(*b, *c);
+    // It is a follower as another: it may lead, and does so after a start with the options from before.
+    until([&] { return c->says("leader_connected:1"); });
+    EXPECT_EQ(b->serves.hand_over(address_of(*c), 60s), "");
+    write(*c, 1, 7);
+    until_same(*b, *c);
+    of_c.port = c->serves.port();
+    c.reset();
+    c = std::make_unique<bank>(of_c);
+    EXPECT_TRUE(c->says("role:leader\r\ntakes_writes:1\r\nterm:3\r\n")) << c->serves.info();
+    write(*c, 1, 8);
+    until_same(*b, *c);
+}
+
+// The leader that was found is lost, and the one that the options name leads again.
+TEST_F(handover, the_leader_that_the_options_name_is_not_forgotten) {
+    settings of_a = with_log("a");
+    auto a = std::make_unique<bank>(of_a);
+    of_a.port = a->serves.port();
+    auto b = std::make_unique<bank>(following("b", a->serves.port()));
+    bank c{following("c", a->serves.port())};
+    write(*a, 3);
+    EXPECT_EQ(a->serves.hand_over(address_of(*b), 60s), "");
+    write(*b, 2, 4);
+    until_same(*a, *b);
+    until_same(*b, c);
+    const std::string found = address_of(*b);
+    b.reset();
+    EXPECT_EQ((*a)({"REPLICAOF", "NO", "ONE"}), "OK");
+    write(*a, 1, 6);
+    until_same(*a, c);
+    EXPECT_TRUE(c.says("leader:" + address_of(*a) + "\r\nleader_connected:1\r\n")) << c.serves.info();
+    EXPECT_EQ(times_told("the leader is at " + found + " now"), 1);
+}
+
+// The options may name any server that follows, also of one without a log; and two that follow each other are told.
+TEST_F(handover, a_follower_says_whom_it_follows) {
+    auto a = std::make_unique<bank>(with_log("a"));
+    settings of_b = following("b", a->serves.port());
+    auto b = std::make_unique<bank>(of_b);
+    of_b.port = b->serves.port();
+    write(*a, 3);
+    bank c{following("c", b->serves.port())};
+    write(*a, 1, 4);
+    until_same(*a, c);
+    EXPECT_TRUE(c.says("leader:" + address_of(*a) + "\r\n")) << c.serves.info();
+    const std::string refused = (*b)({"FOLLOW", "PULL", "2", "7", "-", "0", "0", "1", "1", "0", "1", "0"});
+    EXPECT_EQ(refused, "-ELSEWHERE " + address_of(*a) + " is the leader that this server follows: follow that one");
+}
+
+// Catches servers that send each other to and fro without end or word.
+TEST_F(handover, two_followers_of_each_other_say_so) {
+    auto a = std::make_unique<bank>(with_log("a"));
+    settings of_b = following("b", a->serves.port()), of_c = following("c", a->serves.port());
+    auto b = std::make_unique<bank>(of_b);
+    auto c = std::make_unique<bank>(of_c);
+    write(*a, 3);
+    until_same(*a, *b);
+    until_same(*a, *c);
+    of_b.port = of_c.follow.port = b->serves.port();
+    of_c.port = of_b.follow.port = c->serves.port();
+    a.reset();
+    b.reset();
+    c.reset();
+    b = std::make_unique<bank>(of_b);
+    c = std::make_unique<bank>(of_c);
+    until([&] { return was_told("these servers follow each other, and none leads. Promote one of them"); });
+    EXPECT_EQ((*b)({"REPLICAOF", "NO", "ONE"}), "OK");
+    write(*b, 1, 4);
+    until_same(*b, *c);
+}
+
 // Catches two servers that lead after starts with the options from before.
 TEST_F(handover, outlives_starts_with_the_same_options) {
     settings of_a = with_log("a"), of_b;
