@@ -183,8 +183,10 @@ void store::read_snapshot(const std::function<void(std::string_view)>& take) {
 
 void store::read_groups(const std::function<void(std::string_view)>& take) {
     statement each{
-        *this, "SELECT first, checksum, records, kind FROM calls, position WHERE last >= of_snapshot ORDER BY first"};
-    while (each.step("be read")) {
+        *this,
+        "SELECT first, checksum, records, kind, last FROM calls, position WHERE last >= of_snapshot ORDER BY first"};
+    for (std::uint64_t next = 0; each.step("be read"); next = each.number(4) + 1) {
+        need_order(next, each.number(0), each.number(4));
         if (!each.is_whole(2, 1, 3)) tell_damaged_group(each.number(0));
         take(each.bytes(2));
     }

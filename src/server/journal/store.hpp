@@ -219,6 +219,7 @@ public:
     /// All groups from this position on are in the file.
     [[nodiscard]] std::uint64_t kept_from();
     /// Groups that begin at `from` or later, in their order, until they have `most` bytes or more; with their answers.
+    /// The last of them ends at `from` or later, so who asks for what follows comes to an end.
     /// @throws store_error  if one is damaged
     [[nodiscard]] std::vector<group> read_from(std::uint64_t from, std::size_t most);
     /// Bytes of records of those groups. O(a piece), but for the first time, which walks through the log.
@@ -241,6 +242,7 @@ private:
     [[noreturn]] void tell_damage(const std::string& what, std::optional<std::uint64_t> first_lost);
     [[noreturn]] void tell_damaged_group(std::uint64_t position);
     [[noreturn]] void tell_damaged_page();
+    void need_order(std::uint64_t next, std::uint64_t first, std::uint64_t last);
     [[nodiscard]] std::optional<std::uint64_t> readable_end() noexcept;
     void look_for_database(std::uint64_t frames_of_own_log);
     void open();

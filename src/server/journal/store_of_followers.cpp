@@ -205,7 +205,10 @@ std::vector<group> store::read_from(std::uint64_t from, std::size_t most) {
     std::vector<group> all;
     statement each{*this, "SELECT first, last, checksum, records, kind FROM calls WHERE first >= ? ORDER BY first"};
     each.bind(from);
+    std::uint64_t next = from;
     for (std::size_t bytes = 0; bytes < most && each.step("be read");) {
+        need_order(next, each.number(0), each.number(1));
+        next = each.number(1) + 1;
         if (!each.is_whole(3, 2, 4)) tell_damaged_group(each.number(0));
         all.push_back({.first = each.number(0), .last = each.number(1), .records = std::string{each.bytes(3)}});
         bytes += each.bytes(3).size();

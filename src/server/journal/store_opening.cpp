@@ -294,6 +294,14 @@ void store::tell_damaged_group(std::uint64_t position) {
                 position);
 }
 
+/// Pages that are whole, but of different times, may have groups that go back or overlap.
+void store::need_order(std::uint64_t next, std::uint64_t first, std::uint64_t last) {
+    if (first >= next && last >= first) return;
+    tell_damage("the group of the calls from " + std::to_string(first) + " to " + std::to_string(last) +
+                    " is not behind the one before it",
+                std::nullopt);
+}
+
 void store::tell_damaged_page() {
     const std::optional<std::uint64_t> at = damaged_page(db_);
     tell_damage("the page at byte " + std::to_string(at.value_or(0)) + " does not have its checksum", std::nullopt);

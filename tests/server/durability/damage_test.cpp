@@ -10,8 +10,10 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "server/durability/log_folder.hpp"
+#include "server/journal/checked_pages.hpp"
 #include "server/journal/checksum.hpp"
 #include "server/journal/durable_end.hpp"
 #include "server/journal/store.hpp"
@@ -260,6 +262,11 @@ TEST_F(log_damage, a_transaction_without_calls_is_not_taken_for_a_torn_end) {
         {"a branch from the leader", nothing,
          [&](store& log) { log.append({}, {promoted}, calls + 1, promoted.term, false); }},
         {"a term from the leader", nothing, [](store& log) { log.append({}, {}, calls + 1, 3, false); }},
+        {"where the leader is", nothing,
+         [](store& log) { log.note_redirection({.from = {"there", 7}, .to = {"elsewhere", 7}}); }},
+        {"a leader that is where the options say",
+         [](store& log) { log.note_redirection({.from = {"there", 7}, .to = {"elsewhere", 7}}); },
+         [](store& log) { log.forget_redirection(); }},
         {"the exchange of a snapshot",
          [](store& log) {
              log.begin_snapshot();
@@ -388,6 +395,33 @@ TEST_F(log_damage, files_of_an_earlier_time_or_of_another_log) {
     // As they were, with and without an end in good order.
     EXPECT_EQ(found_in("now"), calls + 12) << refusal;
     EXPECT_EQ(found_in("log"), calls + 12) << refusal;
+}
+
+/// Catches a look at a log that never ends, because pages of different times have groups that go back.
+TEST_F(log_damage, groups_that_are_not_in_their_order) {
+    for (const char* const change :
+         {"UPDATE calls SET last = first - 3 WHERE first = 8", "UPDATE calls SET last = first + 3 WHERE first = 8"}) {
+        copy("ended", "damaged");
+        {
+            sqlite3* db = nullptr;
+            ASSERT_EQ(sqlite3_open_v2(file("damaged").c_str(), &db, SQLITE_OPEN_READWRITE, journal::checked_pages()),
+                      SQLITE_OK);
+            for (const char* const sql : {"PRAGMA locking_mode=EXCLUSIVE", change})
+                EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+            sqlite3_close(db);
+        }
+        std::filesystem::remove(file("damaged-end"));  // it belongs to the file as the store has left it
+        const log_contents found = check_log(file("damaged"));
+        ASSERT_EQ(found.damage.size(), 1U) << change;
+        EXPECT_NE(found.damage[0].find("is not behind the one before it"), std::string::npos) << found.damage[0];
+        EXPECT_THROW(
+            {
+                journal::store log{file("damaged")};
+                log.read_groups([](std::string_view) {});
+            },
+            journal::store_error)
+            << change;
+    }
 }
 
 TEST_F(log_damage, what_is_no_log_is_named) {
