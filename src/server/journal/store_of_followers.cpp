@@ -86,7 +86,8 @@ void store::append(std::span<const group> groups, const std::vector<branch>& lat
         }
         add_groups(groups);
     });
-    if (sync || is_news) note_all();
+    if (!groups.empty() && (sync || is_news)) note_end(groups.back().last + 1);
+    else if (is_news) note_all();
     count(groups);
 }
 
