@@ -353,10 +353,15 @@ private:
 
     void promote_one_of_the_others() {
         for (std::size_t i = 1; i < replicas; ++i) {
-            if (!follower(i).process.runs()) need_start(follower(i), &leader());
+            if (follower(i).process.runs()) continue;
+            // One that has never had a call cannot start without its leader, and follows the next one.
+            const std::string why = start(follower(i), &leader());
+            if (!why.empty() && !has(why, "log is empty: start the leader first"))
+                throw violated{follower(i).folder + " does not start: " + why};
         }
         std::array<std::uint64_t, replicas> positions{};
         for (std::size_t i = 1; i < replicas; ++i) {
+            if (follower(i).process.has_ended()) continue;
             // What is still on its way is taken first.
             std::string info;
             for (;;) {
