@@ -113,7 +113,10 @@ int list_doubts(const cluster_options& options) {
         fmt::print("no transaction is in doubt\n");
         return cli::all_is_well;
     }
-    fmt::print("settle each: tutti cluster doubt commit ID, or tutti cluster doubt abort ID\n");
+    fmt::print(
+        "settle each: 'tutti cluster doubt commit ID' if the program of the lost node has reported it as done, or "
+        "else\n"
+        "'tutti cluster doubt abort ID'; look into its log, and ask its clients\n");
     return cli::failed;
 }
 

@@ -81,6 +81,8 @@ enum class fault : std::uint8_t {
     abort_what_is_open,            ///< a participant takes for aborted what no node that is left knows the decision of
     adopt_at_own_version,          ///< what another participant knows as committed gets a version of this node's clock
     believe_successors,            ///< another process is taken for the participant that had its number before
+    commit_without_lost,           ///< a participant that is lost counts as one that has prepared
+    give_up_alone,                 ///< a node says that nothing has happened although all may have said yes
     settle_anywhere,               ///< an operator may have any participant settle what is in doubt
     settle_after_survey,           ///< a node that has said what it knows of objects goes on deciding what was in doubt
     ask_lost_home,                 ///< a look goes to a home that is gone, though this node has a pointer

@@ -71,9 +71,10 @@ void peer_body::refuse_lost(node_number node, bool uncertain) const {
                             (node < how_.addresses.size() ? how_.addresses[node] : std::string{"here"}) + ")";
     if (uncertain) {
         throw outcome_unknown{"tutti: " + who +
-                                  " went when it had been asked to commit: whether this block had its effects on the "
-                                  "objects of that node is known to nobody who is left. What it owned has ended with "
-                                  "it: start it again, and make anew what is missing",
+                                  " went when it had been asked to commit: whether this block had its effects on "
+                                  "the objects of other nodes is not known here. Look at those of nodes that are left. "
+                                  "What a node that is gone owned has ended with it: start it again, and make anew "
+                                  "what is missing",
                               node};
     }
     throw node_lost{"tutti: " + who + " is gone or has not answered within " + std::to_string(how_.patience.count()) +

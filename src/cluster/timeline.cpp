@@ -58,7 +58,8 @@ timeline_deed deed_of(wire::kind kind, std::string_view body) noexcept {
             // What is held has its locks until the decision comes, whoever has made it.
             return head.decides == wire::decider::receiver ? timeline_deed::commit : timeline_deed::lock;
         }
-        case wire::kind::decide: return timeline_deed::decide;
+        case wire::kind::decide:
+        case wire::kind::withdraw: return timeline_deed::decide;
         case wire::kind::claim: return timeline_deed::claim;
         case wire::kind::release: return timeline_deed::release;
         case wire::kind::place: return timeline_deed::place;
@@ -72,7 +73,8 @@ wire::transaction_name attempt_of(wire::kind kind, std::string_view body) noexce
     wire::transaction_name who{.slot = no_node};
     switch (kind) {
         case wire::kind::prepare:
-        case wire::kind::decide: wire::reader{body}(who); break;
+        case wire::kind::decide:
+        case wire::kind::withdraw: wire::reader{body}(who); break;
         case wire::kind::claim:
         case wire::kind::release:
         case wire::kind::reserve:

@@ -19,7 +19,7 @@ using cluster::object_id;
 using node_number = std::uint16_t;
 
 /// Nodes of another version are refused by the hello.
-inline constexpr std::uint8_t protocol_version = 13;
+inline constexpr std::uint8_t protocol_version = 14;
 
 enum class kind : std::uint8_t {
     hello,     ///< the first of each connection, from both sides
@@ -29,6 +29,7 @@ enum class kind : std::uint8_t {
     changed,   ///< to each node that watches, once; not answered
     prepare,   ///< answered by answered
     decide,    ///< not answered
+    withdraw,  ///< the sender asks for no yes any more; answered by answered
     place,     ///< not answered
     beat,      ///< no body, not answered: the sender is there, and this is what its clock says
     fetched,
@@ -257,10 +258,15 @@ struct write_item {
 enum class decider : std::uint8_t {
     sender,             ///< once it has all answers; it says so by decide
     sender_of_several,  ///< the same, and more than one other node takes part: the prepare names them
+    all_of_several,     ///< nobody: several other nodes hold all of it, and once each has said yes, it has committed
     receiver,           ///< a yes is the commit, and is carried out before it is sent
     receiver_held,  ///< a yes is the commit; the locks stay until the sender, which has a part of its own, says decide
 };
 constexpr decider last(decider) noexcept { return decider::receiver_held; }
+/// Whether the prepare names the other participants.
+constexpr bool takes_several(decider d) noexcept {
+    return d == decider::sender_of_several || d == decider::all_of_several;
+}
 
 struct prepare {
     transaction_name who;
@@ -272,7 +278,7 @@ struct prepare {
     template <class V>
     void fields(V& v) {
         v(who), v(as), v(decides), v(reads), v(writes);
-        if (decides == decider::sender_of_several) v(others);
+        if (takes_several(decides)) v(others);
     }
 };
 
@@ -283,6 +289,16 @@ struct decide {
     template <class V>
     void fields(V& v) {
         v(who), v(commit), v(version);
+    }
+};
+
+/// The sender runs that transaction, and misses an answer to its prepare. A no says that the receiver has not said yes,
+/// or has undone its part, and never says yes from now on.
+struct withdraw {
+    transaction_name who;
+    template <class V>
+    void fields(V& v) {
+        v(who);
     }
 };
 
@@ -301,13 +317,14 @@ enum class fate : std::uint8_t {
     unknown,  ///< that decision never reached it, or it has forgotten what it was; with its clock at the prepare, or 0
     aborted,  ///< it was told so, or has not said yes and never will
     committed,  ///< it was told so
+    prepared,   ///< unknown, and it has said yes to a prepare that all_of_several decide; with its clock at the prepare
 };
-constexpr fate last(fate) noexcept { return fate::committed; }
+constexpr fate last(fate) noexcept { return fate::prepared; }
 
 struct verdict {
     transaction_name who;
     wire::fate fate{};
-    std::uint64_t version = 0;  ///< if it has committed
+    std::uint64_t version = 0;  ///< if it has committed; or that clock
     bool by_hand = false;       ///< an operator has settled it, and nobody knew it
     template <class V>
     void fields(V& v) {
@@ -418,9 +435,10 @@ struct answered {
     bool yes = false;
     std::uint64_t version = 0;  ///< of the commit, where the receiver decides
     obstacle why{};             ///< of a no, that of the first lock that was not given
+    std::uint64_t clock = 0;    ///< of a yes that decides nothing: the receiver's, once it had all locks
     template <class V>
     void fields(V& v) {
-        v(yes), v(version), v(why);
+        v(yes), v(version), v(why), v(clock);
     }
 };
 

@@ -1,6 +1,7 @@
 // What participants tell each other of commits of a node that is gone: of node 2, whose commits nodes 0 and 1 take part
 // in. Catches one that decides what it does not know, or denies what it may have promised.
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -211,6 +212,160 @@ TEST(participants, decide_nothing_once_they_have_let_another_process_follow) {
     EXPECT_FALSE(p.is_followed()) << "the other one has not said what it knows";
     p.lose(1);
     EXPECT_TRUE(p.is_followed());
+}
+
+// ---- what all of several participants decide
+
+/// Commits of node 3 that nodes 0, 1 and 2 take part in. What each has said waits until a test delivers it.
+class three_participants {
+public:
+    static constexpr transaction_name who{.node = 3, .slot = 0, .sequence = 1};
+
+    struct one : speaker {
+        explicit one(node_number n) : here{n, 4, moving::never} {
+            here.speak_through(*this);
+            here.clock.raise_to(5 + n);
+            while (home_of(id, 4) != n) ++id.low;
+        }
+        void say(node_number to, tutti::wire::kind kind, std::string body) override {
+            if (to != here.self && to < 3) out.push_back({here.self, to, kind, std::move(body)});
+        }
+        tutti::wire::answered prepare(tutti::wire::decider decides = tutti::wire::decider::all_of_several) {
+            std::vector<node_number> others{0, 1, 2};
+            std::erase(others, here.self);
+            return here.votes.prepare({.who = who,
+                                       .decides = decides,
+                                       .reads = {},
+                                       .writes = {{id, 0, tutti::wire::action::put, "new"}},
+                                       .others = std::move(others)});
+        }
+        /// In which version it has it; nothing while it is locked.
+        [[nodiscard]] std::optional<std::uint64_t> version() {
+            tutti::wire::object_view view;
+            here.objects.look(id, view);
+            return view.where == tutti::wire::whereabouts::here ? std::optional{view.version} : std::nullopt;
+        }
+        struct letter {
+            node_number from, to;
+            tutti::wire::kind kind{};
+            std::string body;
+        };
+        site here;
+        object_id id{9, 1};
+        std::vector<letter> out;
+    };
+
+    /// All that they say to each other, and what they answer to that.
+    void deliver() {
+        for (bool more = true; more;) {
+            more = false;
+            for (const auto& from : all) {
+                for (const one::letter& l : std::exchange(from->out, {})) {
+                    more = true;
+                    bool sound = true;
+                    all[l.to]->here.clock.raise_to(from->here.clock.now());
+                    static_cast<void>(all[l.to]->here.serve({.kind = l.kind, .from = l.from}, l.body, sound));
+                    EXPECT_TRUE(sound);
+                }
+            }
+        }
+    }
+    void lose_coordinator() {
+        for (const auto& o : all) o->here.lose(3);
+    }
+    const std::vector<std::unique_ptr<one>> all = [] {
+        std::vector<std::unique_ptr<one>> three;
+        for (node_number n = 0; n < 3; ++n) three.push_back(std::make_unique<one>(n));
+        return three;
+    }();
+};
+
+TEST(participants, commit_what_each_of_them_has_prepared) {
+    three_participants t;
+    std::uint64_t latest = 0;
+    for (const auto& o : t.all) {
+        const tutti::wire::answered said = o->prepare();
+        ASSERT_TRUE(said.yes);
+        latest = std::max(latest, said.clock);
+        o->here.clock.raise_to(20);  // it goes on, and has to remember what its clock said
+    }
+    EXPECT_EQ(latest, 7u);
+    t.lose_coordinator();
+    t.deliver();
+    for (const auto& o : t.all) {
+        EXPECT_EQ(o->version(), latest + 1) << "as its coordinator would have had it";
+        EXPECT_EQ(o->here.votes.count().transactions, 0u);
+        EXPECT_EQ(o->here.votes.list_doubts().at(0).state, doubt_state::committed);
+        EXPECT_FALSE(o->here.votes.list_doubts().at(0).by_hand);
+    }
+}
+
+TEST(participants, leave_in_doubt_what_their_coordinator_may_have_refused) {
+    three_participants t;
+    for (const auto& o : t.all) ASSERT_TRUE(o->prepare(tutti::wire::decider::sender_of_several).yes);
+    t.lose_coordinator();
+    t.deliver();
+    for (const auto& o : t.all) EXPECT_EQ(o->version(), std::nullopt);
+}
+
+TEST(participants, abort_what_one_of_them_has_not_prepared) {
+    for (const bool withdrawn : {false, true}) {
+        three_participants t;
+        ASSERT_TRUE(t.all[0]->prepare().yes);
+        ASSERT_TRUE(t.all[1]->prepare().yes);
+        if (withdrawn) {
+            ASSERT_TRUE(t.all[2]->prepare().yes);
+            EXPECT_FALSE(t.all[2]->here.votes.withdraw(t.who).yes);
+            EXPECT_EQ(t.all[2]->version(), 0u);
+        }
+        t.lose_coordinator();
+        t.deliver();
+        EXPECT_FALSE(t.all[2]->prepare().yes) << "it has said that it never will";
+        for (const auto& o : t.all) EXPECT_EQ(o->version(), 0u);
+    }
+}
+
+/// One that may have refused it is gone when the two others hear of the end of its coordinator. Whether they commit.
+bool commit_without_one_that_may_have_refused() {
+    three_participants t;
+    for (const auto& o : t.all) EXPECT_TRUE(o->prepare().yes);
+    EXPECT_FALSE(t.all[2]->here.votes.withdraw(t.who).yes);  // so its program is told that nothing has happened
+    t.all[0]->here.lose(2);
+    t.all[1]->here.lose(2);
+    t.lose_coordinator();
+    t.all[2]->out.clear();
+    t.deliver();
+    EXPECT_EQ(t.all[0]->version(), t.all[1]->version());
+    return t.all[0]->version() != std::nullopt;
+}
+
+TEST(participants, commit_nothing_without_the_word_of_each) {
+    EXPECT_FALSE(commit_without_one_that_may_have_refused());
+    injected_fault = fault::commit_without_lost;
+    EXPECT_TRUE(commit_without_one_that_may_have_refused());
+    injected_fault = fault::none;
+}
+
+TEST(participants, hear_of_a_commit_from_one_that_has_heard_another_before_that_went) {
+    three_participants t;
+    for (const auto& o : t.all) ASSERT_TRUE(o->prepare().yes);
+    t.lose_coordinator();
+    t.all[0]->here.votes.hear({.who = t.who, .fate = tutti::wire::fate::prepared, .version = 7}, 2);
+    t.all[0]->here.lose(2);
+    t.all[1]->here.lose(2);
+    t.all[2]->out.clear();
+    t.deliver();
+    EXPECT_EQ(t.all[0]->version(), 8u);
+    EXPECT_EQ(t.all[1]->version(), 8u);
+}
+
+TEST(participants, answer_a_withdrawal_that_comes_before_its_prepare_or_twice) {
+    three_participants t;
+    three_participants::one& o = *t.all[0];
+    EXPECT_FALSE(o.here.votes.withdraw(t.who).yes);
+    EXPECT_FALSE(o.prepare().yes);
+    EXPECT_FALSE(o.here.votes.withdraw(t.who).yes);
+    EXPECT_EQ(o.version(), 0u);
 }
 
 // ---- an operator's word

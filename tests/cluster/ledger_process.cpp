@@ -7,7 +7,8 @@
 // It does what its standard input says: "fill" makes the objects, "mend" those that do not exist, "work" starts the
 // threads, "work again" those of a node that has come back, "rest" ends them. "look" says of each object "has <object>
 // <the last transaction of each thread>", "mended" in the place of "has" where it was made anew, "gone <object>"
-// where a node is gone, and "none <object>" where it does not exist. Each is answered with "done" at the end.
+// where a node is gone, and "none <object>" where it does not exist. "settle" waits until no transaction of a node that
+// is gone is in doubt here. Each is answered with "done" at the end.
 //
 // Arguments: its number, its patience in milliseconds, "stay" or "move", the addresses of all nodes.
 #include <sys/prctl.h>
@@ -122,6 +123,7 @@ int main(int argc, char** argv) {
                 });
             }
             if (line == "rest") threads.clear();
+            while (line == "settle" && here.facts().transactions_in_doubt != 0) std::this_thread::yield();
             if (line == "look") look(here);
             say("done");
         }

@@ -79,7 +79,7 @@ small_program of_several(const char* name, small_client other) {
     return p;
 }
 small_program cutting(small_program p, node_number one, node_number two) {
-    p.cut = {one, two};
+    p.cut.emplace_back(one, two);
     return p;
 }
 
@@ -166,6 +166,10 @@ const std::vector<small_program>& programs() {
         ending(in_part(of_several("coordinator_ends_beside_a_writer", {2, {{{write_others}}}}), 3000), 0),
         ending(in_part(staying(of_several("coordinator_ends_and_objects_stay", {2, {{{write_others}}}})), 3000), 0),
         cutting(staying(of_several("coordinator_is_cut_off", {2, {{{read_2, read_1}}}})), 0, 1),
+        ending(staying(of_several("coordinator_of_what_stays_ends", {2, {{{read_2}}}})), 0),
+        cutting(
+            cutting(in_part(staying(of_several("coordinator_is_cut_off_from_both", {2, {{{read_2}}}})), 5000), 0, 1), 0,
+            2),
         ending(in_part(lost_reader(), 5000), 0),
         ending(lost_reader_of_a_copy(), 0),
         cutting(lost_reader_of_a_copy("reader_of_a_copy_is_cut_off"), 0, 2),
@@ -242,6 +246,10 @@ TEST_P(cluster_small, is_right_in_every_order) {
             EXPECT_GT(all.doubts.aborted, 0u);
             EXPECT_GT(all.doubts.in_doubt, 0u);
         }
+        if (p.name == std::string_view{"coordinator_of_what_stays_ends"}) {
+            EXPECT_GT(all.doubts.committed, 0u);
+            EXPECT_EQ(all.doubts.in_doubt, 0u) << "each participant has said yes, or one of them never will";
+        }
     }
     std::printf(
         "%s: %llu orders, %llu abandoned, %zu events at most; not everybody committed in %zu, rewinds %zu, another "
@@ -303,6 +311,7 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_program{fault::pin_without_tie, "pin_without_tie", "copy_of_one_that_returns"},
                       broken_program{fault::let_in_beside_ties, "let_in_beside_ties", "copy_of_one_that_returns"},
                       broken_program{fault::deny_too_early, "deny_too_early", "coordinator_is_cut_off"},
+                      broken_program{fault::give_up_alone, "give_up_alone", "coordinator_is_cut_off_from_both"},
                       broken_program{fault::abort_what_is_open, "abort_what_is_open",
                                      "coordinator_ends_beside_a_writer"},
                       broken_program{fault::free_reads_at_once, "free_reads_at_once", "lost_reader"},

@@ -33,6 +33,7 @@ const char* name_of(wire::kind k) {
         case wire::kind::changed: return "changed";
         case wire::kind::prepare: return "prepare";
         case wire::kind::decide: return "decide";
+        case wire::kind::withdraw: return "withdraw";
         case wire::kind::place: return "place";
         case wire::kind::claim: return "claim";
         case wire::kind::release: return "release";
@@ -276,8 +277,8 @@ small_world::small_world(const small_program& p)
     : mesh{p.nodes, p.how, 1, {.shortest = 1, .longest = 1, .in_order = false}}, program_{p}, objects_{objects_of(p)} {
     fill();
     for (const small_client& c : program_.clients) add_client(c);
-    if (const auto& cut = program_.cut) {
-        for (const auto& [at, other] : {*cut, std::pair{cut->second, cut->first}}) {
+    for (const auto& cut : program_.cut) {
+        for (const auto& [at, other] : {cut, std::pair{cut.second, cut.first}}) {
             later(at, "node " + std::to_string(at) + " loses " + std::to_string(other),
                   [this, at = at, other = other] { lose(at, other); });
         }
@@ -415,6 +416,23 @@ bool small_world::is_changed(const transaction& work) const {
     return std::ranges::none_of(work.entries(), [](const auto& e) { return tag_of(e->bytes) == 1; });
 }
 
+void small_world::learn_ends() {
+    for (const object_id& id : objects_) {
+        for (const auto& s : sites()) {
+            if (!serves(s->self)) continue;
+            wire::object_view view;
+            s->objects.look(id, view);
+            if (view.where != wire::whereabouts::here || !view.exists) continue;
+            const writer_tag tag = tag_of(view.bytes);
+            if (tag == 0) continue;
+            attempt& writer = history_.of(tag);
+            if (!writer.maybe) continue;
+            writer.committed = true;
+            writer.version = view.version;
+        }
+    }
+}
+
 std::string small_world::verdict() {
     hear_losses();
     if (!wrong_.empty()) return wrong_;
@@ -423,6 +441,7 @@ std::string small_world::verdict() {
         if (!c->asleep()) return "a client waits for ever";
         if (!c->may_sleep()) return sleeps_on;
     }
+    learn_ends();
     history_.settle_doubts();
     if (std::string wrong = history_.judge(); !wrong.empty()) return wrong;
     for (const auto& s : sites()) {

@@ -3,6 +3,7 @@
 // it asks others, or, in a `fine` program, opens the next object.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -79,8 +80,8 @@ struct small_program {
     std::optional<node_number> ends{};
     /// A client that begins when its node has heard of that.
     std::optional<small_client> follows{};
-    /// Two nodes between which nothing goes any more, from some moment on, of which each hears at a moment of its own.
-    std::optional<std::pair<node_number, node_number>> cut{};
+    /// Pairs of nodes between which nothing goes any more, from some moment on, of which each hears at a moment of its own.
+    std::vector<std::pair<node_number, node_number>> cut{};
     /// It is started again when all others have heard of that, and asks them once to let it in, of which they hear at
     /// some later moment. Then this client begins.
     std::optional<small_client> returns{};
@@ -91,7 +92,7 @@ struct small_program {
     [[nodiscard]] bool losses_matter() const noexcept {
         if (!only_copy) return copied;
         const node_number at = only_copy->at;
-        return ends == at || (cut && (cut->first == at || cut->second == at));
+        return ends == at || std::ranges::any_of(cut, [at](const auto& c) { return c.first == at || c.second == at; });
     }
 };
 
@@ -134,6 +135,8 @@ private:
     [[nodiscard]] std::size_t holders_of_name() const;
     /// Whether somebody has written what that has read.
     [[nodiscard]] bool is_changed(const transaction& work) const;
+    /// Of commits that nobody was told the end of: those whose values are there have taken place.
+    void learn_ends();
     [[nodiscard]] std::string wrong_with(const object_id& id);
     [[nodiscard]] std::string lost_with(const object_id& id);
     [[nodiscard]] bool is_in_doubt(const object_id& id) const;

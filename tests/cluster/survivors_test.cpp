@@ -267,6 +267,10 @@ TEST_P(cluster_survivors, have_what_was_acknowledged) {
         }
         for (const unsigned i : {one, other}) c.ask(i, "rest");
         if (GetParam().stop) c[victim].end(SIGKILL);
+        // Each of its commits is of one other node, or of two and of objects alone, which these settle by themselves.
+        for (const unsigned i : {one, other}) {
+            if (all_have_some) c.ask(i, "settle");
+        }
         for (const unsigned i : {one, other}) c.ask(i, "look");
         c.told_of.judge();
         EXPECT_TRUE(!all_have_some || (c.told_of.seen() != 0 && c.told_of.gone() != 0));

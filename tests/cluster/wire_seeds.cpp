@@ -105,7 +105,12 @@ int main(int argc, char** argv) {
     const std::string asks = frame(kind::inquire, inquire{honest}) + frame(kind::inquire, inquire{{2, 3, 2}});
     all.serve("several", frame(kind::prepare, several) + ids + frame(kind::decide, decide{who, true, 9}) + ids);
     all.serve("several-until-lost", asks + frame(kind::prepare, several) + ids);
-    for (const fate f : {fate::unknown, fate::aborted, fate::committed}) {
+    prepare all_decide = several;
+    all_decide.decides = decider::all_of_several;
+    all.serve("all-decide", frame(kind::prepare, all_decide) + ids + frame(kind::withdraw, withdraw{who}) + ids);
+    all.serve("withdraw", frame(kind::withdraw, withdraw{who}) + frame(kind::prepare, all_decide) + ids);
+    all.serve("withdraw-of-another", frame(kind::withdraw, withdraw{honest}));
+    for (const fate f : {fate::unknown, fate::aborted, fate::committed, fate::prepared}) {
         const std::uint64_t version = f == fate::committed ? 9 : 0;
         all.serve("verdict-" + std::to_string(static_cast<int>(f)),
                   asks + frame(kind::verdict, verdict{honest, f, version}) + ids);

@@ -32,9 +32,9 @@ private:
     unsigned node_;
 };
 
-/// The node that decides went after it had been asked to commit: the block has had all of its effects on that node's
-/// objects, or none, and the nodes that are left cannot tell which. Objects of this node, and variables, keep their
-/// values.
+/// A node was lost after it had been asked to commit. If one other node took part, the block has had all of its effects
+/// on that node's objects, or none, and the nodes that are left cannot tell which. If several did, none that is heard
+/// has refused: all of them commit the block, or none does. Objects of this node, and variables, keep their values.
 class TUTTI_EXPORT outcome_unknown : public node_lost {
 public:
     outcome_unknown(const std::string& what, unsigned node) : node_lost{what, node, false} {}

@@ -122,6 +122,13 @@ std::optional<site::answer> site::serve(const wire::header& h, std::string_view 
             if (sound) votes.decide(told);
             return std::nullopt;
         }
+        case wire::kind::withdraw: {
+            wire::withdraw asked;
+            if (!take(body, asked, sound)) return std::nullopt;
+            sound = is_of(asked.who, h);
+            if (!sound) return std::nullopt;
+            return answer{wire::kind::answered, wire::encode(votes.withdraw(asked.who))};
+        }
         case wire::kind::inquire: {
             wire::inquire asked;
             if (!take(body, asked, sound)) return std::nullopt;

@@ -277,7 +277,9 @@ outcome transaction::take_locks(bool decisive) {
     const auto remote =
         static_cast<std::size_t>(std::ranges::count_if(parts_, [this](const part& p) { return p.at != site_.self; }));
     const bool one_message = decisive && remote == 1;
-    const wire::decider decides = remote > 1     ? wire::decider::sender_of_several
+    const bool by_all = is_decided_by_all(decisive, remote);
+    const wire::decider decides = by_all         ? wire::decider::all_of_several
+                                  : remote > 1   ? wire::decider::sender_of_several
                                   : !one_message ? wire::decider::sender
                                   : writes_here  ? wire::decider::receiver_held
                                                  : wire::decider::receiver;
@@ -292,9 +294,11 @@ outcome transaction::take_locks(bool decisive) {
     }
     network_.exchange(calls_);
     outcome all = outcome::good;
+    std::uint64_t latest = 0;
     for (const call& c : calls_) {
         wire::answered answer;
-        if (!c.answered || !wire::decode(c.answer, answer) || answer.version > site_.clock.now()) {
+        if (!c.answered || !wire::decode(c.answer, answer) ||
+            std::max(answer.version, answer.clock) > site_.clock.now()) {
             all = lose_node(c.to);
             if (one_message && c.sent && !broken(fault::uncertain_for_lost)) all = outcome::uncertain;
         } else if (!answer.yes) {
@@ -304,8 +308,17 @@ outcome transaction::take_locks(bool decisive) {
         } else if (one_message) {
             decided_ = true;
             version_ = answer.version;
+        } else {
+            latest = std::max(latest, answer.clock);
         }
     }
+    if (by_all && all == outcome::good && !broken(fault::draw_version_early)) {
+        // V10: it has committed, in a version that participants which have lost this node find out as well.
+        decided_ = true;
+        version_ = latest + 1;
+        site_.clock.raise_to(version_);
+    }
+    if (by_all && all == outcome::lost && !broken(fault::give_up_alone) && !withdraw()) all = outcome::uncertain;
     if (all == outcome::uncertain) {
         why_ = rollback_reason::uncertain;
         for (const auto& e : entries()) {
@@ -317,6 +330,26 @@ outcome transaction::take_locks(bool decisive) {
     // With all locks held, here and elsewhere: docs/cluster-protocol.md, "The version is drawn behind the locks".
     else if (!decided_ && !broken(fault::draw_version_early)) version_ = site_.clock.tick();
     return all;
+}
+
+bool transaction::is_decided_by_all(bool decisive, std::size_t remote) const noexcept {
+    // Whoever takes part has to be asked, and to be there to answer: not this node, nor copies that it has pinned. What
+    // moves to this node would end with it, so it is left to an operator.
+    return decisive && remote > 1 && remote == parts_.size() && pinned_.empty() && site_.how != moving::to_writer;
+}
+
+/// V10: a no was refused, or comes from one that takes its yes back. So nobody commits. False: nobody has said so.
+bool transaction::withdraw() {
+    const auto says_no = [](const call& c) {
+        wire::answered answer;
+        return c.answered && wire::decode(c.answer, answer) && !answer.yes;
+    };
+    // A node that was not asked has not said yes, and refuses a prepare of this node once it has lost it.
+    if (std::ranges::any_of(calls_, [&](const call& c) { return !c.sent || says_no(c); })) return true;
+    const std::string body = wire::encode(wire::withdraw{name_});
+    for (call& c : calls_) c = {c.to, wire::kind::withdraw, body, {}, false};
+    network_.exchange(calls_);
+    return std::ranges::any_of(calls_, says_no);
 }
 
 void transaction::name_others(part& to) const {

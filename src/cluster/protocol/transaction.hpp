@@ -372,6 +372,8 @@ private:
         wire::prepare what;
     };
     /// Which other nodes have a part, beside this one.
+    [[nodiscard]] bool is_decided_by_all(bool decisive, std::size_t remote) const noexcept;
+    [[nodiscard]] bool withdraw();
     void name_others(part& to) const;
     std::vector<part> parts_;
     struct pinned {

@@ -70,7 +70,7 @@ wire::answered voter::prepare(wire::prepare&& what) {
     }
     // All locks of a transaction that is decided here are held: its sender took those on its own node before.
     const bool mine = what.decides >= wire::decider::receiver;
-    const wire::answered yes{.yes = true, .version = mine ? clock_.tick() : 0};
+    wire::answered yes{.yes = true, .version = mine ? clock_.tick() : 0};
     if (what.decides == wire::decider::receiver || (mine && broken(fault::show_before_heard))) {
         carry_out(what, yes.version);
         remember(what.who, yes);
@@ -78,11 +78,33 @@ wire::answered voter::prepare(wire::prepare&& what) {
     }
     if (broken(fault::early_release)) unlock_all(what);
     const transaction_name who = what.who;
-    if (!what.others.empty()) std::erase_if(what.others, [this](node_number n) { return store_.is_lost(n); });  // V6
+    const std::size_t named = what.others.size();
+    if (named != 0) std::erase_if(what.others, [this](node_number n) { return store_.is_lost(n); });  // V6
+    const bool is_by_all = what.decides == wire::decider::all_of_several && what.others.size() == named;
+    // V10: after the locks. Whoever has looked at an object before has a time of no more than that.
+    const std::uint64_t locked_at = clock_.now();
+    if (yes.version == 0) yes.clock = locked_at;
     const std::vector<node_number> others = what.others;
-    prepared_.emplace(who, pending{std::move(what), yes, clock_.now(), others});
+    pending& p = prepared_.emplace(who, pending{std::move(what), yes, locked_at, others}).first->second;
+    p.by_all = is_by_all;
+    if (is_by_all) p.unconfirmed = others;
     ++history_of(who).open;
     return yes;
+}
+
+wire::answered voter::withdraw(const transaction_name& who) {
+    const std::lock_guard hold{guard_};
+    if (const auto at = prepared_.find(who); at != prepared_.end()) {
+        if (at->second.decided()) return at->second.answer;
+        unlock_all(at->second.what);
+        close(at, {});
+    } else if (const auto known = outcome(who)) {
+        return *known;
+    } else {
+        remember(who, {});
+    }
+    if (!waiting_.empty()) answer_those_who_wait();
+    return {};
 }
 
 voter::all_pending::iterator voter::close(all_pending::iterator at, wire::answered outcome) {

@@ -25,6 +25,12 @@
 //       two ways. A commit gets a version above the clocks at which the participants had locked what it writes, and no
 //       higher than the version of any writer that has overwritten what it read (V7). What was to move to the node that
 //       is gone ends instead, so that what a survey has said stays true.
+//   V10 What all of several participants decide has committed once each has said yes. So who has prepared it, has lost
+//       its node, and hears from each other one that it is as far, commits, in the version that the node gives it, too:
+//       one above the highest of the clocks at which they had all locks. Its node takes a yes back only by `withdraw`,
+//       and says that nothing has happened only after a no. A participant that is lost before it has said so may have
+//       said no: without its word nobody but the node, or an operator, decides. Such a commit moves no object, so a survey
+//       stays true when it ends later (V8).
 //
 // Thread safety: every member, for different transactions. Two messages of one transaction may come at once only if one
 // is a duplicate of the other; `guard_` orders them.
@@ -33,6 +39,7 @@
 #include <array>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -53,6 +60,8 @@ public:
     /// Locks everything or nothing; and commits, if it is the one that decides. `what` may be moved from.
     wire::answered prepare(wire::prepare&& what);
     void decide(const wire::decide& what);
+    /// V10. Its node asks for no yes any more: one that was given and not decided is taken back. A yes: it has committed.
+    wire::answered withdraw(const transaction_name& who);
     /// A node is gone: what was decided here for it is carried out. Of what is in doubt from now on other participants
     /// are asked, and blocks that sleep over it are told. REQUIRES: the store has lost it.
     void lose(node_number node) noexcept;
@@ -95,6 +104,8 @@ private:
         std::uint64_t latest;   ///< clock of a participant that has prepared it, when it did: the highest known
         std::vector<node_number> participants{};  ///< V9: that were not lost since
         base::deadline since{};                   ///< when the node that runs it was lost
+        bool by_all = false;                      ///< V10: the yeses decide it, and none of those below was lost
+        std::vector<node_number> unconfirmed{};   ///< V10: that have not said yet that they have prepared it
         [[nodiscard]] bool decided() const noexcept { return answer.version != 0; }
         /// Whether anything depends on the outcome, once the node that runs it is gone.
         [[nodiscard]] bool matters() const noexcept { return !what.writes.empty() || !participants.empty(); }
@@ -139,6 +150,9 @@ private:
     /// That node says nothing of it any more.
     void miss_word_of(node_number node, const transaction_name& who) noexcept;
     void forget_participant(node_number node) noexcept;
+    /// V10: each participant has prepared it.
+    void commit_by_all(all_pending::iterator at);
+    void tell_fate(const wire::verdict& what, std::span<const node_number> participants, node_number but);
     /// Nothing: it may be decided yet.
     [[nodiscard]] std::optional<wire::verdict> fate_of(const transaction_name& who) const;
     void answer_those_who_wait() noexcept;

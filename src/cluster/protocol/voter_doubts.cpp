@@ -40,6 +40,9 @@ void voter::forget_participant(node_number node) noexcept {
     std::erase_if(waiting_, [node](const waiter& w) { return w.node == node; });
     for (auto& [who, p] : prepared_) {
         std::erase(p.participants, node);
+        // V10: it may have said no. One that has said that it has prepared has lost the node, and nothing but the word of
+        // another one changes that.
+        if (std::erase(p.unconfirmed, node) != 0 && !broken(fault::commit_without_lost)) p.by_all = false;
         if (std::erase(p.what.others, node) != 0) miss_word_of(node, who);
     }
 }
@@ -49,7 +52,8 @@ std::optional<wire::verdict> voter::fate_of(const transaction_name& who) const {
     const bool is_gone = store_.is_gone(who);
     if (const auto at = prepared_.find(who); at != prepared_.end()) {
         if (!is_gone) return std::nullopt;
-        return wire::verdict{.who = who, .fate = unknown, .version = at->second.latest};
+        const bool by_all = at->second.what.decides == wire::decider::all_of_several;
+        return wire::verdict{.who = who, .fate = by_all ? prepared : unknown, .version = at->second.latest};
     }
     if (const auto h = histories_.find(who.thread()); h != histories_.end()) {
         const past& p = h->second.outcomes[who.sequence % remembered];
@@ -89,23 +93,41 @@ void voter::hear(const wire::verdict& told, node_number from) {
     const auto at = prepared_.find(told.who);
     if (at == prepared_.end() || at->second.decided() || !store_.is_gone(told.who)) return;
     pending& p = at->second;
-    // V6, V9: after a survey only an operator's word counts.
-    const std::vector<node_number>& believed = told.by_hand ? p.participants : p.what.others;
+    // V6, V9, V10: after a survey only an operator's word counts, and what moves nothing.
+    const bool by_all = p.what.decides == wire::decider::all_of_several;
+    const std::vector<node_number>& believed = told.by_hand || by_all ? p.participants : p.what.others;
     if (std::ranges::find(believed, from) == believed.end()) return;
-    if (told.fate == wire::fate::unknown && !broken(fault::abort_what_is_open)) {
+    const bool is_prepared = told.fate == wire::fate::prepared;
+    if ((told.fate == wire::fate::unknown || is_prepared) && !broken(fault::abort_what_is_open)) {
         p.latest = std::max(p.latest, told.version);
+        if (is_prepared) std::erase(p.unconfirmed, from);
+        if (is_prepared && p.by_all && p.unconfirmed.empty()) return commit_by_all(at);
         return miss_word_of(from, told.who);
     }
     const bool commits = told.fate == wire::fate::committed;
     const std::vector<node_number> others = p.participants;
     end_doubt(at, !commits ? 0 : broken(fault::adopt_at_own_version) ? clock_.tick() : told.version, told.by_hand);
     ++(told.by_hand ? by_hand_ : commits ? committed_ : aborted_);
-    // One of them may have asked this node before, and a node that is lost by now.
     wire::verdict heard = told;
     if (!commits) heard.version = 0;  // of what was unknown
-    for (const node_number n : others) {
-        if (n != from) say(n, heard);
+    tell_fate(heard, others, from);
+}
+
+void voter::tell_fate(const wire::verdict& what, std::span<const node_number> participants, node_number but) {
+    // One of them may have asked this node before, and a node that is lost by now.
+    for (const node_number n : participants) {
+        if (n != but) say(n, what);
     }
+}
+
+void voter::commit_by_all(all_pending::iterator at) {
+    const wire::verdict told{.who = at->first, .fate = wire::fate::committed, .version = at->second.latest + 1};
+    const std::vector<node_number> others = at->second.participants;
+    clock_.raise_to(told.version);  // rule C, as with the decision
+    end_doubt(at, told.version, false);
+    ++committed_;
+    // Each of them may have lost another one before that had said so.
+    tell_fate(told, others, self_);
 }
 
 bool voter::end_inquiries(node_number node) {
