@@ -268,6 +268,26 @@ std::vector<std::string> names() {
 
 INSTANTIATE_TEST_SUITE_P(all, cluster_small, ::testing::ValuesIn(names()), [](const auto& p) { return p.param; });
 
+// In one order: everything but the reader goes on until nothing else can.
+TEST(cluster_small_return, makes_a_reader_of_a_time_before_it_start_over) {
+    const opening read_0{{0}}, read_1{{1}};
+    small_world w{finely(
+        again(returning("reader_of_the_past", 2, {{read_0, read_1}, form::snapshot}, {{read_0}, form::snapshot})))};
+    agenda& events = w.events();
+    const auto is_of_reader = [&events](unsigned e) { return events.name_of(e).starts_with("client 0"); };
+    const auto begins = std::ranges::find_if(events.pending(), is_of_reader);
+    ASSERT_NE(begins, events.pending().end());
+    events.carry_out(*begins);  // it has read its first object
+    for (unsigned i = 0; !events.pending().empty(); ++i) {
+        ASSERT_LT(i, 1000u);
+        const auto other = std::ranges::find_if_not(events.pending(), is_of_reader);
+        events.carry_out(other != events.pending().end() ? *other : events.pending().front());
+    }
+    EXPECT_EQ(w.verdict(), "");
+    EXPECT_EQ(w.readers_too_late(), 1u);
+    EXPECT_EQ(w.committed(), 2u) << "its second attempt has a time after the return";
+}
+
 // A sanitizer judges memory and threads; whether a check notices a broken step is not its question.
 #if defined(TUTTI_CLUSTER_FAULTS) && !defined(TUTTI_SANITIZED)
 

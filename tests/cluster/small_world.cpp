@@ -175,7 +175,11 @@ private:
         const bool good = run_openings(t);
         work_.end_snapshot();
         const bool is_told = world_.program_.ends && work_.why() == rollback_reason::lost;
-        if (t.how == form::snapshot && !good && work_.why() != rollback_reason::busy && !is_told)
+        // Nobody has kept what a node had owned before it came back.
+        const bool is_too_late =
+            !good && work_.why() == rollback_reason::too_old && work_.time() < world_.latest_return();
+        if (is_too_late) ++world_.readers_too_late_;
+        if (t.how == form::snapshot && !good && work_.why() != rollback_reason::busy && !is_told && !is_too_late)
             world_.go_wrong(reader_starts_over);
         if (!good) return fail();
         if (t.how == form::sleeper && !world_.is_changed(work_)) {

@@ -108,6 +108,8 @@ public:
     /// Transactions of the program that have committed.
     [[nodiscard]] unsigned committed() const noexcept { return committed_; }
     [[nodiscard]] unsigned rewinds() const noexcept { return rewinds_; }
+    /// Snapshot readers that have asked for a time before a return.
+    [[nodiscard]] unsigned readers_too_late() const noexcept { return readers_too_late_; }
     /// Of transactions whose node has gone: where another participant knew of a commit, or of none; objects that stay
     /// in doubt.
     [[nodiscard]] voter::figures doubts() const;
@@ -151,7 +153,7 @@ private:
     std::vector<std::unique_ptr<client>> clients_;
     std::vector<std::pair<node_number, std::string>> losses_;  // words that do not matter, and whose they are
     std::string wrong_;
-    unsigned committed_ = 0, rewinds_ = 0;
+    unsigned committed_ = 0, rewinds_ = 0, readers_too_late_ = 0;
     unsigned have_heard_ = 0;  // of the end
     const client* irrevocable_ = nullptr;
 };
