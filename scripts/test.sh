@@ -61,15 +61,15 @@ run_ctest() {
 
 # test_preset <preset> [ctest arguments]
 test_preset() {
-    local preset=$1 build_seconds status=0 closing name total=0 bad=0 targets=all
+    local preset=$1 build_seconds status=0 closing name total=0 bad=0 wanted=all
     local bench=OFF server=ON cluster=ON examples=ON folders=
     shift
     [[ $preset != release ]] || bench=ON # once is enough to see that it compiles
     # asan asserts the same invariants, in all but what no sanitizer can build.
     if ((everything)) && [[ $preset == check ]]; then
-        server=OFF cluster=OFF examples=OFF folders='language;stamp' targets='tests/all tutti-stamp'
+        server=OFF cluster=OFF examples=OFF folders='language;stamp' wanted='tests/all tutti-stamp'
     fi
-    if ! excerpt_of=failed_build try_step "$preset: build" build_preset "$preset" "$targets" -DTUTTI_TESTS=ON \
+    if ! excerpt_of=failed_build try_step "$preset: build" build_preset "$preset" "$wanted" -DTUTTI_TESTS=ON \
         -DTUTTI_APPS=ON "-DTUTTI_SERVER=$server" "-DTUTTI_CLUSTER=$cluster" "-DTUTTI_BENCH=$bench" \
         "-DTUTTI_EXAMPLES=$examples" "-DTUTTI_TEST_FOLDERS=$folders"; then
         record "$preset" 0 1 "$step_seconds" "does not build; see $step_log"

@@ -80,7 +80,8 @@ struct small_program {
     std::optional<node_number> ends{};
     /// A client that begins when its node has heard of that.
     std::optional<small_client> follows{};
-    /// Pairs of nodes between which nothing goes any more, from some moment on, of which each hears at a moment of its own.
+    /// Pairs of nodes between which nothing goes any more, from some moment on, of which each hears at a moment of its
+    /// own.
     std::vector<std::pair<node_number, node_number>> cut{};
     /// It is started again when all others have heard of that, and asks them once to let it in, of which they hear at
     /// some later moment. Then this client begins.

@@ -29,8 +29,8 @@
 //       its node, and hears from each other one that it is as far, commits, in the version that the node gives it, too:
 //       one above the highest of the clocks at which they had all locks. Its node takes a yes back only by `withdraw`,
 //       and says that nothing has happened only after a no. A participant that is lost before it has said so may have
-//       said no: without its word nobody but the node, or an operator, decides. Such a commit moves no object, so a survey
-//       stays true when it ends later (V8).
+//       said no: without its word nobody but the node, or an operator, decides. Such a commit moves no object, so a
+//       survey stays true when it ends later (V8).
 //
 // Thread safety: every member, for different transactions. Two messages of one transaction may come at once only if one
 // is a duplicate of the other; `guard_` orders them.
@@ -60,7 +60,8 @@ public:
     /// Locks everything or nothing; and commits, if it is the one that decides. `what` may be moved from.
     wire::answered prepare(wire::prepare&& what);
     void decide(const wire::decide& what);
-    /// V10. Its node asks for no yes any more: one that was given and not decided is taken back. A yes: it has committed.
+    /// V10. Its node asks for no yes any more: one that was given and not decided is taken back. A yes: it has
+    /// committed.
     wire::answered withdraw(const transaction_name& who);
     /// A node is gone: what was decided here for it is carried out. Of what is in doubt from now on other participants
     /// are asked, and blocks that sleep over it are told. REQUIRES: the store has lost it.

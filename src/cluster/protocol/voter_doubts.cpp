@@ -40,8 +40,8 @@ void voter::forget_participant(node_number node) noexcept {
     std::erase_if(waiting_, [node](const waiter& w) { return w.node == node; });
     for (auto& [who, p] : prepared_) {
         std::erase(p.participants, node);
-        // V10: it may have said no. One that has said that it has prepared has lost the node, and nothing but the word of
-        // another one changes that.
+        // V10: it may have said no. One that has said that it has prepared has lost the node, and nothing but the word
+        // of another one changes that.
         if (std::erase(p.unconfirmed, node) != 0 && !broken(fault::commit_without_lost)) p.by_all = false;
         if (std::erase(p.what.others, node) != 0) miss_word_of(node, who);
     }

@@ -6,8 +6,8 @@
 // durable. Two slots are written in turn, so a write that a crash cut short leaves the other slot whole.
 //
 // The position of the next call does not say whether a transaction without calls is there, such as that of a promotion.
-// So the file also has the number of frames of SQLite's own log that were on the disk. That number holds for one turn of
-// SQLite's own log, and as long as SQLite has not moved that log into the file: the number is 0 afterwards.
+// So the file also has the number of frames of SQLite's own log that were on the disk. That number holds for one turn
+// of SQLite's own log, and as long as SQLite has not moved that log into the file: the number is 0 afterwards.
 //
 // The file also says which log it belongs to: by a sum of the pages in the log's file (checked_pages.hpp) and by the
 // turn of SQLite's own log (write_ahead_log.hpp). So a file that comes from another server, or from an earlier time, is

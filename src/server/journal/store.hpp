@@ -8,9 +8,9 @@
 //
 // Each transaction that a caller may rely on is noted in -end after its fsync: groups (add, append), snapshots
 // (finish_snapshot, replace_by), and what has no calls (change_durably: branches, terms, former leaders, hand-overs,
-// redirections, the follower's number). Without that note, damage of the last such transaction would look like a torn end. These may be
-// lost by a crash and are not noted: parts of a snapshot that was not finished, and the removal of what was replaced or
-// of old answers.
+// redirections, the follower's number). Without that note, damage of the last such transaction would look like a torn
+// end. These may be lost by a crash and are not noted: parts of a snapshot that was not finished, and the removal of
+// what was replaced or of old answers.
 //
 // Why SQLite: one file, and every error of write and fsync comes back as a code after which the database is as before.
 // Why not RocksDB or LMDB: docs/server-operation.md has the figures.

@@ -4,12 +4,12 @@
 //
 //   following <-> away        the leader does not answer: it is asked again
 //             \-> at a loss   it refuses for good, or a call cannot be run again: the operator is told what to do
-//             \-> elsewhere   that server follows another one now, which is asked instead, and is the leader if it answers
+//             \-> elsewhere   that server follows another one now, which is asked instead; one that answers leads
 //             \-> ordered     the leader hands its part over (handover.hpp): the service is told, which promotes this
 //             \-> promoted    by stop(); then the former leader is told of the new term (herald.hpp)
 //
-// The leader that the options name is asked again whenever another one does not answer or refuses: it may lead again, or
-// know of a later leader. The log remembers the one that was found (journal::redirection), for the next start.
+// The leader that the options name is asked again whenever another one does not answer or refuses: it may lead again,
+// or know of a later leader. The log remembers the one that was found (journal::redirection), for the next start.
 //
 // Thread safety: `look` any thread; the rest one at a time.
 #pragma once
