@@ -333,12 +333,12 @@ outcome transaction::take_locks(bool decisive) {
 }
 
 bool transaction::is_decided_by_all(bool decisive, std::size_t remote) const noexcept {
-    // Whoever takes part has to be asked, and to be there to answer: not this node, nor copies that it has pinned. What
-    // moves to this node would end with it, so it is left to an operator.
+    // All participants are other nodes that answer a prepare: this node holds no part, and has pinned no copy. An
+    // object that moves to this node would end with this node, so an operator decides about it.
     return decisive && remote > 1 && remote == parts_.size() && pinned_.empty() && site_.how != moving::to_writer;
 }
 
-/// V10: a no was refused, or comes from one that takes its yes back. So nobody commits. False: nobody has said so.
+/// V10: Returns true if a participant has said no, or takes its yes back: then no participant commits.
 bool transaction::withdraw() {
     const auto says_no = [](const call& c) {
         wire::answered answer;

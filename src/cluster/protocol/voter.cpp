@@ -81,7 +81,7 @@ wire::answered voter::prepare(wire::prepare&& what) {
     const std::size_t named = what.others.size();
     if (named != 0) std::erase_if(what.others, [this](node_number n) { return store_.is_lost(n); });  // V6
     const bool is_by_all = what.decides == wire::decider::all_of_several && what.others.size() == named;
-    // V10: after the locks. Whoever has looked at an object before has a time of no more than that.
+    // V10: read after the locks are taken. A node that read one of the objects before has no later time.
     const std::uint64_t locked_at = clock_.now();
     if (yes.version == 0) yes.clock = locked_at;
     const std::vector<node_number> others = what.others;

@@ -25,12 +25,12 @@
 //       two ways. A commit gets a version above the clocks at which the participants had locked what it writes, and no
 //       higher than the version of any writer that has overwritten what it read (V7). What was to move to the node that
 //       is gone ends instead, so that what a survey has said stays true.
-//   V10 What all of several participants decide has committed once each has said yes. So who has prepared it, has lost
-//       its node, and hears from each other one that it is as far, commits, in the version that the node gives it, too:
-//       one above the highest of the clocks at which they had all locks. Its node takes a yes back only by `withdraw`,
-//       and says that nothing has happened only after a no. A participant that is lost before it has said so may have
-//       said no: without its word nobody but the node, or an operator, decides. Such a commit moves no object, so a
-//       survey stays true when it ends later (V8).
+//   V10 A transaction that all of several participants decide has committed once each of them has said yes. So a
+//       participant that has lost the coordinator commits when every other participant says that it has prepared, too.
+//       Its version is the coordinator's: one above the highest clock at which a participant had all its locks. The
+//       coordinator takes a yes back only by `withdraw`, and reports that nothing has happened only after a no. A lost
+//       participant may have said no: without its word only the coordinator, or an operator, decides. Such a commit
+//       moves no object, so a survey stays true when it ends later (V8).
 //
 // Thread safety: every member, for different transactions. Two messages of one transaction may come at once only if one
 // is a duplicate of the other; `guard_` orders them.

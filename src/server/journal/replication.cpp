@@ -298,7 +298,7 @@ std::string replication::answer(const inquiry& i) noexcept {
 void replication::admit(const pull& from) {
     const std::scoped_lock lock{mutex_};
     if (!leads_) throw refusal{"ELSEWHERE", leader_ + " is the leader that this server follows: follow that one"};
-    // Who hands its lead over is about to follow the other server, and then says where that is.
+    // A server that hands its lead over will soon follow the new leader, and then names it by ELSEWHERE.
     if (!fenced_.empty()) throw refusal{order_.number != 0 ? "BUSY" : "STALE", fenced_};
     if (from.own.id == 0 && from.end == 1) return;  // its log is empty
     const auto same = std::ranges::find_if(branches_, [&](const branch& b) { return b.is(from.own); });

@@ -26,7 +26,7 @@
 //
 // T7  A server that follows another refuses its own followers by ELSEWHERE and the address of its leader, so that they
 //     ask there. A redirection only says whom to ask: by T3 a follower appends nothing that does not follow its own
-//     log, whoever sent it there.
+//     log, also after a wrong redirection.
 //
 // A call may wait until followers have it (`holds`), and so may a client (an inquiry for WAIT): both on the thread that
 // answers followers, which touches no socket and runs no procedure, but waits for the file, and so for the disk.

@@ -219,7 +219,7 @@ public:
     /// All groups from this position on are in the file.
     [[nodiscard]] std::uint64_t kept_from();
     /// Groups that begin at `from` or later, in their order, until they have `most` bytes or more; with their answers.
-    /// The last of them ends at `from` or later, so who asks for what follows comes to an end.
+    /// The last group ends at `from` or later, so a caller that asks for the next groups in turn reaches the end.
     /// @throws store_error  if one is damaged
     [[nodiscard]] std::vector<group> read_from(std::uint64_t from, std::size_t most);
     /// Bytes of records of those groups. O(a piece), but for the first time, which walks through the log.
