@@ -114,7 +114,7 @@ private:
     std::unique_ptr<snapshots> snapshots_;
     std::unique_ptr<follower> follower_;  // also once it has been promoted
     std::unique_ptr<herald> herald_;
-    std::mutex promotion_;                 // which begins no sooner than the start has ended
+    std::mutex promotion_;                 // a promotion begins after the start has ended
     std::set<std::uint64_t> void_orders_;  // of leaders; this server must not follow them; under promotion_
     /// Brings an order to lead to the thread that promotes servers, one at a time.
     class ordered_promotion final : public journal::inquiry {
@@ -454,7 +454,8 @@ void service::body::start() {
         io_threads_.push_back(std::make_unique<io_thread>(*shared_, procedures.all().size()));
     for (const auto& r : io_threads_) r->start();
     open_deputies();
-    const std::scoped_lock lock{promotion_};
+    // A client may ask for a promotion already, and a leader may order one.
+    const std::scoped_lock both{handing_over_, promotion_};
     if (log_) {
         herald_ = std::make_unique<herald>(how, *log_);
         herald_->start(address());
