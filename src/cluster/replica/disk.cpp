@@ -181,27 +181,17 @@ bool disk::forget_from(raft_index index) {
     return promised_.lower(index - 1);
 }
 
-/// On a thread of libuv's pool, since the loop does not wait for disks.
+/// On a thread of libuv's pool, because the loop does not wait for disks. The file stays open for that long: the loop
+/// runs until the pool has answered, and the host closes the loop before this disk.
 void disk::sync_now_and_then() {
-    struct syncing {
-        uv_work_t request{};
-        int file = -1;
-    };
     const std::uint64_t now = ::uv_now(&loop_);
     if (now - synced_ms_ < between_syncs_ms) return;
-    auto w = std::make_unique<syncing>(syncing{{}, ::dup(promised_.descriptor())});
-    w->request.data = w.get();
-    if (w->file < 0) return;
+    auto w = std::make_unique<uv_work_t>();
+    w->data = &promised_;
     const int failed = ::uv_queue_work(
-        &loop_, &w->request, [](uv_work_t* r) { ::fdatasync(static_cast<syncing*>(r->data)->file); },
-        [](uv_work_t* r, int) {
-            const std::unique_ptr<syncing> over{static_cast<syncing*>(r->data)};
-            ::close(over->file);
-        });
-    if (failed != 0) {
-        ::close(w->file);
-        return;
-    }
+        &loop_, w.get(), [](uv_work_t* r) { ::fdatasync(static_cast<const durable_record*>(r->data)->descriptor()); },
+        [](uv_work_t* r, int) { const std::unique_ptr<uv_work_t> over{r}; });
+    if (failed != 0) return;
     synced_ms_ = now;
     static_cast<void>(w.release());
 }
