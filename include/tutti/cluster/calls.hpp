@@ -1,9 +1,10 @@
 /// @file
-/// Calls of procedures that one server of a cluster has another one run, over the connections of their nodes.
+/// Procedure calls that one server of a cluster asks another server to run, over the connections between their nodes.
 ///
-/// A call goes from the *first* server, whose client waits for it, to the node that owns the object which it is about.
-/// That node's server runs it, or says that it does not: then nothing has been run there, and the first one goes on.
-/// Nothing is sent twice. So a call runs once, or, if the other node goes, once or never.
+/// The *first* server is the server whose client waits for the reply. The call is about one object, and the first
+/// server sends the call to the node that owns this object. The server of that node either runs the call or declines
+/// it. A declined call has run nothing there, and the first server continues. A server sends a call to a node only
+/// once. So the call runs exactly once. If the other node is lost, the call may never have run.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +15,35 @@
 
 namespace tutti::cluster {
 
-/// What another server is asked to run.
+/// A call that one server asks another server to run.
 struct forwarded_call {
     std::string procedure;
     std::vector<std::string> arguments;
-    object_id about;             ///< the object whose owner is wanted
-    std::uint8_t priority = 0;   ///< as the first server's client, or the procedure, has it
-    std::int64_t due_in_us = 0;  ///< its deadline, counted from the sending; 0: it has none, less: it has passed
-    bool resp3 = false;          ///< how the answer is to be written
-    bool for_good = false;       ///< it runs there wherever the object is: the sender has been told to go there
+    object_id about;             ///< the object whose owner shall run the call
+    std::uint8_t priority = 0;   ///< the priority that the first server's client, or the procedure, gives the call
+    std::int64_t due_in_us = 0;  ///< the deadline, counted from the moment of sending; 0: no deadline, negative: the
+                                 ///< deadline has passed
+    bool resp3 = false;          ///< true: write the reply in RESP3
+    bool for_good = false;       ///< true: run the call even if this node does not own the object, because another node
+                                 ///< has named this one as owner
     template <class V>
     void fields(V& v) {
         v(procedure), v(arguments), v(about), v(priority), v(due_in_us), v(resp3), v(for_good);
     }
 };
 
-/// What has become of it.
+/// The fate of a forwarded call.
 enum class forwarded_fate : std::uint8_t {
-    ran,        ///< or was refused as a call that arrives too late is: `answer` is what the client gets
-    declined,   ///< not run: there is no server, no such procedure, or no room
-    elsewhere,  ///< not run: `owner` has the object
+    ran,        ///< the call ran, or was refused because it arrived after its deadline; `answer` is the client's reply
+    declined,   ///< the call did not run: the node has no server, no such procedure, or no room
+    elsewhere,  ///< the call did not run: node `owner` owns the object
 };
 constexpr forwarded_fate last(forwarded_fate) noexcept { return forwarded_fate::elsewhere; }
 
 struct forwarded_answer {
     forwarded_fate fate{};
     std::uint16_t owner = 0;
-    std::uint8_t ending = 0;  ///< as servers number how calls end
+    std::uint8_t ending = 0;  ///< how the call ended, as a number that servers use
     std::string answer;
     template <class V>
     void fields(V& v) {
@@ -48,47 +51,50 @@ struct forwarded_answer {
     }
 };
 
-/// A server, as its node sees it. Called by the thread that reads: must not wait. One call at a time.
+/// A server, as its node sees the server. The node's reader thread makes one call at a time, and the functions must not
+/// wait.
 class call_handler {
 public:
     call_handler() = default;
     call_handler(const call_handler&) = delete;
     call_handler& operator=(const call_handler&) = delete;
 
-    /// Another server's call. It is answered by call_carrier::answer, once, also before this returns.
+    /// Runs another server's call. The server replies by call_carrier::answer exactly once, possibly before this
+    /// function returns.
     virtual void run(unsigned from, std::uint64_t number, forwarded_call&& what) = 0;
-    /// The answer to that call is not wanted any more: if it sleeps in `retry`, it ends. `stranded`: because its server
-    /// ends, and not because its client has gone.
+    /// Cancels the wait for the reply to that call. A call that sleeps in `retry` ends. `stranded` is true if the
+    /// calling server ends, and false if its client has disconnected.
     virtual void recall(unsigned from, std::uint64_t number, bool stranded) = 0;
-    /// Of a call of this server.
+    /// Receives the reply to a call that this server has sent.
     virtual void answered(unsigned from, std::uint64_t number, forwarded_answer&& how) = 0;
-    /// The node is gone: it answers no call any more, and its server waits for no answer.
+    /// Records that the node is lost. The node replies to no more calls, and its server waits for no more replies.
     virtual void lose(unsigned node) noexcept = 0;
 
 protected:
     ~call_handler() = default;
 };
 
-/// A node, as its server sees it. Thread safety: every member.
+/// A node, as its server sees the node. Thread safety: you can call every member from any thread.
 class call_carrier {
 public:
     call_carrier() = default;
     call_carrier(const call_carrier&) = delete;
     call_carrier& operator=(const call_carrier&) = delete;
 
-    /// Tells `whom` of calls from now on; null: the node declines them. Returns when the node tells no other handler
-    /// any more.
+    /// Sends incoming calls to `whom` from now on. If `whom` is null, the node declines every call. Returns once the
+    /// node no longer calls the earlier handler.
     virtual void hand_calls_to(call_handler* whom) = 0;
     [[nodiscard]] virtual unsigned number() const noexcept = 0;
-    /// The node that owns the object as far as this one knows, without asking anybody: its home, which knows, where
-    /// nothing else is known. A moment later it may be another.
+    /// Returns the node that owns the object, as far as this node knows, without a message. If this node does not know
+    /// the owner, returns the object's home, which knows the owner. The object may move a moment later.
     [[nodiscard]] virtual unsigned owner(const object_id& id) = 0;
-    /// So many bytes of an answer fit into a message.
+    /// Returns the largest size of a reply that fits into a message, in bytes.
     [[nodiscard]] virtual std::size_t most_bytes() const noexcept = 0;
-    /// False: it was not sent, because that node is gone.
+    /// Returns false if that node is lost. Then the call was not sent.
     [[nodiscard]] virtual bool send(unsigned to, std::uint64_t number, const forwarded_call& what) = 0;
     virtual void recall(unsigned to, std::uint64_t number, bool stranded) = 0;
-    /// Where there is no memory for it, the connection to that node ends: so its server does not wait for ever.
+    /// Sends the reply. If memory runs out, closes the connection to that node, so that the node's server does not wait
+    /// forever.
     virtual void answer(unsigned to, std::uint64_t number, const forwarded_answer& how) noexcept = 0;
 
 protected:

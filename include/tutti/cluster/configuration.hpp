@@ -1,10 +1,10 @@
 /// @file
-/// What a file and the environment say of a node.
+/// The configuration of a node, from a file and the environment.
 ///
 ///     tutti::cluster::node here{tutti::cluster::configuration::from_file("/etc/tutti/nodes.toml")};
 ///
-/// docs/cluster-operations.md, "The configuration file", lists the keys and the variables. A variable goes before the
-/// file, and what a program sets afterwards goes before both.
+/// docs/cluster-operations.md, "The configuration file", lists the keys and the variables. A variable overrides the
+/// file. A value that the program sets afterwards overrides both.
 #pragma once
 
 #include <optional>
@@ -16,35 +16,35 @@
 
 namespace tutti::cluster {
 
-/// An entry that means nothing, or is missing. The message names the file and the line, or the variable, the reason,
-/// and what to write instead.
+/// An invalid or missing configuration entry. The message names the file and the line, or the variable. It also gives
+/// the reason and a correct entry.
 class TUTTI_EXPORT configuration_error : public connection_error {
 public:
     using connection_error::connection_error;
     ~configuration_error() override;
 };
 
-/// What a program that does nothing but hold a node says of itself.
+/// Log settings of a program whose only purpose is to run a node.
 struct log_options {
-    std::string level = "info";  ///< info, warning or error: nothing below it is said
-    bool json = false;           ///< lines of JSON
+    std::string level = "info";  ///< info, warning or error: messages below this level are dropped
+    bool json = false;           ///< true: log messages are JSON lines
 };
 
 struct TUTTI_EXPORT configuration {
-    node_options node{};                     ///< where nodes hold the objects
-    std::optional<engine_options> engine{};  ///< where an engine does; then of `node` nothing is used
+    node_options node{};                     ///< the settings if nodes hold the objects
+    std::optional<engine_options> engine{};  ///< the settings if an engine holds the objects; `node` is then unused
     log_options log{};
 
-    /// Throws configuration_error.
+    /// Reads the file. Throws configuration_error.
     [[nodiscard]] static configuration from_file(const std::string& file);
-    /// The file that TUTTI_CLUSTER_CONFIG names, if there is one, and what other variables say. Throws
+    /// Reads the environment variables, and the file that TUTTI_CLUSTER_CONFIG names if this variable is set. Throws
     /// configuration_error.
     [[nodiscard]] static configuration from_environment();
-    /// The same of a text, without the environment. `name` is what messages call it.
+    /// Reads `text` and ignores the environment. Error messages use `name` as the name of the text.
     [[nodiscard]] static configuration from_text(std::string_view text, const std::string& name);
 
-    /// Throws connection_error where a node could not be made of it whatever the others do: addresses, certificates,
-    /// engines that this library was built without. Listens nowhere and connects to nobody.
+    /// Throws connection_error if no node can start with this configuration, whatever the other nodes do. Checks
+    /// addresses, certificates, and whether this library supports the engine. Neither listens nor connects.
     void check() const;
 };
 

@@ -1,6 +1,6 @@
 /// @file
-/// Transactions in doubt: commits of a node that is gone, of which no node that is left knows the outcome. What an
-/// operator sees of them, and how an operator settles one.
+/// Transactions in doubt: commits of a lost node whose outcome no remaining node knows. An operator lists and settles
+/// them with these functions.
 ///
 ///     for (const auto& answer : tutti::cluster::ask_doubts({.addresses = {"127.0.0.1:7001", "127.0.0.1:7002"}}))
 ///         for (const auto& d : answer.doubts) std::cout << d.transaction.text() << '\n';
@@ -19,15 +19,15 @@
 
 namespace tutti::cluster {
 
-/// The name of a transaction: its text is node.thread.number, as in a timeline.
+/// The name of a transaction. The text form is node.thread.number, as in a timeline.
 struct transaction_id {
-    std::uint16_t node = 0;    ///< that ran it
-    std::uint16_t thread = 0;  ///< of that node
-    std::uint64_t number = 0;  ///< of this thread's transactions, from 1 on
+    std::uint16_t node = 0;    ///< the node that ran the transaction
+    std::uint16_t thread = 0;  ///< the thread of that node
+    std::uint64_t number = 0;  ///< the number of the transaction in its thread, from 1 on
     friend auto operator<=>(const transaction_id&, const transaction_id&) noexcept = default;
 
     [[nodiscard]] TUTTI_EXPORT std::string text() const;
-    /// Returns nothing where the text is no such name.
+    /// Returns nullopt if the text is not such a name.
     [[nodiscard]] TUTTI_EXPORT static std::optional<transaction_id> parse(std::string_view text);
     template <class V>
     void fields(V& v) {
@@ -35,11 +35,11 @@ struct transaction_id {
     }
 };
 
-/// What one node knows of the outcome.
+/// A node's knowledge of the outcome of a transaction.
 enum class doubt_state : std::uint8_t {
-    asking,     ///< other participants have still to say what they know
-    open,       ///< no participant that is left knows it: an operator may settle it
-    committed,  ///< the node has settled it so
+    asking,     ///< other participants have not replied yet
+    open,       ///< no remaining participant knows the outcome: an operator may settle the transaction
+    committed,  ///< the node has settled the transaction as committed
     aborted,
 };
 [[nodiscard]] constexpr doubt_state last(doubt_state) noexcept { return doubt_state::aborted; }
@@ -48,13 +48,15 @@ enum class doubt_state : std::uint8_t {
 struct doubt {
     transaction_id transaction{};
     doubt_state state{};
-    bool by_hand = false;                       ///< an operator has settled it, and not another participant
-    std::uint64_t for_ms = 0;                   ///< since the node lost the one that ran it
-    std::uint64_t version = 0;                  ///< if it is committed
+    bool by_hand = false;                       ///< an operator, and not another participant, has settled the
+                                                ///< transaction
+    std::uint64_t for_ms = 0;                   ///< time since the node lost the node that ran the transaction, in
+                                                ///< milliseconds
+    std::uint64_t version = 0;                  ///< version of the commit, if `state` is committed
     std::vector<std::uint16_t> participants{};  ///< the other nodes that took part and are connected
-    std::vector<std::uint16_t> silent{};        ///< of these, those that have still to say what they know
-    std::uint64_t objects = 0;                  ///< that it was to write at the node
-    std::vector<object_id> first_objects{};     ///< of these, 16 at most
+    std::vector<std::uint16_t> silent{};        ///< those of `participants` that have not replied yet
+    std::uint64_t objects = 0;                  ///< number of objects that the transaction would write at this node
+    std::vector<object_id> first_objects{};     ///< the first of these objects, at most 16
 
     template <class V>
     void fields(V& v) {
@@ -66,30 +68,31 @@ struct doubt {
 struct doubts_answer {
     std::string address;
     bool answered = false;
-    std::vector<doubt> doubts{};  ///< those in doubt, 256 at most, and the latest 64 that were settled
-    std::string trouble{};        ///< why there is no answer, and what to do
+    std::vector<doubt> doubts{};  ///< the transactions in doubt, at most 256, and the 64 that were settled last
+    std::string trouble{};        ///< the reason why no answer came, and what to do
 };
 
-/// Asks all nodes at once for their transactions in doubt, as ask_nodes does for their facts.
-/// Throws connection_error where an address is none.
+/// Asks all nodes at once for their transactions in doubt. Connects to the nodes as ask_nodes does. Throws
+/// connection_error if an address is malformed.
 [[nodiscard]] TUTTI_EXPORT std::vector<doubts_answer> ask_doubts(const observer_options& whom);
 
 enum class settling : std::uint8_t {
-    done,           ///< the node has settled it, and has told the other participants
-    was_done,       ///< the node knew that outcome already
-    contradiction,  ///< the node knows the other outcome, and nothing has changed
-    asking,         ///< other participants have still to say what they know: try again
-    runs,           ///< the node hears the one that runs it, which decides
-    unknown,        ///< the node knows nothing of that transaction
-    not_here,       ///< another participant settles it: that of the lowest number
-    failed,         ///< the node has no memory for it: try again
+    done,           ///< the node has settled the transaction and has told the other participants
+    was_done,       ///< the node knew this outcome already
+    contradiction,  ///< the node knows the opposite outcome, and nothing has changed
+    asking,         ///< other participants have not replied yet: try again
+    runs,           ///< the node is connected to the node that runs the transaction, which decides the outcome
+    unknown,        ///< the node does not know this transaction
+    not_here,       ///< another participant settles the transaction: the one with the lowest number
+    failed,         ///< the node ran out of memory: try again
 };
 [[nodiscard]] constexpr settling last(settling) noexcept { return settling::failed; }
 
 struct settling_answer {
     std::optional<settling> result{};
-    std::uint16_t node = 0;  ///< of not_here: which
-    std::string trouble{};   ///< why there is no result; the node may have settled it all the same
+    std::uint16_t node = 0;  ///< for `not_here`: the number of the node that settles the transaction
+    std::string trouble{};   ///< the reason why `result` is empty; the node may have settled the transaction
+                             ///< nevertheless
 
     template <class V>
     void fields(V& v) {
@@ -99,9 +102,9 @@ struct settling_answer {
     }
 };
 
-/// Has one node settle a transaction that is in doubt there: all of its writes at all participants that this node is
-/// connected with, or none of them. It may be repeated: the first one decides.
-/// Throws connection_error where an address is none, and std::out_of_range where there is no such node.
+/// Tells one node to settle a transaction that is in doubt there. At all participants that are connected to this node,
+/// either all writes of the transaction take effect or none. You may repeat the call: the first decision stays. Throws
+/// connection_error if an address is malformed, and std::out_of_range if there is no such node.
 [[nodiscard]] TUTTI_EXPORT settling_answer settle_doubt(const observer_options& whom, std::uint16_t node,
                                                               const transaction_id& which, bool commits);
 

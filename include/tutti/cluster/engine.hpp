@@ -1,9 +1,9 @@
 /// @file
-/// Objects in an engine: a group of our own members, etcd, PostgreSQL, Redis, or the memory of this process.
+/// Objects in an engine: a group of Tutti's own members, etcd, PostgreSQL, Redis, or the memory of this process.
 ///
 ///     tutti::cluster::node here{tutti::cluster::engine_options{.address = "etcd://127.0.0.1:2379"}};
 ///
-/// Everything else stays as it is: `ref<T>`, `atomically`, local variables beside objects.
+/// All other code stays the same: `ref<T>`, `atomically`, local variables beside objects.
 #pragma once
 
 #include <chrono>
@@ -17,43 +17,52 @@
 namespace tutti::cluster {
 
 struct engine_options {
-    /// `memory:` (of this node), `memory:name` (shared by the nodes of this process that say so),
-    /// `tutti://host:port,host:port` (members of a group: docs/cluster-replication.md; with semicolons between them, of
-    /// several groups that the objects are spread over), `etcd://host:port,host:port`, `postgres://…` as libpq takes
-    /// it, `redis://host:port` or `redis:/path/of/socket`.
-    /// Only loopback addresses and Unix sockets are taken where nothing is encrypted; groups speak TLS (`tls`).
+    /// The address of the engine, in one of these forms:
+    /// - `memory:` is the memory of this node. `memory:name` is memory that all nodes of this process with that name
+    ///   share.
+    /// - `tutti://host:port,host:port` are members of a group (docs/cluster-replication.md). Semicolons separate
+    ///   several groups, over which the objects are spread.
+    /// - `etcd://host:port,host:port`
+    /// - `postgres://…`, as libpq accepts it
+    /// - `redis://host:port` or `redis:/path/of/socket`
+    /// Only loopback addresses and Unix sockets are allowed for unencrypted connections. Groups can use TLS (`tls`).
     std::string address = "memory:";
-    /// In front of every key, so that clusters share an engine: letters, digits, `-` and `_`.
+    /// A prefix of every key, so that several clusters can share an engine. Letters, digits, `-` and `_` are allowed.
     std::string prefix = "tutti";
-    std::chrono::milliseconds patience{5000};  ///< an engine that has not answered for so long is lost to the block
-    /// An irrevocable block holds the objects that it has opened until it ends. If its program is killed, those who
-    /// want to write them wait for so long; a block that takes longer, while others wait, loses them (node_lost).
+    std::chrono::milliseconds patience{5000};  ///< maximum wait for an answer of the engine; after that, the block
+                                               ///< treats the engine as lost
+    /// How long an irrevocable block may keep its objects locked. The block normally holds every object that it has
+    /// opened until it ends. If its program is killed, other writers wait for this long. A block that takes longer
+    /// while others wait loses its objects (node_lost).
     std::chrono::milliseconds lease{10000};
-    /// Commits, and first reads, of threads that meet go to the engine in one request, where it has such: groups, etcd.
+    /// Sends concurrent commits and first reads of several threads in one request, if the engine supports this: groups,
+    /// etcd.
     bool batch = true;
-    /// Not 0: the node keeps copies of what it reads, up to 64 MiB, and a block that writes no object may see a state
-    /// of the objects that was current so long before it began, or later. What this process has committed or seen is
-    /// never missing from it. Blocks that write objects are strictly serializable as ever, and start over if what they
-    /// have read was old. Refused (connection_error) where the engine does not tell in order what it commits.
+    /// If not 0, the node keeps copies of the objects that it reads, up to 64 MiB. A block that writes no object may
+    /// then see an older state of the objects. That state was current at most this long before the block began. The
+    /// state always contains everything that this process has committed or seen. Blocks that write objects stay
+    /// strictly serializable, and start over if they have read an old value. Throws connection_error if the engine does
+    /// not report its commits in order.
     std::chrono::milliseconds staleness{0};
-    /// Of groups alone: every connection goes under TLS, and members may be beyond loopback. The certificate of a
-    /// program is made for the DNS name `program.<group_name>`. Files that change are read before the next connection.
+    /// TLS files, for groups only. If set, every connection uses TLS, and members may be at addresses other than
+    /// loopback. A program's certificate is made for the DNS name `program.<group_name>`. The node reads changed files
+    /// before the next connection.
     tls_options tls{};
-    std::string group_name = "tutti";  ///< of certificates, as the members have it
+    std::string group_name = "tutti";  ///< the group name in certificates; must equal the members' setting
 };
 
-/// What an engine can do.
+/// The features of an engine.
 struct engine_capabilities {
-    std::string name;              ///< as messages say it
-    bool old_versions = false;     ///< blocks that only read keep the state that they began with
-    bool batches = false;          ///< several commits go in one request
+    std::string name;              ///< the engine's name in messages
+    bool old_versions = false;     ///< a read-only block keeps the state with which it began
+    bool batches = false;          ///< several commits can share one request
     bool caches = false;           ///< `engine_options::staleness` may be other than 0
-    bool durable = false;          ///< what is committed survives kill -9 of the engine's processes, as it is set up
-    std::size_t most_objects = 0;  ///< that one block may touch
-    std::size_t most_bytes = 0;    ///< that one block may write
+    bool durable = false;          ///< with its present setup, commits survive kill -9 of the engine's processes
+    std::size_t most_objects = 0;  ///< the maximum number of objects that one block may touch
+    std::size_t most_bytes = 0;    ///< the maximum number of bytes that one block may write
 };
 
-/// The engines that this library was built with: "memory", "etcd", …
+/// Returns the engines that this library supports, such as "memory" and "etcd".
 [[nodiscard]] TUTTI_EXPORT std::vector<std::string> engines();
 
 }  // namespace tutti::cluster

@@ -1,8 +1,9 @@
 /// @file
-/// The fields of an aggregate, one after the other, so that it travels without a `serialize` of its own.
+/// Visits the fields of an aggregate in order, so that the aggregate can be serialized without a `serialize` of its
+/// own.
 #pragma once
 
-// First: what it refuses, it refuses in clearer words than those below.
+// This header comes first, because its error messages are clearer than those of the headers below.
 #include "tutti/detail/config.hpp"
 
 #include <concepts>
@@ -14,7 +15,8 @@
 
 namespace tutti::cluster::detail {
 
-/// Becomes whatever a field of T is; never called, and defined for Clang, which asks for it where a type is local.
+/// A value that converts to the type of any field of T. The conversion is never called. It is defined because Clang
+/// requires a definition if T is a local type.
 template <class T>
 struct any_field {
     template <class U>
@@ -24,7 +26,8 @@ struct any_field {
     }
 };
 
-/// Whether T can be made of so many values, of which `inner` are for one field, in braces of their own.
+/// Returns true if T can be initialized from this many values. The values of `inner` initialize one field, in braces of
+/// their own.
 template <class T, std::size_t... before, std::size_t... inner, std::size_t... after>
 [[nodiscard]] consteval bool takes(std::index_sequence<before...>, std::index_sequence<inner...>,
                                    std::index_sequence<after...>) noexcept {
@@ -37,18 +40,19 @@ inline constexpr bool is_made_of =
     takes<T>(std::make_index_sequence<before>{}, std::make_index_sequence<inner>{}, std::make_index_sequence<after>{});
 
 inline constexpr std::size_t most_fields = 24;
-/// Of values, since each element of an array is one.
+/// The limit for values. An array counts once for each of its elements.
 inline constexpr std::size_t most_values = 64;
 
-/// The most values that T can be made of. Those that are left out have their defaults, so fewer would do as well.
+/// Returns the largest number of values from which T can be initialized. Fewer values would also work, because omitted
+/// fields get their defaults.
 template <class T, std::size_t n = most_values>
 [[nodiscard]] consteval std::size_t values_of() noexcept {
     if constexpr (n == 0 || is_made_of<T, n>) return n;
     else return values_of<T, n - 1>();
 }
 
-/// Of all those, how many are for the field that begins at `first`: more than one only for an array. A class takes
-/// several, too, but in the place of one.
+/// Returns the number of values, out of `all`, that belong to the field at `first`. The result exceeds 1 only for an
+/// array. A class can be initialized from several values in braces, but counts as one value.
 template <class T, std::size_t all, std::size_t first, std::size_t n = all - first>
 [[nodiscard]] consteval std::size_t values_of_field() noexcept {
     if constexpr (n <= 1) return 1;
@@ -64,7 +68,7 @@ template <class T, std::size_t all, std::size_t first = 0>
 template <class T>
 inline constexpr std::size_t number_of_fields = fields_from<T, values_of<T>()>();
 
-/// f(field, field, …)
+/// Calls f(field, field, …).
 template <class T, class F>
 void with_fields(T& of, F&& f) {
     constexpr std::size_t n = number_of_fields<std::remove_const_t<T>>;
@@ -145,8 +149,8 @@ void with_fields(T& of, F&& f) {
     }
 }
 
-/// Whether T says itself how it travels, in one of cereal's ways. A `serialize(archive, T&)` beside T need not be
-/// looked for: it fits better than the one below.
+/// True if T defines its own serialization in one of cereal's ways. The concept need not check for a free
+/// `serialize(archive, T&)`, because overload resolution prefers that function to the one below.
 template <class T>
 concept says_how_it_travels =
     cereal::traits::has_member_serialize<T, cereal::BinaryOutputArchive>::value ||
@@ -161,7 +165,8 @@ concept says_how_it_travels =
     cereal::traits::has_non_member_save_minimal<T, cereal::BinaryOutputArchive>::value ||
     cereal::traits::has_non_member_versioned_save_minimal<T, cereal::BinaryOutputArchive>::value;
 
-/// An aggregate that says nothing travels field by field. What is like a tuple (`std::array`) is the archive's affair.
+/// An aggregate without its own serialization is serialized field by field. The archive itself handles tuple-like types
+/// (`std::array`).
 template <class T>
 concept travels_by_fields =
     std::is_class_v<T> && std::is_aggregate_v<T> && !says_how_it_travels<T> && !requires { std::tuple_size<T>::value; };
@@ -170,7 +175,8 @@ concept travels_by_fields =
 
 namespace cereal {
 
-/// Where archives look for it, so that aggregates in vectors, maps and each other travel, too.
+/// Serializes an aggregate. The function is in namespace cereal, where archives look it up, so that aggregates inside
+/// vectors, maps and other aggregates work too.
 template <class Archive, class T>
     requires((std::same_as<Archive, BinaryOutputArchive> || std::same_as<Archive, BinaryInputArchive>) &&
              tutti::cluster::detail::travels_by_fields<T>)

@@ -1,6 +1,6 @@
 /// @file
-/// Groups that keep the objects of a prefix together: which has how many, and how objects move from one to another
-/// while programs use them: what `tutti member move` does.
+/// Groups that keep the objects of a prefix together. You can ask how many objects each group has, and move objects
+/// between groups while programs use them. `tutti member move` uses these functions.
 ///
 ///     tutti::cluster::engine_options where{.address = "tutti://127.0.0.1:7001;127.0.0.1:7011"};
 ///     tutti::cluster::move_objects(where, {.joins = {"127.0.0.1:7021"}});  // a third one gets its share
@@ -20,59 +20,63 @@ namespace tutti::cluster {
 struct groups_facts {
     struct one {
         std::uint64_t number = 0;
-        std::string addresses;  ///< with commas between; empty: programs have to name it
-        std::size_t slots = 0;  ///< parts of the objects that it has
-        bool left = false;      ///< it has none any more, and no program asks it
+        std::string addresses;  ///< addresses, separated by commas; empty: programs have to name them
+        std::size_t slots = 0;  ///< number of slots (parts of all objects) that the group has
+        bool left = false;      ///< the group has no slots any more, and programs do not ask it
     };
     std::vector<one> groups;
-    std::size_t slots = 0;    ///< in all
-    std::size_t moved = 0;    ///< of them, by this call so far
-    std::size_t copied = 0;   ///< objects, leases and marks that went with them
-    std::uint64_t bytes = 0;  ///< of these
+    std::size_t slots = 0;    ///< number of all slots
+    std::size_t moved = 0;    ///< number of slots that this call has moved so far
+    std::size_t copied = 0;   ///< objects, leases and marks that moved with these slots
+    std::uint64_t bytes = 0;  ///< bytes of these objects, leases and marks
 };
 
-/// Groups, each by the addresses of some of its members, with commas between.
+/// Groups to add and to remove. Each group is given by the addresses of some of its members, separated by commas.
 struct groups_change {
-    std::vector<std::string> joins;   ///< get their share; those that are there already get one, too
-    std::vector<std::string> leaves;  ///< give away all they have, and may be ended then
+    std::vector<std::string> joins;   ///< groups that get a share; existing groups also get a share
+    std::vector<std::string> leaves;  ///< groups that give away all their objects; you can stop them afterwards
 };
 
-/// Asks the groups of `where`, of whose other options prefix, patience and TLS count.
-/// @throws connection_error: one does not answer, or they do not keep that prefix
+/// Asks the groups of `where`. Of the other options, only prefix, patience and TLS are used.
+/// @throws connection_error  if a group does not answer, or the groups do not keep this prefix
 [[nodiscard]] TUTTI_EXPORT groups_facts ask_groups(const engine_options& where);
 
-/// Has each group have about as many slots as any other, one that leaves none. Programs go on meanwhile. A call
-/// that was killed in its middle is taken up by the next one. Calls `tell` after each step; it may throw, and nothing
-/// is lost then. O(objects that move), and for each step one look at the keys of the group that gives.
-/// @throws connection_error: a group does not answer, or somebody else moves objects, too: then call it again
+/// Moves slots until every remaining group has about as many as any other. A leaving group gives away all its slots.
+/// Programs may run meanwhile. If a call is killed, the next call continues its work. Calls `tell` after each step.
+/// `tell` may throw: then the call ends, and all objects are kept. O(objects that move), and for each step one scan of
+/// the keys of the group that gives.
+/// @throws connection_error  if a group does not answer, or another call moves objects at the same time: then call
+/// again
 TUTTI_EXPORT groups_facts move_objects(const engine_options& where, const groups_change& what,
                                               const std::function<void(const groups_facts&)>& tell = {});
 
-/// What was saved, restored or exported.
+/// The objects that a call has saved, restored or exported.
 struct objects_facts {
     std::uint64_t objects = 0;
-    std::uint64_t bytes = 0;    ///< of their values
-    std::uint64_t version = 0;  ///< of the state that they are of
+    std::uint64_t bytes = 0;    ///< total size of their values
+    std::uint64_t version = 0;  ///< version of the state that was saved, restored or exported
 };
 
 struct exported_object {
     std::string id;             ///< 32 hexadecimal digits: object_id::high and object_id::low
-    std::uint64_t version = 0;  ///< of the commit that wrote the value
-    std::string value;          ///< the bytes that the serializer of its type wrote
+    std::uint64_t version = 0;  ///< version of the commit that wrote the value
+    std::string value;          ///< bytes that the serializer of its type wrote
 };
 
-// These three are for the objects of a prefix in one group; of several groups no state in common is kept, and they are
-// refused. Programs go on meanwhile. Each takes memory for all values. O(n) for n objects.
+// These three functions work on the objects of a prefix in one group, and refuse several groups, because several groups
+// keep no common state. Programs may run meanwhile. Each function holds all values in memory. O(n) for n objects.
 
-/// Writes the objects into a file with a checksum: a state that was current between call and return.
-/// @throws connection_error: the group does not answer, or the file cannot be written; then it is as it was
+/// Writes the objects to a file with a checksum. The objects have a state that was current at some time between call
+/// and return.
+/// @throws connection_error  if the group does not answer, or the file cannot be written; then the file is unchanged
 TUTTI_EXPORT objects_facts save_objects(const engine_options& where, const std::string& file);
-/// Has a group that has no objects of the prefix have those of the file, with their versions.
-/// @throws connection_error: the group has objects, or the file is damaged, and nothing was done; or the group does not
-/// answer, and has some of the objects: begin a new group then
+/// Restores the objects of the file, with their versions, into a group that has no objects of the prefix.
+/// @throws connection_error  if the group has objects or the file is damaged; then nothing has changed. Also throws if
+/// the group does not answer; then the group has some of the objects, and you have to begin a new group.
 TUTTI_EXPORT objects_facts restore_objects(const engine_options& where, const std::string& file);
-/// Calls `tell` with each object of a state that was current between call and return, by ascending ids.
-/// @throws connection_error: the group does not answer
+/// Calls `tell` with each object, by ascending id. The objects have a state that was current at some time between call
+/// and return.
+/// @throws connection_error  if the group does not answer
 TUTTI_EXPORT objects_facts export_objects(const engine_options& where,
                                                  const std::function<void(const exported_object&)>& tell);
 

@@ -1,7 +1,8 @@
 /// @file
-/// Programs for HyflowCPP (Mishra, "HyflowCPP: A Distributed Transactional Memory Framework for C++", 2013, chapter 3)
-/// on this library: its macros, `HyflowObject` and `Atomic`, as a thin layer over `ref` and `atomically`. New programs
-/// have no use for it. docs/cluster.md says how a program is moved, and what is different.
+/// Runs programs written for HyflowCPP on this library (Mishra, "HyflowCPP: A Distributed Transactional Memory
+/// Framework for C++", 2013, chapter 3). Provides its macros, `HyflowObject` and `Atomic` as a thin layer over `ref`
+/// and `atomically`. New programs do not need this header. docs/cluster.md says how to port a program, and lists the
+/// differences.
 ///
 ///     class BankAccount : public HyflowObject { … };
 ///     HYFLOW_REGISTER(BankAccount);
@@ -11,7 +12,7 @@
 ///         ((BankAccount*)HYFLOW_ON_WRITE(id))->deposit(money);
 ///     } HYFLOW_ATOMIC_END;
 ///
-/// The names are HyflowCPP's. They are in `tutti::cluster::hyflow`, and in `vt_dstm`, as in HyflowCPP.
+/// The names are HyflowCPP's. They are in namespace `tutti::cluster::hyflow`, and, as in HyflowCPP, in `vt_dstm`.
 #pragma once
 
 #include "tutti/cluster/hyflow/atomic.hpp"
@@ -20,13 +21,13 @@ namespace vt_dstm {
 using namespace tutti::cluster::hyflow;
 }
 
-/// The block between them, in braces, is a transaction; inside another one, a closed nested block. `return` ends it, as
-/// does `break` outside of a loop: it commits then.
+/// These two macros enclose a block in braces, which runs as a transaction. Inside another block it is a closed nested
+/// block. `return`, or `break` outside of a loop, ends the block and commits it.
 ///
-/// A variable of the block that is assigned before a checkpoint and used after it has no value there. Where it was
-/// declared without one, the compiler's analysis of uninitialized variables finds the use, and is an error here.
+/// A variable that the block declares and assigns before a checkpoint has no value after that checkpoint. If the
+/// declaration has no initializer, the compiler's analysis of uninitialized variables reports the use as an error here.
 // clang-format off
-#if defined(__clang__)  // it asks at the beginning of a function which warnings are errors in it
+#if defined(__clang__)  // Clang reads the state of its warnings at the beginning of a function
 #define HYFLOW_ATOMIC_START                                                                   \
     _Pragma("clang diagnostic push")                                                          \
     _Pragma("clang diagnostic error \"-Wuninitialized\"")                                     \
@@ -34,7 +35,7 @@ using namespace tutti::cluster::hyflow;
         switch (__context__->goes_on_at())                                                    \
         case 0:
 #define HYFLOW_ATOMIC_END }) _Pragma("clang diagnostic pop")
-#else  // it takes such a line between statements alone
+#else  // GCC accepts a pragma only between statements
 #define HYFLOW_ATOMIC_START                                                                   \
     ::tutti::cluster::hyflow::run([&](::tutti::cluster::hyflow::HyflowContext* __context__) { \
         _Pragma("GCC diagnostic push")                                                        \
@@ -45,30 +46,31 @@ using namespace tutti::cluster::hyflow;
 #endif
 // clang-format on
 
-/// Opens an object, to read it or to write it. Throws no_such_object.
+/// Opens an object for reading or for writing. Throws no_such_object.
 #define HYFLOW_FETCH(ID, IS_READ) __context__->fetchObject(ID, IS_READ)
-/// The same, but where ABORT_ON_NULL is false says whether there is one.
+/// Opens an object as HYFLOW_FETCH does. If ABORT_ON_NULL is false, returns false when there is no such object.
 #define HYFLOW_NFETCH(ID, IS_READ, ABORT_ON_NULL) __context__->fetchObject(ID, IS_READ, ABORT_ON_NULL)
-/// A pointer to the object of that id, or to what is now in the place of an object that the block has.
+/// Returns a pointer to the object with that id, or to the current state of an object that the block has already
+/// opened.
 #define HYFLOW_ON_READ(ID) __context__->onReadAccess(ID)
 #define HYFLOW_ON_WRITE(ID) __context__->onWriteAccess(ID)
-/// Makes an object exist that was made by `new`, and takes it.
+/// Publishes an object that was made by `new`, and takes ownership of it.
 #define HYFLOW_PUBLISH_OBJECT(OBJ) __context__->addToPublish(OBJ)
 #define HYFLOW_DELETE_OBJECT(OBJ) __context__->addToDelete(OBJ)
 
-/// The block has checkpoints. First in the block, which from here on touches objects by these macros only: a checkpoint
-/// knows nothing of a `tutti::var`, nor of objects that are reached by a `ref`.
+/// Enables checkpoints. Must be the first statement of the block. From here on, the block may touch objects by these
+/// macros only. A checkpoint does not record a `tutti::var`, nor objects that are reached by a `ref`.
 #define HYFLOW_CHECKPOINT_INIT __context__->checkpoint_init()
-/// A conflict over something that the block touches first after this takes it back to here, and not further: see
-/// detail::checkpoints. The block's own variables end here, so what lives longer is declared before
-/// HYFLOW_ATOMIC_START. In the block itself, in loops and branches of it, but in no function that it calls and in no
-/// `switch`. (To leave a function and to enter it again at a label of a switch: Duff, 1983; Dunkels et al.,
-/// "Protothreads", SenSys 2006.)
+/// Sets a checkpoint. A conflict may be about an object that the block touches for the first time after this line. The
+/// block then goes back to this line only: see detail::checkpoints. The block's own variables end here. Declare
+/// longer-lived variables before HYFLOW_ATOMIC_START. Use the macro in the block itself, also in its loops and
+/// branches. Do not use it in a function that the block calls, nor in a `switch`. (The technique leaves a function and
+/// enters it again at a label of a switch: Duff, 1983; Dunkels et al., "Protothreads", SenSys 2006.)
 #define HYFLOW_CHECKPOINT_HERE                  \
     do {                                        \
         __context__->checkpoint_here(__LINE__); \
         return;                                 \
         case __LINE__:;                         \
     } while (false)
-/// `*VAR_REF = VAR_VALUE` whenever the block goes on at a later checkpoint.
+/// Executes `*VAR_REF = VAR_VALUE` whenever the block continues at a later checkpoint.
 #define HYFLOW_STORE(VAR_REF, VAR_VALUE) __context__->store(VAR_REF, VAR_VALUE)

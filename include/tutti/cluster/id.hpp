@@ -1,5 +1,5 @@
 /// @file
-/// How objects of a cluster are named.
+/// The names of objects in a cluster.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@
 
 namespace tutti::cluster {
 
-/// The name of an object, the same on every node: 128 bits of the user's choice, or what a text is hashed to.
+/// The name of an object, the same on every node: 128 bits that the user chooses, or the hash of a text.
 ///
-/// Texts go through FNV-1a of 128 bits (Fowler, Noll, Vo). Two of a thousand million texts that nobody chose to collide
-/// get one id with a probability of about 10^-21. Somebody who wants a collision can make one: do not name objects by
-/// texts that strangers choose.
+/// The hash is 128-bit FNV-1a (Fowler, Noll, Vo). Among 10^9 texts that were not chosen to collide, two get the same id
+/// with a probability of about 10^-21. An attacker can construct a collision. So do not name objects by texts that
+/// untrusted users choose.
 struct object_id {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
@@ -25,7 +25,7 @@ struct object_id {
     constexpr object_id() noexcept = default;
     constexpr object_id(std::uint64_t high_half, std::uint64_t low_half) noexcept : high{high_half}, low{low_half} {}
     constexpr explicit(false) object_id(std::string_view text) noexcept {
-        // The prime is 2^88 + 2^8 + 0x3b: the product modulo 2^128 is a shift and a small product.
+        // The prime is 2^88 + 2^8 + 0x3b. So the product modulo 2^128 is the sum of a shift and a small product.
         std::uint64_t h = 0x6c62272e07bb0142u, l = 0x62b821756295c58du;
         for (const char c : text) {
             l ^= static_cast<unsigned char>(c);
@@ -44,7 +44,7 @@ struct object_id {
     friend constexpr auto operator<=>(const object_id&, const object_id&) noexcept = default;
 };
 
-/// Mixes both halves, because users number their objects.
+/// Mixes both halves, because users often number their objects.
 struct object_id_hash {
     [[nodiscard]] constexpr std::size_t operator()(const object_id& id) const noexcept {
         std::uint64_t z = id.high * 0x9e3779b97f4a7c15u + id.low;
@@ -56,7 +56,8 @@ struct object_id_hash {
 
 namespace detail {
 
-/// What a reference knows its object by: the id, and, for messages, the beginning of the text that this was made of.
+/// The name by which a reference knows its object: the id, and the beginning of the text from which the id was made.
+/// Messages show this text.
 class name {
 public:
     static constexpr std::size_t most = 30;
@@ -68,13 +69,13 @@ public:
           cut_{size_ < text.size()} {}
 
     [[nodiscard]] const object_id& id() const noexcept { return id_; }
-    /// Empty if it was none.
+    /// Empty if the id was not made from a text.
     [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), size_}; }
-    /// Whether the text went on.
+    /// True if the text was longer.
     [[nodiscard]] bool is_cut() const noexcept { return cut_; }
 
 private:
-    /// No character of UTF-8 is torn.
+    /// Returns how many bytes to show. Does not split a UTF-8 character.
     static std::size_t shown(std::string_view text) noexcept {
         if (text.size() <= most) return text.size();
         std::size_t end = most;

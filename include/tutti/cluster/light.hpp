@@ -1,10 +1,10 @@
 /// @file
-/// How a block opens objects of its own process without a call into the library.
+/// Opens objects of the block's own process without a call into the library.
 ///
-/// The first attempt of a block is *light* for as long as it does nothing but to open, by their references, small
-/// objects that are copied as they are and shown in this process (local.hpp). The library begins it, commits it, and
-/// makes it an attempt like any other before it does anything else (src/cluster/enlistment.hpp, L1 to L4); in between
-/// this file alone writes down what it opens.
+/// The first attempt of a block begins as a *light* attempt. An attempt stays light while it only opens objects by
+/// their references. These objects must be small, copied bytewise, and shown in this process (local.hpp). The library
+/// begins and commits the attempt. Before the attempt does anything else, the library turns it into an ordinary attempt
+/// (src/cluster/enlistment.hpp, L1 to L4). Until then, only this file records the objects that the attempt opens.
 #pragma once
 
 #include <array>
@@ -18,20 +18,22 @@
 
 namespace tutti::cluster::detail {
 
-/// A place of a light attempt: the object that it has opened there, if it has, and where the value goes.
+/// A place of a light attempt: the object that the attempt has opened there, if any, and the slot that receives the
+/// value.
 struct light_object {
     object_id id;
     showcase* seen = nullptr;
-    std::uint64_t word = 0;     ///< that the look has found there
-    std::uint64_t version = 0;  ///< and the version
+    std::uint64_t word = 0;     ///< the showcase's lock word when the object was read
+    std::uint64_t version = 0;  ///< the object's version when it was read
     bool written = false;
-    // Of the place, whatever object is there.
+    // The rest belongs to the place, whatever object is open there.
     slot* into = nullptr;
-    const std::type_info* type = nullptr;  ///< of the slot's holder; null: it has none, or the place is none
-    image to{};                            ///< what that holds
+    const std::type_info* type = nullptr;  ///< dynamic type of the slot's holder; null: the slot has no holder, or this
+                                           ///< entry is not a place
+    image to{};                            ///< the value in this holder
 };
 
-/// A light attempt, and its places, which serve one after the other. It belongs to its context.
+/// A light attempt and its places, which it uses in order. Not thread-safe: it belongs to its context.
 class light_attempt {
 public:
     static constexpr std::size_t most = 16;
@@ -40,11 +42,11 @@ public:
     light_attempt(const light_attempt&) = delete;
     light_attempt& operator=(const light_attempt&) = delete;
 
-    /// The one that t's attempt is, or was; null: none yet.
+    /// Returns the light attempt of t's current or former attempt. Returns null before the first light attempt.
     [[nodiscard]] TUTTI_ALWAYS_INLINE static light_attempt* of(const tx& t) noexcept {
         return static_cast<light_attempt*>(tutti::detail::access::at_hand(t));
     }
-    /// In that block, and none inside it; it sees no version beyond `time`.
+    /// Begins in block `in`, and not in blocks nested in it. The attempt sees only versions up to `time`.
     void begin(const tutti::detail::frame& in, std::uint64_t time) noexcept {
         block_ = &in;
         time_ = time;
@@ -52,12 +54,12 @@ public:
         next_ = all_.data();
         writes_ = false;
     }
-    /// It opens nothing any more.
+    /// Ends the light attempt, which can then open no more objects.
     void end() noexcept { block_ = nullptr; }
     [[nodiscard]] bool runs() const noexcept { return block_ != nullptr; }
 
-    /// Opens the object, whose value is `it` then. False: it may be open already, is not at hand, or has no place that
-    /// was a T's before; or the attempt cannot go on like that. O(bytes).
+    /// Opens the object and sets `it` to its value. Returns false if the object may be open already or is not at hand.
+    /// Also returns false if the next place has no holder for a T, or if the attempt cannot stay light. O(bytes).
     template <class T, bool Writes>
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool open(const tx& t, const node_body& n, const object_id& id, const hint& found,
                                                 T*& it) noexcept {
@@ -67,12 +69,14 @@ public:
         const std::uint64_t name = name_of(*at);
         return (names_ & name) == 0 && take<T, Writes>(id, *at, name, it);
     }
-    /// The same of the first one. REQUIRES: it has just begun, over objects of this one's node.
+    /// Opens the first object, in the same way. REQUIRES: the attempt has just begun, and its node is this reference's
+    /// node.
     template <class T, bool Writes>
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool open_first(const object_id& id, showcase& at, T*& it) noexcept {
         return take<T, Writes>(id, at, name_of(at), it);
     }
-    /// The same as open, wherever it has its place, and if it is open. O(bytes + objects). Throws std::bad_alloc.
+    /// Opens the object as `open` does, but also finds an object that is open already, and creates a missing holder.
+    /// O(bytes + objects). Throws std::bad_alloc.
     template <class T, bool Writes>
     [[nodiscard]] bool find_or_open(const tx& t, const node_body& n, const object_id& id, const hint& found, T*& it) {
         if (!goes_on(t, n)) return false;
@@ -94,24 +98,25 @@ public:
     }
     [[nodiscard]] bool writes() const noexcept { return writes_; }
     [[nodiscard]] std::uint64_t time() const noexcept { return time_; }
-    /// In the order in which they were opened.
+    /// Returns the open objects in the order in which they were opened.
     [[nodiscard]] std::span<const light_object> opened() const noexcept { return {all_.data(), next_}; }
 
-    /// How many places there are.
+    /// Returns the number of places.
     [[nodiscard]] std::size_t places() const noexcept { return places_; }
-    /// REQUIRES: fewer than `most`; none runs.
+    /// Adds a place. REQUIRES: there are fewer than `most` places, and no light attempt runs.
     void add_place(slot& into) noexcept { all_[places_++].into = &into; }
-    /// The holders of its slots may be others. REQUIRES: none runs.
+    /// Reads the holders of all slots again, because they may have changed. REQUIRES: no light attempt runs.
     void know_places() noexcept {
         for (std::size_t i = 0; i != places_; ++i) know(all_[i]);
     }
 
 private:
-    /// A bit of its own, mostly.
+    /// Returns one bit for the showcase. Different showcases usually have different bits.
     [[nodiscard]] TUTTI_ALWAYS_INLINE static std::uint64_t name_of(const showcase& at) noexcept {
         return std::uint64_t{1} << (reinterpret_cast<std::uintptr_t>(&at) * 0x9e3779b97f4a7c15u >> 58);
     }
-    /// Whether it is over objects of n, and t's innermost block its own, and healthy.
+    /// Returns true if this attempt uses objects of n, and t's innermost block is the attempt's own block and need not
+    /// restart.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool goes_on(const tx& t, const node_body& n) const noexcept {
         return node_ == &n && tutti::detail::access::is_undisturbed(t, block_);
     }
@@ -126,12 +131,13 @@ private:
         of.type = held != nullptr ? &typeid(*held) : nullptr;
         if (held != nullptr) of.to = held->copied();
     }
-    /// Of one that is not open. False: it is not at hand, or there is no place that was a T's before.
+    /// Opens an object that is not open yet. Returns false if the object is not at hand, or if the next place has no
+    /// holder for a T.
     template <class T, bool Writes>
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool take(const object_id& id, showcase& at, std::uint64_t name,
                                                 T*& it) noexcept {
         light_object& o = *next_;
-        // In another library the type_info of the same type may be another one: there no object is at hand.
+        // Another shared library may have a different type_info for the same type. There, no object is at hand.
         if (o.type != &typeid(holder_of<T>) || !at.see<sizeof(T)>(id, time_, o.to, o.word, o.version)) [[unlikely]]
             return false;
         o.id = id;
@@ -145,18 +151,18 @@ private:
     }
 
     const node_body* const node_;
-    const tutti::detail::frame* block_ = nullptr;  // null: none runs
+    const tutti::detail::frame* block_ = nullptr;  // null: no light attempt runs
     std::uint64_t time_ = 0;
-    // A bit for each object that is open, which others may have, too. It is that of the showcase: another one of the
-    // same object has a version beyond time_ (L4).
+    // One bit for each open object. Several objects may share a bit. The bit is computed from the showcase. If the same
+    // object gets another showcase, its version there is larger than time_ (L4).
     std::uint64_t names_ = 0;
     light_object* next_ = nullptr;
     bool writes_ = false;
     std::size_t places_ = 0;
-    std::array<light_object, most + 1> all_;  // the last one is no place
+    std::array<light_object, most + 1> all_;  // the last element is not a place
 };
 
-/// Whether objects of that type may be at hand.
+/// True if objects of type T can be at hand.
 template <class T>
 inline constexpr bool may_be_at_hand = copies<T>() && sizeof(T) + sizeof(std::uint64_t) <= showcase::most;
 

@@ -1,5 +1,5 @@
 /// @file
-/// What a reference and the node of its own process share beside an object's bytes.
+/// Data that a reference and the node of its own process share, in addition to an object's bytes.
 #pragma once
 
 #include <array>
@@ -12,36 +12,39 @@
 
 namespace tutti::cluster::detail {
 
-/// A value that travels as it lies in memory, behind the word that names its type.
+/// A value that is serialized as its bytes in memory, after the word that names its type.
 struct image {
-    void* at;  ///< null: no such value
+    void* at;  ///< null: the value is not serialized in this way
     std::size_t size;
     std::uint64_t tag;
     [[nodiscard]] constexpr bool exists() const noexcept { return at != nullptr; }
 };
 
-/// Nothing comes between two steps of a look: tests have others.
+/// Runs nothing between two steps of a look. Tests use other types, which run code there.
 struct undisturbed {
     static void before_load() noexcept {}
     [[nodiscard]] static constexpr bool trusts_what_it_got() noexcept { return false; }
 };
 
-/// A small object as blocks of its own process may see it without a call: under a sequence lock, whose word is the
-/// object's lock, too. What changes it is the library's alone (src/cluster/directory/shown.hpp, where W1 to W5 are).
+/// A small object that blocks of its own process can read without a call into the library. A sequence lock protects the
+/// object, and the lock's word is also the object's own lock. Only the library changes the object
+/// (src/cluster/directory/shown.hpp, which states W1 to W5).
 ///
-/// A look loads the word, then what it is after, and then the word again. All loads but the last are acquire: one that
-/// finds what a writer has stored synchronizes with the release fence between the writer's step that closed the word
-/// and that store (W1), so the last load finds another word; and what the first finds open was stored before (W2).
+/// A look loads the word, then the object's data, and then the word again. All loads but the last are acquire loads.
+/// The writer closes the word, executes a release fence, and then stores the new data. A load that reads new data
+/// synchronizes with this fence (W1), so the last load reads a changed word. A look that finds the word open sees every
+/// store that came before the word was opened (W2).
 ///
-/// Thread safety: every member, for as long as the node.
+/// Thread safety: you can call every member from any thread, as long as the node lives.
 class alignas(64) showcase {
 public:
-    /// Bytes of an object that is small, with the word in front that names its type.
-    static constexpr std::size_t most = 88;  // it fills two lines
+    /// Size limit of a small object, in bytes, including the word in front that names its type.
+    static constexpr std::size_t most = 88;  // with this size, a showcase fills two cache lines
     static constexpr std::size_t part_size = sizeof(std::uint64_t);
 
-    /// The object's value goes where that image is, if it exists, has that tag and size, and no version beyond `time`.
-    /// `word` and `version` are what it had then; false: what was written means nothing. O(bytes).
+    /// Copies the object's value into `to` and sets `word` and `version` to the object's lock word and version.
+    /// Succeeds only if the object exists, has the tag and size of `to`, and has a version of at most `time`. Returns
+    /// false otherwise: then the contents of `to`, `word` and `version` are meaningless. O(bytes).
     template <std::size_t Size, class Between = undisturbed>
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool see(const object_id& id, const std::uint64_t& time, const image& to,
                                                std::uint64_t& word, std::uint64_t& version) const noexcept {
@@ -63,7 +66,8 @@ protected:
         Between::before_load();
         return from.load(std::memory_order_acquire);
     }
-    /// `take` loads by `get` what is wanted, or says that it is not. False also if it is another object's, or closed.
+    /// Calls `take`, which loads the wanted data by `get` and returns false if it does not want them. Returns false if
+    /// `take` does, if the showcase is closed or shows another object, or if the word has changed meanwhile.
     template <class Between, class Take>
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool look(const object_id& id, std::uint64_t& word, Take&& take) const {
         const std::uint64_t before = get<Between>(word_);
@@ -85,14 +89,15 @@ protected:
             copy_some(to + at, reinterpret_cast<const char*>(&part), size);
         });
     }
-    /// Calls f(its number, where it begins, its size) for each part of so many bytes.
+    /// Calls f(number, offset, size) for each part of a value of this many bytes.
     template <class F>
     TUTTI_ALWAYS_INLINE static void for_parts(std::size_t bytes, F&& f) {
         const std::size_t wholes = bytes / part_size, rest = bytes % part_size;
         for (std::size_t i = 0; i != wholes; ++i) f(i, i * part_size, part_size);
         if (rest != 0) f(wholes, wholes * part_size, rest);
     }
-    /// Without a call, which would make its caller keep registers. REQUIRES: no more than a part.
+    /// Copies without a function call, because a call would force the caller to save registers. REQUIRES: `bytes` is at
+    /// most `part_size`.
     TUTTI_ALWAYS_INLINE static void copy_some(char* to, const char* from, std::size_t bytes) noexcept {
         if (bytes == part_size) {
             std::memcpy(to, from, part_size);
@@ -105,14 +110,14 @@ protected:
     }
 
     std::atomic<std::uint64_t> word_{closed};
-    std::atomic<std::uint64_t> high_{0}, low_{0};  ///< whose it is
+    std::atomic<std::uint64_t> high_{0}, low_{0};  ///< id of the shown object
     std::atomic<std::uint64_t> version_{0};
-    std::atomic<std::uint64_t> shape_{0};  ///< its size, and whether it exists
+    std::atomic<std::uint64_t> shape_{0};  ///< size of the object, and whether the object exists
     std::array<std::atomic<std::uint64_t>, most / part_size> parts_{};
 };
 
-/// Where a node of this process has shown an object that was opened by this reference. It promises nothing: the
-/// one that follows it compares the name that is written there. Any thread.
+/// A hint at the showcase in which a node of this process has shown the reference's object. The hint may be stale, so
+/// its user compares the object's id with the id in the showcase. Thread safety: any thread.
 class hint {
 public:
     hint() noexcept = default;
@@ -121,7 +126,7 @@ public:
         set(from.get());
         return *this;
     }
-    /// Acquire, with the release in set: what lies there was made before.
+    /// Acquire, pairs with the release in `set`: the caller sees a fully constructed showcase.
     [[nodiscard]] showcase* get() const noexcept { return at_.load(std::memory_order_acquire); }
     void set(showcase* at) noexcept { at_.store(at, std::memory_order_release); }
 

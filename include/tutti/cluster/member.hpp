@@ -1,10 +1,11 @@
 /// @file
-/// Members of a group that keeps objects on several disks: what `tutti member` is; how a group is asked and changed.
+/// Members of a group that keeps objects on several disks, and functions that query and change a group. `tutti member`
+/// runs such a member.
 ///
 ///     tutti::cluster::member one{{.folder = "/var/lib/tutti/a", .address = "127.0.0.1:7001", .founds = true}, say};
 ///     one.run();  // until one.stop() on another thread
 ///
-/// Programs reach the group by `engine_options::address`: `tutti://127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003`.
+/// Programs reach the group through `engine_options::address`: `tutti://127.0.0.1:7001,127.0.0.1:7002,127.0.0.1:7003`.
 #pragma once
 
 #include <chrono>
@@ -21,55 +22,61 @@
 namespace tutti::cluster {
 
 struct member_options {
-    std::string folder;  ///< of this member alone; made if it is not there
-    /// Where it listens: `host:port`, the host a name, a number of IPv4, or one of IPv6 in brackets; empty: as it was
-    /// when the member began. Others reach it by this address if there is no `advertise`.
+    std::string folder;  ///< the folder of this member alone; created if missing
+    /// The address on which the member listens: `host:port`. The host is a name, an IPv4 address, or an IPv6 address in
+    /// brackets. Empty: the address of the member's last start. Others reach the member by this address if `advertise`
+    /// is not set.
     std::string address;
-    bool founds = false;             ///< begins a new group; nothing where the folder knows one
-    std::vector<std::string> joins;  ///< addresses of members of the group that a new member joins
-    /// A leader that has not been heard of for so long, or up to twice as long, is replaced; not less than 50 ms.
+    bool founds = false;             ///< begins a new group; has no effect if the folder already belongs to a group
+    std::vector<std::string> joins;  ///< addresses of members of the group that this new member joins
+    /// A leader that has been silent for this long, or up to twice as long, is replaced. At least 50 ms.
     std::chrono::milliseconds election{300};
-    /// Members and programs speak TLS alone, and the address may be beyond loopback. The certificate of a member is
-    /// made for the DNS name `member.<group_name>`. Files that change are read before the next connection.
+    /// TLS files. If set, members and programs must use TLS, and the address may be outside loopback. A member's
+    /// certificate is made for the DNS name `member.<group_name>`. The member reads changed files before the next
+    /// connection.
     tls_options tls{};
-    std::string group_name = "tutti";  ///< of certificates; the same for all members and programs
-    /// What others reach it by, if that is not `address`: the name of a machine, or the outer address of a container.
-    /// `address` may be 0.0.0.0 or [::] then, under TLS. Empty: as it was when the member began.
+    std::string group_name = "tutti";  ///< the group name in certificates; the same for all members and programs
+    /// The address by which others reach this member, if it differs from `address`: a machine's name, or a container's
+    /// outer address. With TLS, `address` may then be 0.0.0.0 or [::]. Empty: the value of the member's last start.
     std::string advertise{};
-    /// Where Prometheus may ask at /metrics: `host:port` of loopback; port 0: the system chooses. Empty: nowhere.
+    /// The loopback address `host:port` on which Prometheus can read /metrics. Port 0: the system chooses a port.
+    /// Empty: the member serves no metrics.
     std::string metrics{};
-    /// The member writes its objects into a snapshot, and drops the log before it, when the log has grown by so many
-    /// bytes since the last one, and by as many as that one has. It keeps the log in memory, too. Not less than 64 KiB.
+    /// The log growth, in bytes, after which the member writes a snapshot and drops the older log. The log must also
+    /// have grown by the size of the last snapshot. The member keeps the log in memory as well. At least 64 KiB.
     std::size_t snapshot_bytes = std::size_t{64} << 20;
 };
 
-/// Why there is no such member, or why it has ended: the message says what to do.
+/// The member cannot start, or has ended. The message says what to do.
 class TUTTI_EXPORT member_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
     ~member_error() override;
 };
 
-/// One member, in the thread that runs it.
+/// One member of a group. The member runs on the thread that calls `run`.
 class TUTTI_EXPORT member {
 public:
     enum class weight : std::uint8_t { info, warning, error };
-    /// Lines for the operator, on threads of the member's.
+    /// Receives messages for the operator, on threads of the member.
     using say = std::function<void(weight, const std::string&)>;
 
-    /// Listens, and loads what its folder has. @throws member_error
+    /// Listens, and loads the contents of the folder. @throws member_error
     member(const member_options& options, say tell);
     ~member();
     member(const member&) = delete;
     member& operator=(const member&) = delete;
 
-    /// Takes part until `stop`. @throws member_error: it cannot go on, such as with a full disk
+    /// Takes part in the group until `stop`. @throws member_error  if the member cannot continue, for instance because
+    /// the disk is full
     void run();
-    /// Any thread: `run` hands the lead over, if it has it, and returns.
+    /// Makes `run` return. If the member is the leader, `run` first hands over its leadership. You can call this
+    /// function from any thread.
     void stop() noexcept;
-    /// Any thread, for a watchdog: grows, several times a second, while `run` does its work.
+    /// Returns a counter for a watchdog. The counter grows several times a second while `run` makes progress. You can
+    /// call this function from any thread.
     [[nodiscard]] std::uint64_t turns() const noexcept;
-    /// Where `member_options::metrics` is served; 0: nowhere.
+    /// Returns the port that serves `member_options::metrics`; 0: no port.
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;
 
 private:
@@ -77,83 +84,89 @@ private:
     std::unique_ptr<body> body_;
 };
 
-/// A member as the group knows it, and what it says itself.
+/// A member as the group knows it, and the member's own report.
 struct member_facts {
     std::uint64_t id = 0;
     std::string address;
     bool votes = false;
-    std::string trouble;  ///< it has not answered, or says what an operator should look at
-    std::string state;    ///< leader, follower, candidate; empty: it has not answered
+    std::string trouble;  ///< the member has not answered, or reports a problem that an operator should look at
+    std::string state;    ///< leader, follower or candidate; empty: the member has not answered
     std::uint64_t term = 0, last_index = 0, applied_index = 0;
-    std::uint64_t version = 0;  ///< of the last commit that it has applied
+    std::uint64_t version = 0;  ///< version of the last commit that the member has applied
     std::uint64_t objects = 0, bytes = 0;
-    std::uint64_t programs = 0;     ///< connected to it
-    std::uint64_t turned_away = 0;  ///< connections that it has refused since it was started
-    std::uint64_t prepared = 0;     ///< transactions of several groups that wait here for their decision
+    std::uint64_t programs = 0;     ///< number of programs that are connected to the member
+    std::uint64_t turned_away = 0;  ///< number of connections that the member has refused since its start
+    std::uint64_t prepared = 0;     ///< number of transactions over several groups that wait here for their decision
 };
 
 struct group_facts {
     std::uint64_t group = 0;
-    std::string leader;   ///< its address; empty: the group has none now
-    std::string trouble;  ///< none of the addresses has answered
+    std::string leader;   ///< address of the leader; empty: the group has no leader now
+    std::string trouble;  ///< the reason why none of the addresses has answered
     std::vector<member_facts> members;
 };
 
-/// Asks one of `addresses` for the members, and each member for its facts; waits for each answer for `within` at most.
-/// Under TLS it takes the certificate of a program, or a member's. @throws member_error: addresses or files make no
-/// sense
+/// Asks one of `addresses` for the members, and each member for its facts. Waits at most `within` for each answer. With
+/// TLS, accepts the certificate of a program or of a member.
+/// @throws member_error  if the addresses or the files are invalid
 [[nodiscard]] TUTTI_EXPORT group_facts ask_group(const std::vector<std::string>& addresses,
                                                        std::chrono::milliseconds within, const tls_options& tls = {},
                                                        const std::string& group_name = "tutti");
 
-/// Takes a member out of the group, which it need not be up for; under TLS with the certificate of a member.
+/// Removes a member from the group. The member need not be running. With TLS, requires the certificate of a member.
 /// @throws member_error
 TUTTI_EXPORT void remove_member(const std::vector<std::string>& addresses, std::uint64_t id,
                                        std::chrono::milliseconds within, const tls_options& tls = {},
                                        const std::string& group_name = "tutti");
 
-/// Makes the member of a folder, which does not run, the only member of a new group with the objects that its log has:
-/// for a group that has lost its majority for good. What the lost members had acknowledged, and this one has not, is
-/// lost; choose the member whose log is the longest. Members of the old group must not be started again, and programs
-/// have to be. Of `how` count `folder` and TLS. @throws member_error
+/// Makes the member of a folder the only member of a new group, with the objects in its log. Use this function if a
+/// group has lost its majority for good. The member must not be running. All writes that only the lost members have
+/// acknowledged are lost, so choose the member with the longest log. Do not start members of the old group again.
+/// Restart all programs. Of `how`, only `folder` and TLS are used.
+/// @throws member_error
 TUTTI_EXPORT void force_new_group(const member_options& how);
 
-/// An address of a member, and the one that it has from now on.
+/// A member's old address and its new one.
 struct moved_address {
     std::string from, to;
 };
 
-/// Changes what the folder of a member says of its own address and of those of others, while that member does not run.
-/// All members may have moved at once: then each folder is told of all. Otherwise the folder of a member that has moved
-/// is enough, because it tells the others when it calls them. O(members). @throws member_error: an address is not
-/// known, or makes no sense; then nothing is changed
+/// Changes the addresses that a member's folder contains: the member's own and those of other members. The member must
+/// not be running. If all members have moved at once, apply all changes to each folder. Otherwise change only the
+/// folder of the member that has moved. This member tells the other members when it connects to them. O(members).
+/// @throws member_error  if an address is unknown or invalid; then nothing has changed
 TUTTI_EXPORT void readdress_member(const std::string& folder, const std::vector<moved_address>& all);
 
-/// What is in the folder of a member that does not run.
+/// The contents of the folder of a member that is not running.
 struct member_log {
     std::uint64_t id = 0, group = 0;
     std::uint64_t term = 0;
-    std::uint64_t snapshot = 0;         ///< the last entry that the snapshot holds; 0: there is none
-    std::uint64_t snapshot_bytes = 0;   ///< of its file
-    std::uint64_t first = 1, last = 0;  ///< entries of the log that can be read one after the other; last < first: none
-    std::uint64_t bytes = 0;            ///< of these
-    std::uint64_t owed = 0;  ///< the member has lost entries up to here, and does not vote until it has them; 0: none
-    std::vector<std::string> damage{};  ///< what is not whole, one line each; empty: a start reads all that there was
-    std::vector<std::string> notes{};   ///< what a start cuts off, or does not read
+    std::uint64_t snapshot = 0;         ///< last entry in the snapshot; 0: there is no snapshot
+    std::uint64_t snapshot_bytes = 0;   ///< size of the snapshot's file
+    std::uint64_t first = 1, last = 0;  ///< first and last readable entry of the log, without gaps; last < first: no
+                                        ///< entries
+    std::uint64_t bytes = 0;            ///< size of these entries
+    std::uint64_t owed = 0;  ///< the member has lost entries up to this one, and does not vote until it has them; 0:
+                             ///< the member has lost no entries
+    std::vector<std::string> damage{};  ///< damaged parts, one line each; empty: a start reads everything
+    std::vector<std::string> notes{};   ///< parts that a start cuts off or does not read, one line each
 };
 
-/// Reads all, and changes nothing. @throws member_error  where no member lives there, or one runs there
+/// Reads the whole folder and changes nothing. @throws member_error  if the folder has no member, or its member is
+/// running
 [[nodiscard]] TUTTI_EXPORT member_log check_member_folder(const std::string& folder);
 
 struct member_repair {
     member_log now{};
-    std::uint64_t lost_upto = 0;  ///< the last entry that is known to have been there; not above `now`'s: none is lost
-    std::string kept_as{};        ///< the log as it was; empty: nothing was done
-    bool waits = false;           ///< it does not vote until the leader has given it again what it has lost
+    std::uint64_t lost_upto = 0;  ///< the last entry that is known to have existed; not above the last entry of `now`:
+                                  ///< no entry is lost
+    std::string kept_as{};        ///< name of the old log; empty: nothing was done
+    bool waits = false;           ///< the member does not vote until the leader has sent it the lost entries again
 };
 
-/// Puts a log of all that is whole in the place of a damaged one, which gets a new name beside it.
-/// @throws member_error  as check_member_folder, and where a member could not go on with what is left; nothing changed
+/// Replaces a damaged log by a log of all intact entries. The damaged log gets a new name beside the new one.
+/// @throws member_error  as check_member_folder, and if a member could not continue from the remaining entries; then
+/// nothing has changed
 [[nodiscard]] TUTTI_EXPORT member_repair repair_member_folder(const std::string& folder);
 
 }  // namespace tutti::cluster

@@ -7,7 +7,7 @@
 ///     tutti::atomically([&](tutti::tx& t) {
 ///         from.write(t).balance -= 10;
 ///         to.write(t).balance += 10;
-///         moved.set(t, moved.get(t) + 1);     // a local tutti::var commits with them
+/// a local tutti::var commits with the objects
 ///     });
 #pragma once
 
@@ -25,13 +25,14 @@ namespace tutti::cluster {
 
 /// Names an object of type T. Copies are cheap and equal.
 ///
-/// Every call of a block that has not opened the object yet may take a round trip, and may restart the block. Outside
-/// of a block there is no access (strong atomicity): a single access is a block of one.
+/// The first access of a block to an object may take a round trip and may restart the block. Accesses are possible only
+/// inside a block (strong atomicity). A block of one statement does for a single access.
 ///
-/// All of them throw node_lost if the object's node is gone, and type_mismatch if it holds another type. In an
-/// irrevocable transaction they wait until no other irrevocable block of the cluster runs, and for as long as others
-/// commit the object; then it is this block's until its end, but for readers. There they throw usage_error if the block
-/// uses objects of another cluster of nodes, too.
+/// All accesses throw node_lost if the object's node is lost, and type_mismatch if the object holds another type. In an
+/// irrevocable transaction, an access waits until no other irrevocable block of the cluster runs, and until other
+/// commits of the object are done. The object is then reserved for this block until the block's end: other blocks can
+/// read but not write it. An irrevocable transaction throws usage_error if the block also uses objects of another
+/// cluster of nodes.
 template <class T>
 class ref {
     static_assert(std::is_default_constructible_v<T> && std::is_copy_constructible_v<T>,
@@ -39,40 +40,41 @@ class ref {
 
 public:
     ref(const node& of, const object_id& id) noexcept : node_{&of.body()}, name_{id} {}
-    /// By a text, whose first 30 bytes stand in errors beside the id.
+    /// Names the object by a text. Errors show the first 30 bytes of the text beside the id.
     template <std::convertible_to<std::string_view> Text>
     ref(const node& of, const Text& text) noexcept : node_{&of.body()}, name_{std::string_view{text}} {}
 
-    /// The object, or null if there is none. Valid until the block ends, or writes the object.
+    /// Returns the object, or null if there is no such object. The pointer is valid until the block ends or writes the
+    /// object.
     [[nodiscard]] const T* find(tx& t) const { return open<false>(t); }
-    /// The object. Throws no_such_object.
+    /// Returns the object. Throws no_such_object.
     const T& read(tx& t) const {
         const T* const found = find(t);
         if (found == nullptr) detail::refuse_missing(name_);
         return *found;
     }
-    /// The object, to be changed in place until the innermost block ends; a block inside it that changes it, too, must
-    /// call write itself. Throws no_such_object.
+    /// Returns the object, which you can change in place until the innermost block ends. A nested block that also
+    /// changes the object must call `write` itself. Throws no_such_object.
     T& write(tx& t) const {
         T* const value = open<true>(t);
         if (value == nullptr) detail::refuse_missing(name_);
         return *value;
     }
-    /// Makes it exist. Throws no_such_object if it does already.
+    /// Creates the object. Throws no_such_object if the object exists already.
     void publish(tx& t, const T& value) const {
         detail::slot& s = detail::open_to_write(t, id(), found_, *node_);
         if (s.exists) detail::refuse_second(name_);
-        // In place: a block around this one may hold a reference to it.
+        // The assignment is in place, because an outer block may hold a reference to the value.
         if (auto* const held = detail::as<T>(s.value.get())) held->assign(value);
         else s.value = std::make_unique<detail::holder_of<T>>(value);
         s.decoded = s.exists = s.written = true;
     }
-    /// False if there was none.
+    /// Deletes the object. Returns false if there was no such object.
     bool erase(tx& t) const {
         detail::slot& s = detail::open_to_write(t, id(), found_, *node_);
         if (!s.exists) return false;
-        static_cast<void>(value_of(s));  // which refuses one of another type
-        s.exists = false;  // the value stays: a block around this one may hold a reference to it, and be gone back to
+        static_cast<void>(value_of(s));  // throws type_mismatch if the object has another type
+        s.exists = false;  // keeps the value, because an outer block may hold a reference to it and may be resumed
         s.written = true;
         return true;
     }
@@ -81,7 +83,7 @@ public:
     [[nodiscard]] detail::node_body& of() const noexcept { return *node_; }
 
 private:
-    /// The object, opened; null if there is none.
+    /// Opens the object and returns its value; null if there is no such object.
     template <bool Writes>
     TUTTI_ALWAYS_INLINE T* open(tx& t) const {
         if constexpr (detail::may_be_at_hand<T>) {
@@ -93,7 +95,7 @@ private:
         }
         return open_slowly<Writes>(t);
     }
-    /// The same of the first object that the attempt opens.
+    /// Opens the first object of an attempt, and returns its value as `open` does.
     template <bool Writes>
     TUTTI_NOINLINE T* open_first(tx& t) const {
         if (auto* const at = found_.get(); at != nullptr) {
@@ -139,22 +141,22 @@ private:
 
     detail::node_body* node_;
     mutable detail::hint found_;
-    detail::name name_;  // last, so that what opens it lies together
+    detail::name name_;  // last, so that the members that `open` uses are next to each other
 };
 
-/// Opens several objects in one round trip; the reads and writes that follow find them here. All are of one node.
+/// Opens several objects in one round trip. Later reads and writes find them open. All objects must be of one node.
 template <class T, class... Rest>
 void prefetch(tx& t, const ref<T>& first, const ref<Rest>&... rest) {
     const std::array<object_id, 1 + sizeof...(Rest)> ids{first.id(), rest.id()...};
     detail::open_together(t, first.of(), ids.data(), ids.size());
 }
 
-/// The same for objects of any types, by their names.
+/// Opens objects of any types, by their names, in one round trip.
 inline void prefetch(tx& t, const node& of, std::span<const object_id> ids) {
     if (!ids.empty()) detail::open_together(t, of.body(), ids.data(), ids.size());
 }
 
-/// The same for a list of one type.
+/// Opens a list of objects of one type in one round trip.
 template <class T>
 void prefetch(tx& t, const std::vector<ref<T>>& refs) {
     if (refs.empty()) return;
@@ -164,8 +166,8 @@ void prefetch(tx& t, const std::vector<ref<T>>& refs) {
     detail::open_together(t, refs.front().of(), ids.data(), ids.size());
 }
 
-/// An object that has been asked for, and may not have come yet. Its functions wait for it, and are those of ref<T>.
-/// Valid for as long as the block, or the attempt, that it was made in: another attempt asks anew.
+/// An object that has been requested and may not have arrived yet. The functions of a future are those of ref<T>, and
+/// wait for the object. A future is valid for the block or attempt that made it. The next attempt makes a new future.
 template <class T>
 class future {
 public:
@@ -179,16 +181,17 @@ private:
     ref<T> ref_;
 };
 
-/// As prefetch, but does not wait: the questions are on their way, one to each node, and the block goes on; the first
-/// use of one of the objects, by its future or any ref<T>, waits for all of them. All are of one node.
+/// Requests objects as `prefetch` does, but does not wait for them. The function sends one question to each node, and
+/// the block goes on. The first use of one of these objects, by its future or by any ref<T>, waits for all of them. All
+/// objects must be of one node.
 ///
 ///     auto [from, to] = prefetch_async(t, alice, bob);
 ///     const long fee = fee_of(today);  // meanwhile
 ///     from.write(t).balance -= 10 + fee;
 ///
-/// One set of objects is under way at a time: the next call waits for those before it. Errors, and conflicts, are those
-/// of the use that waits. Blocks that keep others from what they open (irrevocable ones, and those that assert
-/// themselves by their policy), and objects of an engine, are waited for at once.
+/// Only one set of objects is requested at a time: the next call waits for the earlier objects. The use that waits also
+/// reports errors and conflicts. The call itself waits for objects of an engine. The call also waits if the block
+/// reserves the objects that it opens: irrevocable blocks do, and blocks whose policy says so.
 template <class... T>
 [[nodiscard]] std::tuple<future<T>...> prefetch_async(tx& t, const ref<T>&... refs) {
     static_assert(sizeof...(T) != 0, "prefetch_async asks for one object or more");
@@ -197,7 +200,7 @@ template <class... T>
     return {future<T>{refs}...};
 }
 
-/// The same for a list of one type.
+/// Requests a list of objects of one type, in the same way.
 template <class T>
 [[nodiscard]] std::vector<future<T>> prefetch_async(tx& t, const std::vector<ref<T>>& refs) {
     std::vector<object_id> ids;

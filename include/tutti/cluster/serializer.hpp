@@ -1,8 +1,8 @@
 /// @file
-/// Objects to bytes and back.
+/// Converts objects to bytes and back.
 #pragma once
 
-// First: what it refuses, it refuses in clearer words than those below.
+// This header comes first, because its error messages are clearer than those of the headers below.
 #include "tutti/cluster/errors.hpp"
 #include "tutti/cluster/fields.hpp"
 #include "tutti/cluster/id.hpp"
@@ -52,13 +52,13 @@ private:
 class string_source final : public std::streambuf {
 public:
     explicit string_source(std::string_view from) {
-        char* const begin = const_cast<char*>(from.data());  // a get area is read only, but typed otherwise
+        char* const begin = const_cast<char*>(from.data());  // a get area is only read, but setg takes char*
         setg(begin, begin, begin + from.size());
     }
 };
 
 using writing = cereal::BinaryOutputArchive;
-/// Whether T tells its versions apart, in the way of cereal.
+/// True if T has versions in cereal's sense.
 template <class T>
 inline constexpr bool is_versioned = cereal::traits::has_member_versioned_serialize<T, writing>::value ||
                                      cereal::traits::has_non_member_versioned_serialize<T, writing>::value ||
@@ -69,20 +69,21 @@ inline constexpr bool is_copied = std::is_trivially_copyable_v<T> && !is_version
 
 }  // namespace detail
 
-/// How a T travels. Trivially copyable types are copied as they are, so all nodes must be of one architecture; any
-/// other type goes through cereal. An aggregate needs nothing for that: its fields travel one after the other, up to 24
-/// of them, if each can travel; it has no base class. Give any other type a `serialize(archive&)`, as an aggregate may
-/// have one, or specialise this for it:
+/// The serialization of T. Trivially copyable types are copied bytewise, so all nodes must have the same architecture.
+/// All other types go through cereal. An aggregate needs no code of its own if it has no base class and each of its
+/// fields can be serialized. Its fields, up to 24, are serialized one after the other. An aggregate may, and every
+/// other type must, have a `serialize(archive&)`, or a specialization of this template:
 ///
 ///     template <> struct tutti::cluster::serializer<money> {
 ///         static void encode(std::string& to, const money& value);          // appends
 ///         static void decode(std::string_view from, money& value);          // throws where it cannot
 ///     };
 ///
-/// A type that may change while objects of it are about takes the version with which an object was written,
-/// `serialize(archive&, std::uint32_t version)`, and says by `CEREAL_CLASS_VERSION(person, 2)` which one it writes.
-/// Objects of earlier versions are read, and written as the program's own. What was published when the type had no
-/// version counts as 0. An object of a later version than the program's is refused: it would lose what is new.
+/// A type that may change while objects of it exist needs versions. Give it a `serialize(archive&, std::uint32_t
+/// version)`, whose `version` is the version of the stored object. `CEREAL_CLASS_VERSION(person, 2)` sets the version
+/// that the program writes. The program reads objects of earlier versions, and writes them in its own version. An
+/// object that was published before the type had versions has version 0. The program refuses an object of a later
+/// version than its own, because it would lose the new fields.
 template <class T>
 struct serializer {
     static constexpr bool keeps_versions = detail::is_versioned<T>;
@@ -97,7 +98,7 @@ struct serializer {
             cereal::BinaryOutputArchive{stream}(value);
         }
     }
-    /// Throws cereal::Exception, or std::length_error, where the bytes are no T.
+    /// Throws cereal::Exception or std::length_error if the bytes are not a T.
     static void decode(std::string_view from, T& value) {
         if constexpr (copies) {
             if (from.size() != sizeof value) throw std::length_error{"a value of another size"};
@@ -112,7 +113,7 @@ struct serializer {
 
 namespace detail {
 
-/// A serializer of the user's own has its own way.
+/// Returns false for a user's own serializer without such a member.
 template <class T>
 [[nodiscard]] consteval bool keeps_versions() noexcept {
     if constexpr (requires { serializer<T>::keeps_versions; }) return serializer<T>::keeps_versions;
@@ -125,32 +126,33 @@ template <class T>
     else return false;
 }
 
-/// In front of every value, so that two programs that mean different types by one id are told. Without a version a type
-/// is another one when its size has changed.
+/// Returns the tag in front of every value. The tag detects two programs that use different types for one id. For a
+/// type without versions, the tag depends on the type's size, so a change of size makes another type.
 template <class T>
 [[nodiscard]] std::uint64_t type_tag() noexcept {
     static const std::uint64_t tag = object_id{typeid(T).name()}.low ^ (keeps_versions<T>() ? 0 : sizeof(T));
     return tag;
 }
-/// Whether a value with that tag is a T from before it had versions.
+/// Returns true if a value with that tag is a T that was written before T had versions.
 template <class T>
 [[nodiscard]] bool is_first_version(std::uint64_t tag) noexcept {
     constexpr std::uint64_t most_size = 0xffff;
     return keeps_versions<T>() && (tag ^ type_tag<T>()) <= most_size;
 }
 
-/// An object as a transaction's body sees it.
+/// An object's value as a transaction's body sees it.
 class TUTTI_EXPORT value_holder {
 public:
     virtual ~value_holder();
     value_holder(const value_holder&) = delete;
     value_holder& operator=(const value_holder&) = delete;
-    /// What it holds, if that is copied as it is.
+    /// Returns the value's bytes if the value is copied bytewise.
     [[nodiscard]] const image& copied() const noexcept { return image_; }
-    /// Puts it in the place of what is there.
+    /// Replaces the contents of `to` by the encoded value.
     virtual void encode(std::string& to) const = 0;
     [[nodiscard]] virtual std::unique_ptr<value_holder> clone() const = 0;
-    /// Takes the value where it stands, since references to it may be about. False: `from` is of another type.
+    /// Moves the value of `from` into this holder in place, because references to the value may exist. Returns false if
+    /// `from` has another type.
     virtual bool take_back(value_holder&& from) noexcept = 0;
 
 protected:
@@ -169,10 +171,10 @@ class holder_of;
 template <class T>
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool holds(value_holder& held) noexcept {
     const std::type_info &its = typeid(held), &wanted = typeid(holder_of<T>);
-    // Mostly it is one object; another library's may be another one.
+    // Usually there is one type_info object. Another shared library may have its own for the same type.
     return &its == &wanted || is_same_type(its, wanted);
 }
-/// The holder of a T, or null if it is none, or another.
+/// Returns the holder of a T; null if `held` is null or holds another type.
 template <class T>
 [[nodiscard]] holder_of<T>* as(value_holder* held) noexcept {
     return held != nullptr && holds<T>(*held) ? static_cast<holder_of<T>*>(held) : nullptr;
@@ -186,7 +188,7 @@ public:
     void encode(std::string& to) const override {
         const std::uint64_t tag = type_tag<T>();
         if constexpr (copies<T>()) {
-            to.resize(sizeof tag + sizeof value);  // mostly it is as long already
+            to.resize(sizeof tag + sizeof value);  // usually has this size already
             std::memcpy(to.data(), &tag, sizeof tag);
             std::memcpy(to.data() + sizeof tag, &value, sizeof value);
         } else {
@@ -224,7 +226,8 @@ private:
 [[noreturn]] TUTTI_EXPORT void refuse_version(const name& of, const char* wanted, std::uint32_t written,
                                                     std::uint32_t known);
 
-/// The bytes of a versioned value begin with its version, which is where cereal writes that of the outermost type.
+/// Decodes a versioned value. The bytes of the value begin with the version, because cereal writes the version of the
+/// outermost type first.
 template <class T>
 void decode_versioned(const name& of, std::string_view bytes, bool first, T& value) {
     constexpr std::string_view zero{"\0\0\0\0", sizeof(std::uint32_t)};
@@ -236,7 +239,7 @@ void decode_versioned(const name& of, std::string_view bytes, bool first, T& val
     serializer<T>::decode(bytes, value);
 }
 
-/// A holder of a new T, in the memory of `spare` if that fits.
+/// Returns a holder of a new T. Reuses `spare` if it holds a T.
 template <class T>
 [[nodiscard]] std::unique_ptr<holder_of<T>> make_holder(std::unique_ptr<value_holder> spare) {
     holder_of<T>* const same = as<T>(spare.get());
@@ -247,7 +250,7 @@ template <class T>
     return again;
 }
 
-/// What `decode` comes down to for most objects: false where it does not.
+/// Decodes a value that is copied bytewise, which is the usual case. Returns false if `bytes` is not such a value.
 template <class T>
 [[nodiscard]] bool copied(std::string_view bytes, holder_of<T>& to) noexcept {
     if constexpr (copies<T>()) {

@@ -1,5 +1,5 @@
 /// @file
-/// A node, as a transaction server uses it whose procedures work on objects of the cluster.
+/// Makes a node available to a transaction server, whose procedures then work on objects of the cluster.
 ///
 ///     tutti::cluster::node here{tutti::cluster::configuration::from_environment()};
 ///     tutti::cluster::serving objects{here};
@@ -13,7 +13,7 @@ namespace tutti::cluster {
 
 class serving final : public server::cluster_access {
 public:
-    /// `of` lives until the service has ended.
+    /// REQUIRES: `of` outlives the service.
     explicit serving(cluster::node& of) noexcept : node_{of} {}
 
     [[nodiscard]] cluster::node& node() noexcept override { return node_; }

@@ -1,5 +1,5 @@
 /// @file
-/// What nodes are doing, for those who operate a cluster: the facts of one node, and a question to all of them.
+/// The state of nodes, for operators of a cluster: the facts of one node, and a query to all nodes.
 ///
 ///     for (const auto& answer : tutti::cluster::ask_nodes({.addresses = {"127.0.0.1:7001", "127.0.0.1:7002"}}))
 ///         std::cout << answer.address << ": " << (answer.facts ? "up" : answer.trouble) << '\n';
@@ -19,17 +19,17 @@
 
 namespace tutti::cluster {
 
-/// Why an attempt that had touched objects was rolled back.
+/// The reason why an attempt that had touched objects was rolled back.
 enum class rollback_reason : std::uint8_t {
-    busy,       ///< an object stayed locked by commits of others, or an abstract lock held, for as long as it asks
-    changed,    ///< somebody overwrote what it had read
-    too_old,    ///< no owner keeps what the object was at the time that the reader asks for
-    refused,    ///< at its commit a lock was not free, or what it had read was not current any more
-    variables,  ///< a local variable that it had read is not current any more
-    lost,       ///< a node that it needs is gone (node_lost)
-    uncertain,  ///< the same, after it was asked to commit (outcome_unknown)
-    retry,      ///< it called retry, and waits for a change
-    other,      ///< nothing of the cluster: a conflict over variables, an exception, cancel
+    busy,       ///< commits kept an object locked, or a block held an abstract lock, until the attempt stopped asking
+    changed,    ///< another block overwrote an object that the attempt had read
+    too_old,    ///< no owner keeps the object's value at the reader's time
+    refused,    ///< at commit, a lock was not free or a read object was not current any more
+    variables,  ///< a local variable that the attempt had read is not current any more
+    lost,       ///< a node that the attempt needs is lost (node_lost)
+    uncertain,  ///< a node was lost after it was asked to commit (outcome_unknown)
+    retry,      ///< the attempt called retry and waits for a change
+    other,      ///< a reason outside the cluster: a conflict over variables, an exception, cancel
 };
 inline constexpr std::size_t rollback_reasons = 9;
 [[nodiscard]] constexpr rollback_reason last(rollback_reason) noexcept { return rollback_reason::other; }
@@ -41,8 +41,8 @@ inline constexpr std::size_t rollback_reasons = 9;
     return i < names.size() ? names[i] : "unknown";
 }
 
-/// The figures of a node: X(name, kind, what it is). A `counter` has grown since the node began, a `gauge` is as it is
-/// now. From this list follow `node_facts`, the message that carries it, JSON and the metrics.
+/// The figures of a node: X(name, kind, description). A `counter` grows from the node's start on. A `gauge` is a
+/// present value. `node_facts`, its message, its JSON form and the metrics are all generated from this list.
 #define TUTTI_CLUSTER_FIGURES(X)                                                                               \
     X(begins, counter, "Attempts of blocks that have touched objects")                                         \
     X(commits, counter, "Blocks that have touched objects and committed")                                      \
@@ -80,9 +80,9 @@ inline constexpr std::size_t rollback_reasons = 9;
 
 enum class peer_state : std::uint8_t {
     itself,
-    awaited,  ///< it has not come yet
+    awaited,  ///< the peer has not connected yet
     connected,
-    lost,  ///< until another process is let in in its place
+    lost,  ///< lost until another process takes its place
 };
 [[nodiscard]] constexpr std::string_view name_of(peer_state s) noexcept {
     constexpr std::array<std::string_view, 4> names{"itself", "awaited", "connected", "lost"};
@@ -90,10 +90,11 @@ enum class peer_state : std::uint8_t {
     return i < names.size() ? names[i] : "unknown";
 }
 
-/// What a node knows of another one.
+/// The data that a node has about another node.
 struct peer_facts {
     peer_state state = peer_state::awaited;
-    /// How long it has sent nothing, in steps of an eighth of `patience`; of a lost one, since when it is lost.
+    /// Time since the peer's last message, in steps of an eighth of `patience`. If the peer is lost, the time since its
+    /// loss.
     std::uint64_t silent_ms = 0;
     template <class V>
     void fields(V& v) {
@@ -101,19 +102,20 @@ struct peer_facts {
     }
 };
 
-/// What a node has done, and what it is in the middle of. Figures are read one after the other while the node goes on:
-/// they are of one moment only where nothing runs. Then `begins` is the sum of `commits` and all of `rolled_back`.
+/// The counters and the present state of a node. The node keeps running while it reads the figures one after the other.
+/// So the figures describe a single moment only if no block runs. In this case `begins` is the sum of `commits` and all
+/// of `rolled_back`.
 struct node_facts {
     std::uint16_t number = 0;
     std::uint16_t nodes = 1;
-    std::string release;  ///< of Tutti, such as 0.1.0
+    std::string release;  ///< release of Tutti, such as 0.1.0
     std::uint64_t uptime_ms = 0;
     std::uint64_t patience_ms = 0;
 #define TUTTI_FIGURE(name, kind, what) std::uint64_t name = 0;
     TUTTI_CLUSTER_FIGURES(TUTTI_FIGURE)
 #undef TUTTI_FIGURE
-    std::array<std::uint64_t, rollback_reasons> rolled_back{};  ///< by rollback_reason
-    std::vector<peer_facts> peers{};                            ///< by number
+    std::array<std::uint64_t, rollback_reasons> rolled_back{};  ///< indexed by rollback_reason
+    std::vector<peer_facts> peers{};                            ///< indexed by node number
 
     /// Calls v for each field, in the order of the message that carries them.
     template <class V>
@@ -127,35 +129,36 @@ struct node_facts {
     }
 };
 
-/// Whom to ask. Name and addresses are those that the nodes were given: a node tells nothing to strangers.
+/// The nodes to ask. Name and addresses must equal those in the nodes' own options, because nodes refuse other
+/// observers.
 struct observer_options {
     std::string cluster = "tutti";
-    std::vector<std::string> addresses{};  ///< of all nodes, in their order
+    std::vector<std::string> addresses{};  ///< addresses of all nodes, in the nodes' order
     std::chrono::milliseconds within{1000};
-    /// Where the nodes have such files: a certificate that the same authority has signed, a node's or any other.
+    /// TLS files, required if the nodes use TLS. The nodes' authority must have signed the certificate, which may be a
+    /// node's or any other.
     tls_options tls{};
-    /// The same over ZeroMQ: the private key of a node, and the public keys of all.
+    /// Keys for ZeroMQ: the private key of a node, and the public keys of all nodes.
     curve_options curve{};
 
-    /// Name, addresses and files as the nodes are given them: by TUTTI_CLUSTER_NODES and other variables, or
-    /// the file that TUTTI_CLUSTER_CONFIG names. Which of them a node is, an observer need not know. Throws
-    /// configuration_error.
+    /// Reads name, addresses and files from the nodes' own settings: TUTTI_CLUSTER_NODES and other variables, or the
+    /// file that TUTTI_CLUSTER_CONFIG names. An observer does not need a node number. Throws configuration_error.
     [[nodiscard]] TUTTI_EXPORT static observer_options from_environment();
-    /// The same of a node's file, and what the environment says over it.
+    /// Reads a node's file. The environment overrides it. Throws configuration_error.
     [[nodiscard]] TUTTI_EXPORT static observer_options from_file(const std::string& file);
 };
 
 struct node_answer {
     std::string address;
     std::optional<node_facts> facts{};
-    std::string trouble{};  ///< why there are none, and what to do
+    std::string trouble{};  ///< the reason why `facts` is empty, and what to do
     std::chrono::microseconds took{0};
 };
 
-/// Asks all nodes at once for their facts, each over a connection of its own that ends with the answer, and returns
-/// after `within` at the latest, in the order of the addresses. A node answers at most eight observers at a time, also
-/// while it waits for others to come.
-/// Throws connection_error where an address is none; whatever a node does is said in its answer.
+/// Asks all nodes at once for their facts, over one new connection each, and closes each connection after the answer.
+/// Returns after at most `within`, in the order of the addresses. A node answers at most eight observers at a time,
+/// also while it waits for other nodes to connect. Throws connection_error if an address is malformed. Reports every
+/// other error in the node's answer.
 [[nodiscard]] TUTTI_EXPORT std::vector<node_answer> ask_nodes(const observer_options& whom);
 
 }  // namespace tutti::cluster

@@ -1,5 +1,5 @@
-/// @file
-/// What blocks did across nodes, and what they waited for: recorded by the nodes on request, on one time axis.
+/// The actions and waits of blocks across nodes, on one time axis. The nodes record them on request.
+/// Records the actions and waits of blocks across nodes, on one time axis. The nodes record on request.
 ///
 ///     for (const auto& node : tutti::cluster::record_nodes({.addresses = {…}}, 100ms))
 ///         for (const auto& e : node.events) …
@@ -18,30 +18,30 @@
 
 namespace tutti::cluster {
 
-/// What part the node that recorded an event had in it.
+/// The role of the recording node in an event.
 enum class timeline_role : std::uint8_t {
-    runs,   ///< a thread of the node: an attempt of a block
-    waits,  ///< the same thread: for answers, or because something is busy
-    asks,   ///< the same thread: one question to one node, until its answer is there; or what asks for no answer
-    serves  ///< the node: what another one has asked or told
+    runs,   ///< a thread of the node runs an attempt of a block
+    waits,  ///< the same thread waits for answers, or because something is busy
+    asks,   ///< the same thread asks one node, until the answer arrives; or sends a message without an answer
+    serves  ///< the node serves a question or message of another node
 };
 [[nodiscard]] constexpr timeline_role last(timeline_role) noexcept { return timeline_role::serves; }
 
-/// What is done.
+/// The kind of action.
 enum class timeline_deed : std::uint8_t {
     attempt,
-    open,      ///< objects are asked for
-    reserve,   ///< the same, and kept from writers
-    validate,  ///< whether what was read is current
-    watch,     ///< the same, of a block that is about to sleep in `retry`
-    lock,      ///< the locks of a commit are taken, and what was read is validated
-    commit,    ///< the same, decided by the node that is asked, and over: nothing of it was to be done elsewhere
-    decide,    ///< the decision of a commit that was voted on
-    claim,     ///< abstract locks by name
-    release,   ///< of these, and of what was reserved
-    place,     ///< an object has moved
-    drop,      ///< copies of an object are to be dropped, or are, since somebody wants to write it
-    pause      ///< something is busy: the thread looks again later
+    open,      ///< asks for objects
+    reserve,   ///< asks for objects and reserves them against writers
+    validate,  ///< asks whether objects that were read are current
+    watch,     ///< the same, for a block that is about to sleep in `retry`
+    lock,      ///< takes the locks of a commit and validates what was read
+    commit,    ///< a whole commit: the node that is asked takes the locks, validates and decides
+    decide,    ///< sends the decision of a commit that was voted on
+    claim,     ///< takes abstract locks by name
+    release,   ///< releases abstract locks and reservations
+    place,     ///< tells the new place of an object that has moved
+    drop,      ///< asks nodes to drop copies of an object that a block wants to write, or reports that they are dropped
+    pause      ///< something is busy, and the thread looks again later
 };
 [[nodiscard]] constexpr timeline_deed last(timeline_deed) noexcept { return timeline_deed::pause; }
 [[nodiscard]] constexpr std::string_view name_of(timeline_deed d) noexcept {
@@ -52,16 +52,16 @@ enum class timeline_deed : std::uint8_t {
     return i < names.size() ? names[i] : "unknown";
 }
 
-/// How it ended.
+/// How an action ended.
 enum class timeline_end : std::uint8_t {
     done,
     committed,
     rolled_back,
-    busy,       ///< an object was locked by a commit
-    outranked,  ///< a lock was not given: another block goes first
-    locked,     ///< a lock was not given: another commit has it, or nodes have copies of the object
-    stale,      ///< a lock was not given: the object is not what was read
-    lost,       ///< the node is gone
+    busy,       ///< a commit had locked an object
+    outranked,  ///< a lock was refused because another block goes first
+    locked,     ///< a lock was refused because another commit has it, or because nodes have copies of the object
+    stale,      ///< a lock was refused because the object has changed since it was read
+    lost,       ///< the node is lost
     unanswered  ///< the block went on without the answer
 };
 [[nodiscard]] constexpr timeline_end last(timeline_end) noexcept { return timeline_end::unanswered; }
@@ -72,21 +72,21 @@ enum class timeline_end : std::uint8_t {
     return i < names.size() ? names[i] : "unknown";
 }
 
-/// In the place of a node or a thread: none, or none that is known.
+/// Stands for a missing or unknown node or thread.
 inline constexpr std::uint16_t no_node = 0xffff;
 
 struct timeline_event {
     timeline_role role{};
     timeline_deed deed{};
     timeline_end end{};
-    rollback_reason why = rollback_reason::other;  ///< of an attempt that was rolled back
-    /// asks: the node that is asked. serves: the node that has asked. waits: the node whose answer came last, or is
-    /// missing. no_node: there is none.
+    rollback_reason why = rollback_reason::other;  ///< for an attempt that was rolled back
+    /// The other node. For `asks`: the node that is asked. For `serves`: the node that has asked. For `waits`: the node
+    /// whose answer came last, or is missing. no_node: there is no other node.
     std::uint16_t node = no_node;
-    std::uint16_t thread = 0;    ///< of the node that runs the block; no_node: not known
-    std::uint64_t sequence = 0;  ///< of the attempt among those of its thread; 0: the node does not know
-    std::uint64_t question = 0;  ///< its number, which both nodes record; 0: it asks for no answer
-    std::int64_t began_ns = 0;   ///< by the node's steady clock; in a node_timeline by the caller's
+    std::uint16_t thread = 0;    ///< thread of the node that runs the block; no_node: unknown
+    std::uint64_t sequence = 0;  ///< number of the attempt in its thread; 0: unknown to the node
+    std::uint64_t question = 0;  ///< number of the question, which both nodes record; 0: the message asks for no answer
+    std::int64_t began_ns = 0;   ///< by the node's steady clock; in a node_timeline, by the caller's clock
     std::int64_t took_ns = 0;
 
     template <class V>
@@ -97,22 +97,21 @@ struct timeline_event {
 
 struct node_timeline {
     std::string address;
-    /// In the order of their ends, by the clock of the caller; `serves` have the sequence of the attempt that asked,
-    /// where the asking node recorded it.
+    /// The events in the order of their ends, by the caller's clock. A `serves` event has the sequence of the attempt
+    /// that asked, if the asking node recorded that attempt.
     std::vector<timeline_event> events{};
-    /// The node's events may be so much earlier or later, one way and the other: half of the quickest round trip by
-    /// which its clock was compared, before and after.
+    /// The maximum error of the node's times, in both directions. It is half of the quickest round trip that compared
+    /// the clocks, before and after the recording.
     std::chrono::nanoseconds clock_error{0};
-    std::uint64_t left_out = 0;  ///< events for which there was no room: a node keeps the first 100,000
-    std::string trouble{};       ///< why there are none, and what to do; empty if they were recorded
+    std::uint64_t left_out = 0;  ///< number of events that did not fit: a node keeps the first 100,000
+    std::string trouble{};       ///< the reason why `events` is missing, and what to do; empty if the node has recorded
 };
 
-/// Has all nodes record at once for so long, and returns what they have, in the order of their addresses. Only attempts
-/// that have asked other nodes for something, or waited for an object, are recorded. One recording at a time: a node
-/// refuses a second caller, and says so in its `trouble`. `within` bounds each exchange with a node, beside the
-/// recording.
-/// Clocks are compared as Cristian has it, "Probabilistic clock synchronization", Distributed Computing 3, 1989.
-/// Throws connection_error where an address is none; whatever a node does is said in its `trouble`.
+/// Makes all nodes record at once for `how_long`, and returns their events, in the order of the addresses. Nodes record
+/// only attempts that have asked other nodes or have waited for an object. A node records for one caller at a time, and
+/// refuses a second one by a message in `trouble`. `within` limits each exchange with a node, in addition to the
+/// recording. Clocks are compared by Cristian's method, "Probabilistic clock synchronization", Distributed Computing 3,
+/// 1989. Throws connection_error if an address is malformed. Reports every other error in the node's `trouble`.
 [[nodiscard]] TUTTI_EXPORT std::vector<node_timeline> record_nodes(const observer_options& whom,
                                                                          std::chrono::milliseconds how_long);
 

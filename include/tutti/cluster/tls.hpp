@@ -1,5 +1,5 @@
 /// @file
-/// Files of certificates and keys: of nodes, of members of groups, of programs, and of tools that ask them.
+/// Files of certificates and keys for nodes, members of groups, programs, and tools that query them.
 #pragma once
 
 #include <string>
@@ -8,19 +8,21 @@
 
 namespace tutti::cluster {
 
-/// PEM files that encrypt and authenticate every connection (TLS 1.2 or 1.3, both sides). All three, or none.
+/// PEM files that encrypt and authenticate every connection (TLS 1.2 or 1.3, both sides). Set all three or none.
 struct tls_options {
-    /// This side's, for servers and clients, made for a DNS name (subjectAltName) that says what it is:
-    /// `node-<number>.<cluster>`; of groups, `member.<name of the group>` or `program.<name of the group>`.
+    /// The certificate of this side, used as server and as client. The DNS name of the certificate (subjectAltName)
+    /// states its role: `node-<number>.<cluster>`, or, in groups, `member.<name of the group>` or `program.<name of the
+    /// group>`.
     std::string certificate{};
-    std::string key{};        ///< the certificate's, without a passphrase
-    std::string authority{};  ///< the authority's certificate; it has signed those of all sides
+    std::string key{};        ///< the certificate's private key, without a passphrase
+    std::string authority{};  ///< certificate of the authority that has signed the certificates of all sides
 };
 
-/// PEM files that do the same where the addresses of nodes are of ZeroMQ, by its CURVE. Both, or none.
+/// PEM files for nodes with ZeroMQ addresses. ZeroMQ's CURVE encrypts and authenticates their connections. Set both or
+/// none.
 struct curve_options {
     std::string key{};    ///< this node's private key (X25519), without a passphrase
-    std::string nodes{};  ///< the public keys of all nodes, one after the other, in their order
+    std::string nodes{};  ///< the public keys of all nodes, one after the other, in the nodes' order
 };
 
 }  // namespace tutti::cluster

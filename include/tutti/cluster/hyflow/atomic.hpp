@@ -1,5 +1,5 @@
 /// @file
-/// HyflowCPP's `Atomic`: functions as transactions, and what follows when the block around them commits or aborts.
+/// HyflowCPP's `Atomic`: functions as transactions, with actions that follow when the outer block commits or aborts.
 #pragma once
 
 #include <memory>
@@ -9,30 +9,31 @@
 
 namespace tutti::cluster::hyflow {
 
-/// What a function of an `Atomic` is given. One that has an `onAbort` or an `onCommit` is run after its caller's
-/// frame may have gone, on a copy: then `getClone` must make one.
+/// The arguments of a function of an `Atomic`. If the `Atomic` has an `onAbort` or an `onCommit`, that function runs on
+/// a copy, because its caller's frame may have ended. Then `getClone` must make a copy.
 class TUTTI_EXPORT BenchMarkArgs {
 public:
     virtual ~BenchMarkArgs() = default;
     virtual void getClone(BenchMarkArgs** copy) { *copy = nullptr; }
 };
 
-/// What it gives back; the same.
+/// The result of a function of an `Atomic`. `getClone` follows the same rule.
 class TUTTI_EXPORT BenchMarkReturn {
 public:
     virtual ~BenchMarkReturn() = default;
     virtual void getClone(BenchMarkReturn** copy) { *copy = nullptr; }
 };
 
-/// Runs a function as a transaction (section 3.2): nested if a block of this thread runs, closed by default.
+/// Runs a function as a transaction (section 3.2). Inside another block of this thread, the transaction is nested, and
+/// closed by default.
 ///
-/// - With `onAbort` it is open nested (5.4): it commits at once, and if the block around it is rolled back after that,
-///   `onAbort` runs as a transaction and has to take its effects back. An exception out of it ends the program; so does
-///   a node that is lost meanwhile.
-/// - With `onCommit`, that runs as a transaction of its own once the outermost block has committed.
+/// - With `onAbort`, the transaction is open nested (5.4) and commits at once. If the outer block rolls back later,
+///   `onAbort` runs as a transaction and has to undo the effects. An exception that leaves `onAbort`, or a node that is
+///   lost meanwhile, terminates the program.
+/// - With `onCommit`, this function runs as a transaction of its own after the outermost block has committed.
 ///
-/// `onAbort` and `onCommit` get `self` as it was passed, so it must live until the outermost block has ended, and
-/// copies of `args` and of `result` as the function left it.
+/// `onAbort` and `onCommit` receive `self` as the caller passed it, so `self` must live until the outermost block has
+/// ended. Both functions receive copies of `args`, and of `result` as the function left it.
 class Atomic {
 public:
     using function = void (*)(HyflowObject* self, BenchMarkArgs* args, HyflowContext* context, BenchMarkReturn* result);
@@ -41,8 +42,9 @@ public:
     function onCommit = nullptr;
     function onAbort = nullptr;
 
-    /// Throws usage_error without a function, where a copy is needed and there is none, and for an `onAbort` or
-    /// `onCommit` inside a block with checkpoints: what goes on at one does not run again what came before it.
+    /// Throws usage_error if `atomically` is null, or if a needed copy cannot be made. Also throws usage_error for an
+    /// `onAbort` or `onCommit` inside a block with checkpoints. A block that continues at a checkpoint does not run the
+    /// code before the checkpoint again.
     void execute(HyflowObject* self, BenchMarkArgs* args, BenchMarkReturn* result) const {
         if (atomically == nullptr) throw usage_error{"tutti: Atomic::execute without a function in Atomic::atomically"};
         const function f = atomically;
@@ -82,7 +84,7 @@ public:
     }
 
 private:
-    /// A body that is part of no block around it.
+    /// Runs a body that is not part of any outer block.
     template <class Body>
     static void alone(node& here, tx& t, Body&& body) {
         HyflowContext context{here, nullptr};

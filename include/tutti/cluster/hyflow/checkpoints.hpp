@@ -1,5 +1,6 @@
 /// @file
-/// What a block of HyflowCPP remembers at its checkpoints, so that it goes on from the last one that still holds.
+/// The state that a block of HyflowCPP records at its checkpoints, so that the block can continue at the last valid
+/// checkpoint.
 #pragma once
 
 #include <cstddef>
@@ -16,43 +17,46 @@ namespace tutti::cluster::hyflow::detail {
 
 /// The checkpoints of one block.
 ///
-/// A conflict over an object ends the whole attempt. The next one opens what the block had touched before its last
-/// checkpoint, in one round trip, and compares it with what it was: the block goes on at the last checkpoint before
-/// whose objects nothing has changed, with what it had written until then written again (HyflowCPP, 5.3: every object
-/// belongs to the checkpoint after which it was first touched). What a block does before a checkpoint depends on the
-/// objects that it has touched there and on nothing else; so, where those are equal, it would do the same again. That
-/// makes the comparison of values as good as one of versions (as in NOrec: Dalessandro, Spear, Scott, PPoPP 2010), and
-/// what was compared is in the read set of the attempt, which validates it as it does every read.
+/// A conflict over an object ends the whole attempt. The next attempt opens, in one round trip, all objects that the
+/// block had touched before its last checkpoint, and compares each object with the recorded value. The block then
+/// continues at the last checkpoint for which no object touched before it has changed. The writes that the block made
+/// before that checkpoint are repeated (HyflowCPP, 5.3: each object belongs to the checkpoint after which it was first
+/// touched). The actions of a block before a checkpoint depend only on the objects that it has touched there. If these
+/// objects are equal, the block would do the same again. So comparing values is as safe as comparing versions (as in
+/// NOrec: Dalessandro, Spear, Scott, PPoPP 2010). The compared objects are in the attempt's read set, and the attempt
+/// validates them like every read.
 ///
-/// A conflict inside a nested block may take back that block alone, and it runs again in the same attempt. What its
-/// last run had found must not be compared with then: the object may have changed before the block ran again, and be
-/// again what it was when the attempt ends, though what the block has done depends on what it was in between (ABA).
-/// So a nested block that runs again has the blocks around it forget what it had told them of.
+/// A conflict inside a nested block may roll back that block alone, which then runs again in the same attempt. The
+/// values that its previous run read must not be used for a later comparison. The object may have changed before the
+/// nested block ran again, and may have its old value again when the attempt ends. The block, however, has used the
+/// value in between (ABA). So a nested block that runs again makes the outer blocks forget the objects that its
+/// previous run reported.
 class checkpoints {
 public:
     void enable() noexcept { enabled_ = true; }
     [[nodiscard]] bool enabled() const noexcept { return enabled_; }
 
-    /// REQUIRES: before the block changes it for the first time.
+    /// Records an object. REQUIRES: the block has not changed the object yet.
     void touched(tx& t, node& here, const std::string& id) {
         if (!enabled_ || index_.contains(id)) return;
-        object fresh{id, bytes_of(t, here, id), false};  // may restart the block, which must find nothing half made
+        object fresh{id, bytes_of(t, here, id), false};  // may restart the block, so it precedes every change here
         objects_.push_back(std::move(fresh));
         index_.emplace(id, objects_.size() - 1);
     }
     void written(const std::string& id) {
         if (enabled_) objects_.at(index_.at(id)).written = true;
     }
-    /// How many objects it knows of.
+    /// Returns the number of recorded objects.
     [[nodiscard]] std::size_t known() const noexcept { return objects_.size(); }
-    /// A nested block runs again that had begun when so many objects were known: what was first touched by its last
-    /// run is not known any more. REQUIRES: no checkpoint since then.
+    /// Forgets the objects that were first touched by the previous run of a nested block. That block began when `known`
+    /// objects were recorded. REQUIRES: no checkpoint since then.
     void forget_since(std::size_t known) {
         for (std::size_t i = known; i < objects_.size(); ++i) index_.erase(objects_[i].id);
         if (known < objects_.size())
             objects_.erase(objects_.begin() + static_cast<std::ptrdiff_t>(known), objects_.end());
     }
-    /// A nested block goes on at a checkpoint of its own: what it had touched before that is of this block, too.
+    /// Records the objects of a nested block that continues at its own checkpoint. This block has touched these
+    /// objects, too.
     void adopt(const checkpoints& nested) {
         if (!enabled_) return;
         for (const object& o : nested.objects_) {
@@ -60,10 +64,10 @@ public:
             else if (o.written) objects_[at->second].written = true;
         }
     }
-    /// `restore` puts a variable back to what it is now.
+    /// Adds a variable. `restore` sets the variable back to its present value.
     void variable(std::function<void()> restore) { variables_.push_back(std::move(restore)); }
 
-    /// From here on the block can go on at `line`.
+    /// Sets a checkpoint: from here on, the block can continue at `line`.
     void set(tx& t, node& here, int line) {
         point p{line, objects_.size(), variables_.size(), {}};
         for (std::size_t i = 0; i < objects_.size(); ++i) {
@@ -74,8 +78,8 @@ public:
         points_.push_back(std::move(p));
     }
 
-    /// Of an attempt that has touched nothing yet: everything is again as it was at the last checkpoint that still
-    /// holds. Its line, or 0 for the beginning of the block.
+    /// Restores the state of the last valid checkpoint. Returns its line, or 0 for the beginning of the block.
+    /// REQUIRES: the attempt has not touched any object yet.
     [[nodiscard]] int resume(tx& t, node& here) {
         const std::size_t valid = points_.empty() ? 0 : count_valid(t, here);
         while (!points_.empty() && points_.back().objects > valid) points_.pop_back();
@@ -98,7 +102,7 @@ public:
 private:
     struct object {
         std::string id;
-        std::optional<std::string> bytes;  // when it was first touched; none: there was no such object
+        std::optional<std::string> bytes;  // value at the first touch; nullopt: the object did not exist
         bool written = false;
     };
     struct value {
@@ -107,8 +111,8 @@ private:
     };
     struct point {
         int line;
-        std::size_t objects;    // that were touched before it
-        std::size_t variables;  // that were stored before it
+        std::size_t objects;    // number of objects touched before the checkpoint
+        std::size_t variables;  // number of variables stored before the checkpoint
         std::vector<value> values;
     };
 
@@ -131,7 +135,7 @@ private:
             to.publish(t, *what);
         }
     }
-    /// How many of the objects before the last checkpoint are, up to the first that is not, what they were.
+    /// Returns how many of the objects before the last checkpoint, counted from the first, have kept their values.
     [[nodiscard]] std::size_t count_valid(tx& t, node& here) const {
         const std::size_t count = points_.back().objects;
         std::vector<ref<boxed>> all;
@@ -150,7 +154,7 @@ private:
     }
 
     bool enabled_ = false;
-    std::vector<object> objects_;  // in the order in which they were first touched
+    std::vector<object> objects_;  // in the order of the first touch
     std::map<std::string, std::size_t, std::less<>> index_;
     std::vector<std::function<void()>> variables_;
     std::vector<point> points_;

@@ -1,5 +1,5 @@
 /// @file
-/// HyflowCPP's context: what the macros of a block act on.
+/// HyflowCPP's context, on which the macros of a block operate.
 #pragma once
 
 #include <atomic>
@@ -20,11 +20,11 @@ inline thread_local node* node_of_thread = nullptr;
 
 }  // namespace detail
 
-/// The node of every thread of this process that does not say otherwise; HyflowCPP has one node a process. It must
-/// outlive the blocks.
+/// Sets the node of every thread of this process that has no node of its own. HyflowCPP has one node per process. The
+/// node must outlive the blocks.
 inline void use(node& here) noexcept { detail::node_of_process.store(&here, std::memory_order_release); }
 
-/// The node of this thread, as long as it lives: for several nodes in one process.
+/// Sets the node of this thread for the lifetime of the object. Use this class for several nodes in one process.
 class thread_on {
 public:
     explicit thread_on(node& here) noexcept : before_{detail::node_of_thread} { detail::node_of_thread = &here; }
@@ -36,36 +36,38 @@ private:
     node* before_;
 };
 
-/// One block, whatever its attempts. Programs get a pointer to it, which they pass on to functions that use the macros.
-/// It belongs to the thread that runs the block; blocks of preemptable contexts, which share threads, are not for it.
+/// One block, for all its attempts. A program gets a pointer to it, and passes the pointer to functions that use the
+/// macros. The context belongs to the thread that runs the block. Blocks of preemptable contexts share threads, so they
+/// must not use this class.
 class HyflowContext {
 public:
     HyflowContext(const HyflowContext&) = delete;
     HyflowContext& operator=(const HyflowContext&) = delete;
 
-    /// Opens the object, which may take a round trip; an object that is open is found at once. False if there is none
-    /// and `abort_on_null` is not set; otherwise throws no_such_object.
+    /// Opens the object, which may take one round trip. Finds an open object without a message. If there is no such
+    /// object, throws no_such_object if `abort_on_null` is true, and returns false otherwise.
     bool fetchObject(const std::string& id, bool is_read = true, bool abort_on_null = true) {
-        (void)is_read;  // the protocol takes its locks when it commits, so both are fetched in one way
+        (void)is_read;  // the protocol locks objects only at commit, so reads and writes fetch in the same way
         note_touch(id);
         if (at(id).find(*tx_) != nullptr) return true;
         if (abort_on_null) (void)at(id).read(*tx_);
         return false;
     }
-    /// Several in one round trip.
+    /// Opens several objects in one round trip.
     void fetchObjects(const std::string ids[], int count, bool is_read = true) {
         std::vector<ref<detail::boxed>> all;
         for (int i = 0; i < count; ++i) all.push_back(at(ids[i]));
         prefetch(*tx_, all);
         for (int i = 0; i < count; ++i) fetchObject(ids[i], is_read);
     }
-    /// To look at, until the block ends or a nested block that writes it is rolled back. Throws no_such_object.
+    /// Returns the object for reading. The pointer is valid until the block ends, or until a nested block that writes
+    /// the object rolls back. Throws no_such_object.
     const HyflowObject* onReadAccess(const std::string& id) {
         note_touch(id);
         return at(id).read(*tx_).get();
     }
     const HyflowObject* onReadAccess(const HyflowObject* object) { return onReadAccess(object->getId()); }
-    /// To change in place, for as long.
+    /// Returns the object, which you can change in place. The pointer is valid for the same time.
     HyflowObject* onWriteAccess(const std::string& id) {
         note_touch(id);
         detail::boxed& b = at(id).write(*tx_);
@@ -73,8 +75,8 @@ public:
         return b.get();
     }
     HyflowObject* onWriteAccess(const HyflowObject* object) { return onWriteAccess(object->getId()); }
-    /// Takes the object, which was made by `new`. Changes of it count until the block ends. Throws no_such_object if
-    /// there is one of its id, and usage_error if its class was not registered.
+    /// Publishes an object that was made by `new`, and takes ownership of it. Changes of the object take effect until
+    /// the block ends. Throws no_such_object if the id is in use, and usage_error if the class is not registered.
     void addToPublish(HyflowObject* object) {
         detail::boxed b{std::unique_ptr<HyflowObject>{object}};
         const std::string id = object->getId();
@@ -83,7 +85,7 @@ public:
         at(id).write(*tx_) = std::move(b);
         note_write(id);
     }
-    /// Ends it; the pointer stays good until the block ends. Throws no_such_object.
+    /// Deletes the object. The pointer stays valid until the block ends. Throws no_such_object.
     void addToDelete(const HyflowObject* object) {
         const std::string id = object->getId();
         note_touch(id);
@@ -92,15 +94,15 @@ public:
         note_write(id);
     }
 
-    /// Puts `*where` back to `value` when the block goes on at a later checkpoint. Throws usage_error if it is a local
-    /// variable of the block itself, which the way back there ends.
+    /// Sets `*where` back to `value` when the block continues at a later checkpoint. Throws usage_error if `*where` is
+    /// a local variable of the block itself, because such a variable ends at the checkpoint.
     template <class T, class V>
     void store(T* where, const V& value) {
         refuse_own(where);
         checkpoints_.variable([where, value] { *where = value; });
     }
 
-    // For the macros.
+    // The functions that the macros call.
     void checkpoint_init() {
         if (has_touched_) {
             throw usage_error{
@@ -117,7 +119,7 @@ public:
         goes_on_at_ = line;
         at_checkpoint_ = true;
     }
-    /// Where the block begins: 0, or the line of a checkpoint.
+    /// Returns where the block begins: 0, or the line of a checkpoint.
     [[nodiscard]] int goes_on_at() const noexcept { return goes_on_at_; }
 
 private:
@@ -125,8 +127,8 @@ private:
     template <class Body>
     friend void run(Body&& body);
 
-    /// Of the block around this one, for as long as it lives, unless `around` is null: then nothing that is done here
-    /// is part of another block.
+    /// Begins a block inside `around`, and becomes the innermost block of this thread until the destructor runs. If
+    /// `around` is null, this block is not part of any other block.
     HyflowContext(node& here, HyflowContext* around) : node_{here}, around_{around}, before_{open} {
         for (const HyflowContext* c = around; c != nullptr; c = c->around_)
             known_before_.push_back(c->checkpoints_.known());
@@ -134,7 +136,7 @@ private:
     }
     ~HyflowContext() { open = before_; }
 
-    /// `outside`: an address that the locals of the block lie below, and those of its callers above.
+    /// Runs one attempt. The block's locals lie below the address `outside`, and the locals of its callers above.
     template <class Body>
     void attempt(tx& t, Body& body, const void* outside) {
         tx_ = &t;
@@ -152,7 +154,8 @@ private:
         } while (at_checkpoint_);
     }
 
-    /// In a frame of its own, which is younger than every local of the block.
+    /// Refuses a local variable of the block. This function must not be inlined: its own frame then lies below every
+    /// local of the block.
     TUTTI_NOINLINE void refuse_own(const void* variable) const {
         const auto place = reinterpret_cast<std::uintptr_t>(variable);
         if (place < reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) || place >= outside_) return;
@@ -162,7 +165,7 @@ private:
     }
 
     [[nodiscard]] ref<detail::boxed> at(const std::string& id) const noexcept { return {node_, id}; }
-    /// A nested block's objects are those of the blocks around it, too: their checkpoints may come after it.
+    /// Records the touch in this block and in all outer blocks, because their checkpoints may come later.
     void note_touch(const std::string& id) {
         for (HyflowContext* c = this; c != nullptr; c = c->around_) {
             c->has_touched_ = true;
@@ -185,7 +188,7 @@ private:
             "tutti: no node for a block of HyflowCPP: make one and call tutti::cluster::hyflow::use(node)"};
     }
 
-    static inline thread_local HyflowContext* open = nullptr;  // the innermost of this thread
+    static inline thread_local HyflowContext* open = nullptr;  // the innermost block of this thread
 
     node& node_;
     HyflowContext* around_;
@@ -194,13 +197,15 @@ private:
     std::uintptr_t outside_ = 0;
     int goes_on_at_ = 0;
     bool has_touched_ = false;
-    bool at_checkpoint_ = false;  // the body has left to come back at goes_on_at_
+    bool at_checkpoint_ = false;  // the body has returned and is to continue at goes_on_at_
     detail::checkpoints checkpoints_;
-    std::vector<std::size_t> known_before_;  // by the checkpoints of the blocks around it, outwards, when it began
+    std::vector<std::size_t> known_before_;  // number of objects that each outer block had recorded when this block
+                                             // began, from the inside outwards
     std::vector<std::shared_ptr<HyflowObject>> deleted_;
 };
 
-/// What HYFLOW_ATOMIC_START and _END put around a block: `body(HyflowContext*)`, nested if a block of this thread runs.
+/// Runs `body(HyflowContext*)` as a block, nested if another block of this thread runs. HYFLOW_ATOMIC_START and
+/// HYFLOW_ATOMIC_END expand to this call.
 template <class Body>
 TUTTI_NOINLINE void run(Body&& body) {
     HyflowContext context{HyflowContext::here(), HyflowContext::open};

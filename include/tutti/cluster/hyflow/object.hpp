@@ -1,8 +1,8 @@
 /// @file
-/// HyflowCPP's objects: any class that derives from `HyflowObject` travels between nodes, under its own name.
+/// HyflowCPP's objects: nodes exchange any class that derives from `HyflowObject`, under the name of the class.
 #pragma once
 
-// First: what it refuses, it refuses in clearer words than those below.
+// This header comes first, because its error messages are clearer than those of the headers below.
 #include "tutti/cluster/ref.hpp"
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace tutti::cluster::hyflow {
 
-/// The base of every object that programs of HyflowCPP share (chapter 3). It carries the object's id, which travels
-/// with it: a derived `serialize` names the members of its own class only.
+/// The base class of every shared object in HyflowCPP programs (chapter 3). The base class holds the object's id and
+/// serializes the id itself. So a derived `serialize` lists only the members of its own class.
 ///
-/// A class that derives from it has a default constructor, a copy constructor and
-/// `template <class A> void serialize(A& a)`, or Boost's form with a version; and one line at namespace scope,
-/// HYFLOW_REGISTER(class), says that objects of it may arrive.
+/// A derived class has a default constructor, a copy constructor, and `template <class A> void serialize(A& a)`, or
+/// Boost's form with a version. The line HYFLOW_REGISTER(class) at namespace scope allows its objects to arrive from
+/// other nodes.
 class TUTTI_EXPORT HyflowObject {
 public:
     virtual ~HyflowObject() = default;
@@ -33,7 +33,7 @@ public:
 
 protected:
     HyflowObject() = default;
-    /// The version is not looked at: the protocol keeps it.
+    /// Ignores the version, because the protocol keeps it.
     explicit HyflowObject(std::string id, int /*version*/ = 0) : id_{std::move(id)} {}
     HyflowObject(const HyflowObject&) = default;
     HyflowObject& operator=(const HyflowObject&) = default;
@@ -44,7 +44,7 @@ private:
 
 namespace detail {
 
-/// What can be done with objects of one class.
+/// The operations on objects of one class.
 struct object_class {
     const char* name;
     std::unique_ptr<HyflowObject> (*make)();
@@ -53,7 +53,8 @@ struct object_class {
     void (*decode)(std::string_view from, HyflowObject& to);
 };
 
-/// Those that the program has registered. Thread-safe: a library that is loaded later registers its own.
+/// The classes that the program has registered. Thread-safe, because a library that is loaded later registers its own
+/// classes.
 class object_classes {
 public:
     static object_classes& all() {
@@ -75,7 +76,7 @@ public:
         by_name_.emplace(what.name, what);
         return true;
     }
-    /// Null if its class was not registered.
+    /// Returns null if the class of the object is not registered.
     [[nodiscard]] const object_class* of(const HyflowObject& object) const {
         const std::shared_lock hold{guard_};
         const auto found = by_type_.find(typeid(object));
@@ -93,11 +94,11 @@ private:
     std::map<std::string, object_class, std::less<>> by_name_;
 };
 
-/// What `ref` sees: an object of any registered class. Copies are deep.
+/// The value type of `ref` for hyflow objects: an object of any registered class. Copies are deep.
 class boxed {
 public:
     boxed() = default;
-    /// Throws usage_error if its class was not registered.
+    /// Throws usage_error if the class is not registered.
     explicit boxed(std::unique_ptr<HyflowObject> object) : object_{std::move(object)} {
         class_ = object_classes::all().of(*object_);
         if (class_ != nullptr) return;
@@ -117,7 +118,7 @@ public:
     ~boxed() = default;
 
     [[nodiscard]] HyflowObject* get() const noexcept { return object_.get(); }
-    /// So that it outlives its box.
+    /// Returns a shared owner, so that the object can outlive its box.
     [[nodiscard]] std::shared_ptr<HyflowObject> share() const noexcept { return object_; }
 
     void encode(std::string& to) const {
@@ -125,7 +126,7 @@ public:
         put(to, object_->getId());
         class_->encode(to, *object_);
     }
-    /// Throws std::exception where the bytes are no object of a class that is known here.
+    /// Throws std::exception if the bytes are not an object of a class that is registered here.
     void decode(std::string_view from) {
         const std::string_view name = take(from);
         class_ = object_classes::all().named(name);
@@ -166,7 +167,8 @@ struct tutti::cluster::serializer<tutti::cluster::hyflow::detail::boxed> {
     static void decode(std::string_view from, hyflow::detail::boxed& value) { value.decode(from); }
 };
 
-/// Objects of CLASS may arrive from other nodes. At namespace scope, in one file of the program or in several.
+/// Allows objects of CLASS to arrive from other nodes. Use the macro at namespace scope, in one or more files of the
+/// program.
 #define HYFLOW_REGISTER(CLASS) HYFLOW_REGISTER_AT(CLASS, __LINE__)
 #define HYFLOW_REGISTER_AT(CLASS, LINE) HYFLOW_REGISTER_AS(CLASS, hyflow_registers_at_##LINE)
 #define HYFLOW_REGISTER_AS(CLASS, NAME)       \
