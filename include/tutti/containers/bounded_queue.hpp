@@ -16,17 +16,17 @@
 
 namespace tutti {
 
-/// First in, first out; `push` waits while it is full, and `pop` while it is empty.
+/// A first-in, first-out queue. `push` waits while the queue is full, and `pop` waits while the queue is empty.
 ///
-/// **Who conflicts with whom.** Pushes conflict with each other, since one must come first, and so do pops. A push and
-/// a pop conflict only over the same place, that is when the queue is full or empty: each end tells by the place that
-/// it has come to, and never looks at how far the other one is (Giacomoni, Moseley, Vachharajani, "FastForward for
-/// Efficient Pipeline Parallelism", PPoPP 2008).
+/// **Conflicts.** Two pushes always conflict, because one must come first. So do two pops. A push and a pop conflict
+/// only over the same place, which happens when the queue is full or empty. Each end reads only the place that it has
+/// reached, and never the other end's position (Giacomoni, Moseley, Vachharajani, "FastForward for Efficient Pipeline
+/// Parallelism", PPoPP 2008).
 ///
-/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the
-/// block catches that and commits.
+/// **Exceptions.** An operation that throws, because a copy throws or memory runs out, has no effect. This also holds
+/// if the block catches the exception and commits.
 ///
-/// @tparam T  any copyable type; an element is constant once it is in
+/// @tparam T  any copyable type; an element is constant once it is in the queue
 template <class T>
 class bounded_queue {
     static_assert(detail::require_copyable<T>());
@@ -48,7 +48,7 @@ public:
 
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
-    /// False, and no effect, when the queue is full. O(1).
+    /// Appends the value. Returns false, without any effect, if the queue is full. O(1).
     [[nodiscard]] bool try_push(tx& t, const T& value) {
         const std::size_t number = pushed_.get(t);
         if (at(number).get(t) != nullptr) return false;
@@ -60,31 +60,31 @@ public:
         pushed_.set(t, number + 1);
         return true;
     }
-    /// The same, but waits by `retry` while the queue is full.
+    /// Appends the value. Waits by `retry` while the queue is full. O(1).
     void push(tx& t, const T& value) {
         if (!try_push(t, value)) retry(t);
     }
 
-    /// Takes out what was pushed first, or nothing when the queue is empty. O(1).
+    /// Removes and returns the oldest element. Returns nullopt if the queue is empty. O(1).
     [[nodiscard]] std::optional<T> try_pop(tx& t) {
         const std::size_t number = popped_.get(t);
-        std::optional<T> value;  // the only thing to return, so that nothing copies it
+        std::optional<T> value;  // the only return value, so that returning it needs no copy
         if (const T* const first = at(number).get(t)) {
             value.emplace(*first);
             take_out(t, number, first);
         }
         return value;
     }
-    /// The same, but waits by `retry` while the queue is empty.
+    /// Removes and returns the oldest element. Waits by `retry` while the queue is empty. O(1).
     T pop(tx& t) {
         const std::size_t number = popped_.get(t);
         const T* const first = at(number).get(t);
         if (first == nullptr) retry(t);
-        T value{*first};  // returned as it is: once the element is out, no copy may throw
+        T value{*first};  // returned without a copy, because no copy may throw after the element is removed
         take_out(t, number, first);
         return value;
     }
-    /// A copy of what `try_pop` would take out. O(1).
+    /// Returns a copy of the oldest element, or nullopt. O(1).
     [[nodiscard]] std::optional<T> front(tx& t) const {
         const T* const first = at(popped_.get(t)).get(t);
         return first != nullptr ? std::optional<T>{*first} : std::nullopt;
@@ -97,7 +97,7 @@ public:
     /// O(1). Conflicts with every push and pop.
     [[nodiscard]] std::size_t size(tx& t) const { return pushed_.get(t) - popped_.get(t); }
 
-    /// O(n).
+    /// Removes all elements. O(n).
     void clear(tx& t) {
         const std::size_t end = pushed_.get(t), begin = popped_.get(t);
         if (begin == end) return;
@@ -117,7 +117,7 @@ public:
         for (std::size_t i = popped_.get(t); i != end; ++i) f(*at(i).get(t));
     }
 
-    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+    // ---- Each of these operations is a transaction of its own, or part of the transaction that this thread runs.
 
     void push(const T& value, std::source_location at = std::source_location::current()) {
         atomically([&](tx& t) { push(t, value); }, at);
@@ -153,7 +153,7 @@ private:
         }
     };
     std::unique_ptr<var<const T*>[], disposing> places_;
-    alignas(line) var<std::size_t> pushed_{0};  // in all, which 64 bits can count
+    alignas(line) var<std::size_t> pushed_{0};  // total number of pushes, which fits into 64 bits
     alignas(line) var<std::size_t> popped_{0};
 };
 

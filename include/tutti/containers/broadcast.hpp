@@ -1,5 +1,5 @@
 /// @file
-/// A channel whose messages go to every listener, and which can be closed.
+/// A channel that delivers messages to every listener, and that you can close.
 #pragma once
 
 #include <concepts>
@@ -16,18 +16,19 @@
 
 namespace tutti {
 
-/// Every message goes to each listener that was there when it was sent, in the order of the sends (as the broadcast
-/// channels of Harris, Marlow, Peyton Jones, Herlihy, "Composable Memory Transactions", PPoPP 2005).
+/// A broadcast channel. Each message goes to every listener that existed when the message was sent, in the order of the
+/// sends. (The broadcast channels of Harris, Marlow, Peyton Jones, Herlihy do the same: "Composable Memory
+/// Transactions", PPoPP 2005.)
 ///
-/// **Who conflicts with whom.** Sends conflict with each other, since one must come first, and with listeners that come
-/// and go. A listener that receives conflicts with a send only over the newest message, and with the other listeners
-/// over the message that both receive: the last of them destroys it.
+/// **Conflicts.** Two sends always conflict, because one must come first. A send also conflicts with the construction
+/// and destruction of a listener. A receiving listener conflicts with a send only over the newest message. Two
+/// listeners conflict over the message that both receive, because the last of them destroys the message.
 ///
-/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the
-/// block catches that and commits.
+/// **Exceptions.** An operation that throws, because a copy throws or memory runs out, has no effect. This also holds
+/// if the block catches the exception and commits.
 ///
-/// **Memory.** A message stays until every listener of its time has received it. A listener that does not keep up makes
-/// it grow.
+/// **Memory.** A message stays until every listener that existed when it was sent has received it. A slow listener
+/// makes the memory grow.
 ///
 /// @tparam T  any copyable type; a message is constant once it is sent
 template <class T>
@@ -35,10 +36,10 @@ class broadcast {
     static_assert(detail::require_copyable<T>());
 
     struct link {
-        // The last link is the place of the next message.
+        // The last link has no message yet: it is the place of the next message.
         std::optional<T> message;
         var<link*> next{nullptr};
-        var<std::size_t> waited_for{0};  // by so many listeners that have not come past it
+        var<std::size_t> waited_for{0};  // number of listeners that still have to pass this link
     };
 
 public:
@@ -50,8 +51,8 @@ public:
     /// REQUIRES: there are no listeners, and no transaction can reach the channel.
     ~broadcast() { detail::dispose(newest_.load()); }
 
-    /// Sends to every listener of this moment. O(1).
-    /// @throws std::logic_error  where the channel is closed
+    /// Sends the message to every present listener. O(1).
+    /// @throws std::logic_error  if the channel is closed
     void send(tx& t, const T& message) {
         if (closed_.get(t)) throw std::logic_error{"tutti::broadcast::send: the channel is closed"};
         const std::size_t listeners = listeners_.get(t);
@@ -66,13 +67,14 @@ public:
         last->next.set(t, sent);
         newest_.set(t, sent);
     }
-    /// Nothing can be sent from now on. Listeners receive what has been sent before. O(1).
+    /// Closes the channel: every later send throws. Listeners still receive the messages that were sent before. O(1).
     void close(tx& t) { closed_.set(t, true); }
     [[nodiscard]] bool is_closed(tx& t) const { return closed_.get(t); }
 
-    /// One that listens, from its making to its end. Used by one transaction at a time, or by several that conflict.
-    /// REQUIRES: the channel outlives it, also where `destroy` has its destructor run later; no transaction can reach
-    /// it when it is destroyed, but the one that destroys it.
+    /// A listener of the channel, from its construction to its destruction. Several transactions may use a listener,
+    /// but conflict with each other. REQUIRES: the channel outlives the listener, also if `destroy` runs the listener's
+    /// destructor later. REQUIRES: no transaction can reach the listener during its destruction, except the one that
+    /// destroys it.
     class listener {
     public:
         explicit listener(broadcast& to) : to_{to} {
@@ -85,37 +87,37 @@ public:
         }
         listener(const listener&) = delete;
         listener& operator=(const listener&) = delete;
-        /// Ends in one transaction, or in the one that this thread runs. Neither a conflict nor an interruption leaves
-        /// the destructor.
+        /// Ends the listener in one transaction, or in the one that this thread runs. Neither a conflict nor an
+        /// interruption leaves the destructor.
         ~listener() {
             const detail::destructor_scope scope;
             atomically([&](tx& t) {
                 link* at = at_->get(t);
-                if (at == nullptr) return;  // the block that made it was rolled back, so it does not listen
+                if (at == nullptr) return;  // the block that made the listener was rolled back: nothing to remove
                 to_.listeners_.set(t, to_.listeners_.get(t) - 1);
-                // By a pointer of its own: in an attempt that has to start over, writes to `at_` would be dropped.
+                // The loop uses a local pointer. In an attempt that has to restart, writes to `at_` would be dropped.
                 while (link* const next = at->next.get(t)) to_.let_go(t, std::exchange(at, next));
                 to_.let_go(t, at);
             });
         }
 
-        /// The next message; nothing where the channel is closed and all has been received. Waits by `retry` where
-        /// there is none yet. O(1).
+        /// Returns the next message. Returns nullopt if the channel is closed and all messages are received. Waits by
+        /// `retry` if the next message has not been sent yet. O(1).
         [[nodiscard]] std::optional<T> receive(tx& t) {
             std::optional<T> message = try_receive(t);
             if (!message && !to_.closed_.get(t)) retry(t);
             return message;
         }
-        /// The next message, or nothing where there is none yet. O(1).
+        /// Returns the next message, or nullopt if the sender has not sent it yet. O(1).
         [[nodiscard]] std::optional<T> try_receive(tx& t) {
-            std::optional<T> message;  // the only thing to return, so that nothing copies it
+            std::optional<T> message;  // the only return value, so that returning it needs no copy
             if (const link* const next = at_->get(t)->next.get(t)) {
                 message.emplace(*next->message);
                 pass(t);
             }
             return message;
         }
-        /// The same, each as a transaction of its own, or as part of the one that this thread runs.
+        /// Receives as a transaction of its own, or as part of the transaction that this thread runs.
         [[nodiscard]] std::optional<T> receive(std::source_location at = std::source_location::current()) {
             return atomically([&](tx& t) { return receive(t); }, at);
         }
@@ -124,7 +126,7 @@ public:
         }
 
     private:
-        /// Goes on to the next link, whose sender has counted this listener.
+        /// Moves on to the next link. The sender of its message has counted this listener.
         void pass(tx& t) {
             link* const before = at_->get(t);
             link* const next = before->next.get(t);
@@ -138,8 +140,8 @@ public:
         };
 
         broadcast& to_;
-        // The message that it received last, or the place where it began. Not in the listener itself, which may be a
-        // local of a body: the commit writes where it is when the body has returned.
+        // The link of the last received message, or the link where the listener began. This variable is not a member,
+        // because the listener may be a local of a body. The commit writes the variable after the body has returned.
         std::unique_ptr<var<link*>, disposing> at_{new var<link*>{nullptr}};
     };
 

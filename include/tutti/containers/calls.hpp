@@ -1,5 +1,5 @@
 /// @file
-/// What the containers share: keys of other types, and operations that are transactions of their own.
+/// Parts that the containers share: keys of other types, and operations that are transactions of their own.
 #pragma once
 
 #include <concepts>
@@ -10,11 +10,12 @@
 
 namespace tutti::detail {
 
-/// Whether F says, as in the standard library, that it takes other types than keys.
+/// True if F accepts other types than keys, as in the standard library.
 template <class F>
 concept transparent = requires { typename F::is_transparent; };
 
-/// Refuses a type of elements or mapped values that can only be moved. True, for a static_assert in a container.
+/// Rejects elements and mapped values of a type that can only be moved. Returns true, for use in a container's
+/// static_assert.
 template <class T>
 consteval bool require_copyable() {
     static_assert(
@@ -23,7 +24,7 @@ consteval bool require_copyable() {
         "runs again finds them again; hold what can only be moved by std::shared_ptr");
     return true;
 }
-/// The same of keys, which are never assigned.
+/// Rejects keys of a type that can only be moved. Keys are never assigned, so they need only a copy constructor.
 template <class Key>
 consteval bool require_copyable_key() {
     static_assert(std::copy_constructible<Key>,
@@ -32,10 +33,10 @@ consteval bool require_copyable_key() {
     return true;
 }
 
-/// A constant, so that nothing has to be written at the call.
+/// A constant, so that the call need not build an options object.
 inline constexpr options reading{.read_only = true};
 
-/// Runs f(tx&) as a transaction that only reads, or as part of the one that this thread runs.
+/// Runs f(tx&) as a read-only transaction, or as part of the transaction that this thread runs.
 template <class F>
 auto read_at_once(F&& f, std::source_location at) {
     return atomically(reading, std::forward<F>(f), at);

@@ -16,15 +16,15 @@
 
 namespace tutti {
 
-/// A sorted set of elements that transactions read and change; it owns them.
+/// A sorted set of elements that transactions read and change. The tree owns its elements.
 ///
-/// A B+-tree whose nodes never change but for the pointers to children, which are variables: an update copies the leaf
-/// and sets one variable. So a look-up reads as many variables as the tree has levels and searches plain memory in
-/// between; a binary tree or a skip list reads some 20 for 64 Ki elements, and misses the cache at each.
+/// The tree is a B+-tree. The nodes of the tree never change except for the child pointers, which are variables. An
+/// update copies the leaf and sets one variable. So a look-up reads one variable per level and searches plain memory in
+/// between. A binary tree or a skip list reads some 20 variables for 64 Ki elements, with a cache miss at each.
 ///
-/// A node goes when it is empty, and is never merged before: Johnson, Shasha, "B-Trees with Inserts and Deletes: Why
-/// Free-at-Empty Is Better Than Merge-at-Half", J. Computer and System Sciences 47(1), 1993. One that overflows at its
-/// end stays full, so that ascending insertion fills the nodes. All leaves are at the same depth.
+/// A node is removed when it is empty, and is never merged before. (Johnson, Shasha, "B-Trees with Inserts and Deletes:
+/// Why Free-at-Empty Is Better Than Merge-at-Half", J. Computer and System Sciences 47(1), 1993.) A node that overflows
+/// at its end stays full, so that ascending insertions fill the nodes. All leaves are at the same depth.
 ///
 /// @tparam Element  has a constant member `key`
 template <class Element, class Compare>
@@ -41,7 +41,7 @@ public:
 
     [[nodiscard]] const Compare& less() const noexcept { return less_; }
 
-    /// Null if there is none of that key, which may be of any type that Compare takes. O(log n).
+    /// Returns the element with that key, or null. The key may have any type that Compare accepts. O(log n).
     template <class K>
     [[nodiscard]] Element* find(tx& t, const K& key) const {
         const node* n = root_.get(t);
@@ -49,14 +49,14 @@ public:
         while (!n->is_leaf) n = as_inner(n)->children[child_of(as_inner(n), key)].get(t);
         return match(n, slot_of(n, key), key);
     }
-    /// Null for an empty tree. O(log n).
+    /// Returns the first element, or null if the tree is empty. O(log n).
     [[nodiscard]] Element* first(tx& t) const {
         const node* n = root_.get(t);
         if (n == nullptr) return nullptr;
         while (!n->is_leaf) n = as_inner(n)->children[0].get(t);
         return as_leaf(n)->slots[0].where;
     }
-    /// The same. O(log n).
+    /// Returns the last element, or null if the tree is empty. O(log n).
     [[nodiscard]] Element* last(tx& t) const {
         const node* n = root_.get(t);
         if (n == nullptr) return nullptr;
@@ -67,21 +67,22 @@ public:
     /// O(leaves).
     [[nodiscard]] std::size_t size(tx& t) const { return empty(t) ? 0 : size_below(t, root_.get(t)); }
 
-    /// Where a scan begins; without a key at the beginning.
+    /// The start of a scan. If `key` is null, the scan starts at the first element.
     struct bound {
         const key_type* key = nullptr;
-        bool above = false;  ///< excluding the key itself
+        bool above = false;  ///< true: excludes the key itself
     };
-    /// Calls f(Element&) in order until it returns false. `f` may take out the element that it is called for.
+    /// Calls f(Element&) in order until `f` returns false. `f` may remove the element for which it is called.
     template <std::predicate<Element&> F>
     void scan(tx& t, const bound& from, const F& f) const {
         if (const node* const n = root_.get(t)) scan_below(t, n, from, f);
     }
 
-    /// The element that has the key already; or null, and then the one that `make(made)` returned is in. `make` has
-    /// `made` make it, which destroys it where the insertion fails. O(log n).
+    /// Inserts an element. If the key exists already, returns its element and changes nothing. Otherwise inserts the
+    /// element that `make(made)` returns, and returns null. `make` must allocate the element through `made`, which
+    /// destroys the element if the insertion fails. O(log n).
     ///
-    /// An update makes all new nodes first, and then sets one variable: it has no effect where it throws.
+    /// The function first makes all new nodes and then sets one variable. So a call that throws has no effect.
     template <class F>
     Element* put(tx& t, const key_type& key, const F& make) {
         edit e{t};
@@ -100,8 +101,8 @@ public:
         e.take_effect(t, 0);
         return nullptr;
     }
-    /// Takes the element of that key out and returns it, or null. Calls `before(Element&)` before anything changes. The
-    /// caller destroys the element, for which there is room in the logs. O(log n).
+    /// Removes the element with that key and returns it, or returns null. Calls `before(Element&)` before any change.
+    /// The caller must destroy the element; the function has reserved log space for this. O(log n).
     template <class K, class F>
     Element* take_out(tx& t, const K& key, const F& before) {
         if (empty(t)) return nullptr;
@@ -134,7 +135,7 @@ public:
     }
 
 private:
-    /// Keys that are cheap to copy lie in the nodes; of others a pointer does, so that no update copies many.
+    /// Nodes contain keys that are cheap to copy, and pointers to all other keys, so that an update copies few keys.
     static constexpr bool cheap_keys = std::is_trivially_copyable_v<key_type> &&
                                        std::is_nothrow_default_constructible_v<key_type> && sizeof(key_type) <= 16;
     using stored_key = std::conditional_t<cheap_keys, key_type, const key_type*>;
@@ -148,8 +149,8 @@ private:
     }
 
     static constexpr std::size_t leaf_capacity = 15, inner_capacity = 16;
-    /// A tree gains a level when an inner node overflows, which takes at least eight times as many insertions as the
-    /// level before it: 22 levels take 2^64.
+    /// Limit of the number of levels. The tree gains a level when an inner node overflows. Each level needs at least
+    /// eight times as many insertions as the level before it, so 22 levels need 2^64 insertions.
     static constexpr std::size_t most_levels = 24;
 
     struct slot {
@@ -158,7 +159,7 @@ private:
     };
     struct node {
         bool is_leaf;
-        std::size_t size;  // slots or children; never 0
+        std::size_t size;  // number of slots or children; never 0
     };
     struct leaf : node {
         explicit leaf(std::span<const slot> from) noexcept : node{true, from.size()} {
@@ -166,14 +167,14 @@ private:
         }
         std::array<slot, leaf_capacity> slots;
     };
-    /// All keys of children[i] are below borders[i], and all keys of children[i + 1] are not. Where a border is a
-    /// pointer, the tree owns the key.
+    /// An inner node. All keys of children[i] are below borders[i], and all keys of children[i + 1] are not. If borders
+    /// are pointers, the tree owns their keys.
     struct inner : node {
         explicit inner(std::size_t n) noexcept : node{false, n} {}
         std::array<stored_key, inner_capacity - 1> borders;
         std::array<var<node*>, inner_capacity> children{};
     };
-    /// What an update is about to do: one variable is set, and the nodes that are replaced go.
+    /// A planned update: one variable to set, and the replaced nodes to destroy.
     struct edit {
         explicit edit(tx& t) noexcept : made{t} {}
 
@@ -182,7 +183,8 @@ private:
             fresh = by;
         }
         void drop(node* n) noexcept { old[dropped++] = n; }
-        /// Nothing can fail after the reservation, which is also for `more` objects that the caller destroys.
+        /// Executes the update. First reserves log space, also for `more` objects that the caller destroys. The update
+        /// cannot fail after that.
         void take_effect(tx& t, std::size_t more) {
             detail::reserve(t, 1, dropped + 1 + more);
             link->set(t, fresh);
@@ -191,14 +193,14 @@ private:
             if (old_border) drop_border(t, *old_border);
         }
 
-        // The element; two leaves and a border; two inner nodes a level; a new root.
+        // One element, two leaves and a border, two inner nodes per level, and a new root.
         detail::unlinked<5 + 2 * most_levels> made;
         var<node*>* link = nullptr;
         node* fresh = nullptr;
-        std::array<node*, 2 * most_levels + 1> old;  // the way to the leaf, and roots of one child
+        std::array<node*, 2 * most_levels + 1> old;  // the nodes on the path to the leaf, and roots with one child
         std::size_t dropped = 0;
         std::optional<stored_key> old_border;
-        // Of a node that was too small for an insertion: what takes its place, until the node above has been replaced.
+        // The two parts of a node that overflowed, and their border, until the parent node is replaced.
         node* left = nullptr;
         node* right = nullptr;
         stored_key border{};
@@ -216,14 +218,14 @@ private:
         const auto above = [this](const K& k, const stored_key& border) { return less_(k, key_of(border)); };
         return static_cast<std::size_t>(std::upper_bound(borders.begin(), borders.end(), key, above) - borders.begin());
     }
-    /// The number of the first slot whose key is not below `key`.
+    /// Returns the index of the first slot whose key is not below `key`.
     template <class K>
     std::size_t slot_of(const node* n, const K& key) const {
         const auto slots = slots_of(n);
         const auto below = [this](const slot& s, const K& k) { return less_(key_of(s.key), k); };
         return static_cast<std::size_t>(std::lower_bound(slots.begin(), slots.end(), key, below) - slots.begin());
     }
-    /// The element in the slot that slot_of returned, if it has that key.
+    /// Returns the element in slot `at`, which slot_of returned, if it has that key. Returns null otherwise.
     template <class K>
     Element* match(const node* n, std::size_t at, const K& key) const {
         if (at == n->size) return nullptr;
@@ -278,7 +280,7 @@ private:
         }
         return nullptr;
     }
-    /// Replaces `old` by one that has the two parts of child number `child`.
+    /// Replaces `old` by a node that has the two parts of child `child` in its place.
     static void widen(tx& t, var<node*>& link, inner* old, std::size_t child, edit& e) {
         std::array<stored_key, inner_capacity> borders;
         std::array<node*, inner_capacity + 1> children;
@@ -299,7 +301,7 @@ private:
         e.border = borders[left - 1];
         e.right = make_inner(t, e, std::span{children}.subspan(left, n - left), std::span{borders}.subspan(left));
     }
-    /// With as many borders as it takes.
+    /// Makes an inner node. Copies only as many borders as the children need.
     static inner* make_inner(tx& t, edit& e, std::span<node* const> children, std::span<const stored_key> borders) {
         auto* const made = e.made.template make<inner>(children.size());
         std::ranges::copy(borders.first(children.size() - 1), made->borders.begin());
@@ -307,7 +309,7 @@ private:
         return made;
     }
 
-    /// Sets `emptied` when nothing is left below `link`.
+    /// Removes the element below `link`. Sets `emptied` if no element is left below `link`.
     template <class K, class F>
     Element* take_out_below(tx& t, var<node*>& link, const K& key, const F& before, edit& e, bool& emptied) {
         node* const old = link.get(t);
@@ -330,7 +332,7 @@ private:
         if (!emptied) e.replace(link, make_leaf(e, left));
         return out;
     }
-    /// Replaces `old` by one without child number `child`. Returns true where that was the only one.
+    /// Replaces `old` by a node without child `child`. Returns true if `old` has no other child.
     static bool narrow(tx& t, var<node*>& link, inner* old, std::size_t child, edit& e) {
         e.drop(old);
         if (old->size == 1) return true;
@@ -361,7 +363,7 @@ private:
             i = slot_of(n, *from.key);
             if (from.above && match(n, i, *from.key) != nullptr) ++i;
         }
-        // Copied, because the leaf goes when `f` takes an element out.
+        // Copies the slots, because the leaf is destroyed if `f` removes an element.
         std::array<Element*, leaf_capacity> elements;
         const std::size_t size = n->size;
         for (std::size_t k = i; k < size; ++k) elements[k] = as_leaf(n)->slots[k].where;
@@ -377,14 +379,14 @@ private:
         return sum;
     }
 
-    /// How many objects destroy_below destroys.
+    /// Returns the number of objects that destroy_below destroys.
     static std::size_t count_below(tx& t, const node* n) {
         if (n->is_leaf) return n->size + 1;
         std::size_t sum = 1 + (cheap_keys ? 0 : n->size - 1);
         for (std::size_t i = 0; i < n->size; ++i) sum += count_below(t, as_inner(n)->children[i].get(t));
         return sum;
     }
-    /// Destroys all below `n`, the elements included. O(n).
+    /// Destroys everything below `n`, including the elements. O(n).
     static void destroy_below(tx& t, node* n) {
         if (n->is_leaf) {
             for (const slot& s : slots_of(n)) tutti::destroy(t, s.where);

@@ -11,8 +11,8 @@
 
 namespace tutti {
 
-/// A set by hash, which transactions read and change: a `hash_map` whose elements have no value. What is said there of
-/// conflicts, growth and memory holds here.
+/// A hash set that transactions read and change: a `hash_map` whose elements have no value. Conflicts, growth and
+/// memory are those of `hash_map`.
 template <class Key, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
 class hash_set {
     static_assert(detail::require_copyable_key<Key>());
@@ -22,41 +22,41 @@ public:
     using value_type = Key;
 
     hash_set() = default;
-    /// @param expected  how many keys to be ready for
+    /// @param expected  the number of keys to prepare for
     explicit hash_set(std::size_t expected, Hash hash = {}, Equal equal = {})
         : keys_{expected, std::move(hash), std::move(equal)} {}
 
-    /// Expected O(1), as all that follow unless they say otherwise.
+    /// Returns true if the set has the key. Expected O(1). So are all following operations unless they say otherwise.
     [[nodiscard]] bool contains(tx& t, const Key& key) const { return keys_.contains(t, key); }
     template <class K>
         requires(detail::transparent<Hash> && detail::transparent<Equal>)
     [[nodiscard]] bool contains(tx& t, const K& key) const {
         return keys_.contains(t, key);
     }
-    /// Returns whether the key is new.
+    /// Inserts the key. Returns true if it is new.
     bool insert(tx& t, const Key& key) { return keys_.insert(t, key, nothing{}); }
-    /// Returns whether the key was there.
+    /// Removes the key. Returns true if it existed.
     bool erase(tx& t, const Key& key) { return keys_.erase(t, key); }
     template <class K>
         requires(detail::transparent<Hash> && detail::transparent<Equal>)
     bool erase(tx& t, const K& key) {
         return keys_.erase(t, key);
     }
-    /// O(keys + buckets).
+    /// Removes all keys. O(keys + buckets).
     void clear(tx& t) { keys_.clear(t); }
 
-    /// Calls f(const Key&) for every key, in no particular order. `f` may erase the key that it is called for.
-    /// O(keys + buckets).
+    /// Calls f(const Key&) for every key, in no particular order. `f` may erase the key for which it is called. O(keys
+    /// + buckets).
     template <std::invocable<const Key&> F>
     void for_each(tx& t, F f) const {
         keys_.for_each(t, [&](const Key& key, nothing) { f(key); });
     }
-    /// O(keys + buckets): it counts.
+    /// Counts the keys. O(keys + buckets).
     [[nodiscard]] std::size_t size(tx& t) const { return keys_.size(t); }
     /// O(buckets before the first key).
     [[nodiscard]] bool empty(tx& t) const { return keys_.empty(t); }
 
-    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+    // ---- Each of these operations is a transaction of its own, or part of the transaction that this thread runs.
 
     [[nodiscard]] bool contains(const Key& key, std::source_location at = std::source_location::current()) const {
         return keys_.contains(key, at);

@@ -1,5 +1,5 @@
 /// @file
-/// A cell that is filled once.
+/// A cell that is set once.
 #pragma once
 
 #include <concepts>
@@ -11,8 +11,8 @@
 
 namespace tutti {
 
-/// A value that comes at some time, and stays: what a promise and a future share, for transactions (an I-structure:
-/// Arvind, Nikhil, Pingali, "I-Structures: Data Structures for Parallel Computing", TOPLAS 11(4), 1989).
+/// A value that is set once and then stays. It is the shared state of a promise and a future, for transactions (an
+/// I-structure: Arvind, Nikhil, Pingali, "I-Structures: Data Structures for Parallel Computing", TOPLAS 11(4), 1989).
 ///
 /// @tparam T  any copyable type
 template <class T>
@@ -22,22 +22,23 @@ class one_shot {
 public:
     using value_type = T;
 
-    /// False, and no effect, where it has a value already. O(1), as all that follow.
+    /// Sets the value. Returns false, without any effect, if there is a value already. O(1), as all following
+    /// operations.
     [[nodiscard]] bool try_set(tx& t, const T& value) {
         if (value_.get(t).has_value()) return false;
         value_.set(t, value);
         return true;
     }
-    /// The value, or nothing as long as there is none.
+    /// Returns the value, or nullopt if it is not set yet.
     [[nodiscard]] std::optional<T> try_get(tx& t) const { return value_.get(t); }
-    /// Waits for the value by `retry`.
+    /// Returns the value. Waits by `retry` until it is set.
     [[nodiscard]] T get(tx& t) const {
         const std::optional<T> value = value_.get(t);
         if (!value) retry(t);
         return *value;
     }
 
-    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+    // ---- Each of these operations is a transaction of its own, or part of the transaction that this thread runs.
 
     [[nodiscard]] bool try_set(const T& value, std::source_location at = std::source_location::current()) {
         return atomically([&](tx& t) { return try_set(t, value); }, at);

@@ -16,22 +16,23 @@
 
 namespace tutti {
 
-/// A map in the order of its keys, with range scans, which transactions read and change.
+/// A map in the order of its keys, with range scans. Transactions read and change the map.
 ///
-/// **Who conflicts with whom.** An insertion or erasure conflicts with whatever looks up, inserts or erases a key of
-/// the same leaf, that is one of up to 15 neighbours; when a leaf splits or runs empty (about one update in eight, or
-/// fewer), with updates in the leaves beside it, too. Assigning to a key conflicts only with uses of that key. A scan
-/// conflicts with what is inserted, erased and assigned in its range, to the borders of its outer leaves.
+/// **Conflicts.** An insertion or erasure conflicts with every look-up, insertion and erasure of a key in the same
+/// leaf, which has up to 15 neighbouring keys. About one update in eight, or fewer, splits a leaf or empties it. This
+/// update also conflicts with updates in the neighbouring leaves. An assignment to a key conflicts only with uses of
+/// that key. A scan conflicts with insertions, erasures and assignments in its range, up to the borders of its outer
+/// leaves.
 ///
-/// **Structure.** A B+-tree whose leaves are replaced rather than changed (`element_tree`). Look-ups read one variable
-/// a level, four or five for 64 Ki elements.
+/// **Structure.** The map is a B+-tree whose leaves are replaced rather than changed (`element_tree`). A look-up reads
+/// one variable per level, which is four or five for 64 Ki elements.
 ///
-/// **Exceptions.** An operation that throws, because a copy or the comparison does or memory runs out, has no effect,
-/// also where the block catches that and commits.
+/// **Exceptions.** An operation that throws, because a copy or the comparison throws or memory runs out, has no effect.
+/// This also holds if the block catches the exception and commits.
 ///
-/// **Memory.** An element takes its key and a `var`, and 16 to 32 bytes in its leaf.
+/// **Memory.** An element takes its key, a `var`, and 16 to 32 bytes in its leaf.
 ///
-/// @tparam Key      its copies are constant once they are in
+/// @tparam Key      any copyable type; a key is constant once it is in the map
 /// @tparam T        any copyable type
 /// @tparam Compare  a strict weak order of keys
 template <class Key, class T, class Compare = std::less<Key>>
@@ -42,40 +43,41 @@ class ordered_map {
 public:
     using key_type = Key;
     using mapped_type = T;
-    using value_type = std::pair<Key, T>;  ///< what is returned: copies
+    using value_type = std::pair<Key, T>;  ///< a returned element: a copy of key and value
 
     ordered_map() = default;
     explicit ordered_map(Compare less) : tree_{std::move(less)} {}
-    // The destructor: REQUIRES: no transaction can reach the map.
+    // The destructor REQUIRES: no transaction can reach the map.
 
-    /// A copy of the key's value, or nothing. O(log n), as all that follow unless they say otherwise.
+    /// Returns a copy of the key's value, or nullopt. O(log n). So are all following operations unless they say
+    /// otherwise.
     [[nodiscard]] std::optional<T> find(tx& t, const Key& key) const { return value_of(t, tree_.find(t, key)); }
-    /// @throws std::out_of_range  when the key is not there
+    /// @throws std::out_of_range  if there is no such key
     [[nodiscard]] T at(tx& t, const Key& key) const { return value_at(t, tree_.find(t, key)); }
     [[nodiscard]] bool contains(tx& t, const Key& key) const { return tree_.find(t, key) != nullptr; }
 
-    /// Returns whether the key is new; otherwise nothing changes.
+    /// Inserts the element if the key is new. Returns true if so. Otherwise changes nothing.
     bool insert(tx& t, const Key& key, const T& value) { return put(t, key, value) == nullptr; }
-    /// Returns whether the key is new; otherwise its value is replaced.
+    /// Inserts the element, or replaces the value of an existing key. Returns true if the key is new.
     bool insert_or_assign(tx& t, const Key& key, const T& value) {
         element* const there = put(t, key, value);
         if (there != nullptr) there->value.set(t, value);
         return there == nullptr;
     }
-    /// Replaces the key's value by f(value). Returns whether the key was there.
+    /// Replaces the key's value by f(value). Returns true if the key exists.
     template <std::invocable<const T&> F>
     bool update(tx& t, const Key& key, F f) {
         return update_in(t, tree_.find(t, key), f);
     }
-    /// Returns whether the key was there.
+    /// Removes the key. Returns true if it existed.
     bool erase(tx& t, const Key& key) { return drop(t, tree_.take_out(t, key)); }
-    /// Takes the key out, and returns its value, or nothing.
+    /// Removes the key and returns its value, or nullopt.
     [[nodiscard]] std::optional<T> extract(tx& t, const Key& key) { return take(t, key); }
-    /// O(n).
+    /// Removes all elements. O(n).
     void clear(tx& t) { tree_.clear(t); }
 
-    // ---- The same for keys of other types, where Compare is transparent: std::less<> takes a std::string_view for a
-    // std::string.
+    // ---- The same operations for keys of other types, if Compare is transparent: std::less<> accepts a
+    // std::string_view for a std::string.
 
     template <class K>
         requires detail::transparent<Compare>
@@ -108,45 +110,46 @@ public:
         return take(t, key);
     }
 
-    /// The first element whose key is not below `key`, or nothing.
+    /// Returns the first element whose key is not below `key`, or nullopt.
     [[nodiscard]] std::optional<value_type> lower_bound(tx& t, const Key& key) const {
         return first_of(t, {&key, false});
     }
-    /// The first element whose key is above `key`, or nothing.
+    /// Returns the first element whose key is above `key`, or nullopt.
     [[nodiscard]] std::optional<value_type> upper_bound(tx& t, const Key& key) const {
         return first_of(t, {&key, true});
     }
-    /// The element with the lowest key, or nothing.
+    /// Returns the element with the lowest key, or nullopt.
     [[nodiscard]] std::optional<value_type> front(tx& t) const { return first_of(t, {}); }
-    /// The element with the highest key, or nothing.
+    /// Returns the element with the highest key, or nullopt.
     [[nodiscard]] std::optional<value_type> back(tx& t) const {
         const element* const e = tree_.last(t);
         return e != nullptr ? std::optional{copy_of(t, *e)} : std::nullopt;
     }
 
-    /// Takes out the element with the lowest key and returns it, or nothing.
+    /// Removes and returns the element with the lowest key, or returns nullopt.
     std::optional<value_type> pop_front(tx& t) { return pop(t, tree_.first(t)); }
-    /// Takes out the element with the highest key and returns it, or nothing.
+    /// Removes and returns the element with the highest key, or returns nullopt.
     std::optional<value_type> pop_back(tx& t) { return pop(t, tree_.last(t)); }
 
-    /// Calls f(const Key&, const T&) for every element in order. `f` may erase the element that it is called for, and
-    /// assign to any; if it returns bool, false ends the scan. O(elements).
+    /// Calls f(const Key&, const T&) for every element in order. `f` may erase the element for which it is called, and
+    /// may assign to any element. If `f` returns bool, false ends the scan. O(elements).
     template <std::invocable<const Key&, const T&> F>
     void for_each(tx& t, F f) const {
         tree_.scan(t, {}, [&](element& e) { return visit(t, e, f); });
     }
-    /// The same for the keys from `first` up to, but not including, `last`. O(log n + elements in the range).
+    /// Calls `f` in the same way for the keys from `first` up to, but not including, `last`. O(log n + elements in the
+    /// range).
     template <std::invocable<const Key&, const T&> F>
     void for_each(tx& t, const Key& first, const Key& last, F f) const {
         tree_.scan(t, {&first, false}, [&](element& e) { return tree_.less()(e.key, last) && visit(t, e, f); });
     }
 
-    /// O(n / 10): it counts. Conflicts with every insertion and erasure.
+    /// Counts the elements. Conflicts with every insertion and erasure. O(n / 10).
     [[nodiscard]] std::size_t size(tx& t) const { return tree_.size(t); }
-    /// O(1). Conflicts with updates only while the map is empty or nearly so, and when the number of levels changes.
+    /// O(1). Conflicts with updates only while the map is empty or almost empty, and when the number of levels changes.
     [[nodiscard]] bool empty(tx& t) const { return tree_.empty(t); }
 
-    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+    // ---- Each of these operations is a transaction of its own, or part of the transaction that this thread runs.
 
     [[nodiscard]] std::optional<T> find(const Key& key,
                                         std::source_location at = std::source_location::current()) const {
@@ -178,10 +181,11 @@ public:
         atomically([&](tx& t) { clear(t); }, at);
     }
 
-    /// For monitoring: calls f(const Key&, const T&) for the elements in order, in transactions of `batch` elements
-    /// each. So it holds no other transaction up and is never rolled back as a whole. Each element is as it was at some
-    /// time during the call, and comes once at most; one that was inserted or erased meanwhile may come or not. `f` is
-    /// called outside of the transactions. REQUIRES: this thread runs no transaction.
+    /// Calls f(const Key&, const T&) for the elements in order, for monitoring. Reads `batch` elements per transaction.
+    /// So this function never blocks other transactions for long, and is never rolled back as a whole. Each element has
+    /// a value that it had at some time during the call, and is reported at most once. The function may or may not
+    /// report an element that is inserted or erased meanwhile. Calls `f` outside of the transactions. REQUIRES: this
+    /// thread runs no transaction.
     template <std::invocable<const Key&, const T&> F>
     void for_each_weakly(F f, std::size_t batch = 64, std::source_location at = std::source_location::current()) const {
         std::vector<value_type> some;
@@ -220,7 +224,7 @@ private:
         if (e != nullptr) e->value.update(t, f);
         return e != nullptr;
     }
-    // What was taken out of the tree.
+    // Operations on an element that was removed from the tree.
     static bool drop(tx& t, element* e) {
         tutti::destroy(t, e);
         return e != nullptr;
@@ -232,7 +236,7 @@ private:
         return value;
     }
     std::optional<value_type> pop(tx& t, element* e) {
-        std::optional<value_type> popped;  // the only thing to return, so that nothing copies it
+        std::optional<value_type> popped;  // the only return value, so that returning it needs no copy
         if (e != nullptr) {
             popped.emplace(e->key, e->value.get(t));
             drop(t, tree_.take_out(t, e->key));

@@ -18,18 +18,18 @@ namespace tutti {
 template <class T, class Compare>
 class priority_queue;
 
-/// A map in the order of its keys, in which equal keys stand in about the order in which they were inserted.
+/// A map in the order of its keys, in which a key may have several values. Equal keys are approximately in the order of
+/// their insertion.
 ///
-/// **Who conflicts with whom.** As in `ordered_map`: an insertion or erasure conflicts with uses of up to 15
-/// neighbours.
+/// **Conflicts.** As in `ordered_map`, an insertion or erasure conflicts with uses of up to 15 neighbouring keys.
 ///
-/// **Order of equal keys.** Each insertion draws a number outside all transactions, so that insertions do not meet at a
-/// counter. Of two blocks that insert an equal key at once, the one that commits first may stand behind the other.
+/// **Order of equal keys.** Each insertion draws a number outside all transactions, so that insertions do not conflict
+/// over a counter. If two blocks insert an equal key at the same time, the one that commits first may come second.
 ///
-/// **Exceptions.** An operation that throws, because a copy or the comparison does or memory runs out, has no effect,
-/// also where the block catches that and commits.
+/// **Exceptions.** An operation that throws, because a copy or the comparison throws or memory runs out, has no effect.
+/// This also holds if the block catches the exception and commits.
 ///
-/// @tparam Key      its copies are constant once they are in
+/// @tparam Key      any copyable type; a key is constant once it is in the map
 /// @tparam T        any copyable type
 /// @tparam Compare  a strict weak order of keys
 template <class Key, class T, class Compare = std::less<Key>>
@@ -40,18 +40,18 @@ class ordered_multimap {
 public:
     using key_type = Key;
     using mapped_type = T;
-    using value_type = std::pair<Key, T>;  ///< what is returned: copies
+    using value_type = std::pair<Key, T>;  ///< a returned element: a copy of key and value
 
     ordered_multimap() = default;
     explicit ordered_multimap(Compare less) : tree_{order{std::move(less)}} {}
-    // The destructor: REQUIRES: no transaction can reach the map.
+    // The destructor REQUIRES: no transaction can reach the map.
 
-    /// O(log n), as all that follow unless they say otherwise.
+    /// Inserts an element. O(log n). So are all following operations unless they say otherwise.
     void insert(tx& t, const Key& key, const T& value) {
         const place at{key, drawn_.fetch_add(1, std::memory_order_relaxed)};
         tree_.put(t, at, [&](auto& made) { return made.template make<element>(at, value); });
     }
-    /// The value of the first element of that key, or nothing.
+    /// Returns the value of the first element with that key, or nullopt.
     [[nodiscard]] std::optional<T> find(tx& t, const Key& key) const {
         std::optional<T> found;
         visit_equal(t, key, [&](element& e) {
@@ -61,39 +61,39 @@ public:
         return found;
     }
     [[nodiscard]] bool contains(tx& t, const Key& key) const { return count_up_to(t, key, 1) != 0; }
-    /// How many elements have the key. O(log n + their number).
+    /// Returns the number of elements with that key. O(log n + their number).
     [[nodiscard]] std::size_t count(tx& t, const Key& key) const { return count_up_to(t, key, ~std::size_t{0}); }
 
-    /// Takes out all elements of the key, and returns how many there were. O(log n) for each.
+    /// Removes all elements with that key, and returns their number. O(log n) for each.
     std::size_t erase(tx& t, const Key& key) {
         const std::size_t count = this->count(t, key);
         const auto erase_all = [&](tx& inner) {
             for (std::size_t left = count; left != 0; --left) take_out(inner, *first_of(inner, key), [](element&) {});
         };
-        if (count > 1) detail::run_nested<false>(t, detail::no_options, erase_all);  // all or, where it throws, none
+        if (count > 1) detail::run_nested<false>(t, detail::no_options, erase_all);  // all or, if it throws, none
         else erase_all(t);
         return count;
     }
-    /// Takes out the first element of the key, and returns its value, or nothing.
+    /// Removes the first element with that key and returns its value, or nullopt.
     std::optional<T> extract(tx& t, const Key& key) {
         std::optional<T> value;
         const element* const first = first_of(t, key);
         if (first != nullptr) take_out(t, *first, [&](element& e) { value.emplace(e.value.get(t)); });
         return value;
     }
-    /// Takes out the element with the lowest key and returns it, or nothing.
+    /// Removes and returns the element with the lowest key, or returns nullopt.
     std::optional<value_type> pop_front(tx& t) { return pop(t, tree_.first(t)); }
-    /// Takes out the element with the highest key and returns it, or nothing.
+    /// Removes and returns the element with the highest key, or returns nullopt.
     std::optional<value_type> pop_back(tx& t) { return pop(t, tree_.last(t)); }
-    /// O(n).
+    /// Removes all elements. O(n).
     void clear(tx& t) { tree_.clear(t); }
 
-    /// The element with the lowest key, or nothing.
+    /// Returns the element with the lowest key, or nullopt.
     [[nodiscard]] std::optional<value_type> front(tx& t) const { return copy_of(t, tree_.first(t)); }
-    /// The element with the highest key, or nothing.
+    /// Returns the element with the highest key, or nullopt.
     [[nodiscard]] std::optional<value_type> back(tx& t) const { return copy_of(t, tree_.last(t)); }
 
-    /// Calls f(const T&) for every value of the key. O(log n + their number).
+    /// Calls f(const T&) for every value of the key. O(log n + number of values).
     template <std::invocable<const T&> F>
     void for_each_of(tx& t, const Key& key, F f) const {
         visit_equal(t, key, [&](element& e) {
@@ -110,12 +110,12 @@ public:
         });
     }
 
-    /// O(n / 10): it counts. Conflicts with every insertion and erasure.
+    /// Counts the elements. Conflicts with every insertion and erasure. O(n / 10).
     [[nodiscard]] std::size_t size(tx& t) const { return tree_.size(t); }
     /// O(1).
     [[nodiscard]] bool empty(tx& t) const { return tree_.empty(t); }
 
-    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+    // ---- Each of these operations is a transaction of its own, or part of the transaction that this thread runs.
 
     void insert(const Key& key, const T& value, std::source_location at = std::source_location::current()) {
         atomically([&](tx& t) { insert(t, key, value); }, at);
@@ -128,7 +128,7 @@ public:
     }
 
 private:
-    using place = std::pair<Key, std::uint64_t>;  // a key, and the number of its insertion
+    using place = std::pair<Key, std::uint64_t>;  // a key and the number of its insertion
 
     struct order {
         bool operator()(const place& a, const place& b) const {
@@ -143,7 +143,7 @@ private:
         var<T> value;
     };
 
-    /// Calls f(element&) for those of the key, in order, until it returns false.
+    /// Calls f(element&) for the elements with that key, in order, until `f` returns false.
     template <class F>
     void visit_equal(tx& t, const Key& key, const F& f) const {
         const place first{key, 0};
@@ -170,14 +170,15 @@ private:
         tutti::destroy(t, tree_.take_out(t, e.key, before));
     }
     std::optional<value_type> pop(tx& t, const element* e) {
-        std::optional<value_type> popped;  // the only thing to return, so that nothing copies it
+        std::optional<value_type> popped;  // the only return value, so that returning it needs no copy
         if (e != nullptr) {
             popped.emplace(e->key.first, e->value.get(t));
             take_out(t, *e, [](element&) {});
         }
         return popped;
     }
-    /// Calls `copy` with the lowest key before its element goes. False where there is none.
+    /// Removes the element with the lowest key. Calls `copy` with the key before the removal. Returns false if the map
+    /// is empty.
     template <class F>
     bool pop_key(tx& t, const F& copy) {
         const element* const e = tree_.first(t);

@@ -14,18 +14,18 @@
 
 namespace tutti {
 
-/// A set in the order of its keys, with range scans, which transactions read and change.
+/// A set in the order of its keys, with range scans. Transactions read and change the set.
 ///
-/// **Who conflicts with whom.** As in `ordered_map`: an insertion or erasure conflicts with uses of up to 15
-/// neighbours, and a scan with what is inserted and erased in its range.
+/// **Conflicts.** As in `ordered_map`, an insertion or erasure conflicts with uses of up to 15 neighbouring keys. A
+/// scan conflicts with insertions and erasures in its range.
 ///
-/// **Exceptions.** An operation that throws, because a copy or the comparison does or memory runs out, has no effect,
-/// also where the block catches that and commits.
+/// **Exceptions.** An operation that throws, because a copy or the comparison throws or memory runs out, has no effect.
+/// This also holds if the block catches the exception and commits.
 ///
 /// **Memory.** An element takes its key, and 16 to 32 bytes in its leaf.
 ///
-/// @tparam Key      its copies are constant once they are in
-/// @tparam Compare  a strict weak order of keys. Where it is transparent, look-ups take whatever it compares with a key
+/// @tparam Key      any copyable type; a key is constant once it is in the set
+/// @tparam Compare  a strict weak order of keys; if transparent, look-ups accept every type that it compares with a key
 template <class Key, class Compare = std::less<Key>>
 class ordered_set {
     static_assert(detail::require_copyable_key<Key>());
@@ -36,60 +36,61 @@ public:
 
     ordered_set() = default;
     explicit ordered_set(Compare less) : tree_{std::move(less)} {}
-    // The destructor: REQUIRES: no transaction can reach the set.
+    // The destructor REQUIRES: no transaction can reach the set.
 
-    /// O(log n), as all that follow unless they say otherwise.
+    /// Returns true if the set has the key. O(log n). So are all following operations unless they say otherwise.
     [[nodiscard]] bool contains(tx& t, const Key& key) const { return tree_.find(t, key) != nullptr; }
     template <class K>
         requires detail::transparent<Compare>
     [[nodiscard]] bool contains(tx& t, const K& key) const {
         return tree_.find(t, key) != nullptr;
     }
-    /// Returns whether the key is new.
+    /// Inserts the key. Returns true if it is new.
     bool insert(tx& t, const Key& key) {
         return tree_.put(t, key, [&](auto& made) { return made.template make<element>(key); }) == nullptr;
     }
-    /// Returns whether the key was there.
+    /// Removes the key. Returns true if it existed.
     bool erase(tx& t, const Key& key) { return drop(t, tree_.take_out(t, key)); }
     template <class K>
         requires detail::transparent<Compare>
     bool erase(tx& t, const K& key) {
         return drop(t, tree_.take_out(t, key));
     }
-    /// O(n).
+    /// Removes all keys. O(n).
     void clear(tx& t) { tree_.clear(t); }
 
-    /// The first key that is not below `key`, or nothing.
+    /// Returns the first key that is not below `key`, or nullopt.
     [[nodiscard]] std::optional<Key> lower_bound(tx& t, const Key& key) const { return first_of(t, {&key, false}); }
-    /// The first key that is above `key`, or nothing.
+    /// Returns the first key that is above `key`, or nullopt.
     [[nodiscard]] std::optional<Key> upper_bound(tx& t, const Key& key) const { return first_of(t, {&key, true}); }
-    /// The lowest key, or nothing.
+    /// Returns the lowest key, or nullopt.
     [[nodiscard]] std::optional<Key> front(tx& t) const { return copy_of(tree_.first(t)); }
-    /// The highest key, or nothing.
+    /// Returns the highest key, or nullopt.
     [[nodiscard]] std::optional<Key> back(tx& t) const { return copy_of(tree_.last(t)); }
-    /// Takes out the lowest key and returns it, or nothing.
+    /// Removes and returns the lowest key, or returns nullopt.
     std::optional<Key> pop_front(tx& t) { return pop(t, tree_.first(t)); }
-    /// Takes out the highest key and returns it, or nothing.
+    /// Removes and returns the highest key, or returns nullopt.
     std::optional<Key> pop_back(tx& t) { return pop(t, tree_.last(t)); }
 
-    /// Calls f(const Key&) for every key in order. `f` may erase the key that it is called for; if it returns bool,
+    /// Calls f(const Key&) for every key in order. `f` may erase the key for which it is called. If `f` returns bool,
     /// false ends the scan. O(n).
     template <std::invocable<const Key&> F>
     void for_each(tx& t, F f) const {
         tree_.scan(t, {}, [&](element& e) { return visit(e, f); });
     }
-    /// The same for the keys from `first` up to, but not including, `last`. O(log n + keys in the range).
+    /// Calls `f` in the same way for the keys from `first` up to, but not including, `last`. O(log n + keys in the
+    /// range).
     template <std::invocable<const Key&> F>
     void for_each(tx& t, const Key& first, const Key& last, F f) const {
         tree_.scan(t, {&first, false}, [&](element& e) { return tree_.less()(e.key, last) && visit(e, f); });
     }
 
-    /// O(n / 10): it counts. Conflicts with every insertion and erasure.
+    /// Counts the keys. Conflicts with every insertion and erasure. O(n / 10).
     [[nodiscard]] std::size_t size(tx& t) const { return tree_.size(t); }
     /// O(1).
     [[nodiscard]] bool empty(tx& t) const { return tree_.empty(t); }
 
-    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+    // ---- Each of these operations is a transaction of its own, or part of the transaction that this thread runs.
 
     [[nodiscard]] bool contains(const Key& key, std::source_location at = std::source_location::current()) const {
         return detail::read_at_once([&](tx& t) { return contains(t, key); }, at);

@@ -14,16 +14,17 @@
 
 namespace tutti {
 
-/// The largest element goes first, as in std::priority_queue; of equal ones about the one that was pushed first.
+/// A queue that returns its largest element first, as std::priority_queue does. Equal elements come approximately in
+/// the order of their pushes.
 ///
-/// **Who conflicts with whom.** Pops conflict with each other, since one must come first. A push conflicts with pushes
-/// and pops only where it comes within some 15 elements of them.
+/// **Conflicts.** Two pops always conflict, because one must come first. A push conflicts with pushes and pops only
+/// within a distance of some 15 elements.
 ///
-/// **Exceptions.** An operation that throws, because a copy or the comparison does or memory runs out, has no effect,
-/// also where the block catches that and commits.
+/// **Exceptions.** An operation that throws, because a copy or the comparison throws or memory runs out, has no effect.
+/// This also holds if the block catches the exception and commits.
 ///
-/// @tparam T        any copyable type; an element is constant once it is in
-/// @tparam Compare  a strict weak order: what it says is less goes later
+/// @tparam T        any copyable type; an element is constant once it is in the queue
+/// @tparam Compare  a strict weak order; an element that is less comes later
 template <class T, class Compare = std::less<T>>
 class priority_queue {
     static_assert(detail::require_copyable<T>());
@@ -34,36 +35,36 @@ public:
     priority_queue() = default;
     explicit priority_queue(Compare less) : elements_{turned_round{std::move(less)}} {}
 
-    /// O(log n), as all that follow unless they say otherwise.
+    /// Inserts an element. O(log n). So are all following operations unless they say otherwise.
     void push(tx& t, const T& value) { elements_.insert(t, value, nothing{}); }
-    /// Takes out the largest element, or nothing when the queue is empty.
+    /// Removes and returns the largest element. Returns nullopt if the queue is empty.
     [[nodiscard]] std::optional<T> try_pop(tx& t) {
         std::optional<T> value;
         elements_.pop_key(t, [&](const T& first) { value.emplace(first); });
         return value;
     }
-    /// The same, but waits by `retry` while the queue is empty.
+    /// Removes and returns the largest element. Waits by `retry` while the queue is empty.
     T pop(tx& t) {
         const T* const first = elements_.lowest(t);
         if (first == nullptr) retry(t);
-        T value{*first};  // returned as it is: once the element is out, no copy may throw
+        T value{*first};  // returned without a copy, because no copy may throw after the element is removed
         elements_.pop_key(t, [](const T&) {});
         return value;
     }
-    /// A copy of what `try_pop` would take out.
+    /// Returns a copy of the largest element, or nullopt.
     [[nodiscard]] std::optional<T> top(tx& t) const {
         const T* const first = elements_.lowest(t);
         return first != nullptr ? std::optional<T>{*first} : std::nullopt;
     }
-    /// O(n).
+    /// Removes all elements. O(n).
     void clear(tx& t) { elements_.clear(t); }
 
     /// O(1).
     [[nodiscard]] bool empty(tx& t) const { return elements_.empty(t); }
-    /// O(n / 10): it counts. Conflicts with every push and pop.
+    /// Counts the elements. Conflicts with every push and pop. O(n / 10).
     [[nodiscard]] std::size_t size(tx& t) const { return elements_.size(t); }
 
-    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+    // ---- Each of these operations is a transaction of its own, or part of the transaction that this thread runs.
 
     void push(const T& value, std::source_location at = std::source_location::current()) {
         elements_.insert(value, nothing{}, at);

@@ -14,17 +14,17 @@
 
 namespace tutti {
 
-/// First in, first out, of any length.
+/// A first-in, first-out queue without a length limit.
 ///
-/// **Who conflicts with whom.** Pushes conflict with each other, since one must come first, and so do pops. A push
-/// conflicts with a pop only over a queue of at most one element, or one that the pop makes so: the two ends are
-/// separate variables, and the pushing one never looks at the other unless the queue is empty (as the two locks of
-/// Michael, Scott, "Simple, Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms", PODC 1996).
+/// **Conflicts.** Two pushes always conflict, because one must come first. So do two pops. A push and a pop conflict
+/// only if the queue has at most one element, or if the pop removes its last element. The two ends are separate
+/// variables, and a push reads the other end only if the queue is empty (as the two locks of Michael, Scott, "Simple,
+/// Fast, and Practical Non-Blocking and Blocking Concurrent Queue Algorithms", PODC 1996).
 ///
-/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the
-/// block catches that and commits.
+/// **Exceptions.** An operation that throws, because a copy throws or memory runs out, has no effect. This also holds
+/// if the block catches the exception and commits.
 ///
-/// @tparam T  any copyable type; an element is constant once it is in
+/// @tparam T  any copyable type; an element is constant once it is in the queue
 template <class T>
 class queue {
     static_assert(detail::require_copyable<T>());
@@ -40,7 +40,7 @@ public:
         for (node* n = oldest_.load(); n != nullptr;) delete std::exchange(n, n->next.load());
     }
 
-    /// O(1).
+    /// Appends an element. O(1).
     void push(tx& t, const T& value) {
         node* const last = newest_.get(t);
         detail::unlinked<1> made{t};
@@ -48,29 +48,29 @@ public:
         detail::reserve(t, 2, 0);
         made.keep();
         newest_.set(t, fresh);
-        // The pop that empties the queue clears both ends, so the last node is never one that was removed.
+        // The pop that empties the queue clears both ends. So the last node is never a removed node.
         if (last == nullptr) oldest_.set(t, fresh);
         else last->next.set(t, fresh);
     }
 
-    /// Takes out what was pushed first, or nothing when the queue is empty. O(1).
+    /// Removes and returns the oldest element. Returns nullopt if the queue is empty. O(1).
     [[nodiscard]] std::optional<T> try_pop(tx& t) {
-        std::optional<T> value;  // the only thing to return, so that nothing copies it
+        std::optional<T> value;  // the only return value, so that returning it needs no copy
         if (node* const first = oldest_.get(t)) {
             value.emplace(first->value);
             take_out(t, first);
         }
         return value;
     }
-    /// The same, but waits by `retry` while the queue is empty.
+    /// Removes and returns the oldest element. Waits by `retry` while the queue is empty. O(1).
     T pop(tx& t) {
         node* const first = oldest_.get(t);
         if (first == nullptr) retry(t);
-        T value{first->value};  // returned as it is: once the element is out, no copy may throw
+        T value{first->value};  // returned without a copy, because no copy may throw after the element is removed
         take_out(t, first);
         return value;
     }
-    /// A copy of what `try_pop` would take out. O(1).
+    /// Returns a copy of the oldest element, or nullopt. O(1).
     [[nodiscard]] std::optional<T> front(tx& t) const {
         const node* const first = oldest_.get(t);
         return first != nullptr ? std::optional<T>{first->value} : std::nullopt;
@@ -84,7 +84,7 @@ public:
         return first != nullptr ? newest_.get(t)->number - first->number + 1 : 0;
     }
 
-    /// O(n).
+    /// Removes all elements. O(n).
     void clear(tx& t) {
         const std::size_t count = size(t);
         if (count == 0) return;
@@ -101,7 +101,7 @@ public:
         for (const node* n = oldest_.get(t); n != nullptr; n = n->next.get(t)) f(n->value);
     }
 
-    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+    // ---- Each of these operations is a transaction of its own, or part of the transaction that this thread runs.
 
     void push(const T& value, std::source_location at = std::source_location::current()) {
         atomically([&](tx& t) { push(t, value); }, at);
@@ -120,7 +120,7 @@ private:
     struct node {
         node(const T& v, std::size_t n) : value{v}, number{n} {}
         const T value;
-        const std::size_t number;  // of the push, so that nothing need be counted
+        const std::size_t number;  // number of the push, so that `size` need not count
         var<node*> next{nullptr};
     };
 

@@ -10,19 +10,19 @@
 
 namespace tutti {
 
-/// Permits that transactions take and give back. What a block took goes back by itself if the block is rolled back: a
-/// block that takes permits of two semaphores has both or none, whatever the order.
+/// A number of permits that transactions acquire and release. If a block is rolled back, the semaphore gets its permits
+/// back. So a block that acquires permits of two semaphores has both or neither, in whatever order.
 ///
-/// Waiters have no turns: a change wakes the one that has waited longest, but a newcomer may be faster.
+/// The semaphore is not fair. A change wakes the longest waiter, but a newcomer may be faster.
 class semaphore {
 public:
     explicit semaphore(std::size_t permits) : permits_{permits} {}
 
-    /// Takes `count` permits; waits by `retry` until there are so many. O(1), as all that follow.
+    /// Acquires `count` permits. Waits by `retry` until they are available. O(1), as all following operations.
     void acquire(tx& t, std::size_t count = 1) {
         if (!try_acquire(t, count)) retry(t);
     }
-    /// False, and no effect, where there are not so many.
+    /// Acquires `count` permits. Returns false, without any effect, if fewer are available.
     [[nodiscard]] bool try_acquire(tx& t, std::size_t count = 1) {
         const std::size_t left = permits_.get(t);
         if (left < count) return false;
@@ -32,7 +32,7 @@ public:
     void release(tx& t, std::size_t count = 1) { permits_.set(t, permits_.get(t) + count); }
     [[nodiscard]] std::size_t available(tx& t) const { return permits_.get(t); }
 
-    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+    // ---- Each of these operations is a transaction of its own, or part of the transaction that this thread runs.
 
     void acquire(std::source_location at = std::source_location::current()) {
         atomically([&](tx& t) { acquire(t); }, at);

@@ -1,5 +1,5 @@
 /// @file
-/// What the containers that grow put their slots in.
+/// The slot storage of containers that grow.
 #pragma once
 
 #include <array>
@@ -15,17 +15,18 @@
 
 namespace tutti {
 
-/// Slots under the numbers 0, 1, 2, …, made on demand in chunks. A slot never moves, and lives as long as the array.
+/// Slots numbered 0, 1, 2, …, made on demand in chunks. A slot never moves, and lives as long as the array.
 ///
-/// Making slots is no part of any transaction: it stays when the block that asked for them is rolled back, and it
-/// conflicts with nothing. That is sound if a fresh slot means the same as none, which the container that uses the
-/// array sees to; what transactions share are the variables within the slots. Growth copies nothing but doubles a
-/// directory by adding to it: Dechev, Pirkelbauer, Stroustrup, "Lock-Free Dynamically Resizable Arrays", OPODIS 2006.
+/// Making slots is not part of any transaction. The slots stay if the block that needed them is rolled back, and making
+/// them conflicts with nothing. This is sound if a fresh slot means the same as a missing one, which the container has
+/// to ensure. Transactions share only the variables within the slots. Growth copies nothing, but doubles the directory
+/// by adding to it: Dechev, Pirkelbauer, Stroustrup, "Lock-Free Dynamically Resizable Arrays", OPODIS 2006.
 ///
-/// Thread safety: all but the destructor.
+/// Thread safety: you can call every member except the destructor from any thread.
 ///
-/// @tparam Slot  constructible from its number, without throwing. What it owns in the end is for the array's owner to
-///               destroy: chunks are also discarded within transactions, when two threads make the same one
+/// @tparam Slot  constructible from its number, without throwing. The owner of the array must destroy everything that a
+/// slot owns in the end. When two threads make the same chunk, one of them discards its chunk, possibly within a
+/// transaction.
 template <class Slot>
     requires(std::is_nothrow_constructible_v<Slot, std::size_t> && std::is_trivially_destructible_v<Slot>)
 class slot_array {
@@ -47,17 +48,17 @@ public:
         }
     }
 
-    /// The slot of that number, or null if no `reach` has made its chunk yet. O(1).
+    /// Returns the slot of that number, or null if `reach` has not made its chunk yet. O(1).
     [[nodiscard]] Slot* find(std::size_t number) const noexcept {
         const place at{number};
         const row* const of = rows_[at.row].load(std::memory_order_acquire);  // pairs with the release in `install`
         if (of == nullptr) return nullptr;
-        Slot* const chunk = of[at.chunk].load(std::memory_order_acquire);  // the same
+        Slot* const chunk = of[at.chunk].load(std::memory_order_acquire);  // pairs with the release in `install`, too
         return chunk == nullptr ? nullptr : chunk + at.slot;
     }
 
-    /// The slot of that number, made if need be. O(1), but for one call in `chunk_size` and for the few that extend the
-    /// directory. Throws std::bad_alloc.
+    /// Returns the slot of that number, and makes its chunk if necessary. O(1), except for one call in `chunk_size` and
+    /// for the few calls that extend the directory. Throws std::bad_alloc.
     [[nodiscard]] Slot& reach(std::size_t number) {
         if (Slot* const there = find(number)) [[likely]]
             return *there;
@@ -87,22 +88,23 @@ public:
     }
 
 private:
-    /// Row r of the directory is 2^r chunks.
+    /// A row of the directory. Row r has 2^r chunks.
     using row = std::atomic<Slot*>;
     static std::size_t row_length(std::size_t r) noexcept { return std::size_t{1} << r; }
 
     struct place {
         explicit place(std::size_t number) noexcept {
             const std::size_t from_one = number / chunk_size + 1;
-            row = static_cast<unsigned>(std::bit_width(from_one)) - 1;  // an int, or not, by the library's age
+            row = static_cast<unsigned>(std::bit_width(from_one)) - 1;  // std::bit_width returns int or the argument's
+                                                                        // type, depending on the library's age
             chunk = from_one - row_length(row);
             slot = number % chunk_size;
         }
         std::size_t row, chunk, slot;
     };
 
-    /// Puts `fresh` where nothing is yet, and returns what is there afterwards. The release makes what was constructed
-    /// visible to the thread that finds the pointer.
+    /// Stores `fresh` if `at` is null, and returns the pointer that `at` has afterwards. Release: a thread that loads
+    /// the pointer sees the constructed object.
     template <class P>
     static P install(std::atomic<P>& at, P fresh) noexcept {
         P there = nullptr;

@@ -17,17 +17,18 @@
 
 namespace tutti {
 
-/// An array that transactions read, change, and lengthen or shorten at its end.
+/// An array that transactions can read, change, and lengthen or shorten at its end.
 ///
-/// **Who conflicts with whom.** `get` and `set` conflict only over the same index. Whatever reads or changes the length
-/// conflicts with `push_back` and `pop_back`: these themselves, `size`, `empty`, `back`, `for_each`, and also `at`,
-/// which checks. Growth conflicts with nothing, and moves nothing.
+/// **Conflicts.** `get` and `set` conflict only over the same index. `push_back` and `pop_back` conflict with every
+/// operation that reads or changes the length. These operations are `push_back` and `pop_back` themselves, `size`,
+/// `empty`, `back`, `for_each`, and also `at`, which checks the length. Growth conflicts with nothing, and moves
+/// nothing.
 ///
-/// **Exceptions.** An operation that throws, because a copy does or memory runs out, has no effect, also where the
-/// block catches that and commits.
+/// **Exceptions.** An operation that throws, because a copy throws or memory runs out, has no effect. This also holds
+/// if the block catches the exception and commits.
 ///
-/// **Memory.** 16 bytes an element if T is trivially copyable and of up to eight bytes; otherwise these and a node of
-/// its own. In chunks of 128, which stay until the vector goes.
+/// **Memory.** An element takes 16 bytes if T is trivially copyable and has at most eight bytes. Any other element
+/// takes 16 bytes and a node of its own. Slots come in chunks of 128, which the vector keeps until its destruction.
 ///
 /// @tparam T  any copyable type
 template <class T>
@@ -38,9 +39,10 @@ class vector {
 
 public:
     using value_type = T;
-    /// What reading an element returns: a copy of a small one, otherwise a reference, which is good until the outermost
-    /// block ends. A reference to what this transaction has put there itself is good until the transaction replaces or
-    /// removes the element, or rolls back the nested block that put it there.
+    /// The type that a read of an element returns: a copy of a small element, otherwise a reference. A reference is
+    /// valid until the outermost block ends. A reference to an element that this transaction has stored ends earlier.
+    /// It is valid until the transaction replaces or removes the element, or rolls back the nested block that stored
+    /// it.
     using reading = std::conditional_t<in_slot, T, const T&>;
 
     vector() = default;
@@ -51,10 +53,10 @@ public:
         if constexpr (!in_slot) slots_.for_each([](const slot& s) { delete s.value.load(); });
     }
 
-    /// The element of that index. O(1). REQUIRES: index < size.
+    /// Returns the element at that index. O(1). REQUIRES: index < size.
     [[nodiscard]] reading get(tx& t, std::size_t index) const { return slots_.find(index)->get(t); }
-    /// The same, checked.
-    /// @throws std::out_of_range  when there is none
+    /// Returns the element at that index. O(1).
+    /// @throws std::out_of_range  if there is no such index
     [[nodiscard]] reading at(tx& t, std::size_t index) const {
         if (index >= size(t)) throw std::out_of_range{"tutti::vector::at: there is no such index"};
         return get(t, index);
@@ -62,7 +64,7 @@ public:
     /// Replaces an element. O(1). REQUIRES: index < size.
     void set(tx& t, std::size_t index, const T& value) { slots_.find(index)->set(t, value); }
 
-    /// O(1), but for one call in 128, which makes the slots.
+    /// Appends an element. O(1), except for one call in 128, which makes the slots.
     void push_back(tx& t, const T& value) {
         const std::size_t end = size_.get(t);
         slot& last = slots_.reach(end);
@@ -71,9 +73,9 @@ public:
         last.replace(t, fresh, made, 2);
         size_.set(t, end + 1);
     }
-    /// Takes out the last element and returns it, or nothing. O(1).
+    /// Removes and returns the last element, or returns nullopt. O(1).
     std::optional<T> pop_back(tx& t) {
-        std::optional<T> value;  // the only thing to return, so that nothing copies it
+        std::optional<T> value;  // the only return value, so that returning it needs no copy
         const std::size_t end = size_.get(t);
         if (end == 0) return value;
         slot& last = *slots_.find(end - 1);
@@ -83,12 +85,12 @@ public:
         size_.set(t, end - 1);
         return value;
     }
-    /// A copy of the last element, or nothing. O(1).
+    /// Returns a copy of the last element, or nullopt. O(1).
     [[nodiscard]] std::optional<T> back(tx& t) const {
         const std::size_t end = size_.get(t);
         return end != 0 ? std::optional<T>{get(t, end - 1)} : std::nullopt;
     }
-    /// O(n).
+    /// Removes all elements. O(n).
     void clear(tx& t) {
         const std::size_t end = size_.get(t);
         detail::reserve(t, in_slot ? 1 : end + 1, in_slot ? 0 : end);
@@ -99,26 +101,26 @@ public:
     [[nodiscard]] std::size_t size(tx& t) const { return size_.get(t); }
     [[nodiscard]] bool empty(tx& t) const { return size_.get(t) == 0; }
 
-    /// Calls f(const T&) for every element by index. O(n).
+    /// Calls f(const T&) for every element, in the order of indices. O(n).
     template <std::invocable<const T&> F>
     void for_each(tx& t, F f) const {
         for_each(t, 0, size_.get(t), f);
     }
-    /// The same from `first` up to, but not including, `last`. REQUIRES: last <= size.
+    /// Calls f(const T&) for the elements from `first` up to, but not including, `last`. REQUIRES: last <= size.
     template <std::invocable<const T&> F>
     void for_each(tx& t, std::size_t first, std::size_t last, F f) const {
         for (std::size_t i = first; i < last; ++i) f(get(t, i));
     }
 
-    // ---- Each operation as a transaction of its own, or as part of the one that this thread runs.
+    // ---- Each of these operations is a transaction of its own, or part of the transaction that this thread runs.
 
-    /// A copy of the element of that index, checked.
-    /// @throws std::out_of_range  when there is none
+    /// Returns a copy of the element at that index.
+    /// @throws std::out_of_range  if there is no such index
     [[nodiscard]] T at(std::size_t index, std::source_location at = std::source_location::current()) const {
         return detail::read_at_once([&](tx& t) { return T{this->at(t, index)}; }, at);
     }
-    /// Replaces an element, checked.
-    /// @throws std::out_of_range  when there is none
+    /// Replaces the element at that index.
+    /// @throws std::out_of_range  if there is no such index
     void set(std::size_t index, const T& value, std::source_location at = std::source_location::current()) {
         atomically(
             [&](tx& t) {
@@ -144,7 +146,8 @@ public:
     }
 
 private:
-    /// A small value is there as bytes, so that T need have no default; of another one a pointer is, or null.
+    /// A slot stores a small value as bytes, so that T needs no default constructor. For any other value, a slot stores
+    /// a pointer, or null.
     struct slot {
         using bytes = std::array<std::byte, sizeof(T)>;
         using stored = std::conditional_t<in_slot, bytes, const T*>;
@@ -154,12 +157,13 @@ private:
             if constexpr (in_slot) return std::bit_cast<T>(value.get(t));
             else return *value.get(t);
         }
-        /// What is to be stored for `v`: itself, or a copy of it.
+        /// Returns the value to store for `v`: its bytes, or a pointer to a copy.
         static stored make(detail::unlinked<1>& made, const T& v) {
             if constexpr (in_slot) return std::bit_cast<bytes>(v);
             else return made.template make<T>(v);
         }
-        /// Has no effect where it throws. Reserves for so many writes, of which it makes one.
+        /// Replaces the value. Reserves log space for `writes` writes, and makes one of them. Has no effect if it
+        /// throws.
         void replace(tx& t, const stored& fresh, detail::unlinked<1>& made, std::size_t writes) {
             if constexpr (in_slot) {
                 if (writes != 1) detail::reserve(t, writes, 0);
@@ -177,7 +181,7 @@ private:
             const stored fresh = make(made, v);
             replace(t, fresh, made, 1);
         }
-        /// REQUIRES: a write and a retirement are reserved.
+        /// REQUIRES: log space for one write and one retirement is reserved.
         void clear(tx& t) {
             if constexpr (!in_slot) {
                 const T* const old = value.get(t);
@@ -190,7 +194,7 @@ private:
     };
 
     slot_array<slot> slots_;
-    alignas(64) var<std::size_t> size_{0};  // apart from the directory, which readers of elements use
+    alignas(64) var<std::size_t> size_{0};  // not in the cache line of the directory, which readers of elements use
 };
 
 }  // namespace tutti
