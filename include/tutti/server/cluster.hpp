@@ -1,6 +1,6 @@
 /// @file
-/// What a server knows of the cluster whose objects its procedures use. <tutti/cluster/serving.hpp> makes it of a
-/// node: so a program without a cluster links none.
+/// A server's view of the cluster whose objects its procedures use. <tutti/cluster/serving.hpp> implements this
+/// interface with a node. So a program without a cluster does not link the cluster library.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ class call_carrier;
 
 namespace tutti::server {
 
-/// What INFO shows of it.
+/// The cluster figures that INFO shows.
 struct cluster_figures {
-    unsigned node = 0;   ///< this server's number
-    unsigned nodes = 1;  ///< in all
-    unsigned lost = 0;   ///< of them
+    unsigned node = 0;   ///< the number of this server's node
+    unsigned nodes = 1;  ///< number of all nodes
+    unsigned lost = 0;   ///< number of lost nodes
     std::uint64_t commits = 0, aborts = 0, round_trips = 0;
-    std::uint64_t in_doubt = 0;  ///< transactions of servers that are gone, which hold objects of this one
+    std::uint64_t in_doubt = 0;  ///< transactions of lost servers that still hold objects of this one
 };
 
-/// Thread safety: every member.
+/// Access to a cluster. Thread safety: you can call every member from any thread.
 class TUTTI_EXPORT cluster_access {
 public:
     cluster_access() = default;
@@ -33,7 +33,7 @@ public:
 
     [[nodiscard]] virtual cluster::node& node() noexcept = 0;
     [[nodiscard]] virtual cluster_figures look() const = 0;
-    /// What carries calls to other servers; null where there are none.
+    /// Returns the carrier of calls to other servers; null if there are no other servers.
     [[nodiscard]] virtual cluster::call_carrier* calls() noexcept { return nullptr; }
 };
 

@@ -1,5 +1,5 @@
 /// @file
-/// How C++ values become what travels between a client and a procedure, and back.
+/// Converts C++ values to and from the form that travels between a client and a procedure.
 #pragma once
 
 #include <charconv>
@@ -18,20 +18,20 @@
 
 namespace tutti::server {
 
-/// An argument does not have the form that its parameter needs. The client gets the code ARGUMENT.
+/// An argument does not have the form that its parameter needs. The client gets the error code ARGUMENT.
 class TUTTI_EXPORT bad_argument : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// Specialise it for a type of your own:
+/// Converts values of type T. Specialize this template for a type of your own:
 ///
 ///     template <> struct tutti::server::codec<money> {
 ///         static money decode(std::string_view from);              // as a parameter; throws bad_argument
 ///         static void encode(reply& to, const money& value);       // as a result: writes one value
 ///     };
 ///
-/// Either half may be missing where it is not used.
+/// You can omit a half that you do not use.
 template <class T>
 struct codec;
 
@@ -81,14 +81,14 @@ struct codec<std::string> {
     static void encode(reply& to, const std::string& value) { to.text(value); }
 };
 
-/// As a parameter it is valid until the procedure returns.
+/// As a parameter, the value is valid until the procedure returns.
 template <>
 struct codec<std::string_view> {
     static std::string_view decode(std::string_view from) { return from; }
     static void encode(reply& to, std::string_view value) { to.text(value); }
 };
 
-/// As a parameter it may be left out, together with all that follow.
+/// As a parameter, the argument is optional. A client that omits it must also omit all later arguments.
 template <class T>
 struct codec<std::optional<T>> {
     static std::optional<T> decode(std::string_view from) { return codec<T>::decode(from); }
@@ -98,7 +98,7 @@ struct codec<std::optional<T>> {
     }
 };
 
-/// As the last parameter it takes all arguments that are left.
+/// As the last parameter, the vector takes all remaining arguments.
 template <class T>
 struct codec<std::vector<T>> {
     static void encode(reply& to, const std::vector<T>& values) {

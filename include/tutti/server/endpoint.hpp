@@ -1,5 +1,5 @@
 /// @file
-/// Where servers listen, as people write it: `host:port`, an IPv6 address in brackets (RFC 3986, 3.2.2).
+/// The address of a server as people write it: `host:port`, with an IPv6 address in brackets (RFC 3986, 3.2.2).
 #pragma once
 
 #include <charconv>
@@ -17,13 +17,14 @@ struct endpoint {
     std::uint16_t port = 0;
 };
 
-/// `::1` of `[::1]`; what has no brackets stays as it is.
+/// Returns `::1` for `[::1]`. Returns a host without brackets unchanged.
 [[nodiscard]] inline std::string without_brackets(std::string_view host) {
     const bool has_some = host.size() > 2 && host.front() == '[' && host.back() == ']';
     return std::string{has_some ? host.substr(1, host.size() - 2) : host};
 }
 
-/// Of `host:port` and `[host]:port`. Nothing, if it is neither, or the port is not a number from 1 to 65535.
+/// Parses `host:port` or `[host]:port`. Returns nullopt for any other text, and for a port that is not a number from 1
+/// to 65535.
 [[nodiscard]] inline std::optional<endpoint> parse_endpoint(std::string_view text) {
     const std::size_t colon = text.rfind(':');
     if (colon == 0 || colon == std::string_view::npos) return std::nullopt;
@@ -34,7 +35,7 @@ struct endpoint {
     return e;
 }
 
-/// What `parse_endpoint` reads.
+/// Returns the text that `parse_endpoint` reads.
 [[nodiscard]] inline std::string to_string(const endpoint& e) {
     const std::string host = without_brackets(e.host);
     const bool needs_brackets = host.find(':') != std::string::npos;

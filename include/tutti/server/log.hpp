@@ -1,5 +1,5 @@
 /// @file
-/// The log of a server, looked at and repaired while no server has it: what `tutti log` does.
+/// Checks and repairs the log of a server while no server uses it, as `tutti log` does.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,31 @@
 
 namespace tutti::server {
 
-/// What is in a log.
+/// The contents of a log.
 struct log_contents {
-    std::uint64_t snapshot = 1;         ///< the first call that the snapshot does not hold; 1: there is none
-    std::uint64_t snapshot_bytes = 0;   ///< of its parts
-    std::uint64_t end = 1;              ///< the first call that the log does not hold, as far as it can be read
-    std::uint64_t bytes = 0;            ///< of records that a start runs again
-    std::uint64_t answers = 0;          ///< of calls with an ID
-    std::vector<std::string> damage{};  ///< what is not whole, one line each; empty: all is
+    std::uint64_t snapshot = 1;         ///< the first call after the snapshot; 1: there is no snapshot
+    std::uint64_t snapshot_bytes = 0;   ///< size of the snapshot's files
+    std::uint64_t end = 1;              ///< the first call after the readable part of the log
+    std::uint64_t bytes = 0;            ///< size of the records that a start runs again
+    std::uint64_t answers = 0;          ///< number of replies to calls with an ID
+    std::vector<std::string> damage{};  ///< damaged parts, one line each; empty: the log is intact
 };
 
-/// Reads all of the log, and changes nothing.
-/// @throws std::runtime_error  where the file is not there, is no log, or a server has it
+/// Reads the whole log and changes nothing.
+/// @throws std::runtime_error  if the file does not exist, is not a log, or a server uses it
 [[nodiscard]] TUTTI_EXPORT log_contents check_log(const std::string& file);
 
 struct log_repair {
     log_contents now{};
     std::uint64_t lost_upto =
-        0;                  ///< the last call that is known to have been in the log; less than `now.end`: none is lost
-    std::string kept_as{};  ///< the files as they were: that name, and with -wal and -end; empty: nothing was done
+        0;                  ///< the last call that is known to have been in the log; less than `now.end`: no call is
+                            ///< lost
+    std::string kept_as{};  ///< name of the old files, also with -wal and -end; empty: nothing was done
 };
 
-/// Puts a log of all that is whole in the place of one that is damaged: its snapshot, and the calls up to the first
-/// that cannot be read. The files as they were get new names beside it.
-/// @throws std::runtime_error  as check_log, and where the snapshot cannot be read; nothing has changed
+/// Replaces a damaged log by its intact part: the snapshot, and the calls before the first unreadable one. The old
+/// files get new names beside the new log.
+/// @throws std::runtime_error  as check_log, and if the snapshot cannot be read; then nothing has changed
 [[nodiscard]] TUTTI_EXPORT log_repair repair_log(const std::string& file);
 
 }  // namespace tutti::server

@@ -7,8 +7,7 @@
 ///         server.add("transfer", {.priority = 5, .deadline = 10ms}, [](long from, long to, long amount) { … });
 ///     }
 ///
-/// A shared object with such a function is what `tutti serve` loads; a program that embeds the server calls `add`
-/// itself.
+/// `tutti serve` loads a shared object with such a function. A program that embeds the server calls `add` itself.
 #pragma once
 
 #include <atomic>
@@ -34,72 +33,77 @@
 
 namespace tutti::server {
 
-/// Priorities go from 0 to this; the higher runs first.
+/// The highest priority. Priorities start at 0, and a higher one runs first.
 inline constexpr int highest_priority = 31;
 
 struct procedure_options {
-    int priority = 1;  ///< from 0 to highest_priority: the higher runs sooner. A call may bring another
-    /// Counted from the arrival of a call, which may bring another one. Zero: none.
+    int priority = 1;  ///< from 0 to highest_priority: a higher one runs first. A call may set its own priority
+    /// The deadline, counted from the arrival of a call. A call may set its own deadline. Zero: no deadline.
     std::chrono::microseconds deadline{0};
-    /// After so long its caller gets TIMEOUT, and it is cancelled at its next transactional access. Zero: the server's.
+    /// The time after which the caller gets TIMEOUT and the call is cancelled at its next transactional access. Zero:
+    /// the server's limit applies.
     std::chrono::milliseconds time_limit{0};
-    /// Whether a call that has not begun by its deadline is answered by DEADLINE instead of being run.
+    /// True: a call that has not begun by its deadline does not run, and gets the reply DEADLINE.
     bool refuse_late = false;
-    /// A client may bring a priority up to this; a higher one is answered by ARGUMENT. The program's own calls may
-    /// bring any.
+    /// The highest priority that a client may set. A client that sets a higher one gets ARGUMENT. The program's own
+    /// calls may set any priority.
     int highest_of_clients = highest_priority;
-    /// Whether a call goes on waiting in `retry` when its client has gone, or has said that it sends no more; nobody is
-    /// answered then. Otherwise it is ended there, by tutti::interrupted.
+    /// True: a call that waits in `retry` goes on waiting after its client has disconnected or closed its sending side.
+    /// The call then has no reply. False: tutti::interrupted ends such a call.
     bool outlives_client = false;
-    /// Whether a client may bring a deadline.
+    /// True: a client may set a deadline.
     bool clients_set_deadline = true;
-    /// Promises that the procedure writes nothing. Where calls are logged (log_settings) it then runs as one read-only
-    /// block, is never logged, and runs also while the log cannot be written; a write is answered by EXCEPTION. Without
-    /// a log nothing is different.
+    /// Promises that the procedure writes nothing. If calls are logged (log_settings), the procedure then runs as one
+    /// read-only block and is never logged. It also runs while the log cannot be written. If the procedure writes, the
+    /// reply is EXCEPTION. Without a log, the option has no effect.
     bool read_only = false;
 };
 
-/// What a procedure may know about the call that it serves, if its first parameter is a `const call&`. Priority and
-/// deadline fit the options of an atomic block of the same name.
+/// Information about a call, for a procedure whose first parameter is a `const call&`. Priority and deadline fit the
+/// options of the same name of an atomic block.
 struct call {
     int priority = 0;
     tutti::deadline deadline{};
-    const std::atomic<bool>* gone = nullptr;  ///< the server's; see abandoned()
-    std::int64_t began = 0;                   ///< microseconds since 1970; 0: as of now. See now()
-    /// A number that differs from call to call, for generators of random numbers. Where calls are logged, one that is
-    /// run again has the one of its first run; what else is random would come out differently.
+    const std::atomic<bool>* gone = nullptr;  ///< the server's flag; see abandoned()
+    std::int64_t began = 0;                   ///< microseconds since 1970; 0: now() reads the clock
+    /// A number that differs from call to call, to seed generators of random numbers. If calls are logged, a call that
+    /// runs again gets the seed of its first run. Take all random numbers from this seed: any other source would give
+    /// another result.
     std::uint64_t seed = 0;
-    /// Whether it runs again from the log, because the server has started: for what must not happen twice outside of
-    /// the server's data, as a message that is sent.
+    /// True if the call runs again from the log because the server has started. Check this flag before an action
+    /// outside the server's data that must not happen twice, for instance before you send a message.
     bool replayed = false;
 
-    /// The time of day, as the call is to see it: where calls are logged that of its begin, also when it is run again
-    /// from the log. What a procedure keeps, or decides by, must come from here and from no other clock.
+    /// Returns the time of day for this call. If calls are logged, this is the time of the call's begin, also when the
+    /// call runs again from the log. Use this clock, and no other, for every time that a procedure stores or uses in a
+    /// decision.
     [[nodiscard]] std::chrono::system_clock::time_point now() const noexcept {
         if (began == 0) return std::chrono::system_clock::now();
         return std::chrono::system_clock::time_point{std::chrono::microseconds{began}};
     }
 
-    /// Whether the client has gone, so that the answer will not be read. A procedure that takes something for its
-    /// client asks at the end of its block, and cancels the block rather than lose it. The client may still go after
-    /// that: only an acknowledgement, a second call, tells that an answer has arrived.
+    /// Returns true if the client has disconnected, so that the reply will not be read. A procedure that removes
+    /// something for its client should call this function at the end of its block. If the function returns true, the
+    /// procedure should cancel the block. The client may still disconnect afterwards. Only an acknowledgement, a second
+    /// call, shows that a reply has arrived.
     [[nodiscard]] bool abandoned() const noexcept { return gone != nullptr && gone->load(std::memory_order_relaxed); }
 };
 
-/// Why a procedure cannot be registered, or a shared object not be loaded.
+/// The reason why a procedure cannot be registered, or a shared object cannot be loaded.
 class TUTTI_EXPORT registration_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// A procedure without its types.
+/// A procedure with its types erased.
 struct procedure {
     std::string name;
     procedure_options options;
-    std::size_t least = 0;  ///< arguments
+    std::size_t least = 0;  ///< minimum number of arguments
     std::size_t most = 0;
     std::function<void(const call&, std::span<const std::string_view>, reply&)> body;
-    /// The object of the cluster that a call is about, if it says so: it then runs on the server whose node owns that.
+    /// Returns the object of the cluster that a call is about, if set. The call then runs on the server whose node owns
+    /// that object.
     std::function<cluster::object_id(std::span<const std::string_view>)> about{};
 };
 
@@ -107,7 +111,7 @@ namespace detail {
 
 using arguments = std::span<const std::string_view>;
 
-/// How a parameter takes its arguments.
+/// Decodes the arguments of one parameter.
 template <class T>
 struct parameter {
     static constexpr std::size_t least = 1, most = 1;
@@ -139,8 +143,8 @@ struct parameter<std::vector<T>> {
 template <class... P>
 struct types {};
 
-/// Whether each parameter finds the arguments that it needs: one that may be left out takes what a later one cannot do
-/// without, and one that takes all that are left leaves none.
+/// Returns true if each parameter finds the arguments that it needs. An optional parameter must not precede a required
+/// one, and a vector must be the last parameter.
 template <class... P>
 constexpr bool in_order() {
     bool fits = true, may_be_left_out = false, takes_all = false;
@@ -175,12 +179,12 @@ template <class F>
     requires requires { &F::operator(); }
 struct signature<F> : pointed<decltype(&F::operator())> {};
 
-/// Calls f with what `given` decodes to, after `first`.
+/// Calls f with `first` and the decoded arguments of `given`.
 template <class R, class... P, class F, class... First>
 void invoke(F& f, types<P...>, [[maybe_unused]] arguments given, reply& to, First&... first) {
     static_assert(in_order<P...>(),
                   "tutti: a procedure's std::vector comes last, and behind a std::optional everything may be left out");
-    // Braces: the arguments are taken from left to right.
+    // The braces make the arguments decode from left to right.
     std::tuple<P...> decoded{parameter<P>::take(given)...};
     const auto run = [&]() -> R {
         return std::apply([&](P&... p) -> R { return f(first..., std::move(p)...); }, decoded);
@@ -210,7 +214,7 @@ procedure make(std::string name, const procedure_options& options, F f, types<P.
             }};
 }
 
-/// What a call is about, by a function of its first arguments.
+/// Makes the function that returns the object that a call is about, from a function of the call's first arguments.
 template <std::size_t Given, class A, class... P>
 auto about(A a, types<P...>) {
     static_assert((std::size_t{0} + ... + parameter<P>::least) <= Given,
@@ -231,7 +235,7 @@ consteval std::size_t least_of(types<P...>) {
 
 }  // namespace detail
 
-/// Where a procedure's data go for a snapshot, piece by piece.
+/// The destination of a procedure's data for a snapshot, piece by piece.
 class TUTTI_EXPORT snapshot_writer {
 public:
     snapshot_writer() = default;
@@ -241,18 +245,18 @@ public:
     virtual void put(std::string_view piece) = 0;
 };
 
-/// And from where they come back, in the same pieces.
+/// The source of a procedure's data when a snapshot is loaded, in the same pieces.
 class TUTTI_EXPORT snapshot_reader {
 public:
     snapshot_reader() = default;
     snapshot_reader(const snapshot_reader&) = delete;
     snapshot_reader& operator=(const snapshot_reader&) = delete;
     virtual ~snapshot_reader() = default;
-    /// The next piece, valid until the next call; none: that was the last.
+    /// Returns the next piece, which is valid until the next call. Returns nullopt after the last piece.
     [[nodiscard]] virtual std::optional<std::string_view> next() = 0;
 };
 
-/// Where procedures are registered, before the server starts.
+/// The registry of procedures. Register them before the server starts.
 class TUTTI_EXPORT registry {
 public:
     registry() = default;
@@ -260,22 +264,24 @@ public:
     registry& operator=(const registry&) = delete;
     virtual ~registry() = default;
 
-    /// `f` takes its arguments by value or const reference, of types that have a codec, and returns one or nothing. A
-    /// std::vector comes last; behind a std::optional everything may be left out. It runs on many threads at once. What
-    /// it throws is answered by an error: of Tutti's own exceptions by a code of their own (docs/server.md), of others
-    /// by EXCEPTION, its name and `what()`. A name is 1 to 100 printable ASCII characters without blanks, and none of
-    /// the words that may come before it in a call: PRIORITY, DEADLINE, ID, --.
-    /// @throws registration_error  when the name is taken or unfit, or an option out of range
+    /// Registers a procedure. `f` takes its arguments by value or const reference, of types that have a codec. `f`
+    /// returns such a type or nothing. A std::vector must be the last parameter. All parameters after a std::optional
+    /// must be optional or a vector. `f` runs on many threads at once. An exception that leaves `f` becomes an error
+    /// reply. Tutti's own exceptions have codes of their own (docs/server.md). Any other exception gives EXCEPTION, its
+    /// name and `what()`. A name has 1 to 100 printable ASCII characters without blanks. The words that can precede a
+    /// name in a call are not allowed as names: PRIORITY, DEADLINE, ID, --.
+    /// @throws registration_error  if the name is taken or invalid, or an option is out of range
     template <class F>
     void add(std::string name, const procedure_options& options, F f) {
         using s = detail::signature<F>;
         add(detail::make<typename s::result>(std::move(name), options, std::move(f), typename s::parameters{}));
     }
-    /// The same, on a cluster: a call runs on the server whose node owns the object that it is about, if that one has
-    /// the procedure and room for it, and else where it was asked (docs/server-cluster.md). `about` takes the call's
-    /// first arguments, or all of them, by value or const reference, and returns a cluster::object_id, or a text that
-    /// stands for one. It runs on threads that serve clients, on many at once: it works the id out and does nothing
-    /// else. If it throws, the call runs where it was asked. Without a cluster nothing is different.
+    /// Registers a procedure whose calls run, on a cluster, at the owner of an object: the server whose node owns it.
+    /// If that server lacks the procedure or has no room, the call runs on the server that received it
+    /// (docs/server-cluster.md). `about` takes the call's first arguments, or all of them, by value or const reference,
+    /// and returns the object. The result is a cluster::object_id, or a text that names the object. `about` runs on
+    /// many threads at once, which also serve clients, so it should only compute the id. If `about` throws, the call
+    /// runs on the server that received it. Without a cluster, `about` has no effect.
     template <class F, class A>
     void add(std::string name, const procedure_options& options, F f, A about) {
         using s = detail::signature<F>;
@@ -287,39 +293,43 @@ public:
     }
     virtual void add(procedure p) = 0;
 
-    /// What the server's operator gave for `name` (`tutti serve --set name=value`).
+    /// Returns the operator's setting for `name` (`tutti serve --set name=value`), or `otherwise` if there is no such
+    /// setting.
     [[nodiscard]] virtual std::string setting(std::string_view name, std::string_view otherwise) const = 0;
-    /// Runs `f` once the last call has ended, in the order of registration, on the thread that drains the server. What
-    /// one throws makes the server end in failure, after the others have run. A server that never started runs none.
+    /// Runs `f` after the last call has ended, on the thread that drains the server. Several functions run in the order
+    /// of their registration. If one throws, the others still run, and the server exits with a failure. A server that
+    /// never started runs none.
     virtual void at_end(std::function<void()> f) = 0;
-    /// For a server that logs its calls: how the data that belong to `name` become a snapshot, and what makes them
-    /// again from it. Without them a start runs all calls again that were ever logged.
+    /// Sets how a server that logs its calls saves the data of `name` to a snapshot and restores them. Without these
+    /// functions, a start runs all logged calls again.
     ///
-    /// `dump` runs in a copy of the process with one thread, while calls run here, or at the end of the server. It runs
-    /// inside a transaction that only reads: all that it reads, it reads by transactions of its own or of the library's
-    /// functions. It takes no lock that another thread may have had when the process was copied. `load` runs before the
-    /// first call, on data as the shared object has made them; it finds no piece where there is no snapshot yet, and is
-    /// then not called. All objects that keep data have to be in it, because the log from before is dropped.
-    /// @throws registration_error  when the name is taken
+    /// `dump` runs in a copy of the process with one thread, while calls run here, or at the end of the server. `dump`
+    /// runs inside a read-only transaction, and must read all data by transactions of its own or of the library's
+    /// functions. `dump` must not take a lock that another thread may have held when the process was copied. `load`
+    /// runs before the first call, on the initial data of the shared object. If there is no snapshot yet, `load` is not
+    /// called. Every object that keeps data must be in the snapshot, because the server drops the log from before the
+    /// snapshot.
+    /// @throws registration_error  if the name is taken
     virtual void at_snapshot(std::string name, std::function<void(snapshot_writer&)> dump,
                              std::function<void(snapshot_reader&)> load) = 0;
-    /// The node whose objects procedures may use, as `cluster::ref<T>` (<tutti/cluster/ref.hpp>); it lives until all
-    /// that was registered by at_end has run.
-    /// @throws registration_error  when the server has none
+    /// Returns the node whose objects procedures may use, as `cluster::ref<T>` (<tutti/cluster/ref.hpp>). The node
+    /// lives until all functions registered by at_end have run.
+    /// @throws registration_error  if the server has no node
     [[nodiscard]] virtual cluster::node& cluster() const = 0;
 };
 
 namespace detail {
 
-/// How the compiler laid out what a shared object and its server pass to each other. The object has one as plain data,
-/// which the server reads from the file before it loads it: by then no code of the object has run.
+/// The compiler's layout of the types that a shared object and its server exchange. The object contains its layout as
+/// plain data. The server reads these data from the file before it loads the object, so no code of the object has run
+/// by then.
 struct object_layout {
     char magic[16];
-    std::uint32_t version;           ///< of the interface
+    std::uint32_t version;           ///< version of the interface
     std::uint32_t libcxx;            ///< 1: LLVM's standard library
     std::uint32_t debug_containers;  ///< 1: _GLIBCXX_DEBUG
     std::uint32_t new_strings;       ///< 1: _GLIBCXX_USE_CXX11_ABI
-    std::uint32_t sizes[7];          ///< of types of the standard library and of the interface
+    std::uint32_t sizes[7];          ///< sizes of types of the standard library and of the interface
     bool operator==(const object_layout&) const = default;
 };
 
@@ -345,9 +355,9 @@ consteval object_layout layout_of_this_object() {
 }  // namespace detail
 }  // namespace tutti::server
 
-/// Begins the function that a shared object registers its procedures in. The name carries the version of the interface,
-/// so that an object that was built for another one is refused. So is one in which types of the standard library have
-/// another layout than in the server.
+/// Begins the function in which a shared object registers its procedures. The function's name contains the version of
+/// the interface, so that the server can refuse an object of another version. The server also refuses an object whose
+/// standard library types have another layout.
 #define TUTTI_PROCEDURES(registry_name)                                                     \
     TUTTI_UNDISTURBED_STATICS                                                               \
     static void tutti_define_procedures(tutti::server::registry& registry_name);            \

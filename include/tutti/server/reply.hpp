@@ -1,5 +1,5 @@
 /// @file
-/// What a procedure answers, written in RESP, the protocol of Redis.
+/// The reply of a procedure, written in RESP, the protocol of Redis.
 #pragma once
 
 #include <charconv>
@@ -13,16 +13,16 @@
 
 namespace tutti::server {
 
-/// What the client understands: RESP2, or RESP3 once it has said HELLO 3.
+/// The protocol of the client: RESP2, or RESP3 after HELLO 3.
 enum class protocol : std::uint8_t { resp2 = 2, resp3 = 3 };
 
-/// Writes exactly one value, which may be a list of values. The server refuses an answer of any other number, so that a
-/// wrong codec harms its own caller only.
+/// Writes exactly one value, which may be a list of values. The server refuses a reply with any other number of values,
+/// so that a wrong codec harms only its own caller.
 ///
 /// Thread safety: none.
 class reply {
 public:
-    /// Appends to `to`, which must outlive it.
+    /// Appends to `to`, which must outlive the reply.
     explicit reply(std::string& to, protocol spoken = protocol::resp2) noexcept : to_{&to}, spoken_{spoken} {}
 
     void integer(std::int64_t value) {
@@ -36,11 +36,11 @@ public:
         to_->append("\r\n").append(bytes);
         end();
     }
-    /// A short word such as OK. What would end the line is replaced by blanks.
+    /// Writes a short word such as OK. Replaces carriage returns and line feeds by blanks.
     void status(std::string_view word) { line('+', word); }
     void real(double value) {
         char digits[32];
-        if (std::isnan(value)) value = std::abs(value);  // RESP3 knows nan without a sign
+        if (std::isnan(value)) value = std::abs(value);  // RESP3 allows only nan without a sign
         const auto [last, failed] = std::to_chars(digits, digits + sizeof digits, value);
         const std::string_view shown{digits, static_cast<std::size_t>(last - digits)};
         if (spoken_ == protocol::resp2) return text(shown);
@@ -57,14 +57,14 @@ public:
         to_->append(spoken_ == protocol::resp2 ? "$-1" : "_");
         end();
     }
-    /// `size` values follow.
+    /// Begins a list: `size` values must follow.
     void list(std::size_t size) {
         to_->push_back('*');
         number(size);
         end();
         missing_ += static_cast<std::int64_t>(size);
     }
-    /// `size` pairs of values follow.
+    /// Begins a map: `size` pairs of values must follow.
     void map(std::size_t size) {
         if (spoken_ == protocol::resp2) return list(2 * size);
         to_->push_back('%');
@@ -72,7 +72,7 @@ public:
         end();
         missing_ += 2 * static_cast<std::int64_t>(size);
     }
-    /// `code` is a word in capitals that programs may react to; `message` is for people.
+    /// Writes an error. `code` is a word in capitals for programs, and `message` is a text for people.
     void error(std::string_view code, std::string_view message) {
         to_->push_back('-');
         to_->append(code);
@@ -80,9 +80,9 @@ public:
     }
 
     [[nodiscard]] protocol spoken() const noexcept { return spoken_; }
-    /// What it appends to.
+    /// Returns the string to which the reply appends.
     [[nodiscard]] std::string& target() const noexcept { return *to_; }
-    /// Whether it is one value.
+    /// Returns true if exactly one value has been written.
     [[nodiscard]] bool complete() const noexcept { return missing_ == 0 && !more_than_one_; }
 
 private:
@@ -98,7 +98,7 @@ private:
     }
     void end() {
         to_->append("\r\n");
-        // A list behind a whole value would balance with its own elements.
+        // Without this flag, a list that follows a complete value would be balanced by its own elements.
         if (missing_ == 0) more_than_one_ = true;
         --missing_;
     }

@@ -1,6 +1,6 @@
 /// @file
-/// The transaction server as a part of a program: procedures run by priority and deadline, called from the program
-/// itself, and over sockets only if it asks for them.
+/// The transaction server as a part of a program. The server runs procedures by priority and deadline. The program
+/// itself calls procedures, and clients can call them over sockets if the program asks for sockets.
 ///
 ///     tutti::server::service bank{{.workers = 2}};
 ///     bank.procedures().add("balance", {.priority = 4}, [](int account) { return accounts[account].load(); });
@@ -25,224 +25,241 @@
 namespace tutti::server {
 
 struct tls_files {
-    std::string certificate{};  ///< PEM, with its chain; empty: no TLS
+    std::string certificate{};  ///< PEM file, including its chain; empty: no TLS
     std::string key{};
-    std::string client_authority{};  ///< if given, clients must show a certificate that it has signed
-    // The following hold also for the connection to a server that this one follows.
-    std::string minimum_version = "1.2";  ///< of TLS: 1.2 or 1.3
-    std::string ciphers{};                ///< of TLS 1.2, as openssl-ciphers(1) has them; empty: OpenSSL's
-    std::string ciphersuites{};           ///< of TLS 1.3, with colons between; empty: OpenSSL's
+    std::string client_authority{};  ///< if set, a client needs a certificate that this authority has signed
+    // These settings also apply to the connection to a server that this one follows.
+    std::string minimum_version = "1.2";  ///< minimum version of TLS: 1.2 or 1.3
+    std::string ciphers{};                ///< ciphers of TLS 1.2, as in openssl-ciphers(1); empty: OpenSSL's default
+    std::string ciphersuites{};           ///< cipher suites of TLS 1.3, separated by colons; empty: OpenSSL's default
 };
 
-/// The longest duration that a setting may have: 100 years. Sums with times of the clock cannot overflow.
+/// The longest duration that a setting may have: 100 years. With this limit, sums with clock times cannot overflow.
 inline constexpr std::chrono::hours longest_duration{24 * 36'525};
 
-/// Who may ask, and for what.
+/// A user: name, password and permissions.
 struct user {
     std::string name{};
-    std::string password{};               ///< its hash as crypt(5) has it: `mkpasswd -m yescrypt` makes one
-    std::vector<std::string> calls{"*"};  ///< procedures that it may call, as patterns of fnmatch(3): *, ?, [a-z]
-    int highest = highest_priority;       ///< of its calls: those of a more urgent procedure get this one
-    unsigned rate = 0;                    ///< its calls a second on average, and as many at once; 0: any
-    /// It may see and close other clients (CLIENT LIST, CLIENT KILL), and record what runs (TIMELINE).
+    std::string password{};               ///< hash of the password as in crypt(5); `mkpasswd -m yescrypt` makes one
+    std::vector<std::string> calls{"*"};  ///< procedures that the user may call, as patterns of fnmatch(3): *, ?, [a-z]
+    int highest = highest_priority;       ///< highest priority of the user's calls; limits calls of more urgent
+                                          ///< procedures
+    unsigned rate = 0;                    ///< calls per second on average, and as many at once; 0: no limit
+    /// True: the user may list and disconnect other clients (CLIENT LIST, CLIENT KILL), and record what runs
+    /// (TIMELINE).
     bool operates = false;
-    /// It may give the commands of followers (FOLLOW), which show the whole log and can end a leader.
+    /// True: the user may run the commands of followers (FOLLOW), which read the whole log and can end a leader.
     bool replicates = false;
 };
 
-/// What runs procedures.
+/// The executor of procedures.
 enum class execution : std::uint8_t {
-    /// Preemptive where the processor has it (x86-64) and the process no other such server; threads otherwise.
+    /// Preemptive if the processor supports it (x86-64) and the process has no other preemptive server. Threads
+    /// otherwise.
     automatic,
-    threads,     ///< a worker ends what it runs before it looks for what is more urgent
-    preemptive,  ///< what is more urgent interrupts what runs, which goes on later where it was
+    threads,     ///< a worker finishes its call before it takes a more urgent one
+    preemptive,  ///< a more urgent call interrupts a running one, which continues later
 };
 
-/// Of preemptive execution.
+/// Settings of preemptive execution.
 struct preemption_settings {
-    std::string ticks = "automatic";  ///< what interrupts a worker: automatic, kernel, on-demand, periodic, none
-    unsigned contexts = 1024;         ///< calls begun at once, but for those that have waited in retry; others wait
-    std::size_t stack = 256 * 1024;   ///< bytes for each; taken as they are touched
-    /// Of a call; then it gets the highest priority that a procedure has (C_max). None: no bound.
+    std::string ticks = "automatic";  ///< the source of interrupts of a worker: automatic, kernel, on-demand, periodic,
+                                      ///< none
+    unsigned contexts = 1024;         ///< maximum number of started calls, except those that have waited in retry; more
+                                      ///< wait
+    std::size_t stack = 256 * 1024;   ///< bytes per call; memory is used only when touched
+    /// Maximum number of preemptions of a call. After them, the call gets the highest priority of all procedures
+    /// (C_max). Empty: no limit.
     std::optional<unsigned> most_preemptions{};
-    bool lazy_promotion = false;  ///< each preemption raises a call's priority by one, up to that
-    bool migrate = false;         ///< a preempted call may go on on another worker; not with `shared_thread_locals`
-    /// Calls use the thread-local variables of their worker: one that is interrupted in the middle of changing such a
-    /// variable leaves it half changed to the next call. False: each call that has begun has thread-local storage of
-    /// its own, which takes a sleeping thread for each; calls share it all the same where the processor or the kernel
-    /// does not let a program set the base of FS (HWCAP2_FSGSBASE), and under AddressSanitizer.
+    bool lazy_promotion = false;  ///< each preemption raises a call's priority by one, up to C_max
+    bool migrate = false;         ///< a preempted call may continue on another worker; not with `shared_thread_locals`
+    /// True: calls use the thread-local variables of their worker. A call that is interrupted while it changes such a
+    /// variable leaves the variable half changed to the next call. False: each started call has thread-local storage of
+    /// its own, which takes one sleeping thread per call. Calls share the storage nevertheless if the processor or the
+    /// kernel does not let a program set the base of FS (HWCAP2_FSGSBASE), and under AddressSanitizer.
     bool shared_thread_locals = false;
-    /// While a worker runs a call of that priority or more it has a real-time priority, the lowest: other programs on
-    /// its processor wait for the call. None: workers have none. Needs `io_realtime` of 2 or more, and its rights.
+    /// The priority from which on calls run in real time. While a worker runs such a call, the worker has the lowest
+    /// real-time priority, so other programs on its processor wait for the call. Empty: workers never have a real-time
+    /// priority. Requires `io_realtime` of 2 or more, and its rights.
     std::optional<unsigned> realtime_from{};
 };
 
-/// How much an operator should care for a line.
+/// The importance of a message to an operator.
 enum class severity : std::uint8_t { info, warning, error };
 
-/// When a log is written through to the disk.
+/// When the server flushes the log to the disk.
 enum class log_sync : std::uint8_t {
-    always,        ///< before an answer goes out
-    every_second,  ///< so often that a crash loses at most what was answered within one second
-    /// When the system likes; the end of the process alone loses at most some tenths of a second.
+    always,        ///< before the server sends a reply
+    every_second,  ///< often enough that a crash loses only calls whose replies were sent within one second
+    /// When the system chooses. If only the process ends, at most some tenths of a second of calls are lost.
     never,
 };
 
-/// Of durability: a log of the calls that have committed, from which a start makes the data again.
+/// Settings of durability. The server logs the committed calls, and a start restores the data from the log.
 struct log_settings {
-    std::string file{};  ///< path; empty: nothing is logged
+    std::string file{};  ///< path; empty: calls are not logged
     log_sync sync = log_sync::every_second;
-    std::size_t max_pending = std::size_t{64} << 20;  ///< bytes that wait to be written; beyond, calls are BUSY
-    /// Where procedures can dump their data: a snapshot takes the place of the log whenever it has grown by so many
-    /// bytes, and when the server ends. Zero: only then.
+    std::size_t max_pending = std::size_t{64} << 20;  ///< bytes that may wait to be written; beyond this limit, calls
+                                                      ///< get BUSY
+    /// Bytes by which the log may grow before a snapshot replaces it. Applies if procedures can dump their data. A
+    /// snapshot also replaces the log when the server ends. Zero: only then.
     std::size_t snapshot_after = std::size_t{64} << 20;
-    /// A call that takes longer when it is run again ends the start: it waits for something that does not come.
+    /// The maximum time of a call that runs again from the log. A call that takes longer ends the start, because it
+    /// waits for something that does not come.
     std::chrono::milliseconds replay_limit{60'000};
-    /// Bytes of calls that a snapshot has taken the place of, and that are kept for followers all the same: one that
-    /// has been away for longer needs a copy of the snapshot.
+    /// Bytes of calls that the server keeps for followers after a snapshot has replaced them. A follower that was away
+    /// for longer needs a copy of the snapshot.
     std::size_t backlog = std::size_t{64} << 20;
-    /// A call that has written something is answered when so many followers have it on their disks; UNREPLICATED if
-    /// that takes longer than `replicas_timeout`.
+    /// The number of followers that must have a writing call on their disks before the server replies. The reply is
+    /// UNREPLICATED if this takes longer than `replicas_timeout`.
     unsigned replicas = 0;
     std::chrono::milliseconds replicas_timeout{1'000};
-    /// A start without a leader to follow takes no calls that write before so many followers have shown what they have:
-    /// so a log that has lost calls is found out before others take their place. A promotion ends the wait.
+    /// The number of followers that a starting server waits for, if it follows no leader. Until that many followers
+    /// have reported their logs, the server accepts no calls that write. So the server detects that its own log has
+    /// lost calls before other calls replace them. A promotion ends the wait.
     unsigned await_followers = 0;
-    // Of `settings`: how many answers of calls with an ID are kept, and for how long.
+    // Copies from `settings`: the number of replies to calls with an ID that are kept, and for how long.
     std::size_t answers = 10'000;
     std::chrono::milliseconds answers_for{600'000};
 };
 
-/// The server whose log this one follows, and what it says there.
+/// The leader whose log this server follows, and the credentials for it.
 struct leader_settings {
-    std::string host{};  ///< empty: it follows none
+    std::string host{};  ///< empty: the server follows no leader
     std::uint16_t port = 7411;
-    std::string user{};  ///< who operates the leader; empty: none is named
+    std::string user{};  ///< a user of the leader who operates or replicates; empty: no name is sent
     std::string password{};
-    /// PEM: the leader speaks TLS, with a certificate for `host` that one of these has signed. Where the server has a
-    /// certificate of its own, it shows that.
+    /// PEM file of authorities. If set, the connection uses TLS. The leader needs a certificate for `host` that one of
+    /// these authorities has signed. This server presents its own certificate if it has one.
     std::string tls_authority{};
 };
 
-/// What a server is to be, written with designated initialisers. Without an address it has no socket.
+/// The settings of a server, for designated initializers. A server without an address has no socket.
 struct settings {
-    std::optional<std::uint16_t> port{};  ///< of TCP; 0: one that the system chooses
-    std::string host = "127.0.0.1";       ///< to listen on
-    std::string unix_socket{};            ///< path; empty: none
-    std::optional<unsigned> unix_mode{};  ///< permissions of the socket's file, up to 0777; none: as umask(2) says
-    /// Listening sockets that the process was handed, as by systemd's socket activation. The server takes them over, in
-    /// place of `port` or beside it, and leaves them to listen when it ends: a client that connects then waits for the
-    /// next process that has them.
+    std::optional<std::uint16_t> port{};  ///< TCP port; 0: the system chooses a port
+    std::string host = "127.0.0.1";       ///< address to listen on
+    std::string unix_socket{};            ///< path; empty: no Unix socket
+    std::optional<unsigned> unix_mode{};  ///< permissions of the socket's file, up to 0777; empty: as umask(2) says
+    /// Listening sockets that the process has inherited, for instance by systemd's socket activation. The server uses
+    /// them instead of `port` or in addition to it. At the end, the server leaves them listening, so that new clients
+    /// wait for the next process that inherits them.
     std::vector<int> inherited{};
-    std::string password{};  ///< that a connection has to AUTH with first; empty: none has to
-    /// If there are any, a connection has to AUTH as one of them; a client that gives a password alone is
-    /// `default`. Not beside `password`.
+    std::string password{};  ///< password for AUTH; empty: clients need no password
+    /// Users. If this list is not empty, a connection has to AUTH as one of them. A client that gives only a password
+    /// is `default`. Excludes `password`.
     std::vector<user> users{};
-    tls_files tls{};  ///< for TCP
-    /// Whoever reaches the server may use it: it listens beyond loopback without users, a password or TLS, and FOLLOW
-    /// needs no credential. For a network that keeps strangers away.
+    tls_files tls{};  ///< TLS for TCP connections
+    /// True: every client may use the server. The server then listens beyond loopback without users, a password or TLS,
+    /// and FOLLOW needs no credential. Use it only in a network that untrusted clients cannot reach.
     bool unprotected = false;
-    /// What servers that follow one another show, the same for all of them; see docs/server-followers.md. Empty: users
-    /// with `replicates`, or the secret that servers of one user on one machine share.
+    /// The shared password of servers that follow one another; see docs/server-followers.md. Empty: users with
+    /// `replicates`, or the secret that servers of one user on one machine share.
     std::string replication_password{};
-    /// Where programs may ask that look after the server, by HTTP: /metrics for Prometheus, /healthz, /readyz. 0: the
-    /// system chooses. For commits and aborts among the metrics call enable_statistics(true).
+    /// Port of the HTTP endpoint for monitoring programs: /metrics for Prometheus, /healthz, /readyz. 0: the system
+    /// chooses a port. Call enable_statistics(true) to include commits and aborts in the metrics.
     std::optional<std::uint16_t> metrics_port{};
     std::string metrics_host = "127.0.0.1";
 
-    /// A signal that ends the process (SIGSEGV, SIGABRT and their like) first tells on the standard error which
-    /// procedure it came from, and where. Handlers that the program has put there before are replaced. `notice` gets a
-    /// line about a call that cannot be ended although its time limit has passed, and about one that keeps its worker
-    /// for `stuck_after`.
+    /// True: a signal that ends the process (SIGSEGV, SIGABRT and similar) first reports on standard error the
+    /// procedure and the place that raised it. This replaces the program's earlier handlers of these signals. `notice`
+    /// also gets a line about a call that cannot be ended after its time limit. Another line reports a call that keeps
+    /// its worker for `stuck_after`.
     bool report_crashes = false;
-    /// Without interruption by another call, and without waiting in retry. Zero: no such call is told.
+    /// The time for which a call may run without interruption by another call and without waiting in retry. Zero: such
+    /// calls are not reported.
     std::chrono::milliseconds stuck_after{10'000};
 
-    unsigned io_threads = 1;  ///< threads that own sockets
-    /// Their real-time priority, 1 to 99 (SCHED_RR), or 0. For a machine whose processors other programs use as well:
-    /// a call waits for the I/O thread at both of its ends. It needs CAP_SYS_NICE or a limit (RLIMIT_RTPRIO); an I/O
-    /// thread that has it goes before workers, too, where it shares a processor with them.
+    unsigned io_threads = 1;  ///< number of threads that own sockets
+    /// Real-time priority of the I/O threads, 1 to 99 (SCHED_RR), or 0. Use it if other programs share the machine's
+    /// processors, because a call waits for the I/O thread at its start and at its end. Requires CAP_SYS_NICE or a
+    /// limit (RLIMIT_RTPRIO). An I/O thread with this priority also runs before workers on the same processor.
     int io_realtime = 0;
-    /// Threads that run procedures, at most 64 where they are preempted; 0: the processors that I/O threads leave, at
-    /// least one.
+    /// Number of threads that run procedures, at most 64 with preemption. 0: the number of processors that I/O threads
+    /// leave free, at least one.
     unsigned workers = 0;
-    /// A worker may read and run the calls of a procedure that usually take less than this, so that the server wakes no
-    /// thread for them. About what it takes to wake one; zero: only I/O threads read.
+    /// A worker may itself read and run calls of procedures that usually take less than this, so that the server need
+    /// not wake another thread. The default is about the time to wake a thread. Zero: only I/O threads read.
     std::chrono::microseconds brief_call{20};
 
-    /// Clients that have sent something are read in turn, and not the one first that has called what is more urgent.
+    /// True: the server reads clients in turn, instead of reading the client with the most urgent call first.
     bool read_in_turn = false;
 
     execution executor = execution::automatic;
     preemption_settings preemption{};
 
-    /// Calls that may wait for a worker. Beyond that the least urgent is answered BUSY: one that waits, if what comes
-    /// has a higher priority, else what comes.
+    /// Maximum number of calls that wait for a worker. If the queue is full, the least urgent call gets BUSY. This is a
+    /// waiting call if the new one has a higher priority, and the new one otherwise.
     std::size_t queue = 10'000;
-    /// Connections at once; a further one is answered MAXCLIENTS and closed. One more may come through a unix socket: a
-    /// operator who has to look what is the matter.
+    /// Maximum number of connections. A further connection gets MAXCLIENTS and is closed. One more may connect through
+    /// a Unix socket, so that an operator can always look at the server.
     std::size_t max_clients = 10'000;
-    /// The server lets in so many more for operators: users who operate, or everybody who knows the password. Without
-    /// any login, clients on its own machine are operators of a server that listens beyond it. A client that has not
-    /// logged in gives way to the next. Zero: none.
+    /// Number of additional connections for operators: users who operate, or every client that knows the password. If
+    /// the server has no login and listens beyond its own machine, clients on its own machine are operators. A client
+    /// that has not logged in gives way to the next one. Zero: no additional connections.
     std::size_t reserved_clients = 32;
-    std::size_t max_arguments = 1024;     ///< words of a request
-    std::size_t max_request = 1'048'576;  ///< bytes of a request
-    std::size_t max_pipeline = 1024;      ///< requests of a connection that are not answered yet
-    /// Bytes of answers, of calls that have ended, that a connection may leave unread before it is not read from.
+    std::size_t max_arguments = 1024;     ///< maximum number of words in a request
+    std::size_t max_request = 1'048'576;  ///< maximum size of a request in bytes
+    std::size_t max_pipeline = 1024;      ///< maximum number of requests of a connection without a reply
+    /// Maximum number of bytes of finished replies that a connection may leave unread. Beyond this limit, the server
+    /// does not read from the connection.
     std::size_t max_unsent = 1'048'576;
-    /// So many answers of calls with an ID are remembered, for so long, and in no more than a quarter of max_held.
+    /// Maximum number of remembered replies to calls with an ID. The server keeps each for `remember_for`, and uses at
+    /// most a quarter of max_held for them.
     std::size_t remembered = 10'000;
     std::chrono::milliseconds remember_for{600'000};
-    /// Gets what an operator should know, a line each, from any thread; null: the standard error. Must not throw, and
-    /// must not wait for whoever reads the line: the caller may be a thread that serves clients (line_writer).
+    /// Receives messages for the operator, one line each, on any thread. Null: the server writes them to standard
+    /// error. The function must neither throw nor wait for a reader of the line: the caller may be a thread that serves
+    /// clients (line_writer).
     std::function<void(severity, const std::string&)> notice{};
-    /// A cluster whose objects procedures use (registry::cluster); it lives until the service has ended. Not beside
-    /// `log`: what a start runs again would write objects a second time.
+    /// A cluster whose objects procedures use (registry::cluster). The cluster must outlive the service. Excludes
+    /// `log`, because a call that runs again from the log would write objects a second time.
     cluster_access* cluster = nullptr;
-    /// A time limit for the end. A leader waits for nine tenths of it, at most, until followers that are connected have
-    /// all calls on their disks; zero: as long as it takes. `drain` waits without a limit for calls that were accepted:
-    /// the program decides how long it waits for `drain` (service::awaited_by_drain).
+    /// Time limit of the shutdown. A leader waits at most nine tenths of it until all connected followers have all
+    /// calls on their disks. Zero: the leader waits without a limit. `drain` itself waits without a limit for calls
+    /// that the server has accepted: the program decides how long to wait for `drain` (service::awaited_by_drain).
     std::chrono::milliseconds shutdown_timeout{10'000};
-    /// Whether calls go to the server whose node owns what they are about (registry::add), and those of others are run.
+    /// True: the server forwards calls to the server whose node owns their object (registry::add), and runs forwarded
+    /// calls of other servers.
     bool forward = true;
-    log_settings log{};  ///< its `answers` are `remembered`, its `answers_for` is `remember_for`
-    /// If it names a server: this one appends what that one logs to its own log, runs it, and serves procedures that
-    /// are read-only, until it is promoted. It needs a log.
+    log_settings log{};  ///< `answers` and `answers_for` are set from `remembered` and `remember_for`
+    /// A leader to follow. If set, this server appends the leader's log to its own, runs the calls in it, and serves
+    /// read-only procedures, until it is promoted. Requires a log.
     leader_settings follow{};
-    /// Bytes of requests and answers that the server holds for all clients together. Beyond it no call of a client
-    /// begins: each is answered BUSY. What runs already may make it more.
+    /// Maximum number of bytes of requests and replies that the server holds for all clients together. Beyond this
+    /// limit, new calls of clients get BUSY. Calls that already run may exceed the limit.
     std::size_t max_held = std::size_t{1} << 30;
-    /// Bytes of requests and answers that connections hold. Beyond it the server closes the largest connections of the
-    /// users that hold the most for their highest priority. The rest of max_held is for arguments of accepted calls:
-    /// calls of a user that holds its share of that are answered BUSY. Less than max_held. Zero: the server closes no
-    /// connection, and divides no memory. None: three quarters of max_held.
+    /// Maximum number of bytes of requests and replies that connections hold. Beyond this limit, the server closes the
+    /// largest connections of those users that hold the most for their highest priority. The rest of max_held is for
+    /// the arguments of accepted calls: a user that holds its share of the rest gets BUSY. Must be less than max_held.
+    /// Zero: the server closes no connections and divides no memory. Empty: three quarters of max_held.
     std::optional<std::size_t> max_held_clients{};
-    std::chrono::milliseconds time_limit{0};    ///< of procedures that have none; zero: none
-    std::chrono::milliseconds idle_timeout{0};  ///< without a request; zero: none
-    /// Without progress of an answer; also of the end of a connection. Zero: none, until the server ends: then 10 s.
-    /// Six times that is what a client that reads slowly then has in all, once its last call has ended.
+    std::chrono::milliseconds time_limit{0};    ///< limit of procedures without their own; zero: no limit
+    std::chrono::milliseconds idle_timeout{0};  ///< maximum time without a request; zero: no limit
+    /// Maximum time without progress of a reply, and of the end of a connection. Zero: no limit until the server ends,
+    /// and 10 s from then on. After its last call, a slow client has six times this limit in all.
     std::chrono::milliseconds write_timeout{10'000};
-    /// A client over TCP that has been silent for so long is asked for a sign of life by the system, and counts as gone
-    /// when none comes for as long again. Zero: never.
+    /// Time of silence after which the system probes a TCP client. The client counts as disconnected if it does not
+    /// answer for the same time again. Zero: the system never probes.
     std::chrono::seconds keepalive{60};
-    /// From a client's arrival on, for the handshake of TLS and AUTH, where they are asked for. Zero: none.
+    /// Maximum time from a client's connection until its TLS handshake and AUTH are done, if these are required. Zero:
+    /// no limit.
     std::chrono::milliseconds login_timeout{10'000};
-    /// From the first byte of a request to its last; half of it before AUTH, where that is asked for. Zero: none.
+    /// Maximum time from the first byte of a request to its last. Half of it before AUTH, if AUTH is required. Zero: no
+    /// limit.
     std::chrono::milliseconds request_timeout{10'000};
-    /// Clients' calls that take longer from their begin to their answer are kept for SLOWLOG, the latest
-    /// slow_log_max_len of them, with some 5 KB of each at most. Negative, or none of them: none is kept.
+    /// Minimum duration of a client's call, from its begin to its reply, for SLOWLOG. The server keeps the latest
+    /// slow_log_max_len of these calls, at most some 5 KB each. Negative, or slow_log_max_len of 0: no calls are kept.
     std::chrono::microseconds slow_log_slower_than{10'000};
     std::size_t slow_log_max_len = 128;
 };
 
-/// How one call is to run; what is not given is the procedure's.
+/// The options of one call. Missing options are those of the procedure.
 struct call_options {
     std::optional<int> priority{};
     std::optional<std::chrono::microseconds> deadline{};
 };
 
-/// A call that was answered by an error. `code` is stable, `what()` is for people; docs/server.md lists the codes.
+/// The error reply to a call. `code` is stable, and `what()` is a text for people. docs/server.md lists the codes.
 class TUTTI_EXPORT call_error : public std::runtime_error {
 public:
     call_error(std::string code, const std::string& message) : std::runtime_error{message}, code_{std::move(code)} {}
@@ -252,89 +269,96 @@ private:
     std::string code_;
 };
 
-/// What the end of a server waits for.
+/// The reasons why the end of a server waits.
 struct drain_obstacles {
-    std::vector<std::string> lines{};  ///< for people: calls with their procedure, caller and time, or anything else
-    bool saves_data = false;           ///< a snapshot is being taken, which takes long where there are many data
+    std::vector<std::string> lines{};  ///< for people: calls with procedure, caller and time, or other reasons
+    bool saves_data = false;           ///< true: the server is taking a snapshot, which takes long if there is much
+                                       ///< data
 };
 
-/// Thread safety: until it has started, one thread at a time uses it; from then on any thread may ask and call. `start`
-/// and `drain` are called by one thread.
+/// A transaction server. Thread safety: before `start`, one thread at a time may use it; afterwards, any thread may
+/// query and call. One thread calls `start` and `drain`.
 class TUTTI_EXPORT service {
 public:
-    /// @throws std::invalid_argument  when a setting makes no sense; the message says which, and what would
+    /// @throws std::invalid_argument  if a setting is invalid; the message names it and a valid value
     explicit service(settings how);
-    /// Drains. What `at_end` functions throw is lost here.
+    /// Drains. Exceptions of `at_end` functions are lost here.
     ~service();
     service(const service&) = delete;
     service& operator=(const service&) = delete;
 
-    /// REQUIRES: it has not started.
+    /// Returns the registry. REQUIRES: the service has not started.
     [[nodiscard]] registry& procedures() noexcept;
-    /// Hands a shared object's procedures in. REQUIRES: it has not started. @throws registration_error
+    /// Registers the procedures of a shared object. REQUIRES: the service has not started. @throws registration_error
     void load(const std::string& shared_object);
-    /// For registry::setting; a second value for a name takes the place of the first. REQUIRES: it has not started, and
-    /// the procedures that ask for it are not loaded yet.
+    /// Sets a value for registry::setting. A second value for a name replaces the first. REQUIRES: the service has not
+    /// started, and the procedures that use the setting are not loaded yet.
     void set(std::string name, std::string value);
-    /// Settings that no procedure has asked for.
+    /// Returns the settings that no procedure has read.
     [[nodiscard]] std::vector<std::string> unused_settings() const;
 
-    /// Throws what `start` would throw, but for addresses, which are not looked at: another process may be listening
-    /// there. REQUIRES: it has not started, nor does so afterwards.
+    /// Throws the exceptions that `start` would throw, except for addresses: another process may be listening there.
+    /// REQUIRES: the service has not started and will not start.
     void check();
 
-    /// From here on it serves. After an exception it is good for nothing but its destructor.
-    /// @throws std::system_error      when an address cannot be listened on
-    /// @throws std::runtime_error     the same, when it cannot be found; when a certificate or key is not usable
-    /// @throws std::invalid_argument  when the executor, its ticks, so many workers or `migrate` cannot be had here
-    /// @throws std::logic_error       when it has started before, or the process runs another preemptive server
+    /// Starts to serve. After an exception, you can only destroy the service.
+    /// @throws std::system_error  if an address cannot be listened on
+    /// @throws std::runtime_error  if an address cannot be found, or a certificate or key is unusable
+    /// @throws std::invalid_argument  if this machine does not support the executor, its ticks, the number of workers
+    /// or `migrate`
+    /// @throws std::logic_error  if the service has started before, or the process runs another preemptive server
     void start();
-    /// Refuses new calls, the program's too, ends all that were accepted, answers them, closes every connection, runs
-    /// what was registered by `at_end` on this thread. Idempotent; without a start it does nothing. Must not be called
-    /// by a procedure.
-    /// @throws what `at_end` functions throw, the first of it
+    /// Shuts down. Refuses new calls, also the program's own. Finishes all accepted calls, sends their replies, and
+    /// closes every connection. Then runs the functions registered by `at_end` on this thread. Idempotent. Does nothing
+    /// if the service has not started. A procedure must not call this function.
+    /// @throws the first exception of an `at_end` function
     void drain();
 
-    /// Says what `drain` waits for, also where `start` has not come to its end yet. What was answered is in the log
-    /// when this returns, unless the log cannot be written for half a second: so a program may end without waiting for
-    /// longer. Any thread, while this object lives.
+    /// Returns the reasons why `drain` waits, also while `start` is still running. Flushes the log first. When this
+    /// function returns, the log contains all calls whose replies were sent, unless the log cannot be written for half
+    /// a second. So a program may exit without a longer wait. You can call this function from any thread, while this
+    /// object lives.
     [[nodiscard]] drain_obstacles awaited_by_drain();
 
     [[nodiscard]] std::uint16_t port() const noexcept;  ///< 0 without TCP
-    /// 0 without one. Known before the log is read: any thread may ask, also while start() is under way.
+    /// Returns the port of the metrics, or 0 without one. The port is known before the log is read: any thread may call
+    /// this function, also during start().
     [[nodiscard]] std::uint16_t metrics_port() const noexcept;
-    /// Ends following: from here on this server leads, and takes calls that write. Returns when it does, or why it
-    /// cannot; empty: it leads. By one thread at a time.
+    /// Ends following: from here on this server leads, and accepts calls that write. Returns an empty string once the
+    /// server leads, or the reason why it cannot lead. One thread at a time may call this function.
     [[nodiscard]] std::string promote();
-    /// Has a follower lead, without the loss of a call that was answered; then this server follows that one.
-    /// `to`: HOST:PORT of the follower, as this server reaches it; empty: the one that has most. Clients' calls that
-    /// write wait meanwhile, for at most `longest`; those of the program are refused. Returns when the other server
-    /// leads, or why it does not: then this server leads as before, or, if the other one was told to lead and has not
-    /// answered, takes no calls that write until it has.
+    /// Makes a follower the leader, without losing a call whose reply was sent. Afterwards this server follows the new
+    /// leader. `to` is HOST:PORT of the follower, as this server reaches it. If `to` is empty, the most advanced
+    /// follower becomes the leader. Clients' calls that write wait meanwhile, for at most `longest`. The program's own
+    /// calls that write are refused. Returns an empty string once the other server leads, or the reason why it does
+    /// not. In that case this server normally leads as before. If the other server was told to lead and has not
+    /// answered, this server accepts no calls that write until it answers.
     [[nodiscard]] std::string hand_over(const std::string& to = {},
                                         std::chrono::milliseconds longest = std::chrono::seconds{10});
-    /// Reads the files of `settings::tls` again, for clients that connect from now on; others keep what they began
-    /// with. False: there are none, or it has not started.
-    /// @throws std::runtime_error  when one is not usable; the message names it, and what was read before stays
+    /// Reads the files of `settings::tls` again. New connections use them, and existing connections keep theirs.
+    /// Returns false if there are no such files, or if the service has not started.
+    /// @throws std::runtime_error  if a file is unusable; the message names the file, and the old certificates stay in
+    /// use
     bool renew_certificates();
-    /// What the command INFO answers.
+    /// Returns the reply of the command INFO.
     [[nodiscard]] std::string info() const;
-    /// Whether each thread that owns sockets has gone round since the latest time that this was asked, or has come to
-    /// its end: a sign of life for whoever watches over the program, to be asked for every so often, by one thread. It
-    /// says nothing of procedures.
+    /// Returns true if each thread that owns sockets has made progress since the last call of this function, or has
+    /// ended. A watchdog should call this function regularly, from one thread. The result says nothing about
+    /// procedures.
     [[nodiscard]] bool responds() noexcept;
 
-    /// Calls a procedure by name. `then` gets the answer in RESP3, once: on the thread that ran it, at once on this one
-    /// if the call was refused, or on one of the server's if the call gave way to a more urgent one before it began, or
-    /// has run past its time limit and does not end. It may run transactions, must not throw, which ends the program,
-    /// and must not wait for another call, whose worker it may be holding up. After the error STACK it may have no more
-    /// than 64 KiB of stack.
-    /// REQUIRES: it has started. @throws std::bad_alloc; `then` is not called
+    /// Calls a procedure by name. `then` receives the reply in RESP3, exactly once. `then` usually runs on the thread
+    /// that ran the call. If the call was refused, `then` runs on this thread before the function returns. In two other
+    /// cases, `then` runs on a thread of the server. First, a more urgent call may displace the call before its begin.
+    /// Second, the call may not end after its time limit. `then` may run transactions. `then` must not throw, because
+    /// an exception terminates the program. `then` must not wait for another call, because `then` may block that call's
+    /// worker. After the error STACK, `then` may use at most 64 KiB of stack.
+    /// REQUIRES: the service has started. @throws std::bad_alloc  in this case `then` is not called
     void call_raw(std::string_view name, std::vector<std::string> arguments, const call_options& how,
                   std::function<void(std::string_view)> then);
 
-    /// The same with types: R is void, a number, bool or std::string; an argument is a number or a string. The future
-    /// throws call_error, or bad_argument where the answer is no R.
+    /// Calls a procedure with typed arguments. R is void, a number, bool or std::string. An argument is a number or a
+    /// string. The future throws call_error, or bad_argument if the reply is not an R.
     template <class R, class... A>
     [[nodiscard]] std::future<R> call(std::string_view name, const call_options& how, const A&... arguments);
 
@@ -345,7 +369,8 @@ private:
 
 namespace detail {
 
-/// What is between the type's character and the end of the first line; throws call_error if that line is an error.
+/// Returns the text between the type's character and the end of the first line. Throws call_error if that line is an
+/// error.
 [[nodiscard]] TUTTI_EXPORT std::string_view scalar_of(std::string_view answer);
 
 template <class T>

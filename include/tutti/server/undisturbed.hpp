@@ -1,17 +1,18 @@
 /// @file
-/// Stretches of a procedure in which no other call takes its worker.
+/// Sections of a procedure in which no other call takes over its worker.
 #pragma once
 
 #include "tutti/detail/config.hpp"
 
 namespace tutti::server {
 
-/// While one lives, what is more urgent does not interrupt the call that made it. For what one worker's calls must not
-/// meet half done: a mutex that other procedures take, too, or std::call_once. They nest.
+/// While an object of this class lives, a more urgent call does not interrupt the call that made it. Use it around
+/// actions that calls of the same worker must not interrupt, such as holding a mutex that other procedures also lock,
+/// or std::call_once. Objects may nest.
 ///
-/// A transaction inside that waits (for another one, or in `retry`) gives the worker away nevertheless.
+/// A transaction inside that waits, for another transaction or in `retry`, releases the worker nevertheless.
 ///
-/// Costs some nanoseconds; nothing outside of a preemptive server.
+/// The cost is some nanoseconds, and zero outside of a preemptive server.
 class TUTTI_EXPORT undisturbed {
 public:
     undisturbed() noexcept;
@@ -22,7 +23,8 @@ public:
 
 namespace detail {
 
-// The functions of the C++ ABI around the initialization of a function's static variable, undisturbed.
+// Replacements for the C++ ABI's functions around the initialization of a function's static variable. The
+// initialization is undisturbed.
 TUTTI_EXPORT int begin_static(void* guard);
 TUTTI_EXPORT void end_static(void* guard) noexcept;
 TUTTI_EXPORT void give_up_static(void* guard) noexcept;
@@ -30,11 +32,12 @@ TUTTI_EXPORT void give_up_static(void* guard) noexcept;
 }  // namespace detail
 }  // namespace tutti::server
 
-/// Makes the initialization of functions' static variables undisturbed in the shared object that it is written in,
-/// once: a call that interrupted it and came to the same variable would wait for ever. TUTTI_PROCEDURES contains it.
+/// Makes the initialization of functions' static variables undisturbed in one shared object. Use this macro once in the
+/// object. Otherwise, a call that interrupts such an initialization and reaches the same variable would wait forever.
+/// TUTTI_PROCEDURES contains this macro.
 ///
-/// The names of the C++ ABI are defined anew, hidden, so that only this object's own code finds them. Nothing in code
-/// that is made for a program: there they would be the library's as well.
+/// The macro defines names of the C++ ABI again, as hidden symbols, so that only this object's own code uses them. The
+/// macro is empty in code for an executable, because the library would use the new definitions there, too.
 #if defined(__PIC__) && !defined(__PIE__)
 #define TUTTI_UNDISTURBED_STATICS                                                                             \
     extern "C" __attribute__((visibility("hidden"))) int tutti_begin_static(void* guard) __asm__(             \
