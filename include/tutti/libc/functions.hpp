@@ -1,15 +1,14 @@
 /// @file
-/// The C library inside transactions: for each function a form that takes the transaction and is rolled back with it.
+/// The C library inside transactions. Each function has a form that takes the transaction and is rolled back with it.
 ///
-/// Blocks of the language need none of this: `tutti-cc` and `tutti-c++` compile their ordinary calls to the same
-/// bodies. Link `tutti::libc` (`-ltutti-c`). What a function returns, what it sets errno to and what it does when it
-/// fails is as glibc has it; here stands what it does in a transaction. All of them may restart the block, and may
-/// throw std::bad_alloc when memory for the logs runs out. Memory that they are given by pointer is read and written
-/// transactionally.
+/// Blocks of the language do not need this header: `tutti-cc` and `tutti-c++` compile their ordinary calls to the same
+/// bodies. Link `tutti::libc` (`-ltutti-c`). Results, errno and failures are those of glibc. The comments below
+/// describe only the behaviour in a transaction. Every function may restart the block, and may throw std::bad_alloc if
+/// memory for the logs runs out. The functions read and write memory behind their pointer arguments transactionally.
 ///
-/// The design follows V. Smiljković et al., "TM-dietlibc: A TM-aware Real-world System Library" (IPDPS 2013): calls run
-/// transactionally as long as they make no system call, undo by compensation those that can be undone, and make the
-/// transaction irrevocable as late as possible else.
+/// The design follows V. Smiljković et al., "TM-dietlibc: A TM-aware Real-world System Library" (IPDPS 2013). A call
+/// without a system call runs transactionally. A call that can be undone is undone by compensation. Any other call
+/// makes the transaction irrevocable, as late as possible.
 #pragma once
 
 #include <clocale>
@@ -43,10 +42,11 @@ struct utsname;
 namespace tutti::libc {
 
 /// @name Output to streams
-/// What the stream's buffer takes is undone by a roll-back. Where it lacks room, what earlier transactions left in it
-/// is written; if that does not help, or the stream is unbuffered, or a line ends in one that is buffered by lines, the
-/// transaction becomes irrevocable first. One transaction at a time owns a stream, from its first call to its end, and
-/// threads outside of transactions wait for it in glibc's own lock; a block of the language that runs alone owns none.
+/// A roll-back undoes output that went to the stream's buffer. If the buffer lacks room, the function first writes the
+/// output of earlier transactions. The transaction becomes irrevocable first if that does not make enough room, if the
+/// stream is unbuffered, or if a line ends in a line-buffered stream. One transaction at a time owns a stream, from its
+/// first call to its end. Threads outside of transactions wait for the owner in glibc's own lock. A block of the
+/// language that runs alone owns no stream.
 /// @{
 TUTTI_EXPORT int fputc(tx& t, int c, FILE* f);
 TUTTI_EXPORT int putc(tx& t, int c, FILE* f);
@@ -62,14 +62,14 @@ TUTTI_EXPORT int fflush(tx& t, FILE* f);
 /// @}
 
 /// @name Input from streams
-/// What is in the buffer is taken transactionally. An empty buffer of a regular file is filled, and a roll-back seeks
-/// back. Output of the transaction comes first, as for a seek. For anything else the transaction becomes irrevocable
-/// first.
+/// The functions take buffered bytes transactionally. If the buffer of a regular file is empty, the functions fill it,
+/// and a roll-back seeks back. Output of the transaction comes first, as for a seek. In all other cases the transaction
+/// becomes irrevocable first.
 /// @{
 TUTTI_EXPORT int fgetc(tx& t, FILE* f);
 TUTTI_EXPORT int getc(tx& t, FILE* f);
 TUTTI_EXPORT int getchar(tx& t);
-/// Irrevocable for another character than the one that was read last.
+/// Makes the transaction irrevocable if `c` is not the last character read.
 TUTTI_EXPORT int ungetc(tx& t, int c, FILE* f);
 TUTTI_EXPORT char* fgets(tx& t, char* to, int size, FILE* f);
 TUTTI_EXPORT std::size_t fread(tx& t, void* to, std::size_t size, std::size_t count, FILE* f);
@@ -78,10 +78,10 @@ TUTTI_EXPORT ssize_t getdelim(tx& t, char** line, std::size_t* room, int delimit
 /// @}
 
 /// @name Position and state of streams
-/// A seek in a regular file is made at once and undone by a seek. Output of the transaction that a seek or input finds
-/// in the buffer waits for the commit: the transaction reads the file as that output changes it. If the commit cannot
-/// write the output, ferror says so. For anything but a regular file with a full buffer the transaction becomes
-/// irrevocable.
+/// A seek in a regular file takes effect at once, and a roll-back seeks back. If a seek or an input finds output of the
+/// transaction in the buffer, the output waits for the commit. The transaction reads the file as this output changes
+/// it. If the commit cannot write the output, ferror reports the error. For any other stream than a fully buffered
+/// regular file, the transaction becomes irrevocable.
 /// @{
 TUTTI_EXPORT int fseek(tx& t, FILE* f, long offset, int whence);
 TUTTI_EXPORT int fseeko(tx& t, FILE* f, off_t offset, int whence);
@@ -107,7 +107,7 @@ TUTTI_EXPORT int vsprintf(tx& t, char* to, const char* format, va_list arguments
 /// @}
 
 /// @name Bytes
-/// What is compared or searched is read no further than the result needs.
+/// The functions read only as much of their arguments as the result needs.
 /// @{
 TUTTI_EXPORT void* memcpy(tx& t, void* to, const void* from, std::size_t size);
 TUTTI_EXPORT void* mempcpy(tx& t, void* to, const void* from, std::size_t size);
@@ -119,7 +119,7 @@ TUTTI_EXPORT int bcmp(tx& t, const void* a, const void* b, std::size_t size);
 TUTTI_EXPORT void* memchr(tx& t, const void* in, int c, std::size_t size);
 TUTTI_EXPORT void* rawmemchr(tx& t, const void* in, int c);
 TUTTI_EXPORT void* memrchr(tx& t, const void* in, int c, std::size_t size);
-/// Linear.
+/// O(n).
 TUTTI_EXPORT void* memmem(tx& t, const void* in, std::size_t size, const void* needle, std::size_t needle_size);
 TUTTI_EXPORT void bcopy(tx& t, const void* from, void* to, std::size_t size);
 TUTTI_EXPORT void bzero(tx& t, void* to, std::size_t size);
@@ -127,9 +127,9 @@ TUTTI_EXPORT void explicit_bzero(tx& t, void* to, std::size_t size);
 /// @}
 
 /// @name Strings
-/// What is compared or searched is read no further than the result needs. Memory that strdup and strndup allocate goes
-/// back with a roll-back. strtok, in a block of the language, makes the transaction irrevocable, for where it stopped
-/// is known to glibc alone; here is strtok_r. strerror and strsignal need no form of their own.
+/// The functions read only as much of their arguments as the result needs. A roll-back frees the memory that strdup and
+/// strndup allocate. strtok makes the transaction irrevocable in a block of the language, because only glibc knows
+/// where it stopped. This header provides strtok_r instead. strerror and strsignal need no form of their own.
 /// @{
 TUTTI_EXPORT std::size_t strlen(tx& t, const char* s);
 TUTTI_EXPORT std::size_t strnlen(tx& t, const char* s, std::size_t limit);
@@ -137,9 +137,9 @@ TUTTI_EXPORT int strcmp(tx& t, const char* a, const char* b);
 TUTTI_EXPORT int strncmp(tx& t, const char* a, const char* b, std::size_t limit);
 TUTTI_EXPORT int strcasecmp(tx& t, const char* a, const char* b);
 TUTTI_EXPORT int strncasecmp(tx& t, const char* a, const char* b, std::size_t limit);
-/// By value, as strcmp, where memory for copies runs out.
+/// Compares by value, as strcmp, if memory for copies runs out.
 TUTTI_EXPORT int strcoll(tx& t, const char* a, const char* b);
-/// `size`, as if the key did not fit, and errno is ENOMEM: memory for copies ran out.
+/// If memory for copies runs out, returns `size`, as if the key did not fit, and sets errno to ENOMEM.
 TUTTI_EXPORT std::size_t strxfrm(tx& t, char* to, const char* from, std::size_t size);
 TUTTI_EXPORT char* strcpy(tx& t, char* to, const char* from);
 TUTTI_EXPORT char* stpcpy(tx& t, char* to, const char* from);
@@ -154,7 +154,7 @@ TUTTI_EXPORT char* strrchr(tx& t, const char* s, int c);
 TUTTI_EXPORT char* strchrnul(tx& t, const char* s, int c);
 TUTTI_EXPORT char* index(tx& t, const char* s, int c);
 TUTTI_EXPORT char* rindex(tx& t, const char* s, int c);
-/// Linear, as strcasestr.
+/// O(n), as strcasestr.
 TUTTI_EXPORT char* strstr(tx& t, const char* in, const char* needle);
 TUTTI_EXPORT char* strcasestr(tx& t, const char* in, const char* needle);
 TUTTI_EXPORT char* strpbrk(tx& t, const char* s, const char* set);
@@ -162,12 +162,12 @@ TUTTI_EXPORT std::size_t strspn(tx& t, const char* s, const char* set);
 TUTTI_EXPORT std::size_t strcspn(tx& t, const char* s, const char* set);
 TUTTI_EXPORT char* strtok_r(tx& t, char* s, const char* delimiters, char** rest);
 TUTTI_EXPORT char* strsep(tx& t, char** rest, const char* delimiters);
-/// GNU's.
+/// The GNU version.
 TUTTI_EXPORT char* strerror_r(tx& t, int error, char* to, std::size_t size);
 /// @}
 
 /// @name Wide strings
-/// As strings and bytes.
+/// These functions behave as those for strings and bytes.
 /// @{
 TUTTI_EXPORT std::size_t wcslen(tx& t, const wchar_t* s);
 TUTTI_EXPORT std::size_t wcsnlen(tx& t, const wchar_t* s, std::size_t limit);
@@ -201,8 +201,8 @@ TUTTI_EXPORT wchar_t* wmemchr(tx& t, const wchar_t* in, wchar_t c, std::size_t c
 /// @}
 
 /// @name Numbers
-/// The string is read as far as the number goes. No number, and errno is ENOMEM: memory for a copy of a real number of
-/// more than 500 characters ran out.
+/// The functions read the string only up to the end of the number. If memory for a copy of a real number of more than
+/// 500 characters runs out, they return no number and set errno to ENOMEM.
 /// @{
 TUTTI_EXPORT long strtol(tx& t, const char* s, char** end, int base);
 TUTTI_EXPORT unsigned long strtoul(tx& t, const char* s, char** end, int base);
@@ -229,10 +229,11 @@ TUTTI_EXPORT double atof(tx& t, const char* s);
 /// @}
 
 /// @name Sorting and searching
-/// In a block of the language, the clone of `compare` is called; of one that has none, the block runs alone. Elements
-/// are sorted in a private copy, and only those that have another place are written. A comparison that a block of the
-/// library gives sees copies of the elements, and has to reach all else through its transaction (qsort_r hands it on).
-/// Throw std::bad_alloc when memory for the copy runs out; a block of the language runs alone then.
+/// A block of the language calls the clone of `compare`; if there is no clone, the block runs alone. The elements are
+/// sorted in a private copy, and only elements whose place changes are written. If a block of the library calls,
+/// `compare` receives copies of the elements. It has to access everything else through its transaction, which qsort_r
+/// passes on. These functions throw std::bad_alloc if memory for the copy runs out; a block of the language runs alone
+/// in this case.
 /// @{
 TUTTI_EXPORT void qsort(tx& t, void* base, std::size_t count, std::size_t size,
                                int (*compare)(const void*, const void*));
@@ -243,9 +244,9 @@ TUTTI_EXPORT void* bsearch(tx& t, const void* key, const void* base, std::size_t
 /// @}
 
 /// @name Results in memory
-/// All else of <math.h>, of <ctype.h> and <wctype.h>, abs and div, htonl and the like, ffs, getpid, clock and strerror
-/// touch none of the program's memory: they are called as they are, in blocks of either kind. The functions here store
-/// something, or read a name. The clock is read at each attempt.
+/// These functions store a result, or read a name. The rest of <math.h>, <ctype.h> and <wctype.h> uses no memory of the
+/// program, and neither do abs, div, htonl and similar functions, ffs, getpid, clock and strerror. You can call these
+/// functions directly, in blocks of either kind. Each attempt reads the clock again.
 /// @{
 TUTTI_EXPORT int clock_gettime(tx& t, clockid_t clock, timespec* to);
 TUTTI_EXPORT int clock_getres(tx& t, clockid_t clock, timespec* to);
@@ -278,13 +279,13 @@ TUTTI_EXPORT wctrans_t wctrans(tx& t, const char* name);
 /// @}
 
 /// @name Allocation
-/// Memory that is allocated goes back with a roll-back; what is freed goes back with the commit, once no running
+/// A roll-back frees allocated memory. If the transaction frees memory, the commit releases it once no running
 /// transaction can see it (paper 004, figure 2).
 /// @{
 TUTTI_EXPORT void* malloc(tx& t, std::size_t size);
 TUTTI_EXPORT void* calloc(tx& t, std::size_t count, std::size_t size);
 TUTTI_EXPORT void free(tx& t, void* memory);
-/// Always moves, because a roll-back has to find the old memory as it was.
+/// Always moves the memory, because a roll-back needs the old memory unchanged.
 TUTTI_EXPORT void* realloc(tx& t, void* memory, std::size_t size);
 TUTTI_EXPORT void* reallocarray(tx& t, void* memory, std::size_t count, std::size_t size);
 TUTTI_EXPORT int posix_memalign(tx& t, void** to, std::size_t alignment, std::size_t size);
@@ -295,11 +296,11 @@ TUTTI_EXPORT std::size_t malloc_usable_size(tx& t, void* memory);
 /// @}
 
 /// @name Descriptors
-/// A descriptor is made at once, and a roll-back closes it, and removes the file if that was made for it. Opening a
-/// file that is not empty with O_TRUNC, a device (other than /dev/null and its like) or a pipe by its name makes the
-/// transaction irrevocable first. What is closed stays open until the commit, but is closed for the functions of this
-/// header; its number is not given out again before the commit. dup2 onto an open descriptor keeps that one aside
-/// until the commit. Locks of fcntl are lost with a duplicate, as POSIX has it, and do not come back.
+/// A descriptor is created at once. A roll-back closes it, and removes a file that was created for it. The transaction
+/// becomes irrevocable first if it opens a non-empty file with O_TRUNC, a device (other than /dev/null and similar
+/// ones), or a pipe by its name. A closed descriptor stays open until the commit, but is closed for the functions of
+/// this header. Its number is not reused before the commit. dup2 onto an open descriptor keeps the old file open until
+/// the commit. As POSIX says, closing a duplicate releases fcntl locks; a roll-back does not restore them.
 /// @{
 TUTTI_EXPORT int openat(tx& t, int folder, const char* path, int flags, mode_t mode);
 TUTTI_EXPORT int open(tx& t, const char* path, int flags, mode_t mode);
@@ -315,13 +316,13 @@ TUTTI_EXPORT int isatty(tx& t, int fd);
 /// @}
 
 /// @name Bytes of descriptors
-/// In a regular file the position moves at once, and a roll-back moves it back; a file that grows is cut back. Between
-/// transactions that use one file these calls exclude each other to the end of the transaction, all but pread. Reading
-/// from anything else, writing, and cutting a file shorter make the transaction irrevocable first, so that the result
-/// is the kernel's. fsync and fdatasync are done at once: there is nothing to undo. A bad address is a fault of the
-/// program, not EFAULT, and of a descriptor with O_DIRECT the buffer is the transaction's own, so that the kernel may
-/// refuse it. fstat and stat wait for nobody: they may see the size that another transaction has given a file which is
-/// rolled back later.
+/// In a regular file, the position moves at once, and a roll-back moves it back. A roll-back also truncates a file that
+/// has grown. Transactions that use one file exclude each other until their ends, except for pread. The transaction
+/// becomes irrevocable first for reads from anything else, for writes, and for shortening a file, so that the result is
+/// the kernel's. The functions fsync and fdatasync take effect at once, because they need no undo. A bad address is a
+/// fault of the program, not EFAULT. For a descriptor with O_DIRECT, the buffer is the transaction's own, so the kernel
+/// may refuse it. fstat and stat do not wait for other transactions: they may see a file size that a later roll-back
+/// changes.
 /// @{
 TUTTI_EXPORT ssize_t read(tx& t, int fd, void* to, std::size_t count);
 TUTTI_EXPORT ssize_t pread(tx& t, int fd, void* to, std::size_t count, off_t from);
@@ -334,9 +335,9 @@ TUTTI_EXPORT int fdatasync(tx& t, int fd);
 /// @}
 
 /// @name Files by name
-/// mkdir, rename to a name that is free and truncate to more bytes are done at once, and a roll-back takes them back
-/// unless the name is another file's by then. unlink and rmdir of what exists, rename onto a name that is taken and
-/// truncate to fewer bytes make the transaction irrevocable first.
+/// mkdir, rename to an unused name, and truncate to a larger size take effect at once. A roll-back undoes them, unless
+/// the name belongs to another file by then. unlink and rmdir of an existing name, rename onto a used name, and
+/// truncate to a smaller size make the transaction irrevocable first.
 /// @{
 TUTTI_EXPORT int stat(tx& t, const char* path, struct stat* to);
 TUTTI_EXPORT int lstat(tx& t, const char* path, struct stat* to);
@@ -349,9 +350,9 @@ TUTTI_EXPORT int truncate(tx& t, const char* path, off_t size);
 /// @}
 
 /// @name Scanning
-/// As C99 has it: `%a` is a number. A string is read no further than the scan comes, in pieces of 64 bytes and more.
-/// From a stream, bytes are taken as by fgetc. What is stored is written transactionally; what `%m` allocates goes
-/// back with a roll-back.
+/// Scanning follows C99: `%a` is a number. The functions read a string only as far as the scan goes, in pieces of 64
+/// bytes or more. From a stream, they take bytes as fgetc does. They write results transactionally. A roll-back frees
+/// the memory that `%m` allocates.
 /// @{
 TUTTI_EXPORT int vsscanf(tx& t, const char* s, const char* format, va_list arguments);
 TUTTI_EXPORT int vfscanf(tx& t, FILE* f, const char* format, va_list arguments);
@@ -362,10 +363,10 @@ TUTTI_EXPORT int vscanf(tx& t, const char* format, va_list arguments);
 /// @}
 
 /// @name Streams that come and go
-/// A stream is opened at once, and a roll-back closes it, and removes the file if that was made for it. Opening a file
-/// that is not empty to write it anew, or a device, makes the transaction irrevocable first. fclose waits for the
-/// commit; where output of the transaction's own is pending it makes it irrevocable first, so that an error of writing
-/// is its result. freopen, setvbuf, setbuf, fcloseall and perror make it irrevocable.
+/// A stream is opened at once. A roll-back closes it, and removes a file that was created for it. Opening a non-empty
+/// file for rewriting, or a device, makes the transaction irrevocable first. fclose waits for the commit. If the
+/// transaction has pending output in the stream, fclose makes the transaction irrevocable first, so that fclose can
+/// return a write error. freopen, setvbuf, setbuf, fcloseall and perror make the transaction irrevocable.
 /// @{
 TUTTI_EXPORT FILE* fopen(tx& t, const char* path, const char* mode);
 TUTTI_EXPORT FILE* fdopen(tx& t, int fd, const char* mode);
@@ -379,7 +380,7 @@ TUTTI_EXPORT void perror(tx& t, const char* s);
 /// @}
 
 /// @name Streams whose lock is the caller's business
-/// They do as the forms that lock: the transaction owns the stream.
+/// These functions behave as the forms that lock, because the transaction owns the stream.
 /// @{
 TUTTI_EXPORT int fputc_unlocked(tx& t, int c, FILE* f);
 TUTTI_EXPORT int putc_unlocked(tx& t, int c, FILE* f);
@@ -399,7 +400,7 @@ TUTTI_EXPORT int fileno_unlocked(tx& t, FILE* f);
 /// @}
 
 /// @name Formats into new memory, and into descriptors
-/// What asprintf allocates goes back with a roll-back; dprintf makes the transaction irrevocable, as write.
+/// A roll-back frees the memory that asprintf allocates. dprintf makes the transaction irrevocable, as write does.
 /// @{
 TUTTI_EXPORT int vasprintf(tx& t, char** to, const char* format, va_list arguments);
 TUTTI_EXPORT int vdprintf(tx& t, int fd, const char* format, va_list arguments);
@@ -408,9 +409,10 @@ TUTTI_EXPORT int vdprintf(tx& t, int fd, const char* format, va_list arguments);
 /// @}
 
 /// @name Telling others
-/// Put off until the transaction has committed. What waits for others (mutexes, waits for conditions and semaphores) is
-/// refused in atomic blocks: use retry. The result is 0; ENOMEM where there is no memory to put the call off, and of
-/// sem_post -1, and EOVERFLOW where the semaphore is at its largest value now.
+/// These calls are deferred until the transaction has committed. Functions that wait for other threads (mutexes, waits
+/// for conditions and semaphores) are refused in atomic blocks: use retry. The result is 0. If there is no memory to
+/// defer the call, the result is ENOMEM, or -1 with errno ENOMEM for sem_post. The function sem_post also fails with
+/// EOVERFLOW if the semaphore is at its largest value at the call.
 /// @{
 TUTTI_EXPORT int pthread_cond_signal(tx& t, pthread_cond_t* c);
 TUTTI_EXPORT int pthread_cond_broadcast(tx& t, pthread_cond_t* c);
@@ -418,8 +420,9 @@ TUTTI_EXPORT int sem_post(tx& t, sem_t* s);
 /// @}
 
 /// @name The environment
-/// A change is made at once and undone by a roll-back; transactions that look and one that changes exclude each other
-/// to their ends. A string for putenv that the transaction has written and that is not in memory yet is copied.
+/// A change takes effect at once, and a roll-back undoes it. Transactions that read the environment and a transaction
+/// that changes it exclude each other until their ends. If the transaction has written a string that is not in memory
+/// yet, putenv copies the string.
 /// @{
 TUTTI_EXPORT char* getenv(tx& t, const char* name);
 TUTTI_EXPORT int setenv(tx& t, const char* name, const char* value, int overwrite);
@@ -428,9 +431,9 @@ TUTTI_EXPORT int putenv(tx& t, char* string);
 /// @}
 
 /// @name Random numbers
-/// A roll-back puts the generator back. One transaction at a time uses rand and random; a thread that calls them
-/// outside of transactions while a transaction uses them for the first time, or is rolled back, may disturb both. The
-/// state of the drand48 family is memory like any.
+/// A roll-back restores the generator. One transaction at a time uses rand and random. While a transaction uses them
+/// for the first time or is rolled back, a call from outside of transactions may disturb both. The state of the drand48
+/// family is ordinary memory.
 /// @{
 TUTTI_EXPORT long random(tx& t);
 TUTTI_EXPORT int rand(tx& t);
@@ -447,8 +450,8 @@ TUTTI_EXPORT void srand48(tx& t, long seed);
 /// @}
 
 /// @name The process
-/// exit, _exit, atexit, setlocale with a locale and all that sleeps make the transaction irrevocable. At an exit what
-/// was put off to the commit is lost. syslog is put off to the commit, its text made at once.
+/// exit, _exit, atexit, setlocale with a locale, and all functions that sleep make the transaction irrevocable. An exit
+/// loses all actions that were deferred to the commit. syslog makes its text at once and sends it at the commit.
 /// @{
 TUTTI_EXPORT void exit(tx& t, int status);
 TUTTI_EXPORT void _exit(tx& t, int status);
@@ -463,9 +466,9 @@ TUTTI_EXPORT void vsyslog(tx& t, int priority, const char* format, va_list argum
 /// @}
 
 /// @name Calendar times
-/// What depends on the time zone reads the environment, and shares its lock with other readers. The static results of
-/// localtime, gmtime, asctime and ctime are memory like any. A year of more than four digits makes asctime and ctime
-/// irrevocable.
+/// Functions that depend on the time zone read the environment, and share its lock with other readers. The static
+/// results of localtime, gmtime, asctime and ctime are ordinary memory. A year of more than four digits makes asctime
+/// and ctime irrevocable.
 /// @{
 TUTTI_EXPORT tm* localtime(tx& t, const time_t* at);
 TUTTI_EXPORT tm* gmtime(tx& t, const time_t* at);
@@ -488,8 +491,8 @@ TUTTI_EXPORT std::size_t wcsftime_l(tx& t, wchar_t* to, std::size_t size, const 
 /// @}
 
 /// @name Characters of several bytes
-/// A conversion without a state of the program's uses one that is hidden in the C library, and is irrevocable. mbtowc,
-/// mblen and wctomb begin each call in the initial state.
+/// If the program passes no state, the conversion uses a hidden state of the C library and makes the transaction
+/// irrevocable. The functions mbtowc, mblen and wctomb begin each call in the initial state.
 /// @{
 TUTTI_EXPORT std::size_t mbrtowc(tx& t, wchar_t* to, const char* from, std::size_t limit, mbstate_t* state);
 TUTTI_EXPORT std::size_t mbrlen(tx& t, const char* from, std::size_t limit, mbstate_t* state);
@@ -513,8 +516,8 @@ TUTTI_EXPORT std::size_t c32rtomb(tx& t, char* to, char32_t wide, mbstate_t* sta
 /// @}
 
 /// @name Files by their names, continued
-/// What makes a name is undone by removing it. What removes or replaces something, and chdir and umask, make the
-/// transaction irrevocable.
+/// A roll-back removes a name that the transaction has made. Functions that remove or replace a name, chdir and umask
+/// make the transaction irrevocable.
 /// @{
 TUTTI_EXPORT int remove(tx& t, const char* path);
 TUTTI_EXPORT int renameat(tx& t, int from_folder, const char* from, int to_folder, const char* to);
@@ -548,7 +551,7 @@ TUTTI_EXPORT char* canonicalize_file_name(tx& t, const char* path);
 /// @}
 
 /// @name Names and files for a time
-/// A file or folder is made at once, and a roll-back removes it.
+/// A file or folder is created at once, and a roll-back removes it.
 /// @{
 TUTTI_EXPORT int mkstemp(tx& t, char* path);
 TUTTI_EXPORT int mkstemps(tx& t, char* path, int suffix);
@@ -558,9 +561,9 @@ TUTTI_EXPORT int mkostemps(tx& t, char* path, int suffix, int flags);
 /// @}
 
 /// @name Folders
-/// A roll-back closes what was opened, and puts the position back; one transaction at a time uses a folder that is
-/// open. closedir waits for the commit. The entry that readdir returns is a copy, good until the next call for the same
-/// folder, or its closedir.
+/// A roll-back closes an opened folder, and restores the position. One transaction at a time uses an open folder. The
+/// close of a folder by closedir waits for the commit. The result of readdir is a copy of the entry, which is valid
+/// until the next call for the same folder or its closedir.
 /// @{
 TUTTI_EXPORT DIR* opendir(tx& t, const char* path);
 TUTTI_EXPORT int closedir(tx& t, DIR* folder);
@@ -573,9 +576,9 @@ TUTTI_EXPORT int dirfd(tx& t, DIR* folder);
 /// @}
 
 /// @name Descriptors, continued
-/// fcntl: what asks takes effect nowhere; F_DUPFD, F_SETFD and F_SETFL are undone; every other command makes the
-/// transaction irrevocable, and a structure that it is given is read and written transactionally if it is a lock.
-/// writev and its like are irrevocable as write, readv as read.
+/// A query by fcntl has no effect. A roll-back undoes F_DUPFD, F_SETFD and F_SETFL. Every other command makes the
+/// transaction irrevocable. If this command takes a lock structure, fcntl reads and writes the structure
+/// transactionally. The variants of writev are irrevocable as write is, and those of readv as read is.
 /// @{
 TUTTI_EXPORT int fcntl(tx& t, int fd, int command, std::intptr_t argument = 0);
 TUTTI_EXPORT ssize_t readv(tx& t, int fd, const iovec* parts, int count);
@@ -585,8 +588,8 @@ TUTTI_EXPORT ssize_t pwritev(tx& t, int fd, const iovec* parts, int count, off_t
 /// @}
 
 /// @name Wide streams and formats
-/// A call on a wide stream makes the transaction irrevocable; to ask fwide for the orientation does not. swprintf
-/// computes, as sprintf.
+/// A call on a wide stream makes the transaction irrevocable, except for a query of the orientation by fwide. swprintf
+/// only computes, as sprintf does.
 /// @{
 TUTTI_EXPORT wint_t fgetwc(tx& t, FILE* f);
 TUTTI_EXPORT wint_t getwc(tx& t, FILE* f);
@@ -615,7 +618,7 @@ TUTTI_EXPORT int fputws_unlocked(tx& t, const wchar_t* s, FILE* f);
 /// @}
 
 /// @name Streams, continued
-/// To lock a stream in a transaction owns it; funlockfile waits for the commit.
+/// The lock of a stream makes the transaction own the stream. funlockfile waits for the commit.
 /// @{
 TUTTI_EXPORT void flockfile(tx& t, FILE* f);
 TUTTI_EXPORT void funlockfile(tx& t, FILE* f);
@@ -627,8 +630,8 @@ TUTTI_EXPORT int putw(tx& t, int word, FILE* f);
 /// @}
 
 /// @name Random numbers, continued
-/// seed48 and lcong48 write the state of the drand48 family, initstate and setstate another state of random, which a
-/// roll-back puts back. What has its state in a structure of the program's works on that alone.
+/// seed48 and lcong48 write the state of the drand48 family. initstate and setstate install another state for random,
+/// which a roll-back undoes. A function whose state is in a structure of the program uses only this structure.
 /// @{
 TUTTI_EXPORT char* initstate(tx& t, unsigned seed, char* state, std::size_t size);
 TUTTI_EXPORT char* setstate(tx& t, char* state);
@@ -646,8 +649,8 @@ TUTTI_EXPORT int lcong48_r(tx& t, unsigned short* parameters, drand48_data* data
 /// @}
 
 /// @name The process and its threads
-/// What asks touches none of the program's memory, or writes an answer there. A value for a key is set at once and
-/// undone; a key goes with the commit.
+/// Queries use no memory of the program, or write their answer to it. A value for a key is set at once, and a roll-back
+/// undoes it. The commit deletes a key.
 /// @{
 TUTTI_EXPORT int getgroups(tx& t, int count, gid_t* to);
 TUTTI_EXPORT int gethostname(tx& t, char* to, std::size_t size);
@@ -672,7 +675,7 @@ TUTTI_EXPORT int getloadavg(tx& t, double* to, int count);
 /// @}
 
 /// @name Text and numbers, continued
-/// They compute from their arguments.
+/// These functions only compute from their arguments.
 /// @{
 TUTTI_EXPORT int ecvt_r(tx& t, double x, int digits, int* point, int* sign, char* to, std::size_t size);
 TUTTI_EXPORT int fcvt_r(tx& t, double x, int digits, int* point, int* sign, char* to, std::size_t size);
