@@ -1,25 +1,27 @@
 /// @file
-/// The heap in transactions. It is the C library's heap: plain `free` takes what these calls returned once their
-/// transaction has committed, and `tutti_free` takes what plain `malloc` returned.
+/// Heap memory in transactions. The heap is the C library's. Plain `free` accepts memory from these calls once their
+/// transaction has committed. `tutti_free` accepts memory from plain `malloc`.
 #pragma once
 
 #include "tutti/c/base.h"
 
 TUTTI_C_BEGIN
 
-/// As malloc; if the block is rolled back, the memory is freed. Null, with errno ENOMEM, when there is none: the block
-/// goes on and decides.
+/// Allocates memory as malloc does. A roll-back of the block frees it. Returns null, with errno ENOMEM, if memory runs
+/// out; the block continues and decides what to do.
 TUTTI_API void* tutti_malloc(tutti_tx* tx, size_t bytes);
-/// As calloc; if the block is rolled back, the memory is freed. Null, with errno ENOMEM, when there is none.
+/// Allocates memory as calloc does. A roll-back of the block frees it. Returns null, with errno ENOMEM, if memory runs
+/// out.
 TUTTI_API void* tutti_calloc(tutti_tx* tx, size_t count, size_t bytes);
-/// As aligned_alloc; if the block is rolled back, the memory is freed. Null, with errno ENOMEM or EINVAL.
+/// Allocates memory as aligned_alloc does. A roll-back of the block frees it. Returns null, with errno ENOMEM or
+/// EINVAL, on failure.
 TUTTI_API void* tutti_aligned_alloc(tutti_tx* tx, size_t alignment, size_t bytes);
-/// Frees memory if the transaction commits, once no running transaction can still see it. Null is ignored.
+/// Frees memory if the transaction commits, once no running transaction can still see it. Ignores null.
 TUTTI_API void tutti_free(tutti_tx* tx, void* memory);
 
-/// Destroys all that any thread's transactions have freed or replaced before the call, and returns when that is done:
-/// waits until every transaction that was running at the call has ended. A program calls it before `dlclose`, because
-/// what is destroyed may need code of the object that is unloaded. Call it outside of all transactions and handlers.
+/// Destroys all objects that any thread's transactions have freed or replaced before the call. Returns when this is
+/// done: waits until every transaction that was running at the call has ended. Call this function before `dlclose`,
+/// because the destruction may need code of the unloaded object. Call it outside of all transactions and handlers.
 ///
 /// @return TUTTI_COMMITTED; TUTTI_ERROR_USE inside a transaction, a handler or a destructor; TUTTI_ERROR_MEMORY
 TUTTI_API int tutti_destroy_retired(void);

@@ -1,5 +1,5 @@
 /// @file
-/// What every part of the C interface uses: the transaction's handle, results, and what errors say.
+/// The basis of the C interface: the transaction's handle, results, and error texts.
 #pragma once
 
 #include <stdbool.h>
@@ -25,38 +25,38 @@
 
 TUTTI_C_BEGIN
 
-/// A running transaction: proof that a call happens inside one. A block makes it and hands it to its body; it must not
-/// be kept beyond the body nor used by another thread. In C++ it is a `tutti::tx`, see `tutti_tx_of`.
+/// A running transaction: proof that a call happens inside one. A block creates the transaction and passes it to its
+/// body. Do not keep it beyond the body, nor use it in another thread. In C++ it is a `tutti::tx`: see `tutti::from_c`
+/// in tutti/c/interop.hpp.
 typedef struct tutti_tx tutti_tx;
 
-/// The body of a block. `argument` is what the caller of the block passed.
+/// The body of a block. `argument` is the caller's argument.
 typedef void tutti_body(tutti_tx* tx, void* argument);
 
-/// What a block, and other calls that can fail, return.
+/// The results of a block, and of other calls that can fail.
 enum tutti_result {
-    TUTTI_COMMITTED = 0,    ///< done: all of the block's effects happened, at one instant
-    TUTTI_CANCELLED,        ///< the block was left by `tutti_cancel`, without effect
+    TUTTI_COMMITTED = 0,    ///< done: all effects of the block took place at one instant
+    TUTTI_CANCELLED,        ///< `tutti_cancel` left the block, without effect
     TUTTI_ERROR_USE,        ///< the interface was misused; the block had no effect. See `tutti_last_error`
     TUTTI_ERROR_MEMORY,     ///< memory for logs or handlers ran out; the block had no effect
-    TUTTI_DEADLINE_MISSED,  ///< the deadline could not be met and the block refuses to be late; it had no effect
+    TUTTI_DEADLINE_MISSED,  ///< the block could not meet its deadline and refuses to be late; it had no effect
 };
 
-/// Says what the latest TUTTI_ERROR_USE or TUTTI_ERROR_MEMORY on this thread was about and what to do instead; empty
-/// before the first. The text stays until the thread's next error.
+/// Returns a text about the latest TUTTI_ERROR_USE or TUTTI_ERROR_MEMORY on this thread, and what to do instead. The
+/// text is empty before the first error, and stays until the thread's next error.
 TUTTI_API const char* tutti_last_error(void);
 
-/// Names a result in a few words. Never null.
+/// Returns the name of a result in a few words. Never returns null.
 TUTTI_API const char* tutti_strerror(int result);
 
-/// Why an attempt to run a block was rolled back: TUTTI_ABORT_VALIDATION and so on; tutti/c/abort_causes.h says what
-/// each means.
+/// The cause of an attempt's roll-back: TUTTI_ABORT_VALIDATION and so on. tutti/c/abort_causes.h explains each cause.
 typedef enum tutti_abort_cause {
 #define TUTTI_ENUMERATOR(name, NAME) TUTTI_ABORT_##NAME,
     TUTTI_ABORT_CAUSES(TUTTI_ENUMERATOR)
 #undef TUTTI_ENUMERATOR
 } tutti_abort_cause;
 
-/// The cause's name as statistics print it, `validation` for one. Never null.
+/// Returns the cause's name as in statistics, for example `validation`. Never returns null.
 TUTTI_API const char* tutti_abort_cause_name(tutti_abort_cause cause);
 
 TUTTI_C_END

@@ -1,5 +1,5 @@
 /// @file
-/// Between the C interface and C++: the same transaction under either name, for programs that use both.
+/// Conversions between the C interface and C++: the same transaction under either name, for programs that use both.
 #pragma once
 
 #include "tutti/tutti.h"
@@ -7,9 +7,9 @@
 
 namespace tutti {
 
-/// The transaction that a C body was handed, for C++ calls.
+/// Converts the transaction of a C body for C++ calls.
 [[nodiscard]] inline tx& from_c(tutti_tx* t) noexcept { return *reinterpret_cast<tx*>(t); }
-/// The transaction that a C++ body was handed, for C calls.
+/// Converts the transaction of a C++ body for C calls.
 [[nodiscard]] inline tutti_tx* to_c(tx& t) noexcept { return reinterpret_cast<tutti_tx*>(&t); }
 
 }  // namespace tutti

@@ -1,39 +1,41 @@
 /// @file
 /// Plain memory in transactions: fields of ordinary structures, and ranges of bytes.
 ///
-/// While transactions can reach a piece of memory, every access to it goes through these calls. Memory that a
-/// transaction has made private may be used directly as soon as its block has returned (unless the block waived
-/// privatization); memory that no other thread can reach yet may be written directly before it is published.
+/// While transactions can reach a piece of memory, access it only through these calls. You may use memory that a
+/// transaction has made private directly once its block has returned, unless the block waived privatization. You may
+/// write memory that no other thread can reach yet directly, before you publish it.
 ///
-/// The typed calls take addresses that are aligned to the type's size; another address is an error of use.
+/// The typed calls take addresses that are aligned to the type's size. Any other address is an error of use.
 #pragma once
 
 #include "tutti/c/base.h"
 
 TUTTI_C_BEGIN
 
-/// The value as of the transaction's snapshot, or what it wrote itself. Cost: a call and, under the default algorithm,
-/// a look at the record before and after the load and an entry in the log of reads, unless the block is read-only.
+/// These functions return the value of the transaction's snapshot, or the value that the transaction has written. Cost:
+/// one call. The default algorithm also checks the record before and after the load, and writes an entry to the read
+/// log unless the block is read-only.
 TUTTI_API uint8_t tutti_load_u8(tutti_tx* tx, const uint8_t* from);
 TUTTI_API uint16_t tutti_load_u16(tutti_tx* tx, const uint16_t* from);
 TUTTI_API uint32_t tutti_load_u32(tutti_tx* tx, const uint32_t* from);
 TUTTI_API uint64_t tutti_load_u64(tutti_tx* tx, const uint64_t* from);
 TUTTI_API float tutti_load_float(tutti_tx* tx, const float* from);
 TUTTI_API double tutti_load_double(tutti_tx* tx, const double* from);
-/// Reads a pointer; `from` is the pointer's address: `tutti_load_ptr(tx, &node->next)`. What follows below gives the
+/// Reads a pointer. `from` is the pointer's address: `tutti_load_ptr(tx, &node->next)`. The macro below gives the
 /// result the pointer's type.
 TUTTI_API void* tutti_load_ptr(tutti_tx* tx, const void* from);
 
-/// Others see it when the transaction has committed. An error of use in a read-only block. Cost: a call and, under the
-/// default algorithm, an entry in the log of writes and, at the first store to a stripe of 32 bytes, taking its record.
+/// These functions write a value, which other transactions see once this transaction has committed. They are an error
+/// of use in a read-only block. Cost: one call. The default algorithm also writes an entry to the write log, and takes
+/// the record at the first store to a stripe of 32 bytes.
 TUTTI_API void tutti_store_u8(tutti_tx* tx, uint8_t* to, uint8_t value);
 TUTTI_API void tutti_store_u16(tutti_tx* tx, uint16_t* to, uint16_t value);
 TUTTI_API void tutti_store_u32(tutti_tx* tx, uint32_t* to, uint32_t value);
 TUTTI_API void tutti_store_u64(tutti_tx* tx, uint64_t* to, uint64_t value);
 TUTTI_API void tutti_store_float(tutti_tx* tx, float* to, float value);
 TUTTI_API void tutti_store_double(tutti_tx* tx, double* to, double value);
-/// Writes a pointer; `to` is the pointer's address: `tutti_store_ptr(tx, &node->next, next)`. What follows below
-/// has the compiler compare the types.
+/// Writes a pointer. `to` is the pointer's address: `tutti_store_ptr(tx, &node->next, next)`. The macro below makes the
+/// compiler compare the types.
 TUTTI_API void tutti_store_ptr(tutti_tx* tx, void* to, const void* value);
 
 #ifndef __cplusplus
@@ -66,13 +68,13 @@ static inline void tutti_store_i64(tutti_tx* tx, int64_t* to, int64_t value) {
     tutti_store_u64(tx, TUTTI_SAME_BITS(uint64_t*, to), TUTTI_CONVERTED(uint64_t, value));
 }
 
-/// Copies `bytes` bytes of shared memory at `from`, of any alignment, to private memory at `to`. The copy is one
-/// consistent value, as everything that a transaction reads. Cost: one load for each naturally aligned piece of
-/// 8, 4, 2 or 1 bytes.
+/// Copies `bytes` bytes of shared memory at `from` to private memory at `to`. Any alignment is allowed. The copy is one
+/// consistent value, as are all reads of a transaction. Cost: one load for each naturally aligned piece of 8, 4, 2 or 1
+/// bytes.
 TUTTI_API void tutti_read(tutti_tx* tx, void* to, const void* from, size_t bytes);
-/// Copies `bytes` bytes of private memory at `from` to shared memory at `to`, of any alignment.
+/// Copies `bytes` bytes of private memory at `from` to shared memory at `to`. Any alignment is allowed.
 TUTTI_API void tutti_write(tutti_tx* tx, void* to, const void* from, size_t bytes);
-/// Sets `bytes` bytes of shared memory at `to`, of any alignment, to `value`.
+/// Sets `bytes` bytes of shared memory at `to` to `value`. Any alignment is allowed.
 TUTTI_API void tutti_fill(tutti_tx* tx, void* to, unsigned char value, size_t bytes);
 
 TUTTI_C_END

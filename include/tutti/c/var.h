@@ -1,9 +1,9 @@
 /// @file
 /// Transactional variables in C: 16 bytes, a word and its own ownership record.
 ///
-/// They are strongly atomic: a load or store outside a transaction behaves as a transaction of one access. A variable
-/// must outlive every transaction that can reach it; make and free objects that hold variables with `tutti_malloc` and
-/// `tutti_free`, which see to that. Never copy a variable and never move one.
+/// Variables are strongly atomic: a load or store outside a transaction behaves as a transaction of one access. A
+/// variable must outlive every transaction that can reach it. Allocate and free objects that hold variables by
+/// `tutti_malloc` and `tutti_free`, which ensure that. Never copy or move a variable.
 #pragma once
 
 #include <string.h>
@@ -12,35 +12,36 @@
 
 TUTTI_C_BEGIN
 
-/// Do not touch the members. The layout is that of a C++ `tutti::var` of eight bytes.
+/// A transactional variable. Do not access the members. The layout is that of a C++ `tutti::var` of eight bytes.
 typedef struct tutti_var {
     uint64_t value_;
     uint64_t orec_;
 } __attribute__((aligned(16))) tutti_var;
 
-/// Initialises a variable, also a static one, to an integer or, written `(uintptr_t)p`, a pointer. For a double other
-/// than 0 use `tutti_var_init_double`.
+/// Initializes a variable, also a static one, to an integer, or to a pointer, written as `(uintptr_t)p`. Use
+/// `tutti_var_init_double` for a double other than 0.
 #define TUTTI_VAR_INIT(initial) {(uint64_t)(initial), 0}
 
-/// Initialises a variable in fresh memory that no other thread can reach yet, inside a transaction or outside.
+/// Initializes a variable in new memory that no other thread can reach yet, inside or outside a transaction.
 static inline void tutti_var_init(tutti_var* var, uint64_t initial) {
     var->value_ = initial;
     var->orec_ = 0;
 }
 
-/// The value as of the transaction's snapshot, or what the transaction itself wrote.
+/// Returns the value of the transaction's snapshot, or the value that the transaction has written.
 TUTTI_API uint64_t tutti_get(tutti_tx* tx, const tutti_var* var);
-/// Takes effect when the transaction commits. An error of use in a read-only block.
+/// Writes a value, which takes effect when the transaction commits. An error of use in a read-only block.
 TUTTI_API void tutti_set(tutti_tx* tx, tutti_var* var, uint64_t value);
 
-/// One atomic read. Inside a transaction of this thread it is part of it.
+/// Reads a variable atomically. If this thread runs a transaction, the read is part of it.
 TUTTI_API uint64_t tutti_var_load(const tutti_var* var);
-/// One atomic write. Inside a transaction of this thread it is part of it. Where it cannot be done (no memory for the
-/// thread's first transaction, called from an at_commit handler) and there is no block to report to, the program is
-/// aborted with a message.
+/// Writes a variable atomically. If this thread runs a transaction, the write is part of it. The write can fail if
+/// there is no memory for the thread's first transaction, or in an at_commit handler. If there is no block to report
+/// to, the program then aborts with a message.
 TUTTI_API void tutti_var_store(tutti_var* var, uint64_t value);
 
-// ---- The same for other types of eight bytes: the bits go through unchanged. --------------------------------------
+// ---- The same functions for other types of eight bytes, whose bits pass unchanged.
+// ------------------------------------
 
 static inline uint64_t tutti_word_of_double(double value) {
     uint64_t word;
