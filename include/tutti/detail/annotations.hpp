@@ -1,15 +1,17 @@
-// What a program tells a race detector of a library that it does not understand: the order in which commits put what
-// transactions do. ThreadSanitizer does not see the library's accesses, which are not instrumented; helgrind and drd
-// see them and not what they are for. What the program does around them (the objects behind pointers, what it destroys)
-// would seem unordered. On with -fsanitize=thread, and for valgrind's tools with -DTUTTI_VALGRIND.
+// Annotations for race detectors. The annotations tell a detector how commits order the actions of transactions.
+// ThreadSanitizer does not see the library's accesses, because they are not instrumented. helgrind and drd see the
+// accesses but do not understand their purpose. So the program's own actions, such as accesses to objects behind
+// pointers and destructions, would seem unordered. The annotations are on with -fsanitize=thread, and with
+// -DTUTTI_VALGRIND for valgrind's tools.
 //
-//   any access to a variable  is atomic                     valgrind's tools know no std::atomic
-//   a write of a word         releases the word             the value may lead to what this thread has made
+//   any access to a variable  is atomic                     valgrind's tools do not know std::atomic
+//   a write of a word         releases the word             the value may lead to objects that this thread has made
 //   a read of a word          acquires the word
-//   the end of an attempt     releases `attempts_over`      no access of the attempt comes after it
-//   destroying for a commit   acquires `attempts_over`      the library waited for those that could see the object
+//   the end of an attempt     releases `attempts_over`      the attempt makes no access after its end
+//   destroying for a commit   acquires `attempts_over`      the library waited for attempts that could see the object
 //
-// That is less than what a commit orders, but for the last two lines, which order the destroying thread behind all
+// The first three lines order less than a commit does. The last two lines order more: the destroying thread comes after
+// all transactions that are over.
 // transactions that are over.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the compiler can tell of a function that the engine is to run: of the body of a block, a handler, an undo.
+// Compile-time checks of functions that the engine runs: the body of a block, a handler, an undo.
 #pragma once
 
 #include <type_traits>
@@ -18,8 +18,8 @@ namespace detail {
 #if defined(__cpp_impl_coroutine)
 template <class... Signature>
 concept has_promise = requires { typename std::coroutine_traits<Signature...>::promise_type; };
-/// Whether a call of F with these arguments may be one of a coroutine: its result has a promise type. A lambda's own
-/// object is the first parameter of its coroutine.
+/// True if a call of F with these arguments may be a coroutine, because its result has a promise type. For a lambda,
+/// the first parameter of its coroutine is the lambda object itself.
 template <class F, class... Arguments>
 inline constexpr bool may_be_coroutine =
     has_promise<std::invoke_result_t<F&, Arguments...>, Arguments...> ||
@@ -29,7 +29,7 @@ template <class F, class... Arguments>
 inline constexpr bool may_be_coroutine = false;
 #endif
 
-/// Refuses a function that is not over when its call returns.
+/// Rejects a coroutine, because a coroutine is not finished when its call returns.
 template <class F, class... Arguments>
 consteval void require_no_coroutine() {
     static_assert(!may_be_coroutine<F, Arguments...>,
@@ -37,7 +37,7 @@ consteval void require_no_coroutine() {
                   "a handler or an undo; run the block inside the coroutine");
 }
 
-/// Refuses a function that accesses a transaction and that a restart could not leave.
+/// Rejects a function that accesses a transaction and that a restart could not leave.
 template <class F, class... Arguments>
 consteval void require_body() {
     require_no_coroutine<F, Arguments...>();

@@ -7,8 +7,9 @@ namespace tutti::detail {
 
 using word = std::uint64_t;
 
-/// Sixteen bytes, so that one cache line holds both. `src/memory/orec.hpp` defines what an orec may hold; here it
-/// matters only that an unlocked, unmarked orec is a version, and that anything else is larger than every bound.
+/// The value and its orec, sixteen bytes together, so that one cache line holds both. `src/memory/orec.hpp` defines the
+/// contents of an orec. Here only this matters: an unlocked, unmarked orec is a version, and any other orec is larger
+/// than every bound.
 struct alignas(16) cell {
     constexpr cell() noexcept = default;
     constexpr explicit cell(word initial) noexcept : value{initial} {}

@@ -1,7 +1,7 @@
-// Compiler facts and the few macros the language leaves no other way for.
+// Compiler features, and the few macros that the language makes necessary.
 #pragma once
 
-// Before anything that an older standard cannot read, so that these are the first that the compiler says.
+// These checks come before all code that an older standard cannot compile, so that their messages come first.
 #if __cplusplus < 202002L
 #error "tutti: the C++ headers need C++20; compile with -std=c++20 or later, or use the C interface, tutti/tutti.h"
 #elif !defined(__cpp_exceptions)
@@ -10,15 +10,15 @@
 
 #include <version>
 
-// Types of the standard library are part of the interface, and the two libraries lay them out differently.
+// Types of the standard library are part of the interface, and libstdc++ and libc++ lay them out differently.
 #if defined(_LIBCPP_VERSION) && !defined(TUTTI_LIBCXX)
 #error "tutti: this libtutti is built on libstdc++; compile with -stdlib=libstdc++, or build Tutti with -stdlib=libc++"
 #elif !defined(_LIBCPP_VERSION) && defined(TUTTI_LIBCXX)
 #error "tutti: this libtutti is built on libc++; compile with -stdlib=libc++"
 #endif
 
-// libstdc++ lays its own types out differently by these two macros. A library that was built with the same setting says
-// so by TUTTI_GLIBCXX_DEBUG or TUTTI_GLIBCXX_OLD_ABI, which its programs define as well.
+// These two macros change the layout of libstdc++'s own types. A library that was built with the same setting defines
+// TUTTI_GLIBCXX_DEBUG or TUTTI_GLIBCXX_OLD_ABI, also for its programs.
 #if defined(_GLIBCXX_DEBUG) && !defined(TUTTI_GLIBCXX_DEBUG)
 #error \
     "tutti: this libtutti is built without _GLIBCXX_DEBUG, which changes std::string's and std::vector's layout; \
@@ -40,8 +40,9 @@ compile without it, with _GLIBCXX_ASSERTIONS instead"
 #endif
 #endif
 
-// ThreadSanitizer in the program, and none in the library: detail/annotations.hpp. A library that is instrumented, too,
-// needs no annotations, and shows what they would hide (TUTTI_TSAN, which its targets define).
+// The program is built with ThreadSanitizer, and the library is not: see detail/annotations.hpp. An instrumented
+// library defines TUTTI_TSAN for its users. An instrumented library needs no annotations, and shows the races that they
+// would hide.
 #if !defined(TUTTI_TSAN) && !defined(TUTTI_BUILDING)
 #if defined(__SANITIZE_THREAD__)
 #define TUTTI_ANNOTATE 1

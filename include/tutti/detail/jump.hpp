@@ -1,8 +1,8 @@
 // Jumps out of a block.
 //
-// A program and its library may be compiled by different compilers, and only one of them under a sanitizer. So the code
-// that sets a target also brings the function that jumps there (frame::jump): both halves of a pair are compiled
-// together. The pairs have names of their own, because a program may consist of files that are sanitized and of others.
+// Different compilers may compile a program and its library, and only one of the two may use a sanitizer. So the code
+// that sets a target also provides the function that jumps there (frame::jump): one compiler compiles both halves of a
+// pair. The pairs have different names, because some files of a program may be sanitized and others not.
 #pragma once
 
 #include <csetjmp>
@@ -11,7 +11,7 @@
 
 namespace tutti::detail {
 
-/// By the compiler's own pair, which saves three words and costs a few nanoseconds.
+/// Jumps by the compiler's own functions, which save three words and cost a few nanoseconds.
 struct frame_for_compiler_jump : frame {
     frame_for_compiler_jump() noexcept { jump = leap; }
     void* state[5];
@@ -20,7 +20,7 @@ struct frame_for_compiler_jump : frame {
     }
 };
 
-/// By the C library's, which sanitizers intercept: they keep a shadow of the stack.
+/// Jumps by the C library's functions. Sanitizers intercept these to maintain their shadow of the stack.
 struct frame_for_library_jump : frame {
     frame_for_library_jump() noexcept { jump = leap; }
     std::jmp_buf state;
@@ -29,7 +29,7 @@ struct frame_for_library_jump : frame {
     }
 };
 
-// Returns true after a jump. A macro, because the function that sets a target must live until the jump.
+// Returns true after a jump. This is a macro, because the function that sets a target must live until the jump.
 #if defined(TUTTI_SANITIZED)
 using jumping_frame = frame_for_library_jump;
 #define TUTTI_SET_TARGET(f) (_setjmp((f).state) != 0)
@@ -38,9 +38,9 @@ using jumping_frame = frame_for_compiler_jump;
 #define TUTTI_SET_TARGET(f) (__builtin_setjmp((f).state) != 0)
 #endif
 
-/// First thing after TUTTI_SET_TARGET has returned true. A jump brings back the stack, not the registers that a
-/// function must preserve for its caller, so the function that sets the target has to save them itself; gcc 12 forgets
-/// to when it can see that the function is only ever left through the jump.
+/// Must be called first after TUTTI_SET_TARGET has returned true. A jump restores the stack, but not the registers that
+/// a function must preserve for its caller. So the function that sets the target has to save these registers itself.
+/// GCC 12 omits this when it sees that the jump is the only way to leave the function.
 TUTTI_ALWAYS_INLINE void landed() noexcept {
 #if defined(__x86_64__)
     asm volatile("" ::: "rbx", "r12", "r13", "r14", "r15", "memory");

@@ -1,5 +1,5 @@
-// The seam between the inlined barriers and the runtime: the table through which a transaction reaches the chosen
-// algorithm, and the blocks that are open on its stack.
+// The interface between the inlined barriers and the runtime. It consists of the table that leads a transaction to the
+// chosen algorithm, and the blocks that are open on the transaction's stack.
 #pragma once
 
 #include <cstddef>
@@ -18,23 +18,25 @@ namespace tutti::detail {
 struct frame;
 struct call_site;
 
-/// One algorithm as the barriers see it. `src/algorithms/table.cpp` holds the instances.
+/// One algorithm, as the barriers call it. `src/algorithms/table.cpp` holds the instances.
 ///
-/// read, write, load and store may leave by an unwind (restart) or a usage_error; commit never does so for a restart,
-/// and open only for one of the transaction around it. REQUIRES for all but open: a block is open on `t`.
+/// The functions read, write, load and store may leave by an unwind (restart) or a usage_error. The function commit
+/// never leaves by a restart. The function open leaves by a restart only if the restart belongs to the transaction
+/// around it. REQUIRES for all but open: a block is open on `t`.
 struct operations {
     /// Opens the outermost block and begins its first attempt.
     void (*open)(tx& t, frame& f, call_site where, const options& how);
-    /// True when committed. False: rolled back, `reopen` decides what follows.
+    /// Returns true if the block has committed. Returns false if it was rolled back: `reopen` then decides how to
+    /// continue.
     bool (*commit)(tx& t);
     word (*read)(tx& t, const cell& from);
     void (*write)(tx& t, cell& to, word value);
-    /// `bytes` is 1, 2, 4 or 8 and `from` is aligned to it; the value comes zero-extended.
+    /// Loads a value of 1, 2, 4 or 8 `bytes`, zero-extended. REQUIRES: `from` is aligned to `bytes`.
     word (*load)(tx& t, const void* from, unsigned bytes);
     void (*store)(tx& t, void* to, unsigned bytes, word value);
 };
 
-/// Where the logs stood when a nested block opened.
+/// The positions in the logs when a nested block opened.
 struct savepoint {
     std::size_t writes;
     std::size_t overwritten;
@@ -43,7 +45,7 @@ struct savepoint {
     std::uint32_t waits;  // calls of retry_for
 };
 
-/// Where a retry_for is in the source; in C, where it returns to.
+/// The place of a retry_for in the source; in C, its return address.
 struct retry_place {
     const void* of = nullptr;
     std::uint32_t line = 0;
@@ -51,39 +53,43 @@ struct retry_place {
     bool operator==(const retry_place&) const = default;
 };
 
-/// An open atomic block: one on the stack of every `atomically`, linked innermost first.
+/// An open atomic block. Every `atomically` has one on its stack, and each is linked to the block around it.
 struct frame {
     frame* parent = nullptr;
-    /// Jumps to where the block's target was set (jump.hpp); null when a signal unwinds, which runs the destructors of
-    /// the body's locals.
+    /// Jumps to the block's target (jump.hpp). Null: a signal unwinds, which runs the destructors of the body's locals.
     void (*jump)(frame& to) = nullptr;
-    /// A block of the language: what a signal calls in the place of a jump or an unwind. It does not return, and may be
-    /// called while exceptions are in flight. Such a block uses plain memory from its begin on.
+    /// The function that a signal calls, instead of a jump or an unwind, if this is a block of the language. The
+    /// function does not return, and may be called while exceptions are in flight. A block of the language uses plain
+    /// memory from its begin on.
     void (*receive)(tx& t) = nullptr;
-    /// The stack pointer of the function that opened the block: frames below it are gone when the block has been rolled
-    /// back. 0: not known.
+    /// The stack pointer of the function that opened the block. Frames below it are gone once the block has rolled
+    /// back. 0: unknown.
     std::uintptr_t stack = 0;
-    /// An alternative of or_else: the frame that a `retry` inside it leaves to.
+    /// An alternative of or_else: a `retry` inside it leaves to this frame.
     bool alternative = false;
-    /// The block, or one around it, promised to write nothing. A nested block sets its own promise before it opens.
+    /// The block, or a block around it, promised to write nothing. A nested block sets its own promise before it opens.
     bool read_only = false;
-    /// `read_only` is the promise of a flat block inside, which ends with that block, or when this one runs again.
+    /// The promise in `read_only` is that of a flat block inside this one. The promise ends with the flat block, or
+    /// when this block runs again.
     bool read_only_in_part = false;
-    /// The rest of a transaction from a checkpoint on: its reads are validated before it closes.
+    /// The block is the rest of a transaction after a checkpoint: its reads are validated before it closes.
     bool checkpoint = false;
-    /// The signal that was on its way through a destructor when the nested block opened in it, and its cause; 0: none.
+    /// The signal, and its cause, that was passing through a destructor when the nested block opened in this
+    /// destructor. 0: no signal.
     std::uint8_t passing = 0;
     std::uint8_t passing_cause = 0;
-    /// A block of the C interface: where an error's code is left before jumping to it. Null: errors are exceptions.
+    /// In a block of the C interface: the place for an error's code, which is stored before the jump to the block.
+    /// Null: errors are exceptions.
     int* failure = nullptr;
-    /// How many entries the block's part of the log of what is put off had left when the engine last looked there for
-    /// objects that the block has made and replaced; see src/core/rollback/replaced.hpp.
+    /// The number of entries that the block's part of the deferred log had left when the engine last searched it. The
+    /// search looks for objects that the block has made and replaced; see src/core/rollback/replaced.hpp.
     std::size_t left_when_looked = 0;
-    savepoint mark;  // set when a nested block opens; an outermost one, whose marks would all be 0, has none
+    savepoint mark;  // set when a nested block opens; an outermost block has none, because its positions would all be 0
 };
 
-/// Identity of an `atomically` in the source: a static of that call. The site is looked up at the first use that needs
-/// it. A block of the C interface says here where it is (tutti_site), one of C++ in the call_site.
+/// The identity of an `atomically` in the source: a static variable of that call. The library looks the site up at the
+/// first use that needs it. A block of the C interface stores its place here (tutti_site), and a block of C++ in the
+/// call_site.
 struct site_slot {
     std::atomic<void*> site{nullptr};
     const char* file = nullptr;

@@ -1,4 +1,4 @@
-// What the templates of the public headers call in the library, and the inlined barriers themselves.
+// The functions of the library that the templates of the public headers call, and the inlined barriers.
 #pragma once
 
 #include <bit>
@@ -10,10 +10,10 @@
 
 namespace tutti::detail {
 
-/// What a block does after it was rolled back.
+/// The next step of a block after a roll-back.
 enum class sequel : std::uint8_t { again, cancelled, propagate };
 
-// --- The context's transaction. Initial-exec: the library is loaded at start-up, never by dlopen alone.
+// --- The context's transaction. Initial-exec, because the library is loaded at start-up, never by dlopen alone.
 extern __thread tx* current_transaction __attribute__((tls_model("initial-exec"))) TUTTI_EXPORT;
 /// Makes the calling context's descriptor. Throws std::bad_alloc.
 TUTTI_EXPORT tx& attach();
@@ -22,55 +22,58 @@ TUTTI_ALWAYS_INLINE tx& current_or_attach() {
     return t != nullptr ? *t : attach();
 }
 
-// --- Outermost blocks. operations::open begins the first attempt; `reopen`, after the body unwound or the commit
-// failed, runs the compensation, waits as the cause asks, and begins the next one or says why not; `fail` rolls back
-// for an exception that is leaving.
+// --- Outermost blocks. operations::open begins the first attempt. `reopen` follows when the body has unwound or the
+// commit has failed. `reopen` runs the compensation, waits as the cause requires, and begins the next attempt or
+// returns the reason why not. `fail` rolls back because an exception leaves the body.
 TUTTI_EXPORT sequel reopen(tx& t);
 TUTTI_EXPORT void fail(tx& t) noexcept;
 
-// --- Blocks inside a block.
+// --- Nested blocks.
 TUTTI_EXPORT void open_nested(tx& t, frame& f);
 TUTTI_EXPORT void close_nested(tx& t, frame& f);
-/// After an unwind reached the block: rolls it back if the signal is its own. May send another one on.
+/// Handles an unwind that has reached the block. Rolls the block back if the signal is for this block. May raise
+/// another signal.
 TUTTI_EXPORT sequel reopen_nested(tx& t, frame& f);
 TUTTI_EXPORT void fail_nested(tx& t, frame& f) noexcept;
-/// For blocks that jump: sends a signal that reopen_nested would not keep on to what is now the innermost block.
+/// For blocks that jump: raises a signal that reopen_nested did not handle, for the block that is innermost now.
 [[noreturn]] TUTTI_EXPORT void propagate(tx& t);
 
 // --- Signals.
-/// Whether the exception being handled is a signal of ours, or was thrown by a body that had swallowed one: then the
-/// signal goes on, not the exception. Never true for the forced unwind of a thread that exits.
+/// Returns true if the handled exception is a signal of this library. Also returns true if a body threw the exception
+/// after it had swallowed a signal: the signal then goes on instead of the exception. Never returns true for the forced
+/// unwind of a thread that exits.
 [[nodiscard]] TUTTI_EXPORT bool signalled(const tx& t) noexcept;
 [[noreturn]] TUTTI_EXPORT void raise_retry(tx& t);
-/// Returns once `limit` has been waited out at that place by this execution of the outermost block.
+/// These two functions return once the time limit at that place is over for this execution of the outermost block.
 TUTTI_EXPORT void raise_retry_until(tx& t, std::chrono::steady_clock::time_point when);
 TUTTI_EXPORT void raise_retry_for(tx& t, std::chrono::nanoseconds limit, const retry_place& at);
 [[noreturn]] TUTTI_EXPORT void raise_restart(tx& t);
 [[noreturn]] TUTTI_EXPORT void raise_cancel(tx& t);
 
-// --- Memory of a transaction. The destroyer gets the pointer and frees what it must.
+// --- Memory of a transaction. The destroyer gets the pointer and frees everything that it must free.
 using destroyer = void (*)(void*);
-/// Memory that goes back if the transaction is rolled back, or at its end if only the block was: what was read of it
-/// stays in the logs. Throws std::bad_alloc.
+/// Allocates memory that a roll-back frees. If only the block is rolled back, the memory is freed at the end of the
+/// transaction, because the logs may refer to it. Throws std::bad_alloc.
 TUTTI_EXPORT void* allocate(tx& t, std::size_t bytes, std::size_t alignment);
-/// `destroy(object)` runs after the block is rolled back: at once, or at the end of the outermost block. It must not
-/// free the object's memory. Throws std::bad_alloc, and then has destroyed it.
+/// Runs `destroy(object)` after the block is rolled back: at once, or at the end of the outermost block. `destroy` must
+/// not free the object's memory. Throws std::bad_alloc, after it has destroyed the object.
 TUTTI_EXPORT void on_abort_destroy(tx& t, void* object, destroyer destroy);
-/// `destroy(object)` runs once the transaction has committed and no running transaction can still see it.
+/// Runs `destroy(object)` once the transaction has committed and no running transaction can still see the object.
 TUTTI_EXPORT void on_commit_retire(tx& t, void* object, destroyer destroy);
-/// The same for an object of plain memory: its destruction neither touches nor frees a variable. So `destroy(object)`
-/// may run before the end if the innermost open block has made the object: then nobody else has ever seen it.
+/// Does the same for an object of plain memory, whose destruction neither touches nor frees a variable. So
+/// `destroy(object)` may run earlier if the innermost open block has made the object, because no other transaction has
+/// seen it.
 TUTTI_EXPORT void on_commit_retire_plain(tx& t, void* object, destroyer destroy);
-/// Destroys an object, or the memory for one whose constructor has thrown, which the innermost block has allocated and
-/// nothing refers to. Its memory goes back when the transaction ends. Does nothing while a signal passes, because the
-/// roll-back that follows does the same.
+/// Destroys an object that the innermost block has allocated and to which nothing refers, or its memory if its
+/// constructor has thrown. The memory is freed when the transaction ends. Does nothing while a signal passes, because
+/// the following roll-back does the same.
 TUTTI_EXPORT void abandon(tx& t, void* object) noexcept;
-/// Makes room in the logs: the next `writes` writes of variables and the next `retirements` calls of on_commit_retire
-/// do not run out of memory, nor do as many reads. Throws std::bad_alloc, and then nothing has changed. So an operation
-/// that reserves before its first write takes effect as a whole or, where it throws, not at all.
+/// Reserves log space. The next `writes` writes of variables, as many reads, and the next `retirements` calls of
+/// on_commit_retire then cannot run out of memory. Throws std::bad_alloc; then nothing has changed. So an operation
+/// that reserves before its first write takes effect completely or, if it throws, not at all.
 TUTTI_EXPORT void reserve(tx& t, std::size_t writes, std::size_t retirements);
 
-/// Abandons memory whose object is being constructed, unless told to keep it.
+/// Abandons the memory of an object under construction, unless `keep` is called.
 class unlinked_memory {
 public:
     unlinked_memory(tx& t, void* memory) noexcept : t_{t}, memory_{memory} {}
@@ -86,17 +89,18 @@ private:
     void* memory_;
 };
 
-/// For destructors: `destroy(object)` runs now, or, where this thread runs a transaction, when that is over, however it
-/// ends: its logs may name variables in the object. REQUIRES: no other transaction can reach the object. Leaks it where
-/// memory for the log runs out.
+/// Runs `destroy(object)`, for use in destructors. If this thread runs a transaction, `destroy` runs when the
+/// transaction is over, however it ends, because its logs may refer to variables in the object. REQUIRES: no other
+/// transaction can reach the object. Leaks the object if memory for the log runs out.
 TUTTI_EXPORT void dispose(void* object, destroyer destroy) noexcept;
 template <class T>
 void dispose(T* object) noexcept {
     if (object != nullptr) dispose(object, [](void* p) { delete static_cast<T*>(p); });
 }
 
-/// In a destructor that accesses variables, while it lives: no access leaves the destructor, and no interruption ends a
-/// block that it runs. In a transaction that has to start over, reads are answered from memory and writes are dropped.
+/// For destructors that access variables. While the scope lives, no access throws out of the destructor, and no
+/// interruption ends a block that the destructor runs. In a transaction that has to restart, reads return the values in
+/// memory, and writes are dropped.
 class TUTTI_EXPORT destructor_scope {
 public:
     destructor_scope();
@@ -110,30 +114,34 @@ private:
     bool destroying_;
 };
 
-// --- One variable outside a transaction (or as part of the running one).
+// --- Access to one variable outside a transaction, or as part of the running one.
 TUTTI_EXPORT word read_alone(const cell& from);
 TUTTI_EXPORT void write_alone(cell& to, word value);
 
-/// The door to the hot fields.
+/// Access to the private fast-path members of a transaction.
 struct access {
     TUTTI_ALWAYS_INLINE static bool running(const tx& t) { return t.frame_ != nullptr; }
     [[nodiscard]] static frame* innermost(const tx& t) noexcept { return t.frame_; }
     static void add(tx& t, handler_point point, std::unique_ptr<handler> h) { t.add(point, std::move(h)); }
     TUTTI_ALWAYS_INLINE static const operations& ops(const tx& t) { return *t.operations_; }
 
-    /// What a companion lets the body of t's attempt open without a call, or null; the companion knows what that is.
+    /// Returns the data of the companion's objects that the body of t's attempt may open without a call, or null. Only
+    /// the companion knows their type.
     TUTTI_ALWAYS_INLINE static void* at_hand(const tx& t) { return t.at_hand_; }
-    /// Whether that block is the innermost one of an attempt that logs its reads, is healthy, and not irrevocable.
+    /// Returns true if `innermost` is t's innermost block, and its attempt logs its reads, is not doomed, and is not
+    /// irrevocable.
     TUTTI_ALWAYS_INLINE static bool is_undisturbed(const tx& t, const frame* innermost) {
         return t.frame_ == innermost && t.logged_bound_.load(std::memory_order_relaxed) != 0;
     }
 
-    /// Reads a variable. The first comparison serves unlogged read-only transactions, the second all others; whatever
-    /// is special (locked, marked, newer than the snapshot, not in a transaction, another algorithm or mode, doomed)
-    /// fails both, because its bound is zero or its orec is larger than any bound.
+    /// Reads a variable. The first comparison serves unlogged read-only transactions, the second one all other
+    /// transactions. In every special case both comparisons fail, because the bound is zero or the orec is larger than
+    /// any bound. The special cases are: the variable is locked, marked, or newer than the snapshot. There is no
+    /// transaction, it is doomed, or it uses another algorithm or mode.
     ///
-    /// The orec is read before and after the value. Both earlier loads are acquire, so the last one cannot move up;
-    /// a writer locks the orec before it stores the value with release: a reader that sees the value sees the lock.
+    /// The function reads the orec before and after the value. Both earlier loads are acquire loads, so the last load
+    /// cannot move before them. A writer locks the orec before it stores the value with release. So a reader that sees
+    /// the value also sees the lock.
     TUTTI_ALWAYS_INLINE static word read(tx& t, const cell& from) {
         annotate::cell_at(&from, sizeof from);
         const word value = read_unannotated(t, from);
@@ -155,15 +163,16 @@ struct access {
         return t.operations_->read(t, from);
     }
 
-    /// Whether a read under an orec that reads `before` is good once it is logged: it holds a version of the snapshot,
-    /// or one of the context's own that the clock has not reached. There is one such, of the time after the snapshot's,
-    /// which is where the bound stands. Zero admits neither: no version has time 0 and a writer.
+    /// Returns true if a read is valid once it is logged, where `before` is the orec's value. This holds if the orec
+    /// has a version of the snapshot. It also holds for a version of the context's own that the clock has not reached.
+    /// There is one such version: its time follows the snapshot's time, and the bound stands there. A bound of zero
+    /// admits neither case, because no version has time 0 and a writer.
     TUTTI_ALWAYS_INLINE static bool is_logged(const tx& t, word before) {
         const word bound = t.logged_bound_.load(std::memory_order_relaxed);
         return before < bound || before - bound == t.own_writer_;
     }
 
-    /// Writes a variable; in memory that this very block allocated, directly.
+    /// Writes a variable. Stores directly into memory that this same block has allocated.
     TUTTI_ALWAYS_INLINE static void write(tx& t, cell& to, word value) {
         annotate::release(&to);
         if (reinterpret_cast<std::uintptr_t>(&to) - t.captured_begin_ < t.captured_size_) {
@@ -172,7 +181,7 @@ struct access {
             t.operations_->write(t, to, value);
         }
     }
-    /// The same without the short cut: for a value that owns memory, which roll-back has to see.
+    /// Writes without this shortcut. Used for a value that owns memory, because the roll-back has to see the write.
     TUTTI_ALWAYS_INLINE static void write_owning(tx& t, cell& to, word value) {
         annotate::release(&to);
         t.operations_->write(t, to, value);
@@ -186,7 +195,7 @@ TUTTI_ALWAYS_INLINE word to_word(const T& value) noexcept {
     return w;
 }
 
-// Not TUTTI_ALWAYS_INLINE: GCC does not inline it into some functions with blocks of the language.
+// This is not TUTTI_ALWAYS_INLINE, because GCC does not inline it into some functions with blocks of the language.
 template <class T>
 inline T from_word(word w) noexcept {
     struct bytes {

@@ -1,11 +1,11 @@
 // An atomic that the deterministic scheduler of the tests can see.
 //
-// Every word that two transactions may touch at once is a `shared<T>`: its accesses name their memory order, and in
-// the interleaving build (TUTTI_INTERLEAVE) each of them first offers the scheduler a switch. In every other build it
-// is std::atomic and nothing else.
+// Every word that two transactions may access at the same time is a `shared<T>`. Each access names its memory order.
+// Under TUTTI_INTERLEAVE (the interleaving build), each access first offers the scheduler a switch. In every other
+// build, `shared<T>` is just a std::atomic.
 //
-// (The library with faults of tests/mutations runs hardware transactions in software (src/hardware/software_htm.hpp):
-// there an access is kept out of their commits, which a processor would make one step.)
+// (The library with faults of tests/mutations runs hardware transactions in software (src/hardware/software_htm.hpp).
+// There, an access waits until no such transaction is committing, because a processor would make that commit one step.)
 #pragma once
 
 #include <atomic>
@@ -16,13 +16,13 @@
 namespace tutti::detail {
 
 #if defined(TUTTI_INTERLEAVE)
-/// Defined by the interleaving scheduler: another transaction may run here.
+/// Lets another transaction run here. The interleaving scheduler defines this function.
 void interleaving_point() noexcept;
 struct access_turn {
     access_turn() noexcept { interleaving_point(); }
 };
 #elif defined(TUTTI_FAULTS)
-/// While it lives, no commit of another thread's hardware transaction takes effect.
+/// While an object lives, no commit of another thread's hardware transaction takes effect.
 class access_turn {
 public:
     access_turn() noexcept;
@@ -57,7 +57,7 @@ public:
         [[maybe_unused]] const access_turn turn;
         return value_.exchange(desired, order);
     }
-    /// On failure `expected` receives what was found.
+    /// On failure, stores the present value in `expected`.
     TUTTI_ALWAYS_INLINE bool compare_exchange(T& expected, T desired, std::memory_order success) noexcept {
         [[maybe_unused]] const access_turn turn;
         return value_.compare_exchange_strong(expected, desired, success, std::memory_order_acquire);
@@ -75,9 +75,9 @@ public:
         return value_.fetch_and(operand, order);
     }
 
-    /// For initialising memory that no other thread can reach yet; never a point of the scheduler.
+    /// Initializes memory that no other thread can reach yet. The scheduler never switches here.
     TUTTI_ALWAYS_INLINE void reset(T value) noexcept { value_.store(value, std::memory_order_relaxed); }
-    /// The word itself, for futex waits.
+    /// Returns the word itself, for futex waits.
     [[nodiscard]] const std::atomic<T>& raw() const noexcept { return value_; }
 
 private:
