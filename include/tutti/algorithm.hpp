@@ -1,5 +1,5 @@
 /// @file
-/// Which concurrency control the process runs.
+/// The concurrency control of the process.
 #pragma once
 
 #include <string_view>
@@ -9,17 +9,17 @@
 
 namespace tutti {
 
-/// Chooses the algorithm for the whole process, before its first transaction. Otherwise the environment variable
-/// TUTTI_ALGORITHM decides, and without it the default, `wb-etl`.
-/// @throws usage_error  for an unknown name (the message lists the valid ones) or once a transaction has begun
+/// Chooses the algorithm for the whole process, before its first transaction. Without this call, the environment
+/// variable TUTTI_ALGORITHM decides. Without this variable, the default, `wb-etl`, applies.
+/// @throws usage_error  for an unknown name (the message lists the valid ones), or once a transaction has begun
 TUTTI_EXPORT void use_algorithm(std::string_view name);
 
-/// The algorithm in force: the default where one was chosen that this processor cannot run (`hytm` and `htm`, without
-/// hardware transactions).
+/// Returns the algorithm in force. Returns the default if this processor cannot run the chosen algorithm (`hytm` and
+/// `htm`, without hardware transactions).
 [[nodiscard]] TUTTI_EXPORT std::string_view algorithm();
 
-/// Every algorithm that this machine can run, by the name that `use_algorithm` and TUTTI_ALGORITHM take, with a line on
-/// each.
+/// An algorithm that this machine can run: its name for `use_algorithm` and TUTTI_ALGORITHM, and a line of text about
+/// it.
 struct algorithm_description {
     std::string_view name;
     std::string_view summary;

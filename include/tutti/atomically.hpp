@@ -11,8 +11,8 @@
 
 namespace tutti {
 
-/// Says that a body's frames hold nothing with a destructor, so that a restart may jump (some 15 ns) instead of
-/// unwinding (about 1 us): `atomically(no_unwind, body)`. Blocks inside it unwind or jump as they say themselves.
+/// Promises that a body's frames hold no objects with destructors. A restart may then jump (some 15 ns) instead of
+/// unwinding (about 1 us): `atomically(no_unwind, body)`. Nested blocks make their own choice.
 struct no_unwind_t {
     explicit no_unwind_t() = default;
 };
@@ -23,12 +23,12 @@ namespace detail {
 template <class F>
 using result_of = std::invoke_result_t<F&, tx&>;
 
-/// What try_atomically returns for a body that returns R.
+/// The result type of try_atomically for a body that returns R.
 template <class R>
 using attempted =
     std::conditional_t<std::is_void_v<R>, bool, std::optional<std::conditional_t<std::is_void_v<R>, bool, R>>>;
 
-/// How a block's outcome becomes what its caller gets. `lenient` reports a cancel, otherwise it throws.
+/// Converts a block's outcome to the caller's result. If Lenient, a cancel is a result; otherwise it throws.
 template <class R, bool Lenient>
 struct outcome {
     using type = R;
@@ -41,9 +41,9 @@ struct outcome<R, true> {
 };
 
 #if defined(__cpp_transactional_memory)
-/// A block of the language inside a body may have to leave it by an exception. But GCC takes what such a block calls
-/// for functions that do not throw, finds that a body that does nothing else does not throw either, and leaves the
-/// handler around it without a way in. So it must not look into the body.
+/// A block of the language inside a body may have to leave the body by an exception. But GCC assumes that the functions
+/// in such a block do not throw. So GCC concludes that a body with only such a block does not throw either, and makes
+/// the surrounding handler unreachable. Therefore GCC must not look into the body.
 template <class F>
 [[gnu::noipa]] result_of<F> run_body(F& body, tx& t) {
     return body(t);
@@ -55,7 +55,7 @@ TUTTI_ALWAYS_INLINE result_of<F> run_body(F& body, tx& t) {
 }
 #endif
 
-/// Runs body and commits until that succeeds. `body` has begun its first attempt.
+/// Runs body and commits until that succeeds. The first attempt of `body` has begun already.
 template <bool Lenient, class R, class F>
 typename outcome<R, Lenient>::type run_attempts(tx& t, F& body) {
     using result = outcome<R, Lenient>;
@@ -93,8 +93,8 @@ TUTTI_ALWAYS_INLINE auto run_outermost(tx& t, const options& how, F& body, call_
     return run_attempts<Lenient, result_of<F>>(t, body);
 }
 
-/// The jump target's frame must not be the one the body is inlined into: the compiler keeps every value of a function
-/// that calls setjmp in memory.
+/// The body must not be inlined into the frame of the jump target. The compiler keeps every value of a function that
+/// calls setjmp in memory.
 template <bool Lenient, class R, class F>
 TUTTI_NOINLINE typename outcome<R, Lenient>::type run_attempts_cold(tx& t, F& body) {
     return run_attempts<Lenient, R>(t, body);
@@ -114,7 +114,8 @@ TUTTI_NOINLINE auto run_outermost_jumping(tx& t, const options& how, F& body, ca
     return run_attempts_cold<Lenient, R>(t, body);
 }
 
-/// A closed nested block. Its mode is one for the whole transaction, which switches to it if it is the stricter one.
+/// Runs a closed nested block. The mode belongs to the whole transaction, which switches to the block's mode if that is
+/// stricter.
 template <bool Lenient, class F>
 auto run_nested(tx& t, const options& how, F& body, bool checkpoint = false) ->
     typename outcome<result_of<F>, Lenient>::type {
@@ -143,15 +144,15 @@ auto run_nested(tx& t, const options& how, F& body, bool checkpoint = false) ->
                 throw;
             }
         }
-        // Not in the handler: it may be left by a jump.
+        // This call is not in the handler, because a jump may leave it.
         const sequel next = reopen_nested(t, f);
         if (next == sequel::propagate) propagate(t);
         if (next == sequel::cancelled) return outcome<R, Lenient>::cancel();
     }
 }
 
-/// The promise of a flat block to be read-only, which the block around it keeps meanwhile. A restart may jump past the
-/// destructor; then the block around it forgets the promise when it runs again.
+/// The promise of a flat block to be read-only. The block around it keeps the promise meanwhile. A restart may jump
+/// past the destructor; the block around it then forgets the promise when it runs again.
 class promise_in_part {
 public:
     promise_in_part(tx& t, bool read_only) noexcept {
@@ -170,7 +171,7 @@ private:
     frame* of_ = nullptr;
 };
 
-/// A flat nested block: a part of the block around it, which switches to the mode of the part if that is stricter.
+/// Runs a flat nested block: a part of the block around it. That block switches to the part's mode if it is stricter.
 template <class F>
 result_of<F> run_flat(tx& t, const options& how, F& body) {
     if (how.mode == mode::visible && !t.irrevocable()) t.become_visible();
@@ -200,17 +201,17 @@ TUTTI_ALWAYS_INLINE auto run(const options& how, F& body, std::source_location a
 
 }  // namespace detail
 
-/// Runs `body(tx&)` as a transaction: all of its transactional effects happen at one instant, or none do. Returns what
-/// the body returns.
+/// Runs `body(tx&)` as a transaction: all of its transactional effects happen at one instant, or none do. Returns the
+/// body's result.
 ///
-/// The body may run several times (see `tx::attempt`); it always sees a consistent state, even in attempts that will
-/// be rolled back. An exception that leaves it rolls it back and is rethrown. Inside another transaction the block is
-/// a nested one (see `nesting`).
+/// The body may run several times (see `tx::attempt`). The body always sees a consistent state, even in attempts that
+/// will be rolled back. An exception that leaves the body rolls it back and is rethrown. Inside another transaction the
+/// block is nested (see `nesting`).
 ///
-/// @throws cancelled    when the body called `cancel`
-/// @throws deadline_missed  when the deadline could not be met and `when_missed` is `refuse`; the block had no effect
-/// @throws usage_error  when the body misused the library; the message says what to do instead
-/// @throws std::bad_alloc when memory for the logs or handlers ran out; the block had no effect
+/// @throws cancelled        if the body called `cancel`
+/// @throws deadline_missed  if the deadline cannot be met and `when_missed` is `refuse`; the block had no effect
+/// @throws usage_error      if the body misused the library; the message says what to do instead
+/// @throws std::bad_alloc   if memory for the logs or handlers ran out; the block had no effect
 template <class F>
     requires std::is_invocable_v<F&, tx&>
 auto atomically(const options& how, F&& body, std::source_location at = std::source_location::current()) {
@@ -223,7 +224,7 @@ auto atomically(F&& body, std::source_location at = std::source_location::curren
     return detail::run<false, false>(detail::no_options, body, at);
 }
 
-/// The same for a body whose frames hold nothing with a destructor: restarts jump.
+/// Runs a body whose frames hold no objects with destructors: restarts jump.
 template <class F>
     requires std::is_invocable_v<F&, tx&>
 auto atomically(no_unwind_t, const options& how, F&& body, std::source_location at = std::source_location::current()) {
@@ -236,7 +237,7 @@ auto atomically(no_unwind_t, F&& body, std::source_location at = std::source_loc
     return detail::run<false, true>(detail::no_options, body, at);
 }
 
-/// As `atomically`, but a `cancel` of this block is a result: false or an empty optional.
+/// Runs a block as `atomically` does, but a `cancel` of this block is a result: false or an empty optional.
 template <class F>
     requires std::is_invocable_v<F&, tx&>
 [[nodiscard]] auto try_atomically(const options& how, F&& body,

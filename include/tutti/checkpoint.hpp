@@ -6,9 +6,9 @@
 
 namespace tutti {
 
-/// Sets a checkpoint and runs the rest of the transaction, which the caller passes as `rest(tx&)`; returns what it
-/// returns. A conflict over something that `rest` was the first to read rolls back and repeats `rest` alone: what
-/// the transaction did before the checkpoint stays, locals included, because `rest` starts from them again.
+/// Sets a checkpoint and runs the rest of the transaction, `rest(tx&)`. Returns the result of `rest`. If `rest` was the
+/// first to read something that conflicts, only `rest` is rolled back and repeated. The transaction's actions before
+/// the checkpoint stay, including locals, because `rest` starts from them again.
 ///
 ///     atomically([&](tx& t) {
 ///         withdraw(t, from);
@@ -17,16 +17,16 @@ namespace tutti {
 ///         });
 ///     });
 ///
-/// Checkpoints nest: a conflict goes back to the last one before the first read that has become invalid, or, without
-/// one, to the beginning. Every closed nested block is a checkpoint as long as it runs; one set by this function also
-/// validates the transaction once more when `rest` is done, so that a conflict that came to light at commit finds a
-/// way back, too. What follows the call is not part of `rest`: make the call the last thing that the block does.
+/// Checkpoints nest. A conflict goes back to the last checkpoint before the first invalid read, or to the beginning if
+/// there is no such checkpoint. Every closed nested block is a checkpoint while it runs. A block of this function also
+/// validates the transaction once more at its end, so that a conflict found at commit can be partial, too. Code after
+/// the call is not part of `rest`, so make the call the last action of the block.
 ///
-/// Locals that `rest` changes by reference keep the change when it is repeated, as in any restarted body: let it work
-/// on copies. An irrevocable or visible transaction has no need of checkpoints and rolls back as a whole.
+/// Locals that `rest` changes by reference keep the change when `rest` is repeated, as in any restarted body. So let
+/// `rest` work on copies. An irrevocable or visible transaction does not need checkpoints and rolls back as a whole.
 ///
 /// After Koskinen and Herlihy, "Checkpoints and Continuations instead of Nested Transactions", SPAA 2008; Mishra,
-/// "HyflowCPP", 2013, 5.3. Setting one costs a nested block and, at its end, a validation if others have committed.
+/// "HyflowCPP", 2013, 5.3. A checkpoint costs a nested block and, at its end, a validation if others have committed.
 template <class F>
     requires std::is_invocable_v<F&, tx&>
 auto checkpoint(tx& t, F&& rest) {

@@ -1,5 +1,5 @@
 /// @file
-/// A number that many transactions add to.
+/// A number to which many transactions add.
 #pragma once
 
 #include <bit>
@@ -13,22 +13,23 @@ namespace tutti {
 
 namespace detail {
 
-/// The number of the context that runs `t`: small, and no other running context's.
+/// Returns the number of the context that runs `t`. The number is small and unique among running contexts.
 [[nodiscard]] TUTTI_EXPORT std::uint32_t context_number(const tx& t) noexcept;
-/// Numbers are below it.
+/// The upper bound of these numbers (exclusive).
 inline constexpr std::size_t most_contexts = std::size_t{1} << 20;
 
 }  // namespace detail
 
-/// A counter whose increments commute: transactions that add to it never conflict with each other over it, however many
-/// and however often. A transaction that reads it sees the sum of all additions that come before it in the serial order
-/// (its own included), and so does conflict with additions of others, like any reader with writers.
+/// A counter whose additions commute. Transactions that add to it never conflict with each other over it, however many
+/// there are. A transaction that reads it sees the sum of all additions that precede it in the serial order, including
+/// its own. So a read conflicts with additions of other transactions.
 ///
-/// Every context adds to a cell of its own on a cache line of its own: 1 KiB for the first sixteen contexts, and a
-/// block for each doubling of their number once one of those has added. `add` is a read and a write, and for a context
-/// beyond the sixteenth a second read, however many there are; `get` reads every cell that exists. Sums wrap around.
+/// Every context adds to a cell of its own on a cache line of its own. The first sixteen contexts take 1 KiB. Each
+/// doubling of their number takes another block, once one of the new contexts has added. `add` is one read and one
+/// write. For a context beyond the sixteenth it is two reads and one write, however many contexts there are. `get`
+/// reads every existing cell. Sums wrap around.
 ///
-/// Striping: Dice, Lev, Moir, "Scalable Statistics Counters", SPAA 2013; the cells are variables, which is what makes a
+/// Striping: Dice, Lev, Moir, "Scalable Statistics Counters", SPAA 2013. Here the cells are variables, which makes a
 /// read consistent.
 class counter {
 public:
@@ -56,7 +57,7 @@ public:
         return static_cast<std::int64_t>(sum);
     }
 
-    /// As transactions of their own, or as part of the running one.
+    /// These functions run as transactions of their own, or as part of the running one.
     void add(std::int64_t n) {
         atomically({.name = "counter::add", .nesting = nesting::flat}, [&](tx& t) { add(t, n); });
     }
@@ -74,7 +75,7 @@ private:
     static constexpr std::size_t blocks = 16;
     static_assert(cells_at_first << blocks == detail::most_contexts);
 
-    /// The cells of block k are those of the contexts from number cells_in(k) on.
+    /// Block k holds the cells of the contexts from number cells_in(k) on.
     static constexpr std::size_t cells_in(std::size_t k) noexcept { return cells_at_first << k; }
 
     var<std::uint64_t>& cell_of(tx& t, std::size_t number) {
@@ -84,7 +85,7 @@ private:
         if (block == nullptr) block = make_block(t, k);
         return block[number - cells_in(k)].value;
     }
-    /// Its memory goes back with the transaction, if that is rolled back. There is nothing to destroy.
+    /// Makes block k. If the transaction rolls back, its memory is freed. The cells need no destruction.
     TUTTI_COLD cell* make_block(tx& t, std::size_t k) {
         detail::reserve(t, 2, 0);
         void* const memory = detail::allocate(t, cells_in(k) * sizeof(cell), alignof(cell));

@@ -1,5 +1,5 @@
 /// @file
-/// Why transactions end without an effect, and the exceptions that users see.
+/// The causes of roll-backs, and the exceptions that users see.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace tutti {
 
-/// Why an attempt to run an atomic block was rolled back. One list for the API, statistics, probes and logs:
-/// tutti/c/abort_causes.h says what each means.
+/// The cause of an attempt's roll-back. The API, statistics, probes and logs share this list. tutti/c/abort_causes.h
+/// explains each cause.
 enum class abort_cause : std::uint8_t {
 #define TUTTI_ENUMERATOR(name, NAME) name,
     TUTTI_ABORT_CAUSES(TUTTI_ENUMERATOR)
@@ -24,37 +24,39 @@ enum class abort_cause : std::uint8_t {
 inline constexpr std::size_t abort_cause_count = 0 TUTTI_ABORT_CAUSES(TUTTI_ONE_MORE);
 #undef TUTTI_ONE_MORE
 
-/// The enumerator's name, as statistics print it. Never fails.
+/// Returns the enumerator's name, as in statistics. Never fails.
 [[nodiscard]] TUTTI_EXPORT std::string_view name_of(abort_cause cause) noexcept;
 
-/// An error of use: what was called where it may not be, and what to do instead. The transaction was rolled back.
+/// An error of use. The message names the call, the reason, and what to do instead. The transaction was rolled back.
 class TUTTI_EXPORT usage_error : public std::logic_error {
 public:
     using std::logic_error::logic_error;
     ~usage_error() override;
 };
 
-/// Thrown by `atomically` when its block called `cancel`. The block had no effect. `try_atomically` returns instead.
+/// Thrown by `atomically` if its block called `cancel`. The block had no effect. `try_atomically` returns a result
+/// instead.
 class TUTTI_EXPORT cancelled : public std::exception {
 public:
     [[nodiscard]] const char* what() const noexcept override;
 };
 
-/// Thrown by `atomically` before an attempt that could not meet the block's deadline, if `options::when_missed` is
+/// Thrown by `atomically` before an attempt that cannot meet the block's deadline, if `options::when_missed` is
 /// `refuse`. The block had no effect.
 class TUTTI_EXPORT deadline_missed : public std::exception {
 public:
     [[nodiscard]] const char* what() const noexcept override;
 };
 
-/// A block needs something beyond this process, a node of a cluster or an engine, which cannot be reached, or has not
-/// answered in time.
+/// A node of a cluster or an engine, outside this process, is unreachable or has not answered in time. The block needs
+/// it.
 class TUTTI_EXPORT out_of_reach : public std::runtime_error {
 public:
     explicit out_of_reach(const std::string& what, bool outcome_known = true)
         : std::runtime_error{what}, outcome_known_{outcome_known} {}
     ~out_of_reach() override;
-    /// True: the block had no effect. False: it has had all of its effects beyond this process, or none.
+    /// Returns true if the block had no effect. Returns false if the block had either all of its effects outside this
+    /// process or none.
     [[nodiscard]] bool outcome_known() const noexcept { return outcome_known_; }
 
 private:
@@ -63,9 +65,9 @@ private:
 
 namespace detail {
 
-/// What a restart throws through the user's frames so that their destructors run. Deliberately not a
-/// std::exception, so that `catch (const std::exception&)` in a body lets it pass; a body that swallows it with
-/// `catch (...)` meets it again at its next barrier or at commit.
+/// The exception that a restart throws through the user's frames, so that their destructors run. It is not a
+/// std::exception, so that `catch (const std::exception&)` in a body does not catch it. If a body swallows it with
+/// `catch (...)`, the next barrier or the commit throws it again.
 struct TUTTI_EXPORT unwind {};
 
 }  // namespace detail

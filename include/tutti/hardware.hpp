@@ -1,5 +1,5 @@
 /// @file
-/// Why hardware attempts end, as statistics count them.
+/// The reasons why hardware attempts end, as statistics count them.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace tutti {
 
-/// Why a hardware attempt of `hytm` or `htm` ended without effect; tutti/c/hardware_aborts.h says what each means. The
-/// block goes on with another one or in software, so these are no aborts of the block.
+/// The reason why a hardware attempt of `hytm` or `htm` ended without effect. tutti/c/hardware_aborts.h explains each
+/// reason. The block continues with another hardware attempt or in software, so these are not aborts of the block.
 enum class hardware_abort : std::uint8_t {
 #define TUTTI_ENUMERATOR(name, NAME) name,
     TUTTI_HARDWARE_ABORTS(TUTTI_ENUMERATOR)
@@ -23,7 +23,7 @@ enum class hardware_abort : std::uint8_t {
 inline constexpr std::size_t hardware_abort_count = 0 TUTTI_HARDWARE_ABORTS(TUTTI_ONE_MORE);
 #undef TUTTI_ONE_MORE
 
-/// The enumerator's name, as statistics print it. Never fails.
+/// Returns the enumerator's name, as in statistics. Never fails.
 [[nodiscard]] TUTTI_EXPORT std::string_view name_of(hardware_abort why) noexcept;
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
 /// @file
-/// Ending another thread's transaction from outside, for good.
+/// Ends another thread's transaction permanently, from outside.
 #pragma once
 
 #include "tutti/errors.hpp"
@@ -8,39 +8,44 @@ namespace tutti {
 
 class tx;
 
-/// Thrown by `atomically` when its transaction was interrupted. The block had no effect.
+/// Thrown by `atomically` if its transaction was interrupted. The block had no effect.
 class TUTTI_EXPORT interrupted : public std::exception {
 public:
     [[nodiscard]] const char* what() const noexcept override;
 };
 
-/// The same, of a context of the preemption layer whose stack did not suffice. What the exception passes through has
-/// not much of one left; the server answers by STACK.
+/// Thrown if the stack of a context of the preemption layer did not suffice. Code that the exception passes through has
+/// little stack left. The server replies with STACK.
 class TUTTI_EXPORT out_of_stack : public interrupted {
 public:
     [[nodiscard]] const char* what() const noexcept override;
 };
 
-/// Stands for the thread that made it, for others that may want to end what its transactions do: a time limit, a
-/// shutdown.
+/// Represents the thread that made it, so that other threads can end this thread's transactions, for instance at a time
+/// limit or at shutdown.
 ///
-/// While it is raised, a transaction of that thread that is aborted, by `raise` or by anybody, throws `interrupted`
-/// instead of being run again; and one that waits throws it, within some 25 ms: in `retry`, for a variable or an
-/// abstract lock that another transaction holds, for irrevocability, for its turn. The others of the thread go on: a
-/// caller that wants to stop a loop of short transactions raises again until it has ended. A transaction that makes no
-/// access, or is irrevocable, goes on; so do a commit that waits in quiescence, because its effects are in place, or
-/// for another commit under norec; blocks of the language; and transactions in undo actions.
+/// While the interruption is raised, an abort of this thread's transaction makes the transaction throw `interrupted`
+/// instead of running again. The cause of the abort does not matter. A waiting transaction throws `interrupted` within
+/// some 25 ms. This applies to waits in `retry`, for a variable or an abstract lock that another transaction holds, for
+/// irrevocability, and for its turn. Later transactions of the thread continue: to stop a loop of short transactions,
+/// raise again until the loop has ended.
+///
+/// An interruption does not end these transactions:
+/// - a transaction that makes no access, or is irrevocable
+/// - a commit that waits in quiescence, because its effects are in place, or for another commit under norec
+/// - blocks of the language
+/// - transactions in undo actions
 class TUTTI_EXPORT interruption {
 public:
-    /// Of the calling thread, which must not make a second one while the first lives.
-    /// @throws std::bad_alloc  when memory runs out
+    /// Makes an interruption of the calling thread. The thread must not make a second one while the first one lives.
+    /// @throws std::bad_alloc  if memory runs out
     interruption();
-    /// On the same thread, outside of any transaction.
+    /// REQUIRES: runs on the same thread, outside of any transaction.
     ~interruption();
     interruption(const interruption&) = delete;
     interruption& operator=(const interruption&) = delete;
 
-    /// Any thread, while it lives. Costs a system call.
+    /// Raises the interruption. You can call this function from any thread while the object lives. Costs a system call.
     void raise() noexcept;
     void lower() noexcept;
 

@@ -1,5 +1,5 @@
 /// @file
-/// Plain memory in transactions: words that are not a `var`, and objects that come and go with a commit.
+/// Plain memory in transactions: words that are not a `var`, and objects that a transaction creates or destroys.
 #pragma once
 
 #include <array>
@@ -17,19 +17,19 @@
 
 namespace tutti {
 
-/// What `load` and `store` take: trivially copyable, of 1, 2, 4 or 8 bytes, naturally aligned.
+/// A type for `load` and `store`: trivially copyable, of 1, 2, 4 or 8 bytes, naturally aligned.
 template <class T>
 concept plain_word =
     std::is_trivially_copyable_v<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8);
 
-/// Reads an ordinary word transactionally. `from` must be aligned to sizeof(T). Costs a call out of
-/// line under every algorithm.
+/// Reads an ordinary word transactionally. REQUIRES: `from` is aligned to sizeof(T). Costs one out-of-line call under
+/// every algorithm.
 ///
-/// Every access to that memory while transactions can reach it must go through `load` and `store`; memory that a
-/// transaction has made private may be used directly as soon as its `atomically` has returned (unless the block
-/// waived `options::privatization`).
-/// @throws usage_error     for another address
-/// @throws std::bad_alloc  when memory for the logs runs out
+/// While transactions can reach the memory, access it only through `load` and `store`. If a transaction has made memory
+/// private, you may use it directly once its `atomically` has returned (unless the block waived
+/// `options::privatization`).
+/// @throws usage_error     if the address is not aligned
+/// @throws std::bad_alloc  if memory for the logs runs out
 template <plain_word T>
 [[nodiscard]] T load(tx& t, const T* from) {
     const detail::word value = detail::access::ops(t).load(t, static_cast<const void*>(from), sizeof(T));
@@ -37,17 +37,17 @@ template <plain_word T>
     return detail::from_word<T>(value);
 }
 
-/// Writes an ordinary word transactionally; see `load`, also for what it throws.
+/// Writes an ordinary word transactionally. The rules and exceptions are those of `load`.
 template <plain_word T>
 void store(tx& t, T* to, const std::type_identity_t<T>& value) {
     detail::annotate::release(to);
     detail::access::ops(t).store(t, static_cast<void*>(to), sizeof(T), detail::to_word(value));
 }
 
-/// Whether a value of type T is plain memory: its destruction neither touches nor frees a variable (`var`, or what
-/// `load` and `store` access). A transaction destroys such a value early when it has made and replaced it itself, so a
-/// block that sets a variable again and again needs no more memory than one that sets it once. Any other value waits
-/// for the end of the transaction. Specialize it as true for types of yours that hold nothing but such values.
+/// True if a value of type T is plain memory: its destruction neither touches nor frees a variable (a `var`, or memory
+/// for `load` and `store`). A transaction destroys such a value early if the transaction has both made and replaced it.
+/// So a block that sets a variable repeatedly needs no more memory than a block that sets it once. Any other value is
+/// destroyed after the transaction. Specialize this variable as true for your own types that hold only such values.
 template <class T>
 inline constexpr bool is_plain_value = std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T>;
 template <class T>
@@ -65,12 +65,12 @@ inline constexpr bool is_plain_value<std::pair<A, B>> = is_plain_value<A> && is_
 template <class... T>
 inline constexpr bool is_plain_value<std::tuple<T...>> = (is_plain_value<T> && ...);
 
-/// Makes an object that exists only if the block commits. After a roll-back of the outermost block its destructor has
-/// run and its memory is free. After one of a nested block alone its destructor has run in the transaction that goes
-/// on, or runs when the outermost block has ended: docs/semantics.md. Passes on what the constructor throws; then there
-/// is no object, also where the block catches that and commits.
-/// @throws std::bad_alloc  when memory for it or for the log of allocations runs out
-/// @throws usage_error     when T wants an alignment beyond 4096 bytes
+/// Makes an object that exists only if the block commits. After a roll-back of the outermost block, its destructor has
+/// run and its memory is free. After a roll-back of a nested block alone, its destructor has run in the transaction
+/// that goes on, or runs after the outermost block (docs/semantics.md). Rethrows exceptions of the constructor; then
+/// there is no object, even if the block catches the exception and commits.
+/// @throws std::bad_alloc  if memory for the object or for the log of allocations runs out
+/// @throws usage_error     if T requires an alignment beyond 4096 bytes
 template <class T, class... Args>
 [[nodiscard]] T* create(tx& t, Args&&... args) {
     void* const memory = detail::allocate(t, sizeof(T), alignof(T));
@@ -93,8 +93,9 @@ template <class T, class... Args>
 
 namespace detail {
 
-/// Up to `Most` objects that the innermost block makes before it links them: they go again where that fails. So an
-/// operation makes what it needs, reserves room for its writes, and only then changes anything that others can see.
+/// Up to `Most` objects that the innermost block makes before it links them. If linking fails, they are destroyed. So
+/// an operation makes its objects, reserves log space for its writes, and only then changes anything that others can
+/// see.
 template <std::size_t Most>
 class unlinked {
 public:
@@ -105,14 +106,14 @@ public:
     unlinked(const unlinked&) = delete;
     unlinked& operator=(const unlinked&) = delete;
 
-    /// REQUIRES: there are fewer than `Most`.
+    /// REQUIRES: the block has made fewer than `Most` objects.
     template <class T, class... Args>
     T* make(Args&&... args) {
         T* const object = tutti::create<T>(t_, std::forward<Args>(args)...);
         made_[count_++] = const_cast<std::remove_cv_t<T>*>(object);
         return object;
     }
-    /// They are linked, or about to be, and nothing can fail any more.
+    /// Keeps the objects, because they are linked, or will be linked without a possible failure.
     void keep() noexcept { count_ = 0; }
 
 private:
@@ -121,7 +122,8 @@ private:
     std::array<void*, Most> made_{};
 };
 
-/// As `destroy`, for an object whose type is, or only holds, a value of type T. REQUIRES: it holds no variable.
+/// Destroys an object as `destroy` does. The object is, or only holds, a value of type T. REQUIRES: it holds no
+/// variable.
 template <class T, class Object>
 void destroy_value(tx& t, Object* object) {
     if (object == nullptr) return;
@@ -134,10 +136,10 @@ void destroy_value(tx& t, Object* object) {
 
 }  // namespace detail
 
-/// Destroys an object that was made by `create` or by `new`, if and when the transaction commits; its destructor
-/// runs, outside any transaction and on any thread, once no running transaction can still see it. Null is ignored.
-/// T may be a base with a virtual destructor; it must not have an `operator delete` of its own.
-/// @throws std::bad_alloc  when memory for the logs runs out: the commit itself must not
+/// Destroys an object that was made by `create` or by `new`, if and when the transaction commits. The object's
+/// destructor runs once no running transaction can still see the object, outside any transaction and on any thread.
+/// Ignores null. T may be a base class with a virtual destructor. T must not have its own `operator delete`.
+/// @throws std::bad_alloc  if memory for the logs runs out; the commit itself must not need memory
 template <class T>
 void destroy(tx& t, T* object) {
     if (object == nullptr) return;
@@ -147,13 +149,13 @@ void destroy(tx& t, T* object) {
     });
 }
 
-/// Destroys all that any thread's transactions have destroyed or replaced before the call, and returns when the
-/// destructors have returned: waits until every transaction that was running at the call has ended. What liburcu calls
-/// rcu_barrier. A program calls it before `dlclose`, because a destructor may be code of the object that is unloaded,
-/// and before it looks whether anything has leaked. What these destructors retire themselves may wait for a further
-/// call. A destructor must not wait for another thread's call, which waits for that destructor. O(threads + objects).
+/// Destroys all objects that any thread's transactions have destroyed or replaced before the call. Returns when the
+/// destructors have returned: waits until every transaction that was running at the call has ended. liburcu calls this
+/// rcu_barrier. Call it before `dlclose`, because a destructor may be code of the unloaded object, and before a check
+/// for leaks. Objects that these destructors retire may wait for a further call. A destructor must not wait for another
+/// thread's call, because that call waits for the destructor. O(threads + objects).
 /// @throws usage_error     inside a transaction, a handler of one, or a destructor of a retired object
-/// @throws std::bad_alloc  when memory runs out; some objects may wait as before
+/// @throws std::bad_alloc  if memory runs out; some objects may then still wait
 TUTTI_EXPORT void destroy_retired();
 
 }  // namespace tutti

@@ -1,5 +1,5 @@
 /// @file
-/// How strictly a transaction's reads are protected.
+/// The protection of a transaction's reads.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,12 @@
 
 namespace tutti {
 
-/// How a transaction's reads are protected; each is stricter and dearer than the one before.
+/// The protection of a transaction's reads. Each mode is stricter and more expensive than the one before.
 enum class mode : std::uint8_t {
     optimistic,   ///< reads are invisible and validated
-    visible,      ///< readers mark what they read, and a later writer meets them at once (Maldonado et al., 3.2)
-    irrevocable,  ///< cannot be aborted by others: for effects that cannot be undone. One at a time
+    visible,      ///< readers mark the orecs that they read, and a later writer finds the mark at once (Maldonado et
+                  ///< al., 3.2)
+    irrevocable,  ///< other transactions cannot abort it, so it may have effects that cannot be undone; one at a time
 };
 
 inline constexpr std::size_t mode_count = static_cast<std::size_t>(mode::irrevocable) + 1;

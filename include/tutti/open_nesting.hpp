@@ -10,30 +10,34 @@
 
 namespace tutti {
 
-/// The name of an abstract lock: whatever two operations must not touch at once, "key 17 of this map".
+/// The name of an abstract lock: a thing that two operations must not access at the same time, such as "key 17 of this
+/// map".
 struct abstract_lock {
-    const void* of;         ///< whose
-    std::uint64_t key = 0;  ///< which part of it; a hash of the key will do (equal hashes conflict, no more)
-    bool shared = false;    ///< compatible with other shared holders: for operations that only look
+    const void* of;         ///< the object that owns the lock
+    std::uint64_t key = 0;  ///< the part of the object; a hash of a key suffices, because equal hashes only conflict
+    bool shared = false;    ///< compatible with other shared holders; use it for operations that only read
 };
 
-/// Takes an abstract lock, which is held until the outermost block has ended, its undo actions included. Waits while
-/// another transaction holds it; may restart the block. Idempotent. Throws std::bad_alloc; and usage_error in a block
-/// that must commit (become_irrevocable): after some seconds, if the holder's undo needs what the block has marked; at
-/// once, if an on_abort handler of the holder waits to become irrevocable.
+/// Takes an abstract lock, which the transaction holds until the outermost block has ended, including its undo actions.
+/// Waits while another transaction holds the lock. May restart the block. Idempotent. Throws std::bad_alloc. Throws
+/// usage_error in a block that must commit (become_irrevocable) in two cases. The first case is after some seconds, if
+/// the holder's undo needs something that the block has marked. The second case is at once, if an on_abort handler of
+/// the holder waits to become irrevocable.
 TUTTI_EXPORT void acquire(tx& t, const abstract_lock& lock);
 
 namespace detail {
 
-/// Whether the transaction cannot be rolled back by others, so that an open nested block gains nothing.
+/// Returns true if other transactions cannot roll this one back, so that an open nested block has no advantage.
 [[nodiscard]] TUTTI_EXPORT bool nests_closed(tx& t);
-/// From here to leave_open_nested the context's transactions are not part of `t`. Throws std::bad_alloc.
+/// From this call to leave_open_nested, the context's transactions are not part of `t`. Throws std::bad_alloc.
 TUTTI_EXPORT tx& enter_open_nested(tx& t);
 TUTTI_EXPORT void leave_open_nested(tx& t) noexcept;
-/// Whether what ran apart and left by an exception has committed: an on_commit handler of it threw.
+/// Returns true if an open nested block that has left by an exception has committed, because an on_commit handler
+/// threw.
 [[nodiscard]] TUTTI_EXPORT bool threw_after_open_nested_commit(const tx& t) noexcept;
-/// The irrevocable block of `t` goes on to win every conflict here, but may start over: another node of a cluster
-/// cannot be told to let it win. REQUIRES: it has done nothing yet.
+/// Allows the irrevocable block of `t` to restart, although the block still wins every conflict here. A restart is
+/// possible because another node of a cluster does not know that the block must win. REQUIRES: the block has done
+/// nothing yet.
 TUTTI_EXPORT void allow_to_start_over(tx& t) noexcept;
 
 class apart {
@@ -52,7 +56,7 @@ concept undoes_result = !std::is_void_v<R> && std::is_invocable_v<Undo&, tx&, co
 template <class R, class Undo>
 concept undoes = std::move_constructible<Undo> && (std::is_invocable_v<Undo&, tx&> || undoes_result<R, Undo>);
 
-/// What undoes a block; registered before the block runs, so that nothing can fail after it has committed.
+/// The undo of a block. It is registered before the block runs, so that nothing can fail after the block has committed.
 template <class R, class Undo>
 class undoing final : public handler {
 public:
@@ -60,16 +64,16 @@ public:
     using result = std::conditional_t<takes_result, R, bool>;
 
     explicit undoing(Undo undo) : undo_{std::move(undo)} {}
-    /// Of an attempt that has not committed yet.
+    /// Stores the result of an attempt that has not committed yet.
     void keep(const result& of_body) { result_.emplace(of_body); }
     void arm() noexcept { armed_ = true; }
-    /// REQUIRES: something is kept.
+    /// REQUIRES: `keep` has stored a result.
     [[nodiscard]] const result& kept() const { return *result_; }  // NOLINT(bugprone-unchecked-optional-access)
 
     void run(tx& t, abort_cause) override {
         if (!armed_) return;
-        // Of a nested block that is rolled back, whose transaction goes on: a transaction in the way of the undo may be
-        // waiting for it, and must not be waited for.
+        // If a nested block is rolled back and its transaction goes on, the undo runs irrevocably. A transaction that
+        // conflicts with the undo may itself wait for the undo, so the undo must not wait for it.
         const options how{.mode = access::running(t) ? mode::irrevocable : mode::optimistic};
         const apart from_it{t};
         atomically(how, [&](tx& inner) {
@@ -87,12 +91,13 @@ private:
 
 }  // namespace detail
 
-/// Runs `body(tx&)` as a transaction of its own inside the block of `t`, and commits it at once: its effects are seen
-/// by all, and no later conflict over what it read can roll back `t`. If `t` is rolled back after that (or the nested
-/// block that this call is in), `undo(tx&)`, or `undo(tx&, const R& result)` with what the body returned, runs as a
-/// transaction and takes the effects back, newest first.
+/// Runs `body(tx&)` as a transaction of its own inside the block of `t`, and commits it at once. All other transactions
+/// see its effects, and a later conflict over its reads cannot roll back `t`. If `t`, or the nested block around this
+/// call, is rolled back later, the undo takes the effects back. The undo is `undo(tx&)`, or `undo(tx&, const R&
+/// result)` with the body's result. Undos run as transactions, newest first.
 ///
-/// Two such operations that do not commute must share an abstract lock, taken first and held to the end of `t`:
+/// Two such operations that do not commute must share an abstract lock. Each takes the lock first and holds it to the
+/// end of `t`:
 ///
 ///     bool put(tx& t, map& m, long key, int value) {
 ///         return open_nested(t, {{&m, hash(key)}},
@@ -100,17 +105,18 @@ private:
 ///             [&m, key](tx& u, bool inserted) { if (inserted) m.erase(u, key); });
 ///     }
 ///
-/// The body and the undo see memory as it is outside of `t`: what `t` has written is not there yet, and touching it is
-/// an error of use (under norec it is not noticed: the old value is seen). What `t` has read and the body changes rolls
-/// `t` back, or is an error of use where `t` is visible and its records are marked. Undo must not fail: an exception
-/// out of it ends the program. It outlives the call: capture by value, or what outlives `t`. The result and what the
-/// undo has captured may be of types that can only be moved; only an undo that takes the result needs a copy of it.
+/// The body and the undo see memory as it is outside of `t`. The writes of `t` are not there yet. Accessing them is an
+/// error of use (under norec there is no error, and the access sees the old value). If the body changes something that
+/// `t` has read, `t` is rolled back. If `t` is visible and its records are marked, this is an error of use instead. The
+/// undo must not fail: an exception that leaves it terminates the program. The undo outlives the call, so capture by
+/// value, or capture objects that outlive `t`. The result and the captures of the undo may have types that can only be
+/// moved. Only an undo that takes the result needs a copy of it.
 ///
-/// In an irrevocable transaction, and where one transaction runs at a time, the body is a closed nested block and undo
-/// is not needed.
+/// The body is a closed nested block in an irrevocable transaction, and if the algorithm runs one transaction at a
+/// time. The undo is not used then.
 ///
-/// After Moss, "Open Nested Transactions: Semantics and Support", WMPI 2006; Ni et al., "Open Nesting in Software
-/// Transactional Memory", PPoPP 2007; abstract locks: Herlihy and Koskinen, "Transactional Boosting", PPoPP 2008.
+/// After Moss, "Open Nested Transactions: Semantics and Support", WMPI 2006, and Ni et al., "Open Nesting in Software
+/// Transactional Memory", PPoPP 2007. Abstract locks: Herlihy and Koskinen, "Transactional Boosting", PPoPP 2008.
 template <class Body, class Undo>
     requires std::is_invocable_v<Body&, tx&> && detail::undoes<detail::result_of<Body>, Undo>
 auto open_nested(tx& t, std::initializer_list<abstract_lock> locks, Body&& body, Undo undo,
@@ -131,7 +137,7 @@ auto open_nested(tx& t, std::initializer_list<abstract_lock> locks, Body&& body,
     auto owned = std::make_unique<detail::undoing<R, Undo>>(std::move(undo));
     auto* const undoing = owned.get();
     detail::access::add(t, detail::handler_point::on_abort, std::move(owned));
-    // The undo's copy of the result is made before the commit: afterwards nothing may fail until the undo is armed.
+    // The undo's copy of the result is made before the commit, because nothing may fail between the commit and `arm`.
     const auto and_keep = [&](tx& inner) -> R {
         if constexpr (takes_result) {
             R result = body(inner);

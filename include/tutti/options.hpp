@@ -1,5 +1,5 @@
 /// @file
-/// What may be said about one atomic block.
+/// The options of one atomic block.
 #pragma once
 
 #include <cstdint>
@@ -10,43 +10,45 @@
 
 namespace tutti {
 
-/// Whether plain memory that a commit made private may be touched directly right after it.
+/// The rule for direct access to plain memory after a commit has made it private.
 enum class privatization : std::uint8_t {
-    safe,    ///< yes: the commit waits for the transactions that could still see it
-    waived,  ///< no: this block privatizes nothing, or the caller waits in its own way
+    safe,    ///< direct access is safe: the commit waits for transactions that could still see the memory
+    waived,  ///< not safe: the block privatizes nothing, or the caller waits in its own way
 };
 
-/// What an `atomically` inside another one is.
+/// The kind of an `atomically` inside another one.
 enum class nesting : std::uint8_t {
-    closed,  ///< it can cancel, restart or fail alone, and its parent goes on
-    flat,    ///< it is part of its parent: whatever aborts it aborts the parent
+    closed,  ///< the block can cancel, restart or fail alone, and its parent continues
+    flat,    ///< the block is part of its parent: an abort of the block aborts the parent
 };
 
-/// The options of one atomic block, written with designated initialisers:
-/// `atomically({.name = "audit", .read_only = true}, body)`.
+/// The options of one atomic block, for designated initializers: `atomically({.name = "audit", .read_only = true},
+/// body)`.
 struct options {
-    /// Names the block in statistics. Must outlive the program's use of statistics (a literal does). May be null.
+    /// The block's name in statistics. The string must outlive the program's use of statistics, as a literal does. May
+    /// be null.
     const char* name = nullptr;
-    /// Promises that the block writes nothing; reads are then not even logged. A write is diagnosed.
+    /// Promises that the block writes nothing, so that the reads of the block need no log. A write is an error of use.
     bool read_only = false;
-    /// The mode the block starts in; `tx::become_visible` and `tx::become_irrevocable` switch later.
+    /// The mode in which the block starts. `tx::become_visible` and `tx::become_irrevocable` switch it later.
     tutti::mode mode = tutti::mode::optimistic;
-    /// Who gives way when this block meets another one; decided by the block that finds the conflict. Only looked
-    /// at in an outermost block, as is the priority.
+    /// The policy for conflicts with other blocks. The block that finds the conflict applies its own policy. Only an
+    /// outermost block uses its policy and priority.
     tutti::policy policy = tutti::policy::standard;
-    /// Under `policy::priority`: the higher wins.
+    /// The priority for `policy::priority`: the higher one wins.
     int priority = 0;
     tutti::privatization privatization = tutti::privatization::safe;
-    /// Only looked at when the block runs inside another one.
+    /// Used only if the block runs inside another one.
     tutti::nesting nesting = tutti::nesting::closed;
-    /// By when the block should have committed. Only looked at in an outermost block, as are the members below.
+    /// The time by which the block should have committed. Only an outermost block uses this member and the following
+    /// ones.
     tutti::deadline deadline{};
-    /// The share of executions that should meet the deadline, between 0 and 1 and neither of them: the percentile of
-    /// past durations that the block is expected to take. Another value is an error of use in a block with a deadline.
+    /// The share of executions that should meet the deadline, strictly between 0 and 1. The library expects the block
+    /// to take this percentile of its past durations. Another value is an error of use in a block with a deadline.
     double qos = 0.99;
-    /// What to do when the deadline cannot be met.
+    /// The reaction to a deadline that cannot be met.
     tutti::missed_deadline when_missed = tutti::missed_deadline::run_anyway;
-    /// Where to write how it ended, or null. Must outlive the call.
+    /// The place for the outcome, or null. Must outlive the call.
     deadline_outcome* outcome = nullptr;
     /// Null for the defaults. Must outlive the call; a `static constexpr` object does.
     const deadline_tuning* tuning = nullptr;
@@ -54,7 +56,7 @@ struct options {
 
 namespace detail {
 
-/// Those of a block that was given none: nothing has to be written at its call.
+/// The options of a block without options. They are a constant, so that the call need not build an object.
 inline constexpr options no_options{};
 
 }  // namespace detail

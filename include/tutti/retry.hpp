@@ -1,5 +1,5 @@
 /// @file
-/// Waiting for a condition, and choosing between blocks that wait.
+/// Waits for a condition, and chooses between blocks that wait.
 /// Harris, Marlow, Peyton Jones, Herlihy: "Composable Memory Transactions", PPoPP 2005.
 #pragma once
 
@@ -10,40 +10,43 @@
 
 namespace tutti {
 
-/// Rolls the transaction back and runs it again once another commit has changed something that it read, on any
-/// alternative that was tried. The thread sleeps until then. Inside `or_else`, tries the next alternative first.
-/// Diagnosed when nothing was read (nothing could ever wake it) and in an irrevocable transaction.
+/// Rolls the transaction back. Runs it again once another commit has changed something that it has read, in any
+/// alternative that was tried; the thread sleeps until then. Inside `or_else`, the next alternative runs first. Calling
+/// this function is an error of use in an irrevocable transaction. It is also one if the transaction has read nothing,
+/// because nothing could ever wake it.
 [[noreturn]] inline void retry(tx& t) { detail::raise_retry(t); }
 
-/// As `retry`, but waits for at most `limit` in all (over every restart of this execution of the block); after that
-/// it returns, and what follows it is what to do when time is up. In an alternative of `or_else` that is not the
-/// last it does not wait but leaves to the next one. With nothing read it sleeps for `limit`.
+/// Waits as `retry` does, but for at most `limit` in all, over every restart of this execution of the block. Then the
+/// function returns, and the code after it handles the timeout. In an alternative of `or_else` that is not the last
+/// one, the function does not wait but leaves to the next alternative. If the transaction has read nothing, the
+/// function sleeps for `limit`.
 ///
-/// Each call has a limit of its own, which counts from when this execution first came to it: a block that waits in two
-/// places, or calls a function that waits twice, waits for both limits, one after the other. Throws std::bad_alloc.
-/// A limit that nanoseconds cannot count is taken for their largest number, or their smallest.
+/// Each call has its own limit, which counts from the first time that this execution reached it. A block that waits in
+/// two places, or calls a function that waits twice, waits for both limits, one after the other. Throws std::bad_alloc.
+/// A limit beyond the range of nanoseconds becomes their largest or smallest number.
 template <class Rep, class Period>
 void retry_for(tx& t, std::chrono::duration<Rep, Period> limit,
                std::source_location at = std::source_location::current()) {
     detail::raise_retry_for(t, detail::saturated(limit), {at.file_name(), at.line(), at.column()});
 }
 
-/// Goes on if the condition holds, and otherwise waits by `retry` until it may: `check(t, !queue.empty(t));`.
+/// Continues if the condition holds. Otherwise waits by `retry` until it may hold: `check(t, !queue.empty(t));`.
 inline void check(tx& t, bool condition) {
     if (!condition) retry(t);
 }
 
-/// As `retry_for`, but until a point in time: after that it returns. Of a clock that jumps (system_clock) the point is
-/// taken as it is when the call is made, in every attempt anew.
+/// Waits as `retry_for` does, but until a point in time. For a clock that can jump (system_clock), each attempt
+/// converts the point at the time of the call.
 template <class Clock, class Duration>
 void retry_until(tx& t, std::chrono::time_point<Clock, Duration> when) {
-    // Seconds that cannot overflow, whatever the clock counts in: the difference itself could.
+    // The difference in floating-point seconds cannot overflow, whatever the clock's unit is. The exact difference
+    // could.
     using seconds = std::chrono::duration<double>;
     constexpr seconds far = std::chrono::years{100};
     const auto now = Clock::now();
     const auto mine = std::chrono::steady_clock::now();
     const seconds about = seconds{when.time_since_epoch()} - seconds{now.time_since_epoch()};
-    if (about > far) retry(t);                                       // which nanoseconds cannot count
+    if (about > far) retry(t);                                       // beyond the range of nanoseconds
     if (!(about > -far)) return detail::raise_retry_until(t, mine);  // long past
     detail::raise_retry_until(t, mine + std::chrono::ceil<std::chrono::nanoseconds>(when - now));
 }
@@ -78,19 +81,19 @@ R choose(tx& t, First& first, Rest&... rest) {
                 throw;
             }
         }
-        // Not in the handler: it may be left by a jump.
+        // This call is not in the handler, because a jump may leave it.
         const sequel next = reopen_nested(t, f);
         if (next == sequel::propagate) propagate(t);
-        if (next == sequel::cancelled) break;  // it retried: the next alternative's turn
+        if (next == sequel::cancelled) break;  // the alternative retried, so the next one runs
     }
     return choose<R>(t, rest...);
 }
 
 }  // namespace detail
 
-/// Runs `first(tx&)`; if it calls `retry`, rolls it back and runs the next one, and so on. If the last one retries,
-/// the whole transaction waits until something changes that any of them read. All return the same type.
-/// Every alternative is a closed nested block.
+/// Runs `first(tx&)`. If it calls `retry`, rolls it back and runs the next alternative, and so on. If the last
+/// alternative retries, the whole transaction waits until something that any of them has read changes. All alternatives
+/// return the same type. Every alternative is a closed nested block.
 template <class First, class... Rest>
     requires(sizeof...(Rest) > 0)
 auto or_else(tx& t, First&& first, Rest&&... rest) {

@@ -1,5 +1,5 @@
 /// @file
-/// All of Tutti for C11 (and for C++ code that wants a plain interface). Each header below is one call family.
+/// All of Tutti for C11, and for C++ code that needs a plain interface. Each header below is one group of calls.
 #pragma once
 
 #include "tutti/c/allocation.h"     // IWYU pragma: export

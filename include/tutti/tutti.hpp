@@ -1,5 +1,5 @@
 /// @file
-/// All of Tutti for C++ but the containers and the server, which are headers of their own in `tutti/containers/` and
+/// All of Tutti for C++ except the containers and the server, which have their own headers in `tutti/containers/` and
 /// `tutti/server/`.
 #pragma once
 

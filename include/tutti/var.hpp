@@ -13,24 +13,24 @@ namespace tutti {
 
 namespace detail {
 
-/// Whether a T lives in the variable's own word; any other T lives in an immutable node behind it.
+/// True if T is stored in the variable's own word. Any other T is stored in an immutable node behind it.
 template <class T>
 inline constexpr bool in_place =
     std::is_trivially_copyable_v<T> && std::is_copy_constructible_v<T> && sizeof(T) <= sizeof(word);
 
 }  // namespace detail
 
-/// A variable that transactions read and write: 16 bytes, its word and its own ownership record.
+/// A variable that transactions read and write. A `var` takes 16 bytes: a word and its own ownership record.
 ///
-/// Strongly atomic: `load` and `store` outside a transaction behave as transactions of one access. A `var` must
-/// outlive every transaction that can reach it; inside a transaction, make and destroy objects that hold variables
-/// with `create` and `destroy`, which see to that.
+/// Strongly atomic: `load` and `store` outside a transaction behave as transactions of one access. A `var` must outlive
+/// every transaction that can reach it. Inside a transaction, make and destroy objects that hold variables by `create`
+/// and `destroy`, which ensure that.
 ///
-/// Values of up to eight bytes that are trivially copyable live in place. Any other copyable T (std::string,
-/// std::shared_ptr, large structs) lives in an immutable node: `set` allocates a new one, and the old one is reclaimed
-/// when no transaction can still see it.
+/// Trivially copyable values of up to eight bytes are stored in place. Any other copyable T (std::string,
+/// std::shared_ptr, large structs) is stored in an immutable node. `set` allocates a new node, and the old one is
+/// reclaimed when no transaction can still see it.
 ///
-/// A value is always copied in, never moved from: a body that runs again must find what it passed the first time.
+/// `set` always copies its argument and never moves from it, because a body that runs again needs the same argument.
 template <class T>
 class var {
     static_assert(std::copyable<T>,
@@ -60,14 +60,16 @@ public:
     var(const var&) = delete;
     var& operator=(const var&) = delete;
 
-    /// The value as of the transaction's snapshot, or what the transaction itself wrote. About 2 ns when cached.
+    /// Returns the value of the transaction's snapshot, or the value that the transaction has written. About 2 ns when
+    /// cached.
     [[nodiscard]] TUTTI_ALWAYS_INLINE T get(tx& t) const {
         return detail::from_word<T>(detail::access::read(t, cell_));
     }
-    /// Takes effect when the transaction commits. Diagnosed in a read-only block and outside a transaction.
+    /// Writes a value, which takes effect when the transaction commits. An error of use in a read-only block and
+    /// outside a transaction.
     TUTTI_ALWAYS_INLINE void set(tx& t, const T& value) { detail::access::write(t, cell_, detail::to_word(value)); }
 
-    /// Replaces the value by f(value), and returns the new one.
+    /// Replaces the value by f(value), and returns the new value.
     template <std::invocable<const T&> F>
         requires std::convertible_to<std::invoke_result_t<F, const T&>, T>
     T update(tx& t, F&& f) {
@@ -75,7 +77,7 @@ public:
         set(t, changed);
         return changed;
     }
-    /// Replaces the value, and returns the old one.
+    /// Replaces the value, and returns the old value.
     T exchange(tx& t, const T& value) {
         const T before = get(t);
         set(t, value);
@@ -90,13 +92,13 @@ public:
         other.set(t, mine);
     }
 
-    /// One atomic read. Inside a transaction of this thread it is part of it.
+    /// Reads the variable atomically. If this thread runs a transaction, the read is part of it.
     [[nodiscard]] T load() const {
         const detail::word value = detail::read_alone(cell_);
         detail::annotate::acquire(&cell_);
         return detail::from_word<T>(value);
     }
-    /// One atomic write. Inside a transaction of this thread it is part of it.
+    /// Writes the variable atomically. If this thread runs a transaction, the write is part of it.
     void store(const T& value) {
         detail::annotate::release(&cell_);
         detail::write_alone(cell_, detail::to_word(value));
@@ -123,13 +125,13 @@ public:
     var& operator=(const var&) = delete;
     ~var() { delete as_node(cell_.value.raw().load(std::memory_order_relaxed)); }
 
-    /// The value as of the transaction's snapshot. The reference is good until the outermost block ends. A reference to
-    /// a value that this transaction has set itself is good until the transaction sets the variable again, or rolls
-    /// back the nested block that set it. Copy what has to live longer (returning `get(t)` from a body without a
-    /// declared return type copies).
+    /// Returns the value of the transaction's snapshot. The reference is valid until the outermost block ends. A
+    /// reference to a value that this transaction has set ends earlier. It is valid until the transaction sets the
+    /// variable again, or rolls back the nested block that set it. Copy values that must live longer (returning
+    /// `get(t)` from a body without a declared return type copies).
     [[nodiscard]] const T& get(tx& t) const { return as_node(detail::access::read(t, cell_))->value; }
-    /// Copies `value`, which may be a part of the variable's own, into a new node. Passes on what T's copy constructor
-    /// throws, and then the variable has the value that it had.
+    /// Copies `value` into a new node. `value` may be a part of the variable's own value. If T's copy constructor
+    /// throws, the exception leaves this function and the variable keeps its value.
     void set(tx& t, const T& value) {
         node* const old = as_node(detail::access::read(t, cell_));
         detail::unlinked<1> made{t};
@@ -140,20 +142,20 @@ public:
         detail::destroy_value<T>(t, old);
     }
 
-    /// Replaces the value by f(value), and returns the new one, as `get` does.
+    /// Replaces the value by f(value), and returns the new value, as `get` does.
     template <std::invocable<const T&> F>
         requires std::convertible_to<std::invoke_result_t<F, const T&>, T>
     const T& update(tx& t, F&& f) {
         set(t, std::invoke(std::forward<F>(f), get(t)));
         return get(t);
     }
-    /// Replaces the value, and returns a copy of the old one.
+    /// Replaces the value, and returns a copy of the old value.
     T exchange(tx& t, const T& value) {
         T before = get(t);
         set(t, value);
         return before;
     }
-    /// Exchanges the values of two variables. Copies neither.
+    /// Exchanges the values of two variables, without copies.
     void swap(tx& t, var& other) {
         const detail::word mine = detail::access::read(t, cell_);
         const detail::word theirs = detail::access::read(t, other.cell_);
@@ -163,9 +165,9 @@ public:
         detail::access::write_owning(t, other.cell_, mine);
     }
 
-    /// One atomic read, a copy. Inside a transaction of this thread it is part of it.
+    /// Reads a copy of the value atomically. If this thread runs a transaction, the read is part of it.
     [[nodiscard]] T load() const;
-    /// One atomic write. Inside a transaction of this thread it is part of it.
+    /// Writes the variable atomically. If this thread runs a transaction, the write is part of it.
     void store(const T& value);
 
 private:
