@@ -20,18 +20,18 @@ namespace {
 
 void release(void* memory) { std::free(memory); }
 
-/// Calls `get`, which allocates `bytes`, and hands what it returns to the transaction.
+/// Calls `get`, which allocates `bytes`, and registers the memory with the transaction.
 template <class F>
 void* allocate(tutti_tx* handle, size_t bytes, F get) {
     return guarded(handle, [&](tx& t) -> void* {
         descriptor& d = descriptor::of(t);
-        // May leave by a jump, so it comes before there is anything to leave behind.
+        // This call may leave by a jump, so it precedes the allocation.
         if (!d.healthy()) tutti::core::examine(d);
         return tutti::core::undisturbed(d, [&]() -> void* {
             try {
                 d.deferred_log.reserve_one();
             } catch (const std::bad_alloc&) {
-                errno = ENOMEM;  // no memory is no memory, whether for the caller or for the log
+                errno = ENOMEM;  // the same result if memory for the log runs out
                 return nullptr;
             }
             void* const memory = get();

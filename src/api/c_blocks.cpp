@@ -1,10 +1,10 @@
-// Atomic blocks of the C interface: outermost, nested, alternatives,
-// and the rest of a transaction from a checkpoint on.
+// Atomic blocks of the C interface: outermost blocks, nested blocks, alternatives, and the rest of a transaction after
+// a checkpoint.
 //
-// A block is left in three ways: its body returns; a signal or an error jumps to the block's frame; an exception
-// (`unwind` among them) arrives from C++ code inside the body. Each function that sets a jump target calls the body
-// through another function that is not inlined, because a jump restores no value that the compiler keeps in a register
-// of the jumped-over code.
+// A block can be left in three ways. First, its body returns. Second, a signal or an error jumps to the block's frame.
+// Third, an exception (also `unwind`) arrives from C++ code inside the body. Each function that sets a jump target
+// calls the body through another function that is not inlined. A jump restores no value that the compiler keeps in a
+// register of the skipped code.
 #include <cstdlib>
 #include <cstring>
 
@@ -18,7 +18,7 @@
 #include "core/state/critical.hpp"
 #include "tutti/atomically.hpp"
 
-// Defined where a sanitizer's runtime is in the program.
+// Defined if a sanitizer's runtime is in the program.
 extern "C" {
 [[gnu::weak]] void __asan_init();
 [[gnu::weak]] void __tsan_init();
@@ -33,19 +33,19 @@ static_assert(offsetof(detail::site_slot, file) == offsetof(tutti_site, file));
 static_assert(offsetof(detail::site_slot, function) == offsetof(tutti_site, function));
 static_assert(offsetof(detail::site_slot, line) == offsetof(tutti_site, line));
 
-/// What a caller asked to run, called like a C++ body.
+/// A body and its argument, callable like a C++ body.
 struct c_body {
     tutti_body* body;
     void* argument;
-    bool committed = false;  // and an exception leaves all the same
+    bool committed = false;  // the block has committed, and an exception leaves it nevertheless
     void operator()(tx& t) const { body(to_c(t), argument); }
 };
 
-/// Whether the program runs under a sanitizer, which loses sight of the stack unless a jump past the program's frames
-/// is the C library's. The library may be compiled without it, and so learns of it when it is linked.
+/// Returns true if the program runs under a sanitizer. A sanitizer loses track of the stack unless the C library makes
+/// the jumps past the program's frames. The library may be compiled without the sanitizer, so the check is at run time.
 bool sanitized() noexcept { return __asan_init != nullptr || __tsan_init != nullptr || __hwasan_init != nullptr; }
 
-/// The target of either kind of jump.
+/// A frame that is the target of either kind of jump.
 struct c_frame : detail::frame_for_library_jump {
     c_frame() noexcept {
         if (!sanitized()) jump = leap_by_compiler;
@@ -59,16 +59,16 @@ struct c_frame : detail::frame_for_library_jump {
 
 // ---- outermost ------------------------------------------------------------------------------------------------
 
-/// Runs the body and commits until that succeeds. The first attempt has begun.
+/// Runs the body and commits until that succeeds. The first attempt has begun already.
 TUTTI_NOINLINE int run_attempts(tx& t, c_body& body) {
     for (;;) {
         try {
             body(t);
             if (detail::access::ops(t).commit(t)) return TUTTI_COMMITTED;
         } catch (...) {
-            // A signal may come from a C++ block inside the body; nothing is left of it.
+            // A signal may come from a C++ block inside the body. That block has ended.
             if (!detail::signalled(t)) {
-                // What an on_commit handler throws leaves a block that is over.
+                // If an on_commit handler throws, the block is already over.
                 body.committed = !detail::access::running(t);
                 detail::fail(t);
                 throw;
@@ -98,7 +98,7 @@ TUTTI_NOINLINE int run_outermost(tx& t, const options& how, c_body& body, detail
 
 // ---- nested ---------------------------------------------------------------------------------------------------
 
-/// True when it closed, false when it unwound.
+/// Returns true if the block has closed, and false if it has unwound.
 TUTTI_NOINLINE bool run_nested_attempt(tx& t, detail::frame& f, c_body& body) {
     try {
         body(t);
@@ -111,7 +111,7 @@ TUTTI_NOINLINE bool run_nested_attempt(tx& t, detail::frame& f, c_body& body) {
     }
 }
 
-/// What a block wrote without the transaction, and is to find as it was when it runs again.
+/// Memory that a block writes without the transaction. A restart of the block restores its old contents.
 struct saved_memory {
     void* at;
     const void* copy;
@@ -123,7 +123,7 @@ struct saved_memory {
 
 enum class role : std::uint8_t { child, alternative, rest };
 
-/// @return a result; for an alternative, TUTTI_CANCELLED when it retried
+/// @return a result; for an alternative, TUTTI_CANCELLED if it retried
 TUTTI_NOINLINE int run_nested(tx& t, c_body& body, role r, const saved_memory& saved = {}) {
     int failure = 0;
     c_frame f;
@@ -165,7 +165,7 @@ int run(tutti_site& site, const tutti_options* options_or_null, c_body& body) {
         return result;
     } catch (...) {
         given.report();
-        detail::fail(t);  // not closed yet if beginning an attempt or waiting for it failed
+        detail::fail(t);  // needed if beginning an attempt, or waiting for it, failed
         throw;
     }
 }
@@ -180,7 +180,8 @@ int choose(tx& t, const tutti_alternative* alternatives, std::size_t count) {
     }
 }
 
-/// The copy belongs to the log, which frees it when the transaction ends, however it ends: frames may be jumped over.
+/// Copies memory into the log. The log owns the copy and frees it when the transaction ends, because a jump may skip
+/// frames.
 const void* copy_for_log(core::descriptor& d, const void* from, std::size_t bytes) {
     return core::undisturbed(d, [&] {
         d.deferred_log.reserve_one();
@@ -191,7 +192,7 @@ const void* copy_for_log(core::descriptor& d, const void* from, std::size_t byte
     });
 }
 
-/// Runs a block inside another one on behalf of a call that reports errors as results.
+/// Runs a nested block for a call that reports errors as results.
 template <class F>
 int result_of(F&& block) {
     try {
@@ -240,7 +241,8 @@ int tutti_or_else(tutti_tx* handle, const tutti_alternative* alternatives, size_
         if (alternatives[i].body == nullptr) fail_use(handle, "tutti_or_else: an alternative's body is null");
     }
     const int result = result_of([&] { return choose(tutti::from_c(handle), alternatives, count); });
-    // Cancelled was the last one (a cancel leaves any other for the block around it): so is the block around it.
+    // The last alternative was cancelled, because a cancel leaves any other alternative for the outer block. So this
+    // cancels the outer block.
     if (result == TUTTI_CANCELLED) tutti_cancel(handle);
     return result;
 }

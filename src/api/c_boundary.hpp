@@ -1,15 +1,15 @@
-// The border between C frames and the runtime: nothing that the runtime throws for a C caller crosses it.
+// The boundary between C frames and the runtime. Exceptions of the runtime do not cross it into a C caller.
 //
-// A signal (restart, retry, cancel) needs nothing from here: the runtime jumps to the innermost block if that is a C
-// block, and throws `unwind` if it is a C++ one.
+// A signal (restart, retry, cancel) does not need this file. The runtime jumps to the innermost block if that is a C
+// block, and throws `unwind` if it is a C++ block.
 //
-// An error (usage_error, std::bad_alloc) is thrown in any case. Met by a call inside a C block, it is caught here, its
-// text is remembered, its code is left in the block's frame, and the block is jumped to; it rolls back and returns the
-// code. Inside a C++ block the exception goes on to that block, through C frames that have nothing to destroy. Without
-// a block no caller can be told, and the program ends with the text.
+// An error (usage_error, std::bad_alloc) is always thrown. If a call inside a C block throws it, this file catches it,
+// stores its text, and stores its code in the block's frame. Then it jumps to the block, which rolls back and returns
+// the code. Inside a C++ block the exception goes on to that block, through C frames that have nothing to destroy.
+// Without a block there is no caller to report to, so the program ends with the text.
 //
-// Calls of this file are made from functions whose frames hold nothing with a destructor at that time: the jumps skip
-// them.
+// The callers of this file hold no objects with destructors at the time of the call, because the jumps skip their
+// frames.
 #pragma once
 
 #include <new>
@@ -20,21 +20,23 @@
 
 namespace tutti::api {
 
-/// Keeps the text for `tutti_last_error` and returns the code.
+/// Stores the text for `tutti_last_error` and returns the code.
 int remember(int code, const char* text) noexcept;
 
-/// Turns the library's exception that is being handled into a result; lets every other one go on.
-/// REQUIRES: called in a catch block.
+/// Converts the library's exception that is being handled into a result. Rethrows any other exception. REQUIRES: called
+/// in a catch block.
 int result_of_exception();
 
-/// Leaves to the innermost block, a C block, which rolls back and returns `code`. No exception is being handled.
+/// Jumps to the innermost block, which is a C block. The block rolls back and returns `code`. REQUIRES: no exception is
+/// being handled.
 [[noreturn]] void fail_block(tx& t, int code);
 
-/// In a handler of usage_error or bad_alloc: returns its code if the innermost block takes one, otherwise passes the
-/// exception on, or gives up when no transaction runs. `t` may be null: none was ever run.
+/// Returns the code of the usage_error or bad_alloc that is being handled, if the innermost block accepts a code.
+/// Otherwise rethrows the exception, or ends the program if no transaction runs. `t` may be null if this context has
+/// never run a transaction.
 int code_for_block(tx* t);
 
-/// Runs a call of the runtime on behalf of C code. `operation` captures by reference only.
+/// Runs a call of the runtime for C code. `operation` captures by reference only.
 template <class F>
 TUTTI_ALWAYS_INLINE auto guarded(tx* t, F operation) -> decltype(operation()) {
     int code = 0;
@@ -45,21 +47,21 @@ TUTTI_ALWAYS_INLINE auto guarded(tx* t, F operation) -> decltype(operation()) {
     } catch (const std::bad_alloc&) {
         code = code_for_block(t);
     }
-    // Past the handlers, so that the exception is gone before the jump.
+    // This call is after the handlers, so that the exception is destroyed before the jump.
     fail_block(*t, code);
 }
 
-/// The same for a call that takes the transaction. `operation(tx&)`.
+/// Runs `operation(tx&)` in the same way, for a call that takes the transaction.
 template <class F>
 TUTTI_ALWAYS_INLINE auto guarded(tutti_tx* handle, F operation) {
     tx& t = from_c(handle);
     return guarded(&t, [&]() -> decltype(operation(t)) { return operation(t); });
 }
 
-/// An error that the C interface itself finds.
+/// Reports an error that the C interface itself finds.
 [[noreturn]] TUTTI_COLD void fail_use(tutti_tx* handle, const char* text);
 
-/// For calls outside transactions that report with a code: 0, or the exception's.
+/// Runs a call outside transactions that reports with a code. Returns 0, or the exception's code.
 template <class F>
 int reported(F operation) {
     try {

@@ -1,16 +1,16 @@
-// The choice of the algorithm and of the policy for C.
+// Chooses the algorithm and the policy for C.
 #include "api/c_boundary.hpp"
 #include "tutti/algorithm.hpp"
 #include "tutti/policy.hpp"
 
 using tutti::api::reported;
 
-// Names and summaries are literals of the tables of algorithms and policies, so a view's data ends with a zero and
-// lives on.
+// Names and summaries are literals in the tables of algorithms and policies. So a view's data end with a zero and live
+// forever.
 
 namespace {
 
-/// `text` of the description at `index`, or null past the last one.
+/// Returns `text` of the description at `index`, or null past the last one.
 template <class Description>
 const char* text_at(size_t index, std::vector<Description> (*available)(), std::string_view Description::* text) {
     const char* found = nullptr;

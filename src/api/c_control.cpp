@@ -14,7 +14,7 @@ void tutti_retry(tutti_tx* handle) {
 }
 
 void tutti_retry_for(tutti_tx* handle, uint64_t nanoseconds) {
-    // For ever is a century: more could not be added to the current time.
+    // An endless wait is a century: the sum of a longer wait and the current time could overflow.
     constexpr std::uint64_t longest = 100ULL * 366 * 24 * 3600 * 1'000'000'000;
     const std::chrono::nanoseconds limit{static_cast<std::int64_t>(nanoseconds < longest ? nanoseconds : longest)};
     const tutti::detail::retry_place here{.of = __builtin_return_address(0)};
@@ -51,7 +51,7 @@ tutti_tx* tutti_current() {
     tx* const t = tutti::detail::current_transaction;
     if (t == nullptr) return nullptr;
     if (tutti::detail::access::running(*t)) return tutti::to_c(*t);
-    // Inside a block of the language in hardware, whose transaction has nothing that could be returned.
+    // This is inside a block of the language in hardware, which has no transaction object to return.
     tutti::core::leave_hardware(tutti::core::descriptor::of(*t), tutti::hardware_abort::software);
     return nullptr;
 }

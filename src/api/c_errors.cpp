@@ -1,4 +1,4 @@
-// Results, their texts, and the way of an error to the C block that reports it.
+// Results, their texts, and how an error reaches the C block that reports it.
 #include <cstdio>
 #include <string_view>
 
@@ -8,7 +8,7 @@
 namespace tutti {
 namespace {
 
-// A fixed place, because one of the errors to report is that there is no memory.
+// A fixed buffer, because one of the errors to report is that memory ran out.
 thread_local char last_error[512] = "";
 
 constexpr const char* out_of_memory = "memory ran out";
@@ -42,13 +42,13 @@ int code_for_block(tx* t) {
             throw;
         } catch (const std::exception& e) {
             const std::string_view text{e.what()};
-            constexpr std::string_view prefix = "tutti: ";  // panic says it, too
+            constexpr std::string_view prefix = "tutti: ";  // panic prints this prefix, too
             base::panic(text.data() + (text.starts_with(prefix) ? prefix.size() : 0));
         }
     }
     const core::descriptor& d = core::descriptor::of(*t);
-    // While a handler runs that must not touch the transaction, or a destructor in the course of an unwind, there are
-    // frames below that must not be jumped over.
+    // A jump must not skip the frames below a handler that must not touch the transaction. The same holds for the
+    // frames below a destructor during an unwind.
     const bool jumps = (d.slow_path & core::slow_path_frozen) == 0 && !d.unwinding();
     if (d.frame_->failure == nullptr || !jumps) throw;
     return result_of_exception();

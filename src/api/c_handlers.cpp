@@ -21,8 +21,8 @@ static_assert(static_cast<int>(vote::commit) == TUTTI_VOTE_COMMIT);
 static_assert(static_cast<int>(vote::restart) == TUTTI_VOTE_RESTART);
 static_assert(static_cast<int>(vote::cancel) == TUTTI_VOTE_CANCEL);
 
-/// A participant, and a handler that does nothing: the log owns its handlers until the attempt is over, whether they
-/// run or not, so that one keeps it.
+/// A participant that is also a handler without an action. The log owns its handlers until the attempt is over, whether
+/// they run or not. So the log keeps the participant alive.
 class c_participant final : public tutti::participant, public tutti::detail::handler {
 public:
     c_participant(const tutti_participant& calls, void* argument) noexcept : calls_{calls}, argument_{argument} {}
@@ -36,7 +36,8 @@ private:
     void* argument_;
 };
 
-/// Registers a new H made from `arguments`. The calls of `tx` would do, but may jump while they hold the handler.
+/// Registers a new H made from `arguments`. The calls of `tx` cannot be used, because they may jump while they hold the
+/// handler.
 template <class H, class... Arguments>
 H& put(tutti_tx* handle, deferred::kind point, const Arguments&... arguments) {
     return *guarded(handle, [&](tx& t) {

@@ -21,7 +21,8 @@ static_assert(static_cast<int>(missed_deadline::run_anyway) == TUTTI_RUN_ANYWAY)
 static_assert(static_cast<int>(missed_deadline::run_irrevocable) == TUTTI_RUN_IRREVOCABLE);
 static_assert(static_cast<int>(missed_deadline::refuse) == TUTTI_REFUSE);
 
-/// The structure as its first version had it; larger ones than the other are taken for uninitialised.
+/// The size of the structure in its first version. A size above the other limit means that the structure is
+/// uninitialized.
 constexpr std::size_t smallest_options = offsetof(tutti_options, deadline);
 constexpr std::size_t largest_options = 4096;
 
@@ -29,8 +30,8 @@ void check_range(int value, int last, const char* text) {
     if (value < 0 || value > last) throw usage_error{text};
 }
 
-/// A caller compiled against an older structure leaves the rest at the defaults. One compiled against a newer structure
-/// may pass it as long as it does not use what we do not know.
+/// Copies the options that this version knows. A caller that was compiled for an older structure gets defaults for the
+/// rest. A caller that was compiled for a newer structure must not set the options that this version does not know.
 tutti_options what_we_know_of(const tutti_options& given) {
     if (given.struct_size < smallest_options || given.struct_size > largest_options) {
         throw usage_error{"tutti_options: struct_size is wrong; start from TUTTI_OPTIONS_INIT or use TUTTI_OPTIONS"};

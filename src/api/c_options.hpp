@@ -1,4 +1,4 @@
-// The options of a block as C callers give them, checked and turned into those of C++.
+// Checks the options of a C caller and converts them to those of C++.
 #pragma once
 
 #include "tutti/c/block.h"
@@ -8,13 +8,13 @@ namespace tutti::api {
 
 class c_options {
 public:
-    /// `given` may be null: the defaults. Throws usage_error for values that mean nothing.
+    /// `given` may be null for the defaults. Throws usage_error for invalid values.
     explicit c_options(const tutti_options* given);
     c_options(const c_options&) = delete;
     c_options& operator=(const c_options&) = delete;
 
     [[nodiscard]] const options& get() const noexcept { return how_; }
-    /// After the block: how it ended, if the caller asked for that.
+    /// Stores the outcome after the block, if the caller asked for it.
     void report() const noexcept;
 
 private:

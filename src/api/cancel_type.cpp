@@ -1,7 +1,7 @@
-// pthread_setcanceltype in front of the C library's, so that the engine tells asynchronous cancellation from deferred.
+// Wraps the C library's pthread_setcanceltype, so that the engine can tell asynchronous from deferred cancellation.
 //
-// src/itm has the same function, because a program of the language finds its symbols before the C library's, and ours
-// only after those.
+// src/itm has the same function. A program of the language finds the symbols of src/itm before those of the C library,
+// but finds ours only after those.
 #include "api/cancel_type.hpp"
 
 #include "api/language.hpp"
@@ -13,7 +13,7 @@ void note_cancel_type(int type) noexcept { core::note_cancel_type(type); }
 
 }  // namespace tutti::api
 
-// A static library would define it for the program, beside the C library's.
+// A static library would define the function for the program, in addition to the C library's.
 #if defined(TUTTI_IS_SHARED)
 TUTTI_CANCEL_TYPE(tutti::api::note_cancel_type)
 #endif

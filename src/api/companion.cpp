@@ -42,7 +42,7 @@ const detail::frame* way_back(core::descriptor& d, const core::companion& compan
                               bool empty_handed) noexcept {
     const detail::frame* f = core::way_back_before(d, core::place_of_step(d, companion, step));
     while (empty_handed && f != nullptr && f->mark.writes != 0)
-        f = f->parent->parent != nullptr ? f->parent : nullptr;  // the outermost block starts over
+        f = f->parent->parent != nullptr ? f->parent : nullptr;  // the outermost block restarts instead
     return f;
 }
 
@@ -62,8 +62,8 @@ void go_back(core::descriptor& d, const detail::frame& to) { core::attempt_go_ba
 void go_back_over_reads(core::descriptor& d) { d.algorithm->refresh(d); }
 
 bool reads_stand(core::descriptor& d) {
-    // Those of an irrevocable transaction, of one that runs alone, and of one that holds what excludes all commits
-    // (norec, from its prepare on) cannot change.
+    // The reads of three kinds of transactions cannot change: irrevocable ones, those that run alone, and those that
+    // hold a lock against all commits (norec, from its prepare on).
     return d.algorithm->one_at_a_time || d.is_irrevocable() || d.kept.holds_lock || d.algorithm->unchanged(d);
 }
 
@@ -90,7 +90,8 @@ bool is_last_to_vote(const core::descriptor& d, const participant& companion) no
 bool protect_reads(core::descriptor& d) noexcept {
     if (d.reads() == 0) return true;
     if (d.algorithm->one_at_a_time || d.prevails() || d.kept.holds_lock || owns_what_it_read(d)) return true;
-    // Marks alone do not do: a writer may take one for that of an attempt which it has killed (time_based.hpp).
+    // Marks alone do not suffice: a writer may mistake one for a mark of an attempt that it has killed
+    // (time_based.hpp).
     d.run.next_mode = memory::status::irrevocable;
     d.run.hurried = true;
     d.run.irrevocable_reason = "it commits elsewhere what it read here";
@@ -115,7 +116,7 @@ contention contention_of(const core::descriptor& d) noexcept {
     contention c{.how = by.abroad, .bounded = by.bounded, .senior = run.rank == core::senior_rank};
     if (c.how.by == core::distant_conduct::claim::priority) c.rank = run.how->priority;
     if (c.how.by == core::distant_conduct::claim::deadline && run.timed.on) {
-        // Machines agree on no other clock, and on this one well enough.
+        // The wall clock is the only clock that machines share, and is accurate enough here.
         const auto due = std::chrono::system_clock::now() + (run.timed.due - base::now());
         const auto since = std::chrono::duration_cast<std::chrono::microseconds>(due.time_since_epoch());
         c.rank = core::senior_rank / 2 - since.count();

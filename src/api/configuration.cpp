@@ -28,10 +28,10 @@ namespace {
 
 using core::chosen_policy;
 
-/// Whether this machine has what it needs.
+/// Returns true if this machine has the features that the algorithm needs.
 bool is_served(const core::instance& i) noexcept { return i.is_served == nullptr || i.is_served(); }
 
-/// `wanted`, or what runs in its place on a machine that lacks what it needs; says so once.
+/// Returns `wanted`, or the algorithm that replaces it if this machine lacks a feature. Reports a replacement once.
 const core::instance& served(const core::instance& wanted) {
     if (is_served(wanted)) return wanted;
     const core::instance& otherwise = *algorithms::all().front();
@@ -60,7 +60,7 @@ const core::policy& policy_named(std::string_view name, const char* given_by) {
     throw usage_error{message};
 }
 
-/// What `variable` names, or the default.
+/// Returns the choice that `variable` names, or the default.
 template <class Choice>
 const Choice& from_environment(const char* variable, const Choice& otherwise,
                                const Choice& (*find)(std::string_view, const char*)) {
@@ -69,22 +69,23 @@ const Choice& from_environment(const char* variable, const Choice& otherwise,
     try {
         return find(name, variable);
     } catch (const usage_error& e) {
-        // No handler could catch it: transactions may run before main.
+        // An exception could not be caught, because transactions may run before main.
         std::string message = e.what();
         base::panic(message.substr(message.find(' ') + 1).c_str());
     }
 }
 
-// Constant-initialised, as the policy is, so that it is valid before any dynamic initialisation; null until the first
-// question.
+// Constant-initialized, like the policy, so that it is valid before any dynamic initialization. Null until the first
+// query.
 constinit std::atomic<const core::instance*> chosen{nullptr};
 
 bool always_listens(const core::policy* p) noexcept {
     return p != nullptr && p->start != nullptr && !p->listens_on_demand;
 }
 
-/// Puts `p` in force in the place of `before`; false if another one was. The thread that replaces a policy
-/// accounts for what that one listened to, so `listeners` comes out right however many threads choose at once.
+/// Puts `p` in force instead of `before`. Returns false if another policy was in force. The thread that replaces a
+/// policy also removes the old policy's listener. So `listeners` is right even if several threads choose at the same
+/// time.
 bool replace_policy(const core::policy*& before, const core::policy& p) noexcept {
     if (always_listens(&p)) core::listen();
     const bool done = chosen_policy.compare_exchange_strong(before, &p, std::memory_order_acq_rel);
@@ -102,8 +103,8 @@ const core::policy& process_policy() noexcept {
     return *p;
 }
 
-// TUTTI_STATISTICS and TUTTI_REPORT, read when the library is loaded; prints, if asked to, when it is unloaded. It
-// stands here because every program links this file, static or not.
+// Reads TUTTI_STATISTICS and TUTTI_REPORT when the library is loaded. Prints the results, if requested, when it is
+// unloaded. The object is in this file because every program links this file, whether statically or not.
 struct environment {
     environment() {
         const char* const given = std::getenv("TUTTI_STATISTICS");
@@ -113,7 +114,7 @@ struct environment {
         while (!wishes.empty()) {
             const std::string_view wish = wishes.substr(0, wishes.find(','));
             wishes.remove_prefix(std::min(wish.size() + 1, wishes.size()));
-            // As for the other two: a wish that is not understood is not taken for another.
+            // As for the other two variables, an unknown value is an error.
             if (wish != "off" && wish != "on" && wish != "report" && wish != "signal") {
                 const std::string message = "TUTTI_STATISTICS: unknown value '" + std::string{given} +
                                             "'; valid are off, or one or more of on report signal with commas between";
@@ -143,7 +144,7 @@ namespace core {
 const instance& chosen_instance() noexcept {
     const instance* i = chosen.load(std::memory_order_acquire);
     if (i == nullptr) {
-        process_policy();  // the first transaction looks at what it has set
+        process_policy();  // the first transaction reads the settings that this call makes
         const instance* const fresh = &from_environment("TUTTI_ALGORITHM", *algorithms::all().front(), algorithm_named);
         if (chosen.compare_exchange_strong(i, fresh, std::memory_order_acq_rel)) i = fresh;
     }

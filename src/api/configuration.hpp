@@ -1,11 +1,11 @@
-// Which algorithm the process runs. Tests of every algorithm in one process go round the public rule.
+// The process's algorithm. Tests that run every algorithm in one process bypass the public rule.
 #pragma once
 
 #include <string_view>
 
 namespace tutti::core {
 
-/// As tutti::use_algorithm, at any time. REQUIRES: no context has a descriptor.
+/// Chooses an algorithm as tutti::use_algorithm does, but at any time. REQUIRES: no context has a descriptor.
 void choose_algorithm_for_test(std::string_view name);
 
 }  // namespace tutti::core

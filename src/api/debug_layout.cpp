@@ -1,14 +1,15 @@
-// Where a debugger finds what the contexts of a process are doing, without debug information and in a core file:
-// tools/gdb/tutti.py reads it. Offsets are from the start of a descriptor unless said otherwise.
+// Describes to a debugger what the contexts of a process are doing. The table needs no debug information, and also
+// works for a core file. The script tools/gdb/tutti.py reads this table. Offsets are from the start of a descriptor
+// unless stated otherwise.
 //
-// A change of the table's own layout is a new version; a member that moves is not.
+// A change of the table's own layout needs a new version. A member of a descriptor that moves does not.
 #include <cstddef>
 #include <cstdint>
 
 #include "core/state/descriptor.hpp"
 
 #pragma GCC diagnostic push
-// Conditionally supported for a type with base classes, which GCC and Clang do.
+// offsetof is conditionally supported for a type with base classes, and GCC and Clang support it.
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
 
 namespace tutti::api {
@@ -17,7 +18,7 @@ struct debug_layout {
     std::uint32_t version = 1;
     std::uint32_t bytes = sizeof(debug_layout);
     const memory::directory_view* directory = &memory::directory_for_debuggers;
-    /// Of the activity that the directory leads to, which is a base of the descriptor.
+    /// Offset of the activity to which the directory leads. The activity is a base of the descriptor.
     std::uint64_t activity = offsetof(core::descriptor, id) - offsetof(memory::activity, id);
     std::uint64_t state = offsetof(core::descriptor, state);
     std::uint64_t kill_request = offsetof(core::descriptor, kill_request);
@@ -33,7 +34,7 @@ struct debug_layout {
     std::uint64_t slot = offsetof(core::descriptor, run.where.slot);
     std::uint64_t place = offsetof(core::descriptor, run.where.at);
     std::uint64_t options = offsetof(core::descriptor, run.how);
-    /// Within what `slot` and `options` point to.
+    /// Offsets within the objects to which `slot` and `options` point.
     std::uint64_t slot_file = offsetof(detail::site_slot, file);
     std::uint64_t slot_line = offsetof(detail::site_slot, line);
     std::uint64_t options_name = offsetof(tutti::options, name);

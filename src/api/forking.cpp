@@ -37,9 +37,9 @@ void copy_the_process() noexcept {
     let_go_of_copy();
 }
 
-/// A transaction that has been rolled back holds its abstract locks until it has undone what open nested blocks of it
-/// have committed, and one that has committed until a moment later. Returns false if one still does at `until`, or
-/// after a moment: an undo waits for d.
+/// Waits until no transaction holds an abstract lock. A transaction that has been rolled back holds its abstract locks
+/// until it has undone the commits of its open nested blocks. A transaction that has committed holds them a moment
+/// longer. Returns false if one still holds a lock at `until`, or after a moment, because an undo may wait for d.
 bool nothing_is_to_be_undone(core::descriptor& d, base::deadline until) noexcept {
     constexpr auto a_moment = std::chrono::microseconds{200};
     const base::deadline end = std::min(until, base::now() + a_moment);
@@ -49,9 +49,9 @@ bool nothing_is_to_be_undone(core::descriptor& d, base::deadline until) noexcept
     return true;
 }
 
-/// REQUIRES: d is alone.
+/// REQUIRES: d runs alone.
 bool copy_if_settled(core::descriptor& d, base::deadline until) noexcept {
-    // What a commit has published and not yet waited for is private to its thread only afterwards.
+    // The data that a commit has published become private to its thread only after the commit's wait.
     if (core::await_settlement(d, until) && nothing_is_to_be_undone(d, until)) copy_the_process();
     return mine->child.has_value();
 }

@@ -1,9 +1,10 @@
-// longjmp and its kin, in front of the C library's: a jump out of an open block ends the process with a message that
-// names the block, or rolls the block back where a server runs a procedure (core/lifecycle/left_behind.hpp). Afterwards
-// nothing could tell that the block is left, because the next function reuses its stack.
+// Wrappers of longjmp and its variants in the C library. A jump out of an open block ends the process with a message
+// that names the block. If a server runs a procedure, the jump rolls the block back instead
+// (core/lifecycle/left_behind.hpp). After the jump nothing could detect that the block was left, because the next
+// function reuses its stack.
 //
-// src/itm has the same functions, because a program of the language finds its symbols before the C library's, and ours
-// only after those.
+// src/itm has the same functions. A program of the language finds the symbols of src/itm before those of the C library,
+// but finds ours only after those.
 #include "api/jumps.hpp"
 
 #include "api/language.hpp"
@@ -16,7 +17,7 @@ namespace tutti::api {
 void heed_jump(const void* target) noexcept {
     if (detail::current_transaction == nullptr) return;
     auto& d = core::descriptor::of(*detail::current_transaction);
-    // The engine's own jump to an open block, under a sanitizer: its target is in the frame of that block.
+    // This is the engine's own jump to an open block, under a sanitizer: the target is in the frame of that block.
     for (const detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
         const auto at = reinterpret_cast<std::uintptr_t>(target) - reinterpret_cast<std::uintptr_t>(f);
         if (at < sizeof(detail::frame_for_library_jump)) return;
@@ -26,7 +27,7 @@ void heed_jump(const void* target) noexcept {
 
 }  // namespace tutti::api
 
-// A static library would define them for the program, beside the C library's.
+// A static library would define these functions for the program, in addition to the C library's.
 #if defined(TUTTI_IS_SHARED)
 TUTTI_JUMPS(tutti::api::heed_jump)
 #endif

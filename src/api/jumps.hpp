@@ -1,4 +1,4 @@
-// What stands in front of the C library's jumps, and what a jmp_buf of glibc for x86-64 says.
+// The wrappers of the C library's jumps, and the layout of glibc's jmp_buf for x86-64.
 #pragma once
 
 #include <dlfcn.h>
@@ -14,8 +14,8 @@ namespace tutti::api {
 
 #if defined(__x86_64__) && defined(__GLIBC__)
 
-// glibc stores eight registers in a jmp_buf: rbx, rbp, r12 to r15, rsp and the program counter. It mangles rbp and the
-// last two by a secret of the thread (PTR_MANGLE). ThreadSanitizer reads rsp in the same way.
+// A jmp_buf of glibc has eight registers: rbx, rbp, r12 to r15, rsp and the program counter. The registers rbp, rsp and
+// the program counter are mangled with a secret of the thread (PTR_MANGLE). ThreadSanitizer reads rsp in the same way.
 inline std::uintptr_t saved_register(const void* target, std::size_t number) noexcept {
     std::uintptr_t mangled = 0;
     std::memcpy(&mangled, static_cast<const char*>(target) + number * sizeof mangled, sizeof mangled);
@@ -28,7 +28,7 @@ inline std::uintptr_t resume_of(const void* target) noexcept { return saved_regi
 
 #else
 
-// A stack pointer of 0 is inside every block, so no jump is refused.
+// A stack pointer of 0 counts as inside every block, so all jumps are allowed.
 inline std::uintptr_t stack_of(const void*) noexcept { return 0; }
 inline std::uintptr_t resume_of(const void*) noexcept { return 0; }
 
@@ -38,8 +38,8 @@ using jump_function = void (*)(void* target, int value);
 
 }  // namespace tutti::api
 
-/// Defines one function that calls heed(target) and then the next function of that name. It is looked up when the
-/// library is loaded, because a signal handler may jump.
+/// Defines one function that calls `heed(target)` and then the next function of the same name. The next function is
+/// looked up when the library is loaded, because a signal handler may jump.
 #define TUTTI_JUMP(name, heed)                                                                      \
     namespace {                                                                                     \
     const tutti::api::jump_function next_##name =                                                   \

@@ -64,7 +64,8 @@ bool open_without_listeners(core::descriptor& d, detail::frame& f, detail::call_
 
 void prepare_for_language() noexcept {
     const char* const wish = std::getenv("TUTTI_ALGORITHM");
-    // Where transactions have run before this was loaded (dlopen), the choice is made, and the first block looks at it.
+    // If transactions have run before this library was loaded (dlopen), the algorithm is fixed, and the first block
+    // checks it.
     if ((wish == nullptr || *wish == '\0') && memory::activities() == 0) use_algorithm("wt-etl");
     if (wish != nullptr && *wish != '\0') require_in_place(core::chosen_instance());
 }
@@ -96,7 +97,7 @@ void enter_language(core::descriptor& d) {
     try {
         core::enter_plain(d);
     } catch (const detail::unwind&) {
-        // From a destructor that runs while an exception passes nothing can be thrown: the attempt is doomed.
+        // A destructor that runs while an exception passes must not throw: the attempt is doomed.
         if (found != core::footing::shielded) throw;
     }
 }
@@ -130,7 +131,7 @@ void note_free(core::descriptor& d, void* memory, detail::destroyer free) {
 void retire(void* object, detail::destroyer free) {
     if (memory::activities() == 0) return free(object);  // no transaction has ever run
     auto& d = core::descriptor::of(detail::current_or_attach());
-    d.limbo.reserve(d.deferred_log.size() + 1);  // beside what is reserved for its commit
+    d.limbo.reserve(d.deferred_log.size() + 1);  // in addition to the space reserved for its commit
     d.limbo.retire({object, free});
 }
 

@@ -25,7 +25,7 @@ constexpr destroyer plain_free = [](void* p) { ::operator delete(p); };
 template <std::size_t Alignment>
 constexpr destroyer free_aligned_to = [](void* p) { ::operator delete(p, std::align_val_t{Alignment}); };
 
-/// operator delete wants the alignment back, and a destroyer gets nothing but the pointer.
+/// Returns a destroyer for that alignment. operator delete needs the alignment, and a destroyer gets only the pointer.
 destroyer aligned_free(std::size_t alignment) {
     switch (alignment) {
         case 32: return free_aligned_to<32>;
@@ -60,8 +60,8 @@ void* allocate(tx& t, std::size_t bytes, std::size_t alignment) {
 }
 
 void on_abort_destroy(tx& t, void* object, destroyer destroy) {
-    // Never leaves by a signal: the object exists, and only this call knows of it. One that is pending runs into the
-    // next barrier, and undoes this with the rest.
+    // This function never leaves by a signal: the object exists, and only this call knows the object. The next barrier
+    // raises a pending signal, whose roll-back also undoes this registration.
     descriptor& d = descriptor::of(t);
     try {
         core::put_off(d, deferred::kind::constructed, object, destroy);
@@ -75,7 +75,7 @@ void on_abort_destroy(tx& t, void* object, destroyer destroy) {
 
 void abandon(tx& t, void* object) noexcept {
     descriptor& d = descriptor::of(t);
-    // A signal, or an error that ends the block, takes back all that the block has made, this object included.
+    // A signal, or an error that ends the block, undoes everything that the block has made, including this object.
     if (!d.running() || d.pending != core::signal::none) return;
     if (core::broken(core::fault::keep_what_was_abandoned)) return;
     d.captured_size_ = 0;
@@ -113,7 +113,8 @@ void dispose(void* object, destroyer destroy) noexcept {
             try {
                 core::put_off(*running, deferred::kind::discarded, object, destroy);
             } catch (const std::bad_alloc&) {
-                // Destroyed now, it could leave the logs with variables that do not exist.
+                // The object is leaked, because its destruction now could leave the logs with references to destroyed
+                // variables.
             }
             return;
         }

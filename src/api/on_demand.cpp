@@ -1,9 +1,10 @@
-// A handler may only write to a pipe (signal-safety(7)); a thread of the library's own, with all signals blocked, reads
-// what was asked for and does it. A process that is stuck in a livelock is therefore printed like any other: nothing
-// here runs a transaction.
+// Prints statistics on request. A signal handler may only write to a pipe (signal-safety(7)). A thread of the library,
+// with all signals blocked, reads the requests and serves them. So a process that is stuck in a livelock can print,
+// too: nothing here runs a transaction.
 //
-// `tutti stat` queues SIGQUIT with a number that is the end of a pipe among its own open files, and so says which
-// process it is and where the answer goes; a SIGQUIT from a terminal carries none, and is answered on standard error.
+// `tutti stat` queues SIGQUIT with a number: the end of a pipe among its own open files. So the receiver knows the
+// sending process, and where to write the answer. A SIGQUIT from a terminal carries no number, and its answer goes to
+// standard error.
 #include "api/on_demand.hpp"
 
 #include <fcntl.h>
@@ -27,11 +28,11 @@
 namespace tutti::api {
 namespace {
 
-/// Goes through the pipe as a whole: shorter than PIPE_BUF.
+/// A request, which goes through the pipe as a whole, because it is shorter than PIPE_BUF.
 struct request {
     int signal;
-    pid_t from;  ///< the process that queued it; 0: a terminal, or kill(2)
-    int file;    ///< of `from`, for the answer
+    pid_t from;  ///< the process that queued the signal; 0: a terminal, or kill(2)
+    int file;    ///< descriptor of process `from` for the answer
 };
 
 // Written before the handlers are installed.
@@ -49,18 +50,19 @@ void end_by(int signal) noexcept {
 
 void note_request(int signal, siginfo_t* info, void*) noexcept {
     const int error = errno;
-    // A forked child has no thread that would answer.
+    // A forked child has no thread that could answer.
     if (::getpid() != printing_process) {
         end_by(signal);
         return;
     }
     const bool queued = info->si_code == SI_QUEUE && signal == SIGQUIT;
     const request r{signal, queued ? info->si_pid : 0, queued ? info->si_value.sival_int : -1};
-    [[maybe_unused]] const ssize_t written = ::write(requests[1], &r, sizeof r);  // a full pipe: many are under way
+    [[maybe_unused]] const ssize_t written = ::write(requests[1], &r, sizeof r);  // fails if the pipe is full: many
+                                                                                  // requests wait
     errno = error;
 }
 
-/// For `tutti stat`. It may have gone, or belong to a user whose files are not ours to open: then it gets no answer.
+/// Answers `tutti stat`. If it has ended, or if its user's files may not be opened, it gets no answer.
 void answer(const request& r) {
     const std::string path = "/proc/" + std::to_string(r.from) + "/fd/" + std::to_string(r.file);
     const int to = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
@@ -70,7 +72,7 @@ void answer(const request& r) {
     }
     struct stat what{};
     if (::fstat(to, &what) == 0 && S_ISFIFO(what.st_mode)) {
-        // Its reader may be slow, or stopped: then it gets a part, and the next signal is answered.
+        // A slow or stopped reader gets a part of the report, and the next signal is served.
         static_cast<void>(base::write_with_patience(to, report_text(true)));
     }
     ::close(to);
@@ -115,7 +117,7 @@ void start_thread() {
 }  // namespace
 
 void print_on_signals() {
-    // A user must not have a program with more rights than their own open files for them.
+    // A set-user-ID program must not open its user's files on the user's request.
     if (::getauxval(AT_SECURE) != 0) return;
     if (::pipe2(requests, O_CLOEXEC) != 0) base::panic("TUTTI_STATISTICS=signal: no pipe can be made");
     ::fcntl(requests[1], F_SETFL, O_NONBLOCK);
@@ -127,12 +129,12 @@ void print_on_signals() {
     for (const int s : {SIGINT, SIGTERM, SIGQUIT}) {
         struct sigaction now{};
         ::sigaction(s, nullptr, &now);
-        // The parent may have had the program ignore them. Shells do so with SIGQUIT in the background, where
-        // it is wanted all the same.
+        // The parent process may have made the program ignore a signal. Shells do so with SIGQUIT for background
+        // programs. SIGQUIT is handled nevertheless.
         const bool ignored = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
         const bool unset = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_DFL;
         if (!unset && !(ignored && s == SIGQUIT)) continue;
-        // A second Ctrl-C ends the process at once, should the printing hang.
+        // A second Ctrl-C ends the process at once, in case the printing hangs.
         wish.sa_flags = SA_SIGINFO | SA_RESTART | (s == SIGQUIT ? 0 : static_cast<int>(SA_RESETHAND));
         ::sigaction(s, &wish, nullptr);
     }

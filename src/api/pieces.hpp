@@ -1,5 +1,5 @@
-// A range of bytes as the naturally aligned pieces of 8, 4, 2 and 1 bytes that it consists of. No piece leaves the
-// range: the bytes beside it may belong to code that uses them without transactions.
+// Splits a range of bytes into naturally aligned pieces of 8, 4, 2 and 1 bytes. A piece never extends beyond the range,
+// because the neighbouring bytes may belong to code that uses them without transactions.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 
 namespace tutti::api {
 
-/// Calls `visit(address, size)` from the lowest address to the highest, or the reverse.
+/// Calls `visit(address, size)` for each piece, from the lowest address to the highest.
 template <class F>
 void for_each_piece(std::uintptr_t at, std::size_t bytes, F visit) {
     const std::uintptr_t end = at + bytes;
     while (at != end) {
-        // Zero for an aligned address means at least 8, and so does a long rest.
+        // An aligned address allows 8 bytes, and so does a long rest.
         const std::uintptr_t by_address = at % 8 == 0 ? 8 : at & (~at + 1);
         const std::size_t size = std::min({by_address, std::bit_floor(end - at), std::uintptr_t{8}});
         visit(at, static_cast<unsigned>(size));

@@ -26,14 +26,14 @@ namespace tutti::api {
 namespace {
 
 struct wish {
-    /// What was asked for, as an absolute path: the program may change its working folder. Empty: nothing.
+    /// The requested file, as an absolute path, because the program may change its working folder. Empty: no report.
     std::string file;
-    bool shown = false;  ///< as text, at exit
-    pid_t process = 0;   ///< that read the environment; another one is a forked copy
-    /// The file, opened while the program may still do so: a daemon gives up its rights, or changes its root. Or -1.
+    bool shown = false;  ///< true: also show the report as text at exit
+    pid_t process = 0;   ///< process that read the environment; a different process is a forked copy
+    /// The file, opened early: a daemon may give up its rights or change its root later. Or -1.
     int early = -1;
-    dev_t device = 0;  ///< of that file,
-    ino_t inode = 0;   ///< by which it is known again: a program may close what it has not opened
+    dev_t device = 0;  ///< device and inode of that file;
+    ino_t inode = 0;   ///< they identify it, because a program may close descriptors that it has not opened
 };
 
 int open_to_write(const std::string& file) noexcept {
@@ -42,15 +42,15 @@ int open_to_write(const std::string& file) noexcept {
 
 void open_early(wish& w, const std::string& file) noexcept {
     struct stat about{};
-    // The reader of a pipe waits for what comes, and would take this for all of it.
+    // A pipe is not opened early: its reader would take the first close for the end of the report.
     if (::stat(file.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) return;
     w.early = open_to_write(file);
-    if (w.early < 0 || ::fstat(w.early, &about) != 0) return;  // in the end it says why
+    if (w.early < 0 || ::fstat(w.early, &about) != 0) return;  // the final attempt reports the reason
     w.device = about.st_dev;
     w.inode = about.st_ino;
 }
 
-/// The file that was opened early, if it still is open and has a name, or -1. A copy of the process has its own.
+/// Returns the file that was opened early if it is still open and has a name, or -1. A forked copy opens its own file.
 int opened_early(const wish& w) noexcept {
     struct stat about{};
     const bool is_it = w.early >= 0 && ::getpid() == w.process && ::fstat(w.early, &about) == 0 &&
@@ -67,7 +67,7 @@ bool write_all(int to, std::string_view text) noexcept {
     return true;
 }
 
-/// From the beginning; a pipe has none.
+/// Writes from the beginning of a file. A pipe has no beginning.
 bool rewind_and_write(int to, std::string_view text) noexcept {
     if (::lseek(to, 0, SEEK_SET) == 0 && ::ftruncate(to, 0) != 0 && errno != EINVAL) return false;
     return write_all(to, text);
@@ -78,7 +78,8 @@ std::string absolute(const std::string& path) {
     return path.starts_with('/') || here == nullptr ? path : std::string{here.get()} + '/' + path;
 }
 
-/// Not where the user that started the program has fewer rights than it: the report would write files for them.
+/// Returns the value of a variable. Returns an empty string if the process has more rights than its user, because the
+/// user could make it write files.
 std::string_view asked_for(const char* variable) noexcept {
     const char* const given = ::secure_getenv(variable);
     return given != nullptr ? given : "";
@@ -92,8 +93,8 @@ wish read_environment() {
         .file = absolute(shown ? "tutti-report.%p.json" : std::string{text}), .shown = shown, .process = ::getpid()};
 }
 
-// Made at the first need: objects are registered, and may run blocks, before the objects of this file are made. Never
-// destroyed: the report is written after that.
+// The object is made at its first use, because registered objects may run blocks before the objects of this file are
+// made. It is never destroyed, because the report is written after that.
 wish& what_is_wanted() noexcept {
     static wish& w = *new wish{read_environment()};
     return w;
@@ -120,7 +121,8 @@ bool write(const wish& w, const std::string& file, const std::string& text) {
     return written;
 }
 
-/// The environment without what is meant for this program: the command is not to report on itself.
+/// Returns the environment without the variables that are meant for this program, so that the command does not report
+/// on itself.
 std::vector<char*> quiet_environment() {
     std::vector<char*> all;
     for (char** e = environ; e != nullptr && *e != nullptr; ++e) {
@@ -131,7 +133,7 @@ std::vector<char*> quiet_environment() {
     return all;
 }
 
-/// False: the command is not there, or has not done it, or nobody reads what it would say.
+/// Shows the report. Returns false if the command does not exist or has failed, or if standard error has no reader.
 bool show(const std::string& file) {
     if (!base::takes_output(STDERR_FILENO)) return false;
     std::string command{asked_for("TUTTI_COMMAND")};
@@ -152,7 +154,7 @@ bool show(const std::string& file) {
     do {
         ended = ::waitpid(child, &status, 0);
     } while (ended < 0 && errno == EINTR);
-    // A program that ignores the ends of its children has none to wait for.
+    // If the program ignores SIGCHLD, waitpid finds no child.
     return ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 

@@ -1,12 +1,12 @@
-// What the process's atomic blocks did, as one text of JSON that `tutti report` and `tutti stat` show;
-// docs/observing.md describes its fields. It is written when the process exits, if TUTTI_REPORT asks for it:
+// The report: a JSON text about the process's atomic blocks. `tutti report` and `tutti stat` show it, and
+// docs/observing.md describes its fields. The process writes it at exit, if TUTTI_REPORT asks for it:
 //
-//   unset, empty, 0, off   none
+//   unset, empty, 0, off   no report
 //   1, on                  tutti-report.<pid>.json, and its text on stderr if `tutti` is found
-//   anything else          the name of the file, taken from the working folder of the start; %p stands for the
+//   anything else          the file's name, relative to the working folder at the start; %p stands for the
 //                          process's number
 //
-// A forked child that ends by itself writes one, too, in a file with its number appended.
+// A forked child that exits normally also writes a report, in a file with its own number appended.
 #pragma once
 
 #include <string>
@@ -16,22 +16,22 @@
 
 namespace tutti::api {
 
-/// Whether TUTTI_REPORT asks for one. The same for the whole life of the process.
+/// Returns true if TUTTI_REPORT asks for a report. The result is constant during the life of the process.
 [[nodiscard]] TUTTI_EXPORT bool report_wanted() noexcept;
 
-/// A library that knows of further blocks adds fields of its own: `write` is called while the report's object is open.
+/// Registers a function of another library that adds its own fields. `write` runs while the report's object is open.
 TUTTI_EXPORT void add_to_report(void (*write)(observe::json_writer& to)) noexcept;
 
-/// In the child, after fork: what was counted before is forgotten. REQUIRES: no other thread runs.
+/// Forgets all earlier counts, in the child after a fork. REQUIRES: no other thread runs.
 TUTTI_EXPORT void report_anew() noexcept;
 
-/// The report as it is now. `live`: with what each context is doing. Throws std::bad_alloc.
+/// Returns the present report. If `live`, includes the activity of each context. Throws std::bad_alloc.
 [[nodiscard]] std::string report_text(bool live);
 
-/// Starts to count if a report is wanted.
+/// Starts counting if a report is wanted.
 void begin_report();
 
-/// Writes the report to where TUTTI_REPORT wants it, if at all.
+/// Writes the report to the file that TUTTI_REPORT names, if it is set.
 void write_report();
 
 }  // namespace tutti::api

@@ -1,4 +1,5 @@
-// The report as JSON: the blocks of the library, what each context is doing, and what others add.
+// Writes the report as JSON: the blocks of the library, the activity of each context, and the fields of other
+// libraries.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ using observe::json_writer;
 
 constinit std::atomic<void (*)(json_writer&)> others_part{nullptr};
 
-/// When counting began: the start of the process, as far as this library sees it.
+/// The time when counting began: the start of the process, as this library sees it.
 const base::deadline began = base::real_now();
 
 std::string path_of_program() {
@@ -31,7 +32,7 @@ std::string path_of_program() {
     return path;
 }
 
-/// Whether an attempt that ends for it is the last one of its execution.
+/// Returns true if an attempt that ends for that cause is the last one of its execution.
 bool ends_execution(abort_cause cause) noexcept {
     switch (cause) {
         case abort_cause::explicit_cancel:
@@ -70,7 +71,7 @@ private:
         out_.begin_object().field("name", s.name).field("file", s.file).field("line", std::uint64_t{s.line});
         out_.field("function", s.function).field("cancelled", cancelled);
 #define TUTTI_SITE_COUNTER(name) out_.field(#name, s.name);
-#define TUTTI_SITE_COUNTERS(name)  // each in a form of its own, below
+#define TUTTI_SITE_COUNTERS(name)  // each has its own form below
 #include "observe/site_counters.def"
 #undef TUTTI_SITE_COUNTER
 #undef TUTTI_SITE_COUNTERS
@@ -92,7 +93,7 @@ private:
             for (const rival_statistics& r : s.rivals) {
                 if (r.cause != cause) continue;
                 write_aborts(cause, r.site, r.aborts);
-                unexplained -= std::min(unexplained, r.aborts);  // it may have been counted meanwhile
+                unexplained -= std::min(unexplained, r.aborts);  // the count may have grown meanwhile
             }
             if (unexplained != 0) write_aborts(cause, std::nullopt, unexplained);
         }
@@ -105,7 +106,7 @@ private:
         out_.field("times", times).end_object();
     }
 
-    /// What contexts do that run a block, wait, or sleep in retry. Each is read as it stands.
+    /// Writes the activity of contexts that run a block, wait, or sleep in retry. Reads each context while it changes.
     void write_transactions() {
         out_.key("transactions").begin_array();
         const std::uint32_t count = memory::activities();
@@ -133,7 +134,7 @@ private:
         out_.end_array();
     }
 
-    /// Which block of the list it is, or null.
+    /// Writes the block's index in the list, or null.
     void write_site_number(const char* key, std::optional<std::uint32_t> site) {
         out_.key(key);
         const auto found = site ? numbers_.find(*site) : numbers_.end();
@@ -142,7 +143,7 @@ private:
     }
 
     std::vector<site_statistics> all_;
-    std::unordered_map<std::uint32_t, std::size_t> numbers_;  // in the list, by id
+    std::unordered_map<std::uint32_t, std::size_t> numbers_;  // index in the list, by id
     json_writer out_;
 };
 
@@ -152,7 +153,7 @@ void add_to_report(void (*write)(json_writer& to)) noexcept { others_part.store(
 
 std::string report_text(bool live) {
     std::vector<site_statistics> all = statistics();
-    // Blocks of the language have no line (itm/site.cpp), and a part of the report of their own.
+    // Blocks of the language have no line (itm/site.cpp), and have their own part of the report.
     std::erase_if(all, [](const site_statistics& s) { return s.line == 0; });
     return writer{std::move(all)}.write(live);
 }

@@ -24,14 +24,14 @@ std::string label(const site_statistics& s) {
     return s.file.substr(slash == std::string::npos ? 0 : slash + 1) + ':' + std::to_string(s.line);
 }
 
-/// The most frequent cause, for the table.
+/// Returns the most frequent cause, for the table.
 std::string main_cause(const site_statistics& s) {
     if (s.aborts == 0) return "-";
     const auto top = std::max_element(s.aborts_by_cause.begin(), s.aborts_by_cause.end());
     return std::string{name_of(static_cast<abort_cause>(top - s.aborts_by_cause.begin()))};
 }
 
-/// The second table, if any block has a deadline.
+/// Prints the second table, if any block has a deadline.
 void print_deadlines(std::ostream& to, const std::vector<site_statistics>& all) {
     char line[256];
     const auto row = [&](const auto&... columns) {
@@ -54,7 +54,7 @@ void print_deadlines(std::ostream& to, const std::vector<site_statistics>& all) 
     }
 }
 
-/// The third table, if any block has run in hardware.
+/// Prints the third table, if any block has run in hardware.
 void print_hardware(std::ostream& to, const std::vector<site_statistics>& all) {
     bool titled = false;
     for (const site_statistics& s : all) {
@@ -78,7 +78,7 @@ void print_hardware(std::ostream& to, const std::vector<site_statistics>& all) {
     }
 }
 
-/// The fourth table, if any block met another one.
+/// Prints the fourth table, if any block has conflicted with another one.
 void print_rivals(std::ostream& to, const std::vector<site_statistics>& all) {
     char line[256];
     const auto row = [&](const auto&... columns) {

@@ -1,4 +1,4 @@
-// Sums over what the descriptors have counted.
+// Sums over the counters of all descriptors.
 #pragma once
 
 #include <numeric>
@@ -8,7 +8,8 @@
 
 namespace tutti::api {
 
-/// The upper edge of the bucket in which the fraction q of the samples is reached, in nanoseconds; 0: there are none.
+/// Returns the upper edge of the bucket that contains the quantile q of the samples, in nanoseconds. Returns 0 if there
+/// are no samples.
 [[nodiscard]] std::uint64_t duration_percentile(const site_statistics& s, double q) noexcept;
 
 template <std::size_t Kinds>

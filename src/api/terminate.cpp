@@ -1,13 +1,14 @@
-// What a program says that ends because a signal of the engine (core/rollback/signal.hpp) could not leave a function of
-// the user's: C++ calls the terminate handler, whose usual words name detail::unwind and nothing that the user wrote.
+// Prints a message for a program that ends because a signal of the engine (core/rollback/signal.hpp) could not leave a
+// function of the user. C++ then calls the terminate handler. The usual message of that handler names detail::unwind
+// and nothing that the user wrote.
 //
-// So it is with a thread that is cancelled asynchronously in the middle of the engine.
+// The handler also reports a thread that is cancelled asynchronously in the middle of the engine.
 //
-// Where a server runs procedures, the signal goes on behind that function, and the process does not end
+// If a server runs procedures, the signal continues behind that function, and the process does not end
 // (core/lifecycle/interrupt.hpp).
 //
-// The handler is set when the library is loaded, so that one that the program sets later replaces it, and passes on to
-// the one that was there before.
+// The handler is installed when the library is loaded. So a handler that the program installs later replaces it. This
+// handler calls the handler that was installed before.
 #include <cxxabi.h>
 #include <execinfo.h>
 #include <unistd.h>
@@ -48,7 +49,7 @@ void say_what_happened() noexcept {
     if (t == nullptr) return;
     const auto& d = static_cast<const core::descriptor&>(*t);
     const std::string_view cause = name_of(d.cause);
-    if (!base::takes_output(STDERR_FILENO)) return;  // the process is to end all the same
+    if (!base::takes_output(STDERR_FILENO)) return;  // nothing is printed, and the process ends nevertheless
     std::fprintf(stderr,
                  "tutti: a %s (%.*s) of the atomic block at %s:%u cannot leave a function that is noexcept, such as a "
                  "destructor or a thread's first one. Take the noexcept away, or access transactional data outside "
@@ -61,14 +62,14 @@ void say_what_happened() noexcept {
     ::backtrace_symbols_fd(frames.data(), count, STDERR_FILENO);
 }
 
-/// An asynchronous cancellation unwinds from any instruction, and cannot pass functions that are noexcept.
+/// Reports an asynchronous cancellation, which unwinds from any instruction, and cannot pass noexcept functions.
 void refuse_if_cancelled() noexcept {
     const tx* const t = detail::current_transaction;
     if (t == nullptr || abi::__cxa_current_exception_type() != nullptr || !core::ends_cancellable_anywhere()) return;
     core::refuse_asynchronous_cancel(static_cast<const core::descriptor&>(*t));
 }
 
-/// Once: what is lost by it is lost each time, but the place to change is the same one, as a rule.
+/// Prints the message once. Each refusal skips destructors, but usually the same function has to be changed.
 void tell_of_refusal() noexcept {
     static constinit std::atomic<bool> told{false};
     if (told.exchange(true, std::memory_order_relaxed) || !base::takes_output(STDERR_FILENO)) return;

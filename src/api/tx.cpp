@@ -1,4 +1,4 @@
-// What a body may ask of its transaction.
+// Operations of a body on its transaction.
 #include "tutti/tx.hpp"
 
 #include "core/conflict/abstract_locks.hpp"
@@ -33,8 +33,8 @@ descriptor& sound(tx& t) {
     return d;
 }
 
-/// The attempt was irrevocable before its body asked for that, only so that it commits: the switch has been counted.
-/// The body's reason replaces the engine's. Drops the reason when memory runs out, as the ledger drops counts.
+/// Replaces the engine's reason by the body's. The attempt was irrevocable before its body asked for that, only so that
+/// it commits, and the switch has been counted. Drops the reason if memory runs out, as the ledger drops counts.
 void replace_irrevocable_reason(const descriptor& d, const char* reason) noexcept {
     try {
         const observe::block block = d.run.block();
@@ -48,7 +48,8 @@ void tx::add(detail::handler_point point, std::unique_ptr<detail::handler> h) {
     static constexpr deferred::kind kinds[] = {deferred::kind::before_commit, deferred::kind::at_commit,
                                                deferred::kind::on_commit, deferred::kind::on_abort};
     descriptor& d = descriptor::of(*this);
-    // An error of use is thrown, and destroys the handler. A signal may jump, which would not: by then the log owns it.
+    // An error of use is an exception, and destroys the handler. A signal may jump, which does not destroy the handler;
+    // by then the log owns it.
     if ((d.slow_path & (core::slow_path_idle | core::slow_path_frozen)) != 0) core::examine(d);
     core::put_off(d, kinds[static_cast<std::size_t>(point)], h.get(), nullptr);
     static_cast<void>(h.release());
@@ -66,7 +67,7 @@ void tx::join(participant& p) {
 void tx::become_irrevocable(const char* reason) {
     descriptor& d = sound(*this);
     if (d.bound_to_commit()) return;
-    // It would wait for its own thread to give the token back. A biased owner has none.
+    // The transaction would wait for its own thread to give the token back. A biased owner has no token.
     for (const descriptor* o = d.outer; o != nullptr; o = o->outer) {
         if (o->running() && o->is_irrevocable()) {
             throw usage_error{
@@ -74,7 +75,7 @@ void tx::become_irrevocable(const char* reason) {
                 "is one at a time; call it in the block around this one"};
         }
     }
-    // Open nested blocks that have ended could no longer be undone beside those that are closed from here on.
+    // Open nested blocks that have ended could not be undone in the presence of closed ones from here on.
     const bool stays = d.run.opened_in != d.run.attempt && core::have_companions_hold_still(d);
     core::note_demand(d, status::irrevocable);
     d.run.hurried = false;
@@ -97,7 +98,7 @@ void tx::become_visible() {
     }
     core::note_demand(d, status::visible);
     if (d.strict()) return;
-    // Inside another transaction an attempt begins without a slot where none is to be had.
+    // Inside another transaction, an attempt begins without a slot if none is free.
     if (d.run.next_mode == status::visible && core::ancestor_runs(d)) return;
     core::become_strict(d, status::visible, abort_cause::mode_switch);
 }

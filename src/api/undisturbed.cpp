@@ -8,7 +8,7 @@
 namespace tutti::server {
 namespace {
 
-/// Tells the preemption layer of the context that the caller runs on, if it is one of its.
+/// Tells the preemption layer about the caller's context, if the context belongs to that layer.
 void hold(bool begins) noexcept {
     tx* const t = tutti::detail::current_transaction;
     if (t == nullptr) return;
