@@ -80,8 +80,7 @@ struct deadline_outcome {
                              ///< meaningless
     bool met = false;
     tutti::mode mode = tutti::mode::optimistic;  ///< mode of the commit
-    std::chrono::nanoseconds left{0};            ///< time from the commit to the deadline; negative if the block was
-                                                 ///< late
+    std::chrono::nanoseconds left{0};            ///< time from commit to deadline; negative if late
 };
 
 /// The rules by which a block with a deadline becomes stricter.

@@ -27,7 +27,7 @@ public:
 /// While the interruption is raised, an abort of this thread's transaction makes the transaction throw `interrupted`
 /// instead of running again. The cause of the abort does not matter. A waiting transaction throws `interrupted` within
 /// some 25 ms. This applies to waits in `retry`, for a variable or an abstract lock that another transaction holds, for
-/// irrevocability, and for its turn. Later transactions of the thread continue: to stop a loop of short transactions,
+/// irrevocability, and for its turn. Other transactions of the thread continue: to stop a loop of short transactions,
 /// raise again until the loop has ended.
 ///
 /// An interruption does not end these transactions:

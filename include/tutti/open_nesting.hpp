@@ -19,10 +19,11 @@ struct abstract_lock {
 };
 
 /// Takes an abstract lock, which the transaction holds until the outermost block has ended, including its undo actions.
-/// Waits while another transaction holds the lock. May restart the block. Idempotent. Throws std::bad_alloc. Throws
-/// usage_error in a block that must commit (become_irrevocable) in two cases. The first case is after some seconds, if
-/// the holder's undo needs something that the block has marked. The second case is at once, if an on_abort handler of
-/// the holder waits to become irrevocable.
+/// Waits while another transaction holds the lock. May restart the block. Idempotent. Throws std::bad_alloc.
+///
+/// In a block that must commit (become_irrevocable), throws usage_error after some seconds if the holder's undo needs
+/// something that the block has marked. In this block, also throws usage_error, at once, if an on_abort handler of the
+/// holder waits to become irrevocable.
 TUTTI_EXPORT void acquire(tx& t, const abstract_lock& lock);
 
 namespace detail {

@@ -11,9 +11,9 @@
 namespace tutti {
 
 /// Rolls the transaction back. Runs it again once another commit has changed something that it has read, in any
-/// alternative that was tried; the thread sleeps until then. Inside `or_else`, the next alternative runs first. Calling
-/// this function is an error of use in an irrevocable transaction. It is also one if the transaction has read nothing,
-/// because nothing could ever wake it.
+/// alternative that was tried; the thread sleeps until then. Inside `or_else`, the next alternative runs first. This
+/// call is an error of use in an irrevocable transaction. In a transaction that has read nothing, it is also an error
+/// of use, because nothing could ever wake the transaction.
 [[noreturn]] inline void retry(tx& t) { detail::raise_retry(t); }
 
 /// Waits as `retry` does, but for at most `limit` in all, over every restart of this execution of the block. Then the

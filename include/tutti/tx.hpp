@@ -170,8 +170,7 @@ protected:
     std::uintptr_t captured_size_ = 0;
     const detail::operations* operations_ = nullptr;
     detail::frame* frame_ = nullptr;              // innermost open block; null if no transaction runs
-    detail::word own_writer_ = ~detail::word{0};  // the writer's number in this context's own versions; set once, never
-                                                  // 0
+    detail::word own_writer_ = ~detail::word{0};  // this context's number in its own versions; set once, never 0
     void* at_hand_ = nullptr;  // owned by a companion: data that the body may open without a call, or null
 };
 

@@ -47,8 +47,8 @@ int code_for_block(tx* t) {
         }
     }
     const core::descriptor& d = core::descriptor::of(*t);
-    // A jump must not skip the frames below a handler that must not touch the transaction. The same holds for the
-    // frames below a destructor during an unwind.
+    // While a handler that must not touch the transaction runs, or a destructor during an unwind, the stack has frames
+    // that a jump must not skip.
     const bool jumps = (d.slow_path & core::slow_path_frozen) == 0 && !d.unwinding();
     if (d.frame_->failure == nullptr || !jumps) throw;
     return result_of_exception();

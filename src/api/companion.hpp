@@ -10,8 +10,8 @@ namespace tutti::api {
 /// Returns if a block runs on d and may be accessed. Otherwise leaves by usage_error, or by the pending signal.
 TUTTI_EXPORT void require_sound(core::descriptor& d);
 
-/// Joins the running attempt, as its only participant. REQUIRES: the attempt logs its reads; d.slow_commit == 0; the
-/// deferred log has room for one more entry.
+/// Joins the running attempt. The commit then calls the companion's `commit_alone` first. REQUIRES: the attempt logs
+/// its reads; d.slow_commit == 0; the deferred log has room for one more entry.
 TUTTI_ALWAYS_INLINE void join_alone(core::descriptor& d, core::companion& companion) noexcept {
     core::put_off_to_one(d, companion);
 }

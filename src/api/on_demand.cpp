@@ -57,8 +57,7 @@ void note_request(int signal, siginfo_t* info, void*) noexcept {
     }
     const bool queued = info->si_code == SI_QUEUE && signal == SIGQUIT;
     const request r{signal, queued ? info->si_pid : 0, queued ? info->si_value.sival_int : -1};
-    [[maybe_unused]] const ssize_t written = ::write(requests[1], &r, sizeof r);  // fails if the pipe is full: many
-                                                                                  // requests wait
+    [[maybe_unused]] const ssize_t written = ::write(requests[1], &r, sizeof r);  // fails if too many requests wait
     errno = error;
 }
 

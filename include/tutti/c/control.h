@@ -7,9 +7,9 @@
 TUTTI_C_BEGIN
 
 /// Rolls the transaction back. Runs it again once another commit has changed something that it has read; the thread
-/// sleeps until then. Inside `tutti_or_else`, the next alternative runs first. Calling this function is an error of use
-/// in an irrevocable transaction. It is also one if the transaction has read nothing, because nothing could ever wake
-/// it.
+/// sleeps until then. Inside `tutti_or_else`, the next alternative runs first. This call is an error of use in an
+/// irrevocable transaction. In a transaction that has read nothing, it is also an error of use, because nothing could
+/// ever wake the transaction.
 TUTTI_API TUTTI_NORETURN void tutti_retry(tutti_tx* tx);
 
 /// Waits as `tutti_retry` does, but for at most `nanoseconds` in all, over every restart of this execution of the

@@ -21,11 +21,9 @@ struct forwarded_call {
     std::vector<std::string> arguments;
     object_id about;             ///< the object whose owner shall run the call
     std::uint8_t priority = 0;   ///< the priority that the first server's client, or the procedure, gives the call
-    std::int64_t due_in_us = 0;  ///< the deadline, counted from the moment of sending; 0: no deadline, negative: the
-                                 ///< deadline has passed
+    std::int64_t due_in_us = 0;  ///< time from sending to the deadline; 0: no deadline, negative: it has passed
     bool resp3 = false;          ///< true: write the reply in RESP3
-    bool for_good = false;       ///< true: run the call even if this node does not own the object, because another node
-                                 ///< has named this one as owner
+    bool for_good = false;       ///< true: run wherever the object is, because a node named this one as owner
     template <class V>
     void fields(V& v) {
         v(procedure), v(arguments), v(about), v(priority), v(due_in_us), v(resp3), v(for_good);

@@ -48,10 +48,8 @@ enum class doubt_state : std::uint8_t {
 struct doubt {
     transaction_id transaction{};
     doubt_state state{};
-    bool by_hand = false;                       ///< an operator, and not another participant, has settled the
-                                                ///< transaction
-    std::uint64_t for_ms = 0;                   ///< time since the node lost the node that ran the transaction, in
-                                                ///< milliseconds
+    bool by_hand = false;                       ///< an operator has settled it, not another participant
+    std::uint64_t for_ms = 0;                   ///< milliseconds since the loss of the node that ran it
     std::uint64_t version = 0;                  ///< version of the commit, if `state` is committed
     std::vector<std::uint16_t> participants{};  ///< the other nodes that took part and are connected
     std::vector<std::uint16_t> silent{};        ///< those of `participants` that have not replied yet

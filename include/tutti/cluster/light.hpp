@@ -28,8 +28,7 @@ struct light_object {
     bool written = false;
     // The rest belongs to the place, whatever object is open there.
     slot* into = nullptr;
-    const std::type_info* type = nullptr;  ///< dynamic type of the slot's holder; null: the slot has no holder, or this
-                                           ///< entry is not a place
+    const std::type_info* type = nullptr;  ///< type of the slot's holder; null: no holder, or this entry is not a place
     image to{};                            ///< the value in this holder
 };
 

@@ -143,8 +143,7 @@ struct member_log {
     std::uint64_t term = 0;
     std::uint64_t snapshot = 0;         ///< last entry in the snapshot; 0: there is no snapshot
     std::uint64_t snapshot_bytes = 0;   ///< size of the snapshot's file
-    std::uint64_t first = 1, last = 0;  ///< first and last readable entry of the log, without gaps; last < first: no
-                                        ///< entries
+    std::uint64_t first = 1, last = 0;  ///< first and last entry readable without a gap; last < first: none
     std::uint64_t bytes = 0;            ///< size of these entries
     std::uint64_t owed = 0;  ///< the member has lost entries up to this one, and does not vote until it has them; 0:
                              ///< the member has lost no entries
@@ -158,8 +157,7 @@ struct member_log {
 
 struct member_repair {
     member_log now{};
-    std::uint64_t lost_upto = 0;  ///< the last entry that is known to have existed; not above the last entry of `now`:
-                                  ///< no entry is lost
+    std::uint64_t lost_upto = 0;  ///< last entry known to have existed; not above `now.last`: no entry is lost
     std::string kept_as{};        ///< name of the old log; empty: nothing was done
     bool waits = false;           ///< the member does not vote until the leader has sent it the lost entries again
 };

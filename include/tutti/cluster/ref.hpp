@@ -26,7 +26,7 @@ namespace tutti::cluster {
 /// Names an object of type T. Copies are cheap and equal.
 ///
 /// The first access of a block to an object may take a round trip and may restart the block. Accesses are possible only
-/// inside a block (strong atomicity). A block of one statement does for a single access.
+/// inside a block (strong atomicity). Use a block of one statement for a single access.
 ///
 /// All accesses throw node_lost if the object's node is lost, and type_mismatch if the object holds another type. In an
 /// irrevocable transaction, an access waits until no other irrevocable block of the cluster runs, and until other

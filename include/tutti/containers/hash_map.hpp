@@ -73,8 +73,8 @@ public:
         });
     }
 
-    /// Returns a copy of the key's value, or nullopt. Expected O(1). So are all following operations unless they say
-    /// otherwise.
+    /// Returns a copy of the key's value, or nullopt. Unless stated otherwise, this and all following operations are
+    /// expected O(1).
     [[nodiscard]] std::optional<T> find(tx& t, const Key& key) const { return value_of(t, locate(t, key)); }
     /// @throws std::out_of_range  if there is no such key
     [[nodiscard]] T at(tx& t, const Key& key) const { return value_at(t, locate(t, key)); }

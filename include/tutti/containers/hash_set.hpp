@@ -26,7 +26,8 @@ public:
     explicit hash_set(std::size_t expected, Hash hash = {}, Equal equal = {})
         : keys_{expected, std::move(hash), std::move(equal)} {}
 
-    /// Returns true if the set has the key. Expected O(1). So are all following operations unless they say otherwise.
+    /// Returns true if the set has the key. Unless stated otherwise, this and all following operations are expected
+    /// O(1).
     [[nodiscard]] bool contains(tx& t, const Key& key) const { return keys_.contains(t, key); }
     template <class K>
         requires(detail::transparent<Hash> && detail::transparent<Equal>)

@@ -22,8 +22,8 @@ class one_shot {
 public:
     using value_type = T;
 
-    /// Sets the value. Returns false, without any effect, if there is a value already. O(1), as all following
-    /// operations.
+    /// Sets the value. Returns false, without any effect, if there is a value already. This and all following
+    /// operations are O(1).
     [[nodiscard]] bool try_set(tx& t, const T& value) {
         if (value_.get(t).has_value()) return false;
         value_.set(t, value);

@@ -49,8 +49,8 @@ public:
     explicit ordered_map(Compare less) : tree_{std::move(less)} {}
     // The destructor REQUIRES: no transaction can reach the map.
 
-    /// Returns a copy of the key's value, or nullopt. O(log n). So are all following operations unless they say
-    /// otherwise.
+    /// Returns a copy of the key's value, or nullopt. Unless stated otherwise, this and all following operations are
+    /// O(log n).
     [[nodiscard]] std::optional<T> find(tx& t, const Key& key) const { return value_of(t, tree_.find(t, key)); }
     /// @throws std::out_of_range  if there is no such key
     [[nodiscard]] T at(tx& t, const Key& key) const { return value_at(t, tree_.find(t, key)); }

@@ -46,7 +46,7 @@ public:
     explicit ordered_multimap(Compare less) : tree_{order{std::move(less)}} {}
     // The destructor REQUIRES: no transaction can reach the map.
 
-    /// Inserts an element. O(log n). So are all following operations unless they say otherwise.
+    /// Inserts an element. Unless stated otherwise, this and all following operations are O(log n).
     void insert(tx& t, const Key& key, const T& value) {
         const place at{key, drawn_.fetch_add(1, std::memory_order_relaxed)};
         tree_.put(t, at, [&](auto& made) { return made.template make<element>(at, value); });

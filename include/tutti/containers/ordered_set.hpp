@@ -38,7 +38,7 @@ public:
     explicit ordered_set(Compare less) : tree_{std::move(less)} {}
     // The destructor REQUIRES: no transaction can reach the set.
 
-    /// Returns true if the set has the key. O(log n). So are all following operations unless they say otherwise.
+    /// Returns true if the set has the key. Unless stated otherwise, this and all following operations are O(log n).
     [[nodiscard]] bool contains(tx& t, const Key& key) const { return tree_.find(t, key) != nullptr; }
     template <class K>
         requires detail::transparent<Compare>

@@ -35,7 +35,7 @@ public:
     priority_queue() = default;
     explicit priority_queue(Compare less) : elements_{turned_round{std::move(less)}} {}
 
-    /// Inserts an element. O(log n). So are all following operations unless they say otherwise.
+    /// Inserts an element. Unless stated otherwise, this and all following operations are O(log n).
     void push(tx& t, const T& value) { elements_.insert(t, value, nothing{}); }
     /// Removes and returns the largest element. Returns nullopt if the queue is empty.
     [[nodiscard]] std::optional<T> try_pop(tx& t) {

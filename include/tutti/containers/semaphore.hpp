@@ -18,7 +18,7 @@ class semaphore {
 public:
     explicit semaphore(std::size_t permits) : permits_{permits} {}
 
-    /// Acquires `count` permits. Waits by `retry` until they are available. O(1), as all following operations.
+    /// Acquires `count` permits. Waits by `retry` until they are available. This and all following operations are O(1).
     void acquire(tx& t, std::size_t count = 1) {
         if (!try_acquire(t, count)) retry(t);
     }

@@ -95,8 +95,7 @@ private:
     struct place {
         explicit place(std::size_t number) noexcept {
             const std::size_t from_one = number / chunk_size + 1;
-            row = static_cast<unsigned>(std::bit_width(from_one)) - 1;  // std::bit_width returns int or the argument's
-                                                                        // type, depending on the library's age
+            row = static_cast<unsigned>(std::bit_width(from_one)) - 1;  // int or size_t, by the library's version
             chunk = from_one - row_length(row);
             slot = number % chunk_size;
         }

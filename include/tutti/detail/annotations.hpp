@@ -12,7 +12,6 @@
 //
 // The first three lines order less than a commit does. The last two lines order more: the destroying thread comes after
 // all transactions that are over.
-// transactions that are over.
 #pragma once
 
 #include "tutti/detail/config.hpp"

@@ -125,8 +125,8 @@ struct access {
     static void add(tx& t, handler_point point, std::unique_ptr<handler> h) { t.add(point, std::move(h)); }
     TUTTI_ALWAYS_INLINE static const operations& ops(const tx& t) { return *t.operations_; }
 
-    /// Returns the data of the companion's objects that the body of t's attempt may open without a call, or null. Only
-    /// the companion knows their type.
+    /// Returns the data that t's companion lets the body open without a call, or null. Only the companion knows the
+    /// type of these data.
     TUTTI_ALWAYS_INLINE static void* at_hand(const tx& t) { return t.at_hand_; }
     /// Returns true if `innermost` is t's innermost block, and its attempt logs its reads, is not doomed, and is not
     /// irrevocable.
@@ -136,8 +136,8 @@ struct access {
 
     /// Reads a variable. The first comparison serves unlogged read-only transactions, the second one all other
     /// transactions. In every special case both comparisons fail, because the bound is zero or the orec is larger than
-    /// any bound. The special cases are: the variable is locked, marked, or newer than the snapshot. There is no
-    /// transaction, it is doomed, or it uses another algorithm or mode.
+    /// any bound. Special cases of the variable are: locked, marked, or newer than the snapshot. Special cases of the
+    /// transaction are: absent, doomed, or of another algorithm or mode.
     ///
     /// The function reads the orec before and after the value. Both earlier loads are acquire loads, so the last load
     /// cannot move before them. A writer locks the orec before it stores the value with release. So a reader that sees

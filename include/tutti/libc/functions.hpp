@@ -362,7 +362,7 @@ TUTTI_EXPORT int vscanf(tx& t, const char* format, va_list arguments);
 [[gnu::format(scanf, 2, 3)]] TUTTI_EXPORT int scanf(tx& t, const char* format, ...);
 /// @}
 
-/// @name Streams that come and go
+/// @name Opening and closing streams
 /// A stream is opened at once. A roll-back closes it, and removes a file that was created for it. Opening a non-empty
 /// file for rewriting, or a device, makes the transaction irrevocable first. fclose waits for the commit. If the
 /// transaction has pending output in the stream, fclose makes the transaction irrevocable first, so that fclose can
@@ -379,7 +379,7 @@ TUTTI_EXPORT void setbuf(tx& t, FILE* f, char* buffer);
 TUTTI_EXPORT void perror(tx& t, const char* s);
 /// @}
 
-/// @name Streams whose lock is the caller's business
+/// @name Unlocked stream functions
 /// These functions behave as the forms that lock, because the transaction owns the stream.
 /// @{
 TUTTI_EXPORT int fputc_unlocked(tx& t, int c, FILE* f);
@@ -408,7 +408,7 @@ TUTTI_EXPORT int vdprintf(tx& t, int fd, const char* format, va_list arguments);
 [[gnu::format(printf, 3, 4)]] TUTTI_EXPORT int dprintf(tx& t, int fd, const char* format, ...);
 /// @}
 
-/// @name Telling others
+/// @name Notifications to other threads
 /// These calls are deferred until the transaction has committed. Functions that wait for other threads (mutexes, waits
 /// for conditions and semaphores) are refused in atomic blocks: use retry. The result is 0. If there is no memory to
 /// defer the call, the result is ENOMEM, or -1 with errno ENOMEM for sem_post. The function sem_post also fails with
@@ -550,7 +550,7 @@ TUTTI_EXPORT char* realpath(tx& t, const char* path, char* to);
 TUTTI_EXPORT char* canonicalize_file_name(tx& t, const char* path);
 /// @}
 
-/// @name Names and files for a time
+/// @name Temporary files and folders
 /// A file or folder is created at once, and a roll-back removes it.
 /// @{
 TUTTI_EXPORT int mkstemp(tx& t, char* path);

@@ -42,8 +42,7 @@ struct user {
     std::string name{};
     std::string password{};               ///< hash of the password as in crypt(5); `mkpasswd -m yescrypt` makes one
     std::vector<std::string> calls{"*"};  ///< procedures that the user may call, as patterns of fnmatch(3): *, ?, [a-z]
-    int highest = highest_priority;       ///< highest priority of the user's calls; limits calls of more urgent
-                                          ///< procedures
+    int highest = highest_priority;       ///< highest priority of the user's calls, also of more urgent procedures
     unsigned rate = 0;                    ///< calls per second on average, and as many at once; 0: no limit
     /// True: the user may list and disconnect other clients (CLIENT LIST, CLIENT KILL), and record what runs
     /// (TIMELINE).
@@ -63,10 +62,8 @@ enum class execution : std::uint8_t {
 
 /// Settings of preemptive execution.
 struct preemption_settings {
-    std::string ticks = "automatic";  ///< the source of interrupts of a worker: automatic, kernel, on-demand, periodic,
-                                      ///< none
-    unsigned contexts = 1024;         ///< maximum number of started calls, except those that have waited in retry; more
-                                      ///< wait
+    std::string ticks = "automatic";  ///< source of interrupts: automatic, kernel, on-demand, periodic, none
+    unsigned contexts = 1024;         ///< maximum number of started calls that have not waited in retry; more wait
     std::size_t stack = 256 * 1024;   ///< bytes per call; memory is used only when touched
     /// Maximum number of preemptions of a call. After them, the call gets the highest priority of all procedures
     /// (C_max). Empty: no limit.
@@ -99,8 +96,7 @@ enum class log_sync : std::uint8_t {
 struct log_settings {
     std::string file{};  ///< path; empty: calls are not logged
     log_sync sync = log_sync::every_second;
-    std::size_t max_pending = std::size_t{64} << 20;  ///< bytes that may wait to be written; beyond this limit, calls
-                                                      ///< get BUSY
+    std::size_t max_pending = std::size_t{64} << 20;  ///< bytes that may wait to be written; beyond, calls get BUSY
     /// Bytes by which the log may grow before a snapshot replaces it. Applies if procedures can dump their data. A
     /// snapshot also replaces the log when the server ends. Zero: only then.
     std::size_t snapshot_after = std::size_t{64} << 20;
@@ -118,7 +114,7 @@ struct log_settings {
     /// have reported their logs, the server accepts no calls that write. So the server detects that its own log has
     /// lost calls before other calls replace them. A promotion ends the wait.
     unsigned await_followers = 0;
-    // Copies from `settings`: the number of replies to calls with an ID that are kept, and for how long.
+    // The server sets these two from `settings`: number of kept replies to calls with an ID, and for how long.
     std::size_t answers = 10'000;
     std::chrono::milliseconds answers_for{600'000};
 };
@@ -272,8 +268,7 @@ private:
 /// The reasons why the end of a server waits.
 struct drain_obstacles {
     std::vector<std::string> lines{};  ///< for people: calls with procedure, caller and time, or other reasons
-    bool saves_data = false;           ///< true: the server is taking a snapshot, which takes long if there is much
-                                       ///< data
+    bool saves_data = false;           ///< true: a snapshot is in progress, which takes long for much data
 };
 
 /// A transaction server. Thread safety: before `start`, one thread at a time may use it; afterwards, any thread may

@@ -17,7 +17,7 @@ public:
     virtual void getClone(BenchMarkArgs** copy) { *copy = nullptr; }
 };
 
-/// The result of a function of an `Atomic`. `getClone` follows the same rule.
+/// The result of a function of an `Atomic`. `getClone` must make a copy in the same cases as that of BenchMarkArgs.
 class TUTTI_EXPORT BenchMarkReturn {
 public:
     virtual ~BenchMarkReturn() = default;

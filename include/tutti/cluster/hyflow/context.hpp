@@ -67,7 +67,7 @@ public:
         return at(id).read(*tx_).get();
     }
     const HyflowObject* onReadAccess(const HyflowObject* object) { return onReadAccess(object->getId()); }
-    /// Returns the object, which you can change in place. The pointer is valid for the same time.
+    /// Returns the object, which you can change in place. The pointer is valid as long as that of onReadAccess.
     HyflowObject* onWriteAccess(const std::string& id) {
         note_touch(id);
         detail::boxed& b = at(id).write(*tx_);
@@ -199,8 +199,7 @@ private:
     bool has_touched_ = false;
     bool at_checkpoint_ = false;  // the body has returned and is to continue at goes_on_at_
     detail::checkpoints checkpoints_;
-    std::vector<std::size_t> known_before_;  // number of objects that each outer block had recorded when this block
-                                             // began, from the inside outwards
+    std::vector<std::size_t> known_before_;  // known() of each outer block at this block's begin, inside outwards
     std::vector<std::shared_ptr<HyflowObject>> deleted_;
 };
 
