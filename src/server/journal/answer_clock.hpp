@@ -1,8 +1,9 @@
-// The time by which answers of calls with an ID are remembered.
+// The clock by which the server decides how long to keep answers of calls with an ID.
 //
-// The system's clock may be set. Were it set forward, answers would be forgotten too soon, and a call that is asked
-// again would run twice. So this clock goes on with the monotonic one while the server runs, from the latest time that
-// is in the log. It stands still while no server runs, and then an answer is only remembered for longer.
+// An administrator may set the system's clock. If the clock were set forward, the server would forget answers too soon,
+// and a repeated call would run twice. So `answer_clock` advances with the monotonic clock while the server runs. It
+// starts from the latest time in the log. It stands still while the server is down, so an answer can only be kept for
+// longer.
 #pragma once
 
 #include <atomic>
@@ -14,11 +15,12 @@ namespace tutti::server::journal {
 /// Thread-safe.
 class answer_clock {
 public:
-    /// Begins at the time of day, which logs of earlier versions have.
+    /// Starts at the time of day, because logs of earlier versions contain times of day.
     answer_clock() noexcept : ahead_{since_epoch<std::chrono::system_clock>() - monotonic()} {}
-    /// Goes on from there: the time of the latest answer in the log, or that a leader has sent.
+    /// Continues from `time`: the time of the latest answer in the log, or of the latest answer that the leader has
+    /// sent.
     void begin_at(std::int64_t time) noexcept { ahead_.store(time - monotonic(), std::memory_order_relaxed); }
-    /// Microseconds.
+    /// Returns the current time in microseconds.
     [[nodiscard]] std::int64_t now() const noexcept { return monotonic() + ahead_.load(std::memory_order_relaxed); }
 
 private:
@@ -28,7 +30,7 @@ private:
     }
     static std::int64_t monotonic() noexcept { return since_epoch<std::chrono::steady_clock>(); }
 
-    std::atomic<std::int64_t> ahead_;  // of the monotonic clock
+    std::atomic<std::int64_t> ahead_;  // microseconds ahead of the monotonic clock
 };
 
 }  // namespace tutti::server::journal

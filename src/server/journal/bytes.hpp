@@ -1,5 +1,5 @@
-// Numbers and words as they lie in records and on the way to followers: in little-endian order, words behind their
-// length.
+// Encodes numbers and words for records and for messages to followers. Numbers are in little-endian order. A word
+// follows its length.
 #pragma once
 
 #include <bit>
@@ -23,7 +23,7 @@ inline void put(std::string& to, std::string_view bytes) {
     to.append(bytes);
 }
 
-/// @throws std::runtime_error  if there are fewer
+/// Takes `length` bytes off `from`. @throws std::runtime_error if `from` has fewer bytes
 inline std::string_view take_bytes(std::string_view& from, std::size_t length) {
     if (from.size() < length) throw std::runtime_error{"a record of the log ends too early"};
     const std::string_view bytes = from.substr(0, length);

@@ -15,9 +15,9 @@ namespace tutti::server::journal {
 namespace {
 
 constexpr int reserved = sizeof(std::uint64_t);
-constexpr int reserved_at = 20;           // of the database: bytes at the end of a page that SQLite leaves alone
-constexpr int least_page = 512;           // what is shorter is no page
-constexpr int ask_for_file = 0x54755474;  // of sqlite3_file_control
+constexpr int reserved_at = 20;  // offset in the database header: bytes at the end of a page that SQLite leaves alone
+constexpr int least_page = 512;  // SQLite's smallest page
+constexpr int ask_for_file = 0x54755474;  // operation code of sqlite3_file_control
 
 sqlite3_vfs* real = nullptr;
 
@@ -25,10 +25,10 @@ struct file {
     sqlite3_file base;
     bool is_database, has_checksums, is_damaged;
     std::uint64_t damaged_at;
-    bool knows_sum;     // of a database, once it was asked for
+    bool knows_sum;     // of a database, once the sum has been computed
     std::uint64_t sum;  // sum_of_pages
     bool is_own_log;
-    std::uint64_t salts;  // of SQLite's own log: in its header
+    std::uint64_t salts;  // of SQLite's own log: the salts in its header
 };
 
 using front = file_in_front<file>;
@@ -42,24 +42,24 @@ bool is_page(const file& f, int amount, sqlite3_int64 at) {
 std::uint64_t checksum_of(const char* page, int amount, sqlite3_int64 at) {
     const std::uint64_t of_bytes = checksum({page, static_cast<std::size_t>(amount - reserved)});
     const auto number = static_cast<std::uint64_t>(at / amount) + 1;
-    return of_bytes ^ (number * 0x9e3779b97f4a7c15);  // a page that stands in the place of another is damage, too
+    return of_bytes ^ (number * 0x9e3779b97f4a7c15);  // detects a page in the place of another, too
 }
 
-/// Learns from the first page of a database whether it was made with room for checksums.
+/// Learns from the first page of a database whether its pages have room for checksums.
 void note_first_page(file& f, const char* bytes, int amount, sqlite3_int64 at) {
     if (f.is_database && at == 0 && amount > reserved_at) f.has_checksums = bytes[reserved_at] == reserved;
 }
 
-/// The checksum that a page in the file ends with; 0 behind the end of the file.
+/// Returns the checksum at the end of a page in the file, or 0 behind the end of the file.
 std::uint64_t kept_checksum(sqlite3_file* f, int amount, sqlite3_int64 at) {
     std::uint64_t kept = 0;
     const sqlite3_int64 where = at + amount - reserved;
-    // A short read fills up with zeros.
+    // A short read fills the rest with zeros.
     const int result = front::pass<&sqlite3_io_methods::xRead>(f, static_cast<void*>(&kept), reserved, where);
     return result == SQLITE_OK ? kept : 0;
 }
 
-/// The header of SQLite's own log says which turn of it this is.
+/// Learns from the header of SQLite's own log which turn of that log this is.
 void note_salts(file& f, const void* bytes, int amount, sqlite3_int64 at) {
     constexpr int salts_at = 16;
     if (f.is_own_log && at == 0 && amount >= salts_at + static_cast<int>(sizeof f.salts))
@@ -133,15 +133,15 @@ file* file_of(sqlite3* db) noexcept {
     return sqlite3_file_control(db, "main", ask_for_file, static_cast<void*>(&f)) == SQLITE_OK ? f : nullptr;
 }
 
-/// Goes through the pages that are in the file, whatever SQLite's own log has. False: `each` has, or the file cannot be
-/// read.
+/// Calls `each` for the pages in the file, regardless of SQLite's own log. Returns false if `each` has, or if the file
+/// cannot be read.
 template <class F>
 bool each_page(sqlite3_file* f, const F& each) {
     unsigned char head[reserved_at];
     if (front::pass<&sqlite3_io_methods::xRead>(f, static_cast<void*>(head), reserved_at, sqlite3_int64{0}) !=
         SQLITE_OK)
         return false;
-    int page = head[16] << 8 | head[17];  // as the format has it: 1 stands for 65536
+    int page = head[16] << 8 | head[17];  // in SQLite's format, 1 stands for 65536
     if (page == 1) page = 65536;
     sqlite3_int64 bytes = 0;
     if (page < least_page || front::pass<&sqlite3_io_methods::xFileSize>(f, &bytes) != SQLITE_OK) return false;

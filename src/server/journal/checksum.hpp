@@ -1,4 +1,4 @@
-// Checksums for what is written and read again: against mistakes and decay, not against intent.
+// Checksums for data that the server writes and reads again. They detect accidents and decay, not tampering.
 #pragma once
 
 #include <cstdint>
@@ -6,10 +6,11 @@
 
 namespace tutti::server::journal {
 
-/// How one was made; the numbers are in the file.
+/// How a checksum was computed. The numbers are part of the file format.
 enum class checksum_kind : std::uint8_t {
-    fnv1a,  ///< 64 bits, a byte at a time: of logs that earlier versions have written, and of what a key stands for
-    xxh3    ///< 64 bits, of everything that this version writes
+    /// 64 bits, computed byte by byte: in logs of earlier versions, and for the identity of what a key stands for
+    fnv1a,
+    xxh3  ///< 64 bits, for everything that this version writes
 };
 
 [[nodiscard]] std::uint64_t checksum(std::string_view bytes, checksum_kind how = checksum_kind::xxh3) noexcept;

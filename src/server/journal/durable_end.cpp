@@ -20,7 +20,7 @@ using clock = std::chrono::steady_clock;
 
 constexpr char magic[8] = {'T', 'u', 't', 't', 'i', 'E', 'n', '3'};
 constexpr char magic_without_frames[8] = {'T', 'u', 't', 't', 'i', 'E', 'n', '2'};
-constexpr ::off_t apart = 512;  // a disk writes a sector as a whole or not at all
+constexpr ::off_t apart = 512;  // distance of the slots: a disk writes a sector completely or not at all
 constexpr std::chrono::seconds between_syncs{1};
 
 struct slot {
@@ -34,14 +34,14 @@ struct slot {
     }
 };
 
-/// The slot in these bytes, of this format or of the one before, which had no number of frames.
+/// Reads the slot in these bytes. The slot has this format, or the one before, which had no number of frames.
 std::optional<slot> read_slot(const char* from, std::size_t bytes) {
     slot s{};
     std::memcpy(&s, from, std::min(bytes, sizeof s));
     constexpr std::size_t before_frames = offsetof(slot, known) + offsetof(known_log, frames);
     if (bytes >= sizeof s && std::memcmp(s.what, magic, sizeof magic) == 0 && s.sum == s.sum_of(offsetof(slot, sum)))
         return s;
-    const std::uint64_t sum = std::exchange(s.known.frames, 0);  // its place was there
+    const std::uint64_t sum = std::exchange(s.known.frames, 0);  // the earlier format has its checksum in this place
     const bool is_earlier = bytes >= before_frames + sizeof sum &&
                             std::memcmp(s.what, magic_without_frames, sizeof magic_without_frames) == 0;
     if (is_earlier && sum == s.sum_of(before_frames)) return s;
@@ -124,8 +124,8 @@ void durable_end::lower(std::uint64_t end) {
     if (end >= last_.end) return;
     known_log now = last_;
     now.end = end;
-    if (end == 1) now = {};  // nothing of that log is there
-    // Both slots: the one that is left must not say more.
+    if (end == 1) now = {};  // the log has no calls any more
+    // Writes both slots, because the other slot must not claim more.
     if (!write(now) || !write(now) || ::fdatasync(descriptor_) != 0) fail("written");
 }
 

@@ -1,5 +1,5 @@
-// A mutex whose holder cannot take it again before one that waits: who writes a snapshot takes the file again and
-// again, and the journal's thread waits for the file in between.
+// A mutex whose holder cannot take it again before a thread that is already waiting. The thread that writes a snapshot
+// takes the log file again and again. The journal's thread waits for the file in between.
 //
 // Thread safety: any thread.
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace tutti::server::journal {
 
-/// Two mutexes: a thread waits for `held_` while it has `turn_`. A thread that has released `held_` needs `turn_` to
-/// take it again, and finds that with the one that waits.
+/// Consists of two mutexes: a thread waits for `held_` while it holds `turn_`. A thread that has released `held_` needs
+/// `turn_` to take `held_` again, but the waiting thread holds `turn_`.
 class fair_mutex {
 public:
     void lock() {

@@ -1,5 +1,5 @@
-// Files of SQLite that stand in front of the real ones. Such a file passes everything on but the methods that its file
-// system replaces.
+// SQLite files that wrap the real ones. Such a file forwards every call, except for the methods that its file system
+// replaces.
 #pragma once
 
 #include <sqlite3.h>
@@ -8,8 +8,8 @@
 
 namespace tutti::server::journal {
 
-/// `File` is what SQLite sees as a file. It begins with `sqlite3_file base` and has no pointers to itself; the real
-/// file lies behind it.
+/// Wraps the real file in a `File`, which is the file that SQLite sees. `File` begins with `sqlite3_file base` and
+/// contains no pointers to itself. The real file follows it in memory.
 template <class File>
 struct file_in_front {
     static File& of(sqlite3_file* f) { return *reinterpret_cast<File*>(f); }
@@ -20,8 +20,8 @@ struct file_in_front {
         return (behind(f)->pMethods->*Method)(behind(f), arguments...);
     }
 
-    /// All that pass on. The first version of the methods: without shared memory, which a log that one process has to
-    /// itself does without, and without maps.
+    /// Returns methods that all forward to the real file. They are version 1 of SQLite's methods, without shared memory
+    /// and maps. A log that one process uses exclusively does not need shared memory.
     static sqlite3_io_methods methods() {
         using io = sqlite3_io_methods;
         io m{};
@@ -41,7 +41,7 @@ struct file_in_front {
         return m;
     }
 
-    /// Opens the real file. `f` gets `methods` if that has any.
+    /// Opens the real file. Gives `f` the methods `methods` if the real file has methods.
     static int open(sqlite3_vfs& real, const char* name, sqlite3_file* f, int flags, int* out,
                     const sqlite3_io_methods& methods) {
         std::memset(f, 0, sizeof(File));
@@ -50,7 +50,7 @@ struct file_in_front {
         return result;
     }
 
-    /// A file system that opens such files by `open`, in front of `real`.
+    /// Returns a file system that wraps `real` and opens its files with `open`.
     static sqlite3_vfs file_system(const sqlite3_vfs& real, const char* name, decltype(sqlite3_vfs::xOpen) open) {
         sqlite3_vfs v = real;
         v.zName = name;

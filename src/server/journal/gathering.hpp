@@ -1,10 +1,10 @@
-// How long a group of calls waits for others where each answer waits for its fsync. One fsync costs as much for fifty
-// calls as for one, and clients that were answered together ask again one after the other: the first one's call alone
-// would be a group, and the others would wait for its fsync and then for their own. (Group commit: DeWitt, Katz, Olken,
-// Shapiro, Stonebraker, Wood, "Implementation techniques for main memory database systems", SIGMOD 1984; a wait for
-// others that is measured by the fsync: `commit_delay` of PostgreSQL.)
+// Decides how long a group of calls waits for more calls, when each answer waits for an fsync. One fsync for fifty
+// calls costs as much as for one. Clients that receive their answers together send their next calls one after the
+// other. Without a wait, the first of these calls would form a group alone, and the others would wait for two fsyncs.
+// (Group commit: DeWitt, Katz, Olken, Shapiro, Stonebraker, Wood, "Implementation techniques for main memory database
+// systems", SIGMOD 1984; a wait based on the cost of an fsync: `commit_delay` of PostgreSQL.)
 //
-// Thread safety: none; the journal's thread owns it.
+// Thread safety: not thread-safe. The journal's thread owns the object.
 #pragma once
 
 #include <algorithm>
@@ -16,25 +16,26 @@ namespace tutti::server::journal {
 class gathering {
 public:
     using duration = std::chrono::nanoseconds;
-    /// However slow the disk is.
+    /// The longest wait, also on a slow disk.
     static constexpr duration longest{1'000'000};
-    /// An fsync for so many calls is cheap enough to be worth no wait for one more.
+    /// With this many calls, the cost of an fsync per call is so low that it is not worth waiting for one more.
     static constexpr std::uint64_t many = 16;
-    /// And for so many, not even where others are there: those are run while it is written.
+    /// With this many calls, the group starts even if more calls have arrived. Those run while the journal writes the
+    /// group.
     static constexpr std::uint64_t plenty = 64;
 
-    /// Where a group took so long.
+    /// Returns how long to wait if the previous group took `took`.
     [[nodiscard]] static constexpr duration patience_of(duration took) noexcept { return std::min(took / 8, longest); }
 
-    /// A group of so many calls took so long, and so many have come meanwhile: the next one may have all of them. Who
-    /// calls alone waits for nobody, but for the first time.
+    /// Records that a group of `calls` calls took `took`, and that `meanwhile` calls arrived in that time. The next
+    /// group may contain all of them. A client that calls alone waits only the first time.
     void note(std::uint64_t calls, std::uint64_t meanwhile, duration took) noexcept {
         expected_ = calls + meanwhile;
         patience_ = patience_of(took);
     }
-    /// So many calls are worth no further wait.
+    /// Returns the number of calls at which the group stops waiting.
     [[nodiscard]] std::uint64_t expected() const noexcept { return expected_; }
-    /// So long it waits for them.
+    /// Returns how long the group waits for that many calls.
     [[nodiscard]] duration patience() const noexcept { return patience_; }
 
 private:

@@ -7,7 +7,7 @@
 namespace tutti::server::journal {
 namespace {
 
-// A batch is some milliseconds of work, for which a group of calls may have to wait.
+// Writing a batch takes some milliseconds, and a group of calls may have to wait for it.
 constexpr std::size_t bytes_in_batch = std::size_t{256} << 10, parts_in_batch = 500;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A snapshot on its way into the file: it takes parts as they come and adds them in batches, so that groups of calls
-// are written between two batches. It keeps one batch in memory.
+// A snapshot that is being written to the file. It accepts parts one by one and adds them in batches, so that the
+// journal can write groups of calls between two batches. It keeps one batch in memory.
 //
 // Thread safety: one thread.
 #pragma once
@@ -14,20 +14,21 @@ class journal;
 
 class incoming_snapshot {
 public:
-    /// Drops what an earlier one has left. REQUIRES: there is no other for that journal. @throws store_error
+    /// Drops the remains of an earlier snapshot. REQUIRES: no other snapshot of that journal exists. @throws
+    /// store_error
     explicit incoming_snapshot(journal& to);
     incoming_snapshot(const incoming_snapshot&) = delete;
     incoming_snapshot& operator=(const incoming_snapshot&) = delete;
 
-    /// @throws store_error
+    /// Accepts a part, and writes the batch if it is full. @throws store_error
     void put(std::string part);
-    /// Takes back all parts but the first `count`. @throws store_error
+    /// Removes all parts except for the first `count`. @throws store_error
     void take_back(std::uint64_t count);
-    /// Adds what is left to the file. @throws store_error
+    /// Writes the remaining parts to the file. @throws store_error
     void flush();
 
     [[nodiscard]] std::uint64_t count() const noexcept { return written_ + batch_.size(); }
-    /// Of all parts that were put.
+    /// Returns the number of bytes of all parts that `put` accepted.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
 private:

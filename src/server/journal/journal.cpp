@@ -15,10 +15,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds between_groups{200};  // where no answer waits
+constexpr milliseconds between_groups{200};  // time between groups if no answer waits
 constexpr milliseconds between_attempts{100};
 constexpr milliseconds for_a_gap{1};
-constexpr double at_risk = 0.95e9;  // nanoseconds, of a clock that is one percent right
+constexpr double at_risk = 0.95e9;  // nanoseconds: a second, less a margin because the clock is exact to one percent
 constexpr std::size_t most_in_group = std::size_t{16} << 20;
 constexpr std::size_t overhead = sizeof(mark);
 
@@ -50,7 +50,7 @@ void journal::read_answers(const std::function<void(const kept_answer&)>& take) 
 
 std::vector<branch> journal::begin_branch(bool later_term, const std::optional<handed_over>* latest) {
     std::vector<branch> all;
-    // A follower that is promoted hears of terms meanwhile, and notes them in the file.
+    // While a follower is being promoted, it hears of terms and notes them in the file.
     with_file([&](store& file) {
         const std::uint64_t end = file.end();
         all = file.branches();
@@ -82,8 +82,8 @@ void journal::begin(std::vector<branch> all) {
         not_in_snapshot_.store(file.snapshot_position());
         bytes_to_replay_.store(file.bytes());
     });
-    // Never back, although its leader's last positions may have been holes: a follower's call that has read it and not
-    // durable_ yet would wait for a position that no call draws.
+    // `next_` never decreases, although the leader's last positions may have been holes. Otherwise a follower's call
+    // that has read `next_`, but not yet durable_, would wait for a position that no call draws.
     const std::uint64_t next = std::max(end, next_.load());
     next_.store(next);
     durable_.store(next);
@@ -120,7 +120,7 @@ void journal::lead_again() {
 
 void journal::yield_to(const std::string& leader) {
     followed_ = true;
-    yielded_.store(true);  // first: see holds
+    yielded_.store(true);  // comes first: see holds
     {
         const std::scoped_lock lock{mutex_};
         ending_ = true;
@@ -135,15 +135,15 @@ void journal::yield_to(const std::string& leader) {
     others_.follow(leader);
 }
 
-/// What is held after the journal's thread has looked for the last time. All that was drawn is durable then, and a
-/// follower's positions are durable before a call sees them (append).
+/// Passes on the calls that came after the last look of the journal's thread. All drawn positions are durable by then,
+/// and a follower's positions are durable before a call sees them (append).
 void journal::pass_on_late() noexcept {
     for (waiter* w = held_.exchange(nullptr); w != nullptr;) {
         waiter* const one = std::exchange(w, w->next_);
         if (one->awaits_ <= durable_.load()) {
             one->pass_on(waiter::outcome::kept);
         } else {
-            push(held_, *one, &waiter::next_);  // this server leads again, and has a thread for that
+            push(held_, *one, &waiter::next_);  // this server leads again, so a thread handles these calls
             ask();
         }
     }
@@ -192,15 +192,16 @@ bool journal::append(const piece& from) noexcept {
         }
         store_.need_names();
         store_.append(from.groups, from.branches, from.upto, from.now.term, how_.sync != log_sync::never);
-        is_there = true;  // whatever fails from here on: it is to be run, and is not appended a second time
+        is_there = true;  // even if a later step fails, these groups are to be run and are not appended again
         std::optional<std::int64_t> latest;
         for (const group& g : from.groups) {
             note_written(g, 1);
             for (const kept_answer& a : g.answers) latest = std::max(latest.value_or(a.at), a.at);
         }
-        if (latest) times_.begin_at(*latest);  // the leader's clock counts
+        if (latest) times_.begin_at(*latest);  // answers carry the time of the leader's clock
         durable_.store(std::max(end, from.upto), std::memory_order_release);
-        next_.store(std::max(end, from.upto));  // last: a call that reads this waits for no more than is durable
+        // last, so that a call that reads next_ waits only for durable positions
+        next_.store(std::max(end, from.upto));
         tidy_file();
         leave_trouble();
     } catch (const store_error& e) {
@@ -221,13 +222,13 @@ void journal::tidy_file() {
 }
 
 std::size_t journal::pending() const noexcept {
-    // In this order: what is written was drawn before.
+    // The order of the loads matters: everything written was drawn before.
     const std::uint64_t written = written_bytes_.load(std::memory_order_acquire);
     return drawn_bytes_.load(std::memory_order_relaxed) - written;
 }
 
 bool journal::takes(std::size_t bytes, const kept_answer* answer) const noexcept {
-    // The last record of a group joins those that are not too many yet (collect).
+    // The last record of a group joins records that have not yet reached most_in_group bytes (collect).
     return bytes <= store_.longest() - most_in_group && bytes_of(answer) <= store_.longest();
 }
 
@@ -236,13 +237,14 @@ place journal::draw(std::size_t bytes, const kept_answer* answer) {
     if (closed_) [[unlikely]]
         throw draws_no_more{};
     const place at = tail_.reserve(bytes);
-    // Where nothing else is on its way to the disk. A thread of the journal that makes the one before durable just now
-    // has found an earlier time, and stores that before (write).
+    // This is the oldest position on its way to the disk. If the journal's thread makes the position before durable at
+    // this moment, it has found an earlier time and has stored that time before durable_ (write).
     if (durable_.load(std::memory_order_acquire) == at.position)
         oldest_.store(base::ticks(), std::memory_order_relaxed);
     const std::uint64_t all = bytes + bytes_of(answer) + overhead;
     drawn_bytes_.store(drawn_bytes_.load(std::memory_order_relaxed) + all, std::memory_order_relaxed);
-    next_.store(at.position + 1);  // partners: J4, has_work, and collect: what was reserved is seen with it
+    // pairs with J4, has_work, and collect: a thread that reads next_ sees the reservation
+    next_.store(at.position + 1);
     return at;
 }
 
@@ -261,15 +263,16 @@ void journal::cut(const place& at) noexcept {
     wake_if_idle();
 }
 
-// Answers ring for themselves where they wait. A position ends a rest without end only: it costs a system call, which
-// is one for each group and not one for each record. Either this sees that the thread rests, or that sees the position,
-// which was drawn before (next_).
+// Calls that wait for their answers wake the journal's thread themselves (ring). A position only ends a sleep
+// for_anything, because waking costs a system call: one for each group, not one for each record. Either this function
+// sees that the thread sleeps, or the thread sees the position, which was drawn before (next_).
 void journal::wake_if_idle() noexcept {
     if (how_.sync != log_sync::always && asleep_.load() == sleep::for_anything) ring();
 }
 
-// Partner of asleep_: as in io_thread.cpp. A thread that pushes looks at asleep_ afterwards; the journal's thread sets
-// it and then looks for what was pushed. All sequentially consistent, so one of them sees the other.
+// Pairs with asleep_, as in io_thread.cpp. A thread that pushes reads asleep_ afterwards. The journal's thread sets
+// asleep_ and then looks for what was pushed. All accesses are sequentially consistent, so one of the two sees the
+// other.
 void journal::ring() noexcept {
     if (asleep_.load() == sleep::none || asleep_.exchange(sleep::none) == sleep::none) return;
     {
@@ -280,7 +283,7 @@ void journal::ring() noexcept {
 }
 
 void journal::ask() noexcept {
-    asked_.store(true);  // sequentially consistent, as asleep_: the journal's thread looks at it before it sleeps
+    asked_.store(true);  // sequentially consistent, like asleep_: the journal's thread reads it before it sleeps
     ring();
 }
 
@@ -295,8 +298,8 @@ bool journal::holds(waiter& w, std::uint64_t awaits, const std::atomic<bool>* ho
     }
     w.awaits_ = awaits;
     push(held_, w, &waiter::next_);
-    // Either the journal's last look finds the call, or this finds that the thread looks no more: yielded_ is set
-    // before that look, and both are sequentially consistent.
+    // Either the last look of the journal's thread finds the call, or this function finds that the thread no longer
+    // looks. The thread sets yielded_ before that look, and both accesses are sequentially consistent.
     if (yielded_.load()) [[unlikely]] {
         pass_on_late();
         return true;
@@ -305,8 +308,8 @@ bool journal::holds(waiter& w, std::uint64_t awaits, const std::atomic<bool>* ho
         if (awaits >= enough_.load()) ask();
         return true;
     }
-    // Either this sees that the host sleeps, or the host, which says so first, sees the call (no_more_come): both are
-    // sequentially consistent. Under `everysec` hosts are not asked.
+    // Either this function sees that the host sleeps, or the host, which sets its flag first, sees the call
+    // (no_more_come). Both accesses are sequentially consistent. Under `everysec`, the journal does not use hosts.
     const bool hosted = how_.sync == log_sync::always && host_sleeps != nullptr && !host_sleeps->load();
     if (!hosted) ask();
     return true;
@@ -329,7 +332,7 @@ void journal::more_come() noexcept {
 }
 
 std::chrono::nanoseconds journal::quiet_for() const noexcept {
-    constexpr std::int64_t most = 250'000;  // what else clients may want waits meanwhile
+    constexpr std::int64_t most = 250'000;  // other requests of clients wait meanwhile
     if (how_.sync != log_sync::always) return {};
     if (!asked_.load(std::memory_order_relaxed) && !writing_.load(std::memory_order_relaxed)) return {};
     return std::chrono::nanoseconds{std::min(2 * usually_.load(std::memory_order_relaxed), most)};
@@ -364,15 +367,15 @@ void journal::rest() {
     if (in_trouble_.load()) {
         changed_.wait_for(lock, between_attempts, [this] { return ending_; });
     } else if (left_ == left_over::more) {
-        // At once.
+        // Continues at once.
     } else if (left_ == left_over::missing || waiting_ != nullptr) {
-        // What is missing is on its way.
+        // The missing record will be handed over soon.
         changed_.wait_for(lock, for_a_gap, called);
     } else {
         asleep_.store(sleep::for_anything);
-        // Under `always` only calls that wait are worth a group; a record alone belongs to a call that has not ended.
-        // Those that came while the latest group was written do not ask for one, since its clients are about to call
-        // again: unless they do not.
+        // Under `always`, only waiting calls are worth a group; a record without a waiting call belongs to a call that
+        // has not ended. Calls that came while the latest group was written do not ask for a group, because its clients
+        // are about to call again. If those clients do not call, the timeout below begins the group.
         const bool asked = how_.sync == log_sync::always ? asked_.load() : has_work();
         const bool waits = how_.sync == log_sync::always && held_.load() != nullptr;
         if (!asked && waits) changed_.wait_for(lock, gathering::longest, called);
@@ -381,7 +384,7 @@ void journal::rest() {
         if (how_.sync == log_sync::always) {
             gather(lock);
         } else {
-            // Many in one group, unless an answer waits.
+            // Puts many records into one group, unless an answer waits.
             rung_ = false;
             asleep_.store(sleep::for_a_waiter);
             if (held_.load() == nullptr) changed_.wait_for(lock, between_groups, called);
@@ -391,14 +394,14 @@ void journal::rest() {
     rung_ = false;
 }
 
-/// What asks from here on asks for the next group.
+/// Begins a cycle. Calls that ask from here on ask for the next group.
 void journal::begin_cycle() noexcept {
     writing_.store(true);
     all_there_.store(false);
     asked_.store(false);
 }
 
-/// Under `always`, where a call waits. Others that come ring once they are as many as are expected.
+/// Waits for more calls, under `always`, when a call waits. Calls wake the thread once they reach the expected number.
 void journal::gather(std::unique_lock<std::mutex>& lock) {
     const std::uint64_t enough = enough_.load();
     const auto called = [this] { return rung_ || ending_ || to_keep_.has_value(); };
@@ -412,7 +415,7 @@ void journal::gather(std::unique_lock<std::mutex>& lock) {
 void journal::work() {
     ::pthread_setname_np(::pthread_self(), "tutti-journal");
     constexpr unsigned long a_microsecond = 1000;
-    ::prctl(PR_SET_TIMERSLACK, a_microsecond);  // a group's patience is often less than the usual 50
+    ::prctl(PR_SET_TIMERSLACK, a_microsecond);  // a group's patience is often shorter than the default slack of 50 µs
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -425,7 +428,7 @@ void journal::work() {
         do {
             begin_cycle();
             collected_at_ = base::ticks();
-            // Calls before records: what a call awaits has been drawn before it came here.
+            // Takes calls before records: a call has drawn its position before it waits.
             waiter* held = held_.exchange(nullptr);
             while (held != nullptr) {
                 waiter* const one = std::exchange(held, held->next_);
@@ -441,15 +444,15 @@ void journal::work() {
             pass_on();
         } while (last && has_work() && !in_trouble_.load());
     }
-    if (yielded_.load()) return;  // all is written, and the server goes on
-    // The executor has ended every call, so nothing is missing; what is left could not be written.
+    if (yielded_.load()) return;  // everything is written, and the server continues
+    // The executor has ended every call, so no position is missing. The rest could not be written.
     hurried_.store(true);
     in_trouble_.store(true);
     pass_on();
 }
 
 bool journal::collect() noexcept {
-    // After collected_at_: what was drawn later is answered later.
+    // Reads next_ after collected_at_: later positions are answered after that time.
     const std::uint64_t upto = next_.load(std::memory_order_acquire);
     left_ = left_over::nothing;
     try {
@@ -474,7 +477,7 @@ bool journal::collect() noexcept {
 
 void journal::collect(const stretch& some) {
     if (some.answer != nullptr && ready_.answers.capacity() == ready_.answers.size())
-        ready_.answers.reserve(2 * ready_.answers.size() + 1);  // so that what follows cannot fail half way
+        ready_.answers.reserve(2 * ready_.answers.size() + 1);  // the steps below must not fail half-way
     ready_.records.append(some.records);
     if (!some.records.empty()) {
         if (ready_calls_ == 0) ready_.first = tail_.taken();
@@ -486,7 +489,8 @@ void journal::collect(const stretch& some) {
         ready_bytes_ += bytes_of(some.answer);
         if (!some.records.empty()) ready_.answers.push_back(std::move(*owned));
     }
-    // No group lies on both sides of a cut: a follower that has copied the snapshot asks for groups from there.
+    // No group has positions on both sides of a cut, because a follower that has copied the snapshot asks for groups
+    // from there.
     ready_ends_ = some.cut && ready_calls_ != 0;
     ready_bytes_ += some.reserved + some.positions * overhead;
     tail_.take(some);
@@ -510,8 +514,9 @@ bool journal::write(bool sync) noexcept {
             ready_calls_ = 0;
             ready_ends_ = false;
         }
-        // What was drawn before collected_at_ is in the file, unless something is left over. Before durable_: who draws
-        // and finds nothing on its way sets a later time, which has to stand.
+        // Everything drawn before collected_at_ is in the file, unless something is left over. This store comes before
+        // the one to durable_: a call that draws while the log is otherwise durable sets a later time, which must
+        // persist.
         if (left_ == left_over::nothing) oldest_.store(collected_at_, std::memory_order_relaxed);
         written_bytes_.store(written_bytes_.load(std::memory_order_relaxed) + std::exchange(ready_bytes_, 0),
                              std::memory_order_release);
@@ -551,7 +556,7 @@ void journal::enter_trouble(const store_error& why) noexcept {
         const std::scoped_lock lock{mutex_};
         why_ = std::move(line);
     } catch (const std::bad_alloc&) {
-        // There is no memory for words.
+        // There is no memory for the text.
     }
 }
 
@@ -565,7 +570,7 @@ void journal::leave_trouble() noexcept {
     try {
         tell_(false, "the log can be written again; nothing of it was lost");
     } catch (const std::bad_alloc&) {
-        // as above
+        // As above.
     }
 }
 

@@ -1,45 +1,50 @@
-// The log of what has been committed: each call that wrote something gets a position in the order in which the
-// transactions serialize, and a thread of the journal's own writes them in that order, many at once.
+// The log of committed calls. Each call that wrote something gets a position, in the order in which the transactions
+// serialize. A thread of the journal writes the calls in that order, many at once.
 //
 // The life of a position:
 //
 //   drawn (draw) -> handed over, with its record (hand_over) or as a hole (leave_hole) -> collected -> written
 //   -> durable
 //
-// J1  Positions are consecutive. Each that is drawn is handed over, once, soon: nothing that waits is between the two.
-// J2  What is written ends at a position before which nothing is missing: the file never has a call without those that
-//     it may depend on.
-// J3  The order of conflicting calls is that in which they serialize. A call draws when its transaction holds every
-//     lock that it will hold, and after that validates all its reads; it hands over before it releases a lock
-//     (calls/logged.hpp). Let A serialize before B.
-//       a. B reads or overwrites what A wrote: B could only after A's release, so after A's draw; B's draw is later.
-//       b. A read what B overwrites. Suppose B's draw came first. Both draw under one lock (drawing_), so B's lock of
-//          the variable, taken before its draw, happens before A's draw, and before A's validation, which would have
-//          found it.
-//     So running them again in the order of their positions, one after the other, gives what they gave.
-// J4  Under `always` no answer goes out before everything that it may have seen is durable: what a call has read was
-//     drawn before the call ended. Under `everysec` no answer goes out while something that was answered more than a
-//     second ago is not durable. So at most what was answered within one second is lost.
+// J1  Positions are consecutive. Each drawn position is handed over exactly once, and soon: the call does not wait in
+//     between.
+// J2  The written part of the log ends at a position before which no call is missing. So the file never contains a
+//     call without the calls that it may depend on.
+// J3  The order of conflicting calls is the order in which they serialize. A call draws when its transaction holds
+//     every lock that it will hold, and validates all its reads afterwards. The call hands over before its transaction
+//     releases a lock (calls/logged.hpp). Let A serialize before B.
+//       a. B reads or overwrites a value that A wrote. B can do so only after A's release, so after A's draw. So B's
+//          draw is later.
+//       b. A read a value that B overwrites. Suppose that B draws first. Both draw under one lock (drawing_). So B's
+//          lock of the variable, taken before B's draw, happens before A's draw. It also happens before A's validation,
+//          which would then have found that lock.
+//     So running the calls again one after the other, in the order of their positions, produces the same results.
+// J4  Under `always`, an answer goes out only after everything that the call may have seen is durable: every call that
+//     it has read from drew its position before this call ended. Under `everysec`, no answer goes out while a call that
+//     was answered more than a second ago is not durable. So a crash loses at most the calls answered within one
+//     second.
 //
-// The waiting is not done by workers or I/O threads: a call that has to wait is left with the journal (holds), whose
-// thread passes it on.
+// Workers and I/O threads do not wait for the disk. A call that has to wait stays with the journal (holds), and the
+// journal's thread passes it on.
 //
-// When a group begins, under `always`: what a client's call waits for, those of others may share, so its I/O thread, or
-// the worker in its place, is its host, and says when it has read, run and answered all that there was. Not while a
-// group is written: the clients of that one ask again as soon as they are answered. So an fsync is for all that came
-// during the one before, and nobody is interrupted for a group while answers go out. A call without a host, or whose
-// host sleeps, begins a group itself, which waits a little for others (gathering.hpp). No call waits for others for
-// longer than gathering::longest, but for the end of the group before.
+// When a group begins, under `always`: a client's call can share its fsync with the calls of other clients. So the call
+// has a host, which is its I/O thread, or the worker that stands in for that thread. The host tells the journal when it
+// has read, run and answered everything that had arrived. While a group is being written, no further group begins,
+// because the clients of that group send new calls as soon as they get their answers. So one fsync covers all calls
+// that arrived during the previous one, and a group does not interrupt the threads that send answers. A call without a
+// host, or whose host sleeps, starts a group itself. That group waits briefly for other calls (gathering.hpp). A call
+// waits for other calls for at most gathering::longest, plus the end of the group before.
 //
-// Full disk: the group stays in memory and is tried again, and what has committed waits for that; meanwhile `trouble`
-// refuses calls before they run, and what has only read is told that it may have seen what will be lost. A failed fsync
-// is final: nothing is written any more, and what waits is told that nobody knows.
+// Full disk: the group stays in memory, the journal tries to write it again, and committed calls wait for that.
+// Meanwhile `trouble` refuses calls before they run, and a call that only read gets the answer that it may have seen
+// data that will be lost. A failed fsync is final: the journal writes no more, and each waiting call gets the answer
+// that its outcome is unknown.
 //
-// A follower's journal draws nothing: it appends what its leader has written, until it is promoted (replication.hpp).
-// A leader that hands its part over goes the other way (close, then yield_to or lead_again). `closed_` is looked at and
-// changed under drawing_, so no position is drawn after close() has returned the next one.
+// A follower's journal draws no positions. It appends what its leader has written, until the follower is promoted
+// (replication.hpp). A leader that hands over its lead goes the other way (close, then yield_to or lead_again). Threads
+// check and change `closed_` under drawing_, so no call draws a position after close() has returned the next one.
 //
-// Thread safety: any thread but where something else is said.
+// Thread safety: any thread, unless a comment says otherwise.
 #pragma once
 
 #include <atomic>
@@ -71,11 +76,12 @@ namespace tutti::server::journal {
 class waiter {
 public:
     enum class outcome : std::uint8_t {
-        kept,         ///< all that it may have seen is on disk; or as many followers as it takes have it
-        unknown,      ///< nobody knows whether it is on disk
-        unreplicated  ///< too few followers have it, and its time is over
+        /// everything that the call may have seen is on the disk; or enough followers have it
+        kept,
+        unknown,      ///< whether it is on the disk is unknown
+        unreplicated  ///< too few followers have it, and the timeout has passed
     };
-    /// On a thread of the journal's; may destroy the waiter.
+    /// Passes the call on with its outcome. Runs on a thread of the journal. May destroy the waiter.
     virtual void pass_on(outcome how) noexcept = 0;
 
 protected:
@@ -88,212 +94,220 @@ private:
     waiter* next_ = nullptr;
     std::uint64_t awaits_ = 0;
     bool wrote_ = false;
-    std::chrono::steady_clock::time_point until_{};  // for followers
+    std::chrono::steady_clock::time_point until_{};  // timeout for followers
 };
 
-/// No position can be drawn, because the server does not lead, or is about to hand its part over.
+/// Thrown by draw() if the server does not lead, or is about to hand over its lead.
 class draws_no_more : public std::exception {
 public:
     [[nodiscard]] const char* what() const noexcept override { return "this server draws no positions now"; }
 };
 
-/// As INFO shows it.
+/// The figures of the journal that INFO shows.
 struct figures {
     std::uint64_t calls = 0, bytes = 0, groups = 0;  ///< written since the start
-    std::uint64_t drawn = 0, durable = 0;            ///< positions: the next one, and the first that is not on disk
+    std::uint64_t drawn = 0, durable = 0;            ///< positions: the next one, and the first that is not on the disk
     std::uint64_t pending_bytes = 0;
     snapshot_figures snapshots{};
     std::uint64_t bytes_to_replay = 0;
-    std::string trouble{};  ///< empty: none
+    std::string trouble{};  ///< empty: no trouble
 };
 
 struct piece;
 
 class journal {
 public:
-    /// `tell` is called on the journal's thread when the disk fails, and when it works again. @throws store_error
+    /// The journal's thread calls `tell` when the disk fails, and when it works again. @throws store_error
     journal(const log_settings& how, std::function<void(bool failed, const std::string&)> tell);
     ~journal();
     journal(const journal&) = delete;
     journal& operator=(const journal&) = delete;
 
-    /// For recovery, by one thread, before follow() or begin().
+    /// Returns the file, for recovery. REQUIRES: one thread, before follow() or begin().
     [[nodiscard]] store& file() noexcept { return store_; }
     [[nodiscard]] const log_settings& settings() const noexcept { return how_; }
-    /// For recovery. The clock of answers goes on from the latest.
+    /// Reads the answers for recovery. The clock of answers continues from the latest answer.
     void read_answers(const std::function<void(const kept_answer&)>& take);
-    /// From here on it takes calls, on a branch of its own; after follow() of a later term than any that it has heard
-    /// of. @throws std::system_error, store_error
+    /// Starts to accept calls, on a new branch. After follow(), the branch has a later term than any that the server
+    /// has heard of. @throws std::system_error, store_error
     void begin();
-    /// The same for a follower that is promoted: `latest` is what the log is to say of the latest hand-over.
+    /// Does the same for a promoted follower. `latest` is the latest hand-over that the log then records.
     void begin(const std::optional<handed_over>& latest);
-    /// From here on it takes what another has written, by one thread, until begin(). @throws std::system_error
+    /// Starts to append what another server has written. One thread appends, until begin(). @throws std::system_error
     void follow(const std::string& leader);
 
-    // ---- a leader that hands its part over (replication/handover.hpp), by one thread
-    /// From here on draw() throws. Returns the next position: the log ends before it.
+    // ---- a leader that hands over its lead (replication/handover.hpp), by one thread
+    /// Makes draw() throw from now on. Returns the next position: the log ends before it.
     [[nodiscard]] std::uint64_t close() noexcept;
     /// Undoes close().
     void reopen() noexcept;
-    /// Has what was drawn written soon, also if no answer waits for it.
+    /// Makes the journal write the drawn positions soon, even if no answer waits for them.
     void write_soon() noexcept { ask(); }
-    /// Leads on after close(), in a later term than any that the log knows of; then draws again.
-    /// @throws store_error, std::bad_alloc  nothing has changed
+    /// Continues to lead after close(), in a later term than any in the log, and allows draw() again. @throws
+    /// store_error, std::bad_alloc nothing has changed
     void lead_again();
-    /// Ends this server's lead: from here on it takes what `leader` has written, as after follow().
-    /// REQUIRES: close(), and all that was drawn is durable.
+    /// Ends this server's lead. From now on the journal appends what `leader` has written, as after follow(). REQUIRES:
+    /// close(), and all drawn positions are durable.
     void yield_to(const std::string& leader);
 
-    /// What the leader has written; then nothing before `upto` is missing. False: none of it is there, because the disk
-    /// fails, which is told; it may be tried again unless the journal is broken. REQUIRES: follow().
+    /// Appends a piece of the leader's log. Afterwards nothing before `upto` is missing. Returns false if nothing of
+    /// the piece was appended because the disk fails; this failure was reported. You may try again unless the journal
+    /// is broken. REQUIRES: follow().
     [[nodiscard]] bool append(const piece& from) noexcept;
     [[nodiscard]] bool broken() const noexcept { return broken_; }
-    /// Keeps the snapshot that was begun, which holds all calls before `position`. REQUIRES: as append; all of them are
-    /// durable. Returns why it cannot be; empty: it is on disk.
+    /// Keeps the snapshot that was begun. The snapshot holds all calls before `position`. Returns the reason if it
+    /// cannot be kept; empty: it is on the disk. REQUIRES: as append; all those calls are durable.
     [[nodiscard]] std::string keep_at_end(std::uint64_t position);
 
-    /// By which answers are remembered.
+    /// Returns the clock that decides how long answers are kept.
     [[nodiscard]] const answer_clock& times() const noexcept { return times_; }
-    /// Other servers that have this log.
+    /// Returns the state of the other servers that have this log.
     [[nodiscard]] replication& others() noexcept { return others_; }
-    /// Runs `what` on the file, as one thread at a time does.
+    /// Runs `what` on the file. One thread at a time uses the file.
     template <class F>
     void with_file(const F& what) {
         const std::scoped_lock lock{file_mutex_};
         what(store_);
     }
-    /// All positions before it are on disk.
+    /// Returns the first position that may not be on the disk.
     [[nodiscard]] std::uint64_t durable() const noexcept { return durable_.load(); }
-    /// The next one.
+    /// Returns the next position.
     [[nodiscard]] std::uint64_t drawn() const noexcept { return next_.load(); }
     [[nodiscard]] std::uint64_t written_bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
     void tell(bool failed, const std::string& line) const { tell_(failed, line); }
-    /// The server is ending: answers no longer wait for a disk that cannot be written.
+    /// Tells the journal that the server is ending: answers no longer wait for a disk that cannot be written.
     void hurry() noexcept { hurried_.store(true); }
-    /// Writes and syncs what is left. What cannot be written any more is passed on as not known. Afterwards by no other
-    /// thread. Idempotent.
+    /// Writes and syncs the rest. Passes on the calls that can no longer be written, as unknown. Afterwards no other
+    /// thread may use the journal. Idempotent.
     void end() noexcept;
 
-    /// A position, and room for a record of so many bytes; `answer` is what is to be kept with it, or null.
-    /// REQUIRES: J3, takes(). @throws std::bad_alloc, draws_no_more  nothing is drawn
+    /// Draws a position and reserves room for a record of `bytes`. `answer` is the answer to keep with the record, or
+    /// null. REQUIRES: J3, takes(). @throws std::bad_alloc, draws_no_more no position was drawn
     [[nodiscard]] place draw(std::size_t bytes, const kept_answer* answer = nullptr);
-    /// Its record has been filled in.
+    /// Reports that the record at this position has been filled in.
     void hand_over(const place& at, std::unique_ptr<kept_answer> answer = {}) noexcept;
-    /// There is none, because its transaction was rolled back after all. `answer`: that it was drawn for; it is
-    /// forgotten.
+    /// Reports that this position has no record, because its transaction was rolled back after the draw. Discards
+    /// `answer`, which the position was drawn for.
     void leave_hole(const place& at, std::unique_ptr<kept_answer> answer = {}) noexcept;
-    /// There is none, because it is a snapshot's: no group lies on both sides of it.
+    /// Reports that this position has no record, because a snapshot drew it. No group has positions on both sides of
+    /// it.
     void cut(const place& at) noexcept;
-    /// Whether the file has room for a record so long, with that answer, if it is not null. Another may not be drawn
-    /// for.
+    /// Returns true if the file has room for a record of this length, and for `answer` unless it is null. If this
+    /// returns false, the caller must not draw.
     [[nodiscard]] bool takes(std::size_t bytes, const kept_answer* answer) const noexcept;
 
-    /// Whether the answer of a call that has ended has to wait; then `w` is passed on later. `awaits`: the position
-    /// after its own if it has one, or 0. `host_sleeps`: of a thread that calls no_more_come before it sleeps, and is
-    /// about to as soon as the flag is set; until then the call is no reason to begin a group. Null: there is none.
+    /// Returns true if the answer of an ended call has to wait. Then the journal passes `w` on later. `awaits`: the
+    /// position after the call's own, or 0 if it has none. `host_sleeps`: the flag of a host, or null for a call
+    /// without a host. While the flag is unset, the call is no reason to begin a group. After the host has set the
+    /// flag, it calls no_more_come before it sleeps.
     [[nodiscard]] bool holds(waiter& w, std::uint64_t awaits, const std::atomic<bool>* host_sleeps = nullptr) noexcept;
 
-    // ---- by a host; under `always`
-    /// Whether calls wait for a group to begin, and none is written just now: when that is over, its clients ask again.
+    // ---- called by a host; under `always`
+    /// Returns true if calls wait for a group to begin, and no group is being written. While one is written, the host
+    /// need not look: its clients send new calls when it ends.
     [[nodiscard]] bool gathers() const noexcept {
         return how_.sync == log_sync::always && held_.load() != nullptr && !writing_.load();
     }
-    /// Whether as many as are expected are there: then it need not look for more.
+    /// Returns true if all expected calls have arrived. Then the host need not look for more.
     [[nodiscard]] bool all_there() const noexcept { return next_.load() >= enough_.load(); }
-    /// How long it looks for more once it has nothing left to do; zero: as long as there are some.
+    /// Returns how long an idle host looks for more calls. Zero: as long as more arrive.
     [[nodiscard]] std::chrono::nanoseconds patience() const noexcept;
-    /// It has nothing left to do, and its flag says that it sleeps: what gathers is a group.
+    /// Reports that the host is idle and its flag says that it sleeps. The calls that wait then form a group.
     void no_more_come() noexcept;
-    /// It has more to do, after which others may wait: so is this once it has waited for long, or there is plenty.
+    /// Reports that the host has more work, which other hosts may wait for. The waiting calls form a group anyway if
+    /// they have waited for long, or if there are plenty.
     void more_come() noexcept;
-    /// So long nobody misses it, unless it is called, as it mostly is: a group is written, and no answer goes out.
+    /// Returns how long the host may block, unless it is called, which is usual: a group is being written, so no answer
+    /// is due.
     [[nodiscard]] std::chrono::nanoseconds quiet_for() const noexcept;
 
-    /// Why no call may begin that could write something; empty: it may.
+    /// Returns why no call that may write can begin now; empty: it can.
     [[nodiscard]] std::string trouble() const;
     [[nodiscard]] bool in_trouble() const noexcept { return in_trouble_.load(std::memory_order_relaxed); }
-    /// More waits to be written than may.
+    /// Returns true if more bytes wait to be written than the limit allows.
     [[nodiscard]] bool full() const noexcept { return pending() > how_.max_pending; }
 
-    // ---- snapshots, of which one at a time is under way (incoming_snapshot.hpp)
-    /// Begins one, and drops what an earlier one has left. @throws store_error
+    // ---- snapshots, of which one at a time is in progress (incoming_snapshot.hpp)
+    /// Begins a snapshot, and drops the remains of an earlier one. @throws store_error
     void begin_snapshot();
-    /// Runs `what` on the file, between two groups. @throws what that throws
+    /// Runs `what` on the file, between two groups. @throws what `what` throws
     void change_snapshot(const std::function<void(store&)>& what);
-    /// Keeps the snapshot that was begun, which holds all calls before `position`, once all of them are written.
-    /// Returns when it is on disk, or why it cannot be.
+    /// Keeps the snapshot that was begun, once all calls before `position` are written. The snapshot holds those calls.
+    /// Returns when the snapshot is on the disk, or the reason if it cannot be kept.
     [[nodiscard]] std::string keep(std::uint64_t position);
-    /// The same for a whole one.
+    /// Does the same for a complete snapshot.
     [[nodiscard]] std::string keep(const snapshot& s);
     [[nodiscard]] snapshot_progress& progress() noexcept { return progress_; }
-    /// Bytes of records that a start would go through.
+    /// Returns the bytes of records that a start would replay.
     [[nodiscard]] std::uint64_t bytes_to_replay() const noexcept {
         return bytes_to_replay_.load(std::memory_order_relaxed);
     }
 
-    /// A follower has asked for a part of the snapshot, and asks for the next one soon.
+    /// Records that a follower has asked for a part of the snapshot. It will soon ask for the next one.
     void note_copying() noexcept {
         copied_until_.store((clock::now() + followers_patience).time_since_epoch().count(), std::memory_order_relaxed);
     }
-    /// Whether one has, and may: it would have to begin again with another snapshot.
+    /// Returns true if a follower is copying the snapshot. It would have to start over with a new snapshot.
     [[nodiscard]] bool is_copied() const noexcept {
         return clock::now().time_since_epoch().count() < copied_until_.load(std::memory_order_relaxed);
     }
 
-    /// Whether calls were logged that no snapshot holds.
+    /// Returns true if calls were logged that no snapshot holds.
     [[nodiscard]] bool has_news() const noexcept { return next_.load() > not_in_snapshot_.load(); }
 
     [[nodiscard]] figures look() const;
 
 private:
     using clock = std::chrono::steady_clock;
-    static constexpr std::chrono::seconds followers_patience{5};  // as long as one waits for a part
+    static constexpr std::chrono::seconds followers_patience{5};  // as long as a follower waits for a part
     [[nodiscard]] std::size_t pending() const noexcept;
     void wake_if_idle() noexcept;
     void pass_on_late() noexcept;
-    /// A branch of a later term than the log knows of, or of the same one; returns all branches.
+    /// Begins a branch, of a later term than the log contains if `later_term`, else of the same. Returns all branches.
     std::vector<branch> begin_branch(bool later_term, const std::optional<handed_over>* latest = nullptr);
     void begin(std::vector<branch> all);
-    /// After a lead began: notes a later term that was heard of before.
+    /// Notes, after a lead began, a later term that the server heard of before.
     void heed_heard_term(std::uint64_t own);
     void work();
     void rest();
     void begin_cycle() noexcept;
     void ask() noexcept;
     void gather(std::unique_lock<std::mutex>& lock);
-    /// What the journal's thread waits for.
+    /// The event that the journal's thread waits for.
     enum class sleep : std::uint8_t {
         none,
         for_anything,
         for_a_waiter,
-        for_a_group  ///< one call waits; until enough_ do, or its patience ends
+        /// one call waits; the sleep ends when enough_ positions are drawn, or the patience is over
+        for_a_group
     };
-    /// What had been drawn before it collected, and was not collected.
+    /// The positions that were drawn before the thread collected, and that it did not collect.
     enum class left_over : std::uint8_t {
         nothing,
-        missing,  ///< one has not been handed over, and nobody rings for it
-        more      ///< a group has ended before it
+        missing,  ///< a position has not been handed over yet, and handing it over does not wake the thread
+        more      ///< a group ended before these positions
     };
     void ring() noexcept;
     [[nodiscard]] bool has_work() const noexcept;
-    /// False: trouble.
+    /// Returns false on trouble.
     bool collect() noexcept;
-    void collect(const stretch& some);  // throws std::bad_alloc, and then nothing has changed
-    /// False: trouble.
+    void collect(const stretch& some);  // throws std::bad_alloc; then nothing has changed
+    /// Returns false on trouble.
     bool write(bool sync) noexcept;
     void write_snapshot() noexcept;
     [[nodiscard]] std::string finish_snapshot(std::uint64_t position) noexcept;
     [[nodiscard]] std::string drop_what_was_replaced() noexcept;
     void note_written(const group& g, std::size_t calls) noexcept;
-    /// Now and then, for whoever writes to the file. @throws store_error  what has been written is not concerned
+    /// Tidies the file now and then. Each thread that writes to the file calls it. @throws store_error the written
+    /// groups stay valid
     void tidy_file();
     void pass_on() noexcept;
     void enter_trouble(const store_error& why) noexcept;
     void leave_trouble() noexcept;
 
     const log_settings how_;
-    const std::uint64_t at_risk_;       // by the base clock: what is that old might be lost (J4)
-    const std::uint64_t longest_wait_;  // by the same: of calls, until a group begins
+    const std::uint64_t at_risk_;       // in ticks of the base clock: an answer of this age might be lost (J4)
+    const std::uint64_t longest_wait_;  // in ticks: longest time that calls wait for a group to begin
     const std::function<void(bool, const std::string&)> tell_;
     fair_mutex file_mutex_;
     store store_;
@@ -302,48 +316,49 @@ private:
     snapshot_progress progress_;
 
     bool followed_ = false;               // before it led
-    alignas(64) base::lock drawing_;      // of those who draw
-    std::atomic<std::uint64_t> next_{1};  // changed under it, and so is the next one
+    alignas(64) base::lock drawing_;      // serializes draw()
+    std::atomic<std::uint64_t> next_{1};  // next position; like drawn_bytes_, changed under drawing_
     std::atomic<std::uint64_t> drawn_bytes_{0};
     tail tail_;
     bool closed_ = false;                                // changed under drawing_, too
-    std::atomic<bool> yielded_{false};                   // no thread of the journal's passes on any more
+    std::atomic<bool> yielded_{false};                   // the journal has no thread that passes calls on
     std::atomic<waiter*> held_{nullptr};                 // a stack
-    alignas(64) std::atomic<std::uint64_t> durable_{1};  // all positions before it are
-    std::atomic<std::uint64_t> written_bytes_{0};        // of drawn_bytes_, those that do not wait to be written
-    std::atomic<std::uint64_t> oldest_{0};               // by the base clock; what was answered before it is durable
+    alignas(64) std::atomic<std::uint64_t> durable_{1};  // all positions before this one are durable
+    std::atomic<std::uint64_t> written_bytes_{0};        // of drawn_bytes_, those that no longer wait to be written
+    std::atomic<std::uint64_t> oldest_{0};  // in ticks of the base clock; all calls answered before it are durable
     std::atomic<bool> in_trouble_{false};
-    std::atomic<std::uint64_t> not_in_snapshot_{1};  // the first position that a call has drawn or will draw
+    // the first position that the snapshot does not hold, drawn or not
+    std::atomic<std::uint64_t> not_in_snapshot_{1};
     std::atomic<bool> hurried_{false};
     std::atomic<sleep> asleep_{sleep::none};
-    std::atomic<std::uint64_t> enough_{0};  // who waits for this position ends a sleep for a group
-    // Under `always`.
-    std::atomic<bool> asked_{false};           // for a group, since the latest one began
-    std::atomic<bool> all_there_{false};       // by a host, which knows of no more
-    std::atomic<bool> writing_{false};         // a group
+    std::atomic<std::uint64_t> enough_{0};  // a call that waits for this position ends a sleep for a group
+    // Used under `always`.
+    std::atomic<bool> asked_{false};           // a call has asked for a group since the latest one began
+    std::atomic<bool> all_there_{false};       // a host has said that it knows of no more calls
+    std::atomic<bool> writing_{false};         // a group is being written
     std::atomic<std::int64_t> usually_{0};     // nanoseconds that the latest group took
-    std::atomic<std::uint64_t> latest_at_{0};  // by the base clock: what waits then is a group
+    std::atomic<std::uint64_t> latest_at_{0};  // in ticks of the base clock: calls that wait then form a group
     std::atomic<std::uint64_t> calls_{0}, bytes_{0}, groups_{0}, bytes_to_replay_{0};
     std::atomic<clock::rep> copied_until_{0};
 
-    // Of the journal's thread.
-    group ready_;  // what is collected and is to be written
+    // Used by the journal's thread.
+    group ready_;  // the collected positions that are to be written
     std::size_t ready_calls_ = 0, ready_bytes_ = 0;
-    bool ready_ends_ = false;  // at a cut: what comes goes into another group
+    bool ready_ends_ = false;  // true at a cut: later positions go into another group
     left_over left_ = left_over::nothing;
     gathering groups_to_come_;
     waiter* waiting_ = nullptr;
-    std::uint64_t collected_at_ = 0;  // by the base clock
+    std::uint64_t collected_at_ = 0;  // in ticks of the base clock
     std::int64_t answers_forgotten_at_ = 0;
     std::atomic<bool> broken_{false};
 
-    mutable std::mutex mutex_;  // of what follows
+    mutable std::mutex mutex_;  // guards the members below
     std::condition_variable changed_;
     bool rung_ = false;
     bool ending_ = false;
     std::string why_;
     std::optional<std::uint64_t> to_keep_;  // the position of a snapshot
-    std::optional<std::string> kept_;       // how it went
+    std::optional<std::string> kept_;       // result of keeping it
     std::thread thread_;
 };
 

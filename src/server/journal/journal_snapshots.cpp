@@ -1,4 +1,4 @@
-// How a journal keeps snapshots: parts on the thread that has them, the exchange on the journal's own.
+// How a journal keeps snapshots: the calling thread adds the parts, and the journal's thread makes the exchange.
 #include "server/journal/journal.hpp"
 
 namespace tutti::server::journal {
@@ -15,7 +15,7 @@ void journal::change_snapshot(const std::function<void(store&)>& what) {
             file.tidy();
         });
     } catch (const store_error& e) {
-        if (!e.may_try_again()) enter_trouble(e);  // as after a failed fsync: the calls are concerned, too
+        if (!e.may_try_again()) enter_trouble(e);  // as after a failed fsync, calls are affected, too
         throw;
     }
 }
@@ -50,13 +50,14 @@ void journal::write_snapshot() noexcept {
     std::uint64_t position = 0;
     {
         const std::scoped_lock lock{mutex_};
-        // What it holds has to be in the log before: else a start would find it twice, or a gap before it.
+        // The calls that the snapshot holds must be in the log before the snapshot is. Otherwise a start would find
+        // them twice, or a gap before the snapshot.
         const bool ready = to_keep_ && (broken_ || in_trouble_.load() || durable_.load() >= *to_keep_);
         if (!ready) return;
         position = *to_keep_;
     }
     std::string how = in_trouble_.load() ? trouble() : finish_snapshot(position);
-    if (how.empty()) not_in_snapshot_.store(position + 1);  // that one is the snapshot's own
+    if (how.empty()) not_in_snapshot_.store(position + 1);  // `position` is the snapshot's own
     {
         const std::scoped_lock lock{mutex_};
         to_keep_.reset();
@@ -79,14 +80,14 @@ std::string journal::finish_snapshot(std::uint64_t position) noexcept {
     }
 }
 
-/// The snapshot is kept, so what cannot be dropped now is dropped by the next one.
+/// Drops what the snapshot replaced. The snapshot is kept already, so the next snapshot drops whatever fails now.
 std::string journal::drop_what_was_replaced() noexcept {
     try {
         for (bool more = true; more;) change_snapshot([&](store& file) { more = file.drop_some(); });
     } catch (const store_error& e) {
         if (!e.may_try_again()) return e.what();
     } catch (const std::exception&) {
-        // No memory.
+        // There is no memory.
     }
     return {};
 }

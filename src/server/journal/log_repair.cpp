@@ -1,5 +1,5 @@
-// `check_log` and `repair_log`. A repair is what a follower does that copies the log: it takes the snapshot and the
-// groups behind it, as far as they can be read.
+// `check_log` and `repair_log`. A repair works like a follower that copies the log: it takes the snapshot and the
+// readable groups behind it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ void need_log(const std::string& file) {
         throw store_error{file + " is empty: no server has written a log there", false};
 }
 
-/// Runs `what`, and notes why it failed.
+/// Runs `what`, and records the reason if it fails.
 template <class F>
 void look(log_contents& at, const F& what) {
     try {
@@ -55,7 +55,7 @@ log_contents contents_of(store& log) {
     return all;
 }
 
-/// The branches of `from` behind that of `to`'s last call.
+/// Returns the branches of `from` behind the branch of `to`'s last call.
 std::vector<journal::branch> later_branches(store& from, store& to) {
     std::vector<journal::branch> all = from.branches();
     const journal::branch last = to.last_branch();
@@ -64,14 +64,14 @@ std::vector<journal::branch> later_branches(store& from, store& to) {
     return all;
 }
 
-/// Until a group cannot be read.
+/// Copies groups until one cannot be read.
 void copy_groups(store& from, store& to, std::uint64_t position) {
     for (;;) {
         std::vector<journal::group> some;
         try {
             some = from.read_from(position, 1);
         } catch (const store_error&) {
-            return;  // the report names it
+            return;  // the report names the group
         }
         if (some.empty()) return;
         position = some.back().last + 1;
@@ -88,7 +88,7 @@ void copy(store& from, const std::string& file) {
     copy_groups(from, to, c.position);
 }
 
-/// Where the tables themselves, or the snapshot, cannot be read, the calls behind them are of no use.
+/// Throws if the tables themselves, or the snapshot, cannot be read. The calls behind them would then be useless.
 void need_beginning(store& log, const std::string& file) {
     if (log.is_mixed()) {
         throw store_error{"nothing of the log " + file + " can be kept, because " + log.damage().front() +
@@ -121,9 +121,9 @@ void name_too(const std::string& file, const std::string& name) {
     throw store_error{file + " cannot be named " + name + ": " + std::generic_category().message(errno), true};
 }
 
-/// Gives the files of `anew` the names of `file`, whose own get new ones. What is left where this is cut short is
-/// refused by a start: SQLite's log goes before the file that it belongs to, and what says how much there was goes
-/// last.
+/// Gives the files of `anew` the names of `file`, and new names to the files of `file`. If this is interrupted, a start
+/// refuses the remains. For that, SQLite's log is removed before its database, and the file that records the log's end
+/// is replaced last.
 std::string take_place(const std::string& file, const std::string& anew) {
     std::string kept_as = unused_name(file);
     name_too(file, kept_as);

@@ -35,7 +35,8 @@ private:
     const int number_;
 };
 
-/// Another user could have made the folder or the file first, to know what is in it.
+/// Throws if another user owns `path` or may use it. Another user could have made the folder or the file first, to know
+/// its contents.
 void require_own(const struct ::stat& of, const std::string& path) {
     if (of.st_uid != ::geteuid()) fail(path, "it belongs to another user");
     if ((of.st_mode & 077) != 0) fail(path, "other users may use it; chmod go= " + path);
@@ -55,7 +56,7 @@ std::string fresh() {
     return text;
 }
 
-/// Empty: there is no such file.
+/// Returns the contents, or an empty string if the file does not exist.
 std::string read(const std::string& path) {
     const file from{path, O_RDONLY};
     if (from.get() == -1) {
@@ -70,7 +71,8 @@ std::string read(const std::string& path) {
     return text;
 }
 
-/// Whole, or not at all: a file of another name gets this one by link(2), which fails if somebody else was first.
+/// Creates the file completely or not at all: link(2) gives a temporary file this name, and fails if another process
+/// was first.
 void make(const std::string& path) {
     const std::string text = fresh();
     const std::string draft = path + '.' + text.substr(0, 16);
@@ -100,7 +102,7 @@ std::string machine_secret_in(const std::string& folder) {
     if (!S_ISDIR(is.st_mode)) fail(folder, "it is no folder");
     require_own(is, folder);
     const std::string path = folder + "/tutti-replication";
-    constexpr int attempts = 3;  // somebody may remove it between the two steps
+    constexpr int attempts = 3;  // another process may remove it between the two steps
     for (int i = 0; i < attempts; ++i) {
         if (std::string text = read(path); !text.empty()) return text;
         make(path);

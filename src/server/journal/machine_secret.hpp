@@ -1,12 +1,14 @@
-// The credential of servers that replicate without being given one: a secret that the processes of one user on one
+// The credential of servers that replicate without a configured one: a secret that the processes of one user on one
 // machine share.
 //
-// Whoever may give the commands of followers can read the whole log, and end a leader by a later term. So these
-// commands need a credential although no password is set. A server and its follower that run as one user on one machine
-// find the same secret in a file that nobody else can read. A web page, another user and another machine do not.
+// A client that may send the commands of followers can read the whole log, and can depose a leader by a later term. So
+// these commands need a credential even if no password is set. A server and its follower that run as the same user on
+// the same machine find the same secret in a file. No other user can read that file. Web pages, other users and other
+// machines do not know the secret.
 //
-// The file is `/run/user/UID/tutti-replication`, or `/tmp/tutti-UID/tutti-replication` where the first folder is
-// absent. Both sides read it whenever they need it, and make it if it is absent: it may vanish at any time.
+// The file is `/run/user/UID/tutti-replication`, or `/tmp/tutti-UID/tutti-replication` if the first folder is absent.
+// Both sides read the file whenever they need it, and create the file if it is absent, because it may vanish at any
+// time.
 #pragma once
 
 #include <string>
@@ -14,14 +16,14 @@
 
 namespace tutti::server::journal {
 
-/// Returns the secret, 64 hexadecimal digits, after making it if there is none. Thread safety: any thread.
-/// @throws std::runtime_error  when the file cannot be made or read, or another user could read it
+/// Returns the secret, 64 hexadecimal digits. Creates it if it does not exist. Thread safety: any thread. @throws
+/// std::runtime_error if the file cannot be created or read, or if another user could read it
 [[nodiscard]] std::string machine_secret();
 
-/// The same below `folder`, which is made if it is absent, for its owner alone.
+/// Does the same below `folder`. Creates `folder` for its owner alone if it is absent.
 [[nodiscard]] std::string machine_secret_in(const std::string& folder);
 
-/// Compares in a time that does not depend on how much of `given` is right. False for an empty secret.
+/// Compares in a time that does not depend on how much of `given` is right. Returns false for an empty secret.
 [[nodiscard]] bool is_same_secret(std::string_view given, std::string_view secret) noexcept;
 
 }  // namespace tutti::server::journal

@@ -1,5 +1,5 @@
-// How many bytes of records lie behind a position, without a walk through all of them: the sums at positions that are
-// some way apart.
+// Computes how many bytes of records follow a position, without a walk through all of them. Stores the sums at
+// positions some distance apart.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -13,22 +13,24 @@ namespace tutti::server::journal {
 
 class milestones {
 public:
-    static constexpr std::uint64_t apart = std::uint64_t{1} << 20;  ///< bytes, as many as a piece for a follower has
+    /// bytes between milestones, as many as a piece for a follower has
+    static constexpr std::uint64_t apart = std::uint64_t{1} << 20;
 
-    /// The next group. Positions grow.
+    /// Adds the next group. REQUIRES: positions grow.
     void add(std::uint64_t first, std::uint64_t bytes) {
         if (all_.empty() || sum_ - all_.back().before >= apart) all_.push_back({first, sum_});
         sum_ += bytes;
     }
-    /// Groups before it have gone.
+    /// Removes the milestones before `first`, because those groups are gone.
     void drop_before(std::uint64_t first) { all_.erase(all_.begin(), next(first)); }
 
-    /// Where to begin to count from a position on, and what is behind the end of that.
+    /// Where to start counting from a position, and how many bytes follow the counted stretch.
     struct stretch {
-        std::uint64_t end;     ///< position; none is as great where it is the end of the log
-        std::uint64_t behind;  ///< bytes
+        /// the position at which counting ends; greater than any position if that is the end of the log
+        std::uint64_t end;
+        std::uint64_t behind;  ///< bytes behind `end`
     };
-    /// Of the groups from `first` on. O(log n)
+    /// Returns the stretch for the groups from `first` on. O(log n)
     [[nodiscard]] stretch from(std::uint64_t first) const {
         const auto m = next(first);
         return m == all_.end() ? stretch{INT64_MAX, 0} : stretch{m->first, sum_ - m->before};
@@ -36,8 +38,8 @@ public:
 
 private:
     struct milestone {
-        std::uint64_t first;   ///< of a group
-        std::uint64_t before;  ///< bytes of those before it
+        std::uint64_t first;   ///< first position of a group
+        std::uint64_t before;  ///< bytes of the groups before it
     };
     [[nodiscard]] std::vector<milestone>::const_iterator next(std::uint64_t first) const {
         return std::ranges::lower_bound(all_, first, {}, &milestone::first);

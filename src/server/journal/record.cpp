@@ -7,11 +7,11 @@
 namespace tutti::server::journal {
 namespace {
 
-// A byte says whether the call was EXEC, and how the checksum of its answer was made.
+// One byte says whether the call was EXEC, and which kind of checksum its answer has.
 constexpr std::uint8_t is_together = 1;
-constexpr unsigned kind_of_checksum = 1;  // its place
+constexpr unsigned kind_of_checksum = 1;  // position of the kind in that byte
 
-/// Into memory that has room.
+/// Writes into memory that has enough room.
 class writer {
 public:
     explicit writer(char* to) noexcept : to_{to} {}

@@ -17,11 +17,11 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds counts_as_connected{3};
 constexpr std::chrono::hours remembered_for{1};
-constexpr milliseconds between_looks{100};  // at clients that have gone
+constexpr milliseconds between_looks{100};  // interval between checks for clients that have left
 constexpr std::size_t most_followers = 64;
 constexpr std::size_t most_in_piece = std::size_t{4} << 20;
 
-/// A follower is refused.
+/// Thrown when the leader refuses a follower.
 struct refusal {
     std::string_view code;
     std::string text;
@@ -68,8 +68,8 @@ void replication::lead(std::vector<branch> all, std::size_t compared_with) {
     handover_.clear();
     refuses_meanwhile_.clear();
     order_ = {};
-    // Of one that has not led until now nothing is fenced. One that leads again may have heard of a later term since it
-    // decided so, and then another server leads, whatever the new branch's term is.
+    // A server that did not lead until now has no fence. A server that leads again may have heard of a later term since
+    // it decided to. Then another server leads, whatever the term of the new branch is.
     lost_.clear();
     compared_with_ = compared_with;
     if (!fenced_.empty() || compared_with_ != 0) return;
@@ -141,14 +141,14 @@ void replication::hear(std::uint64_t term, const std::string& from) {
             const bool is_new = fenced_.empty() && order_.number == 0;
             fenced_ = "this server leads no more: " + from + " is of " + term_text(term) + ", and this one of " +
                       term_text(branches_.back().term) + "; start it again with --follow and the leader's address";
-            if (order_.number != 0) fenced_ = refuses_meanwhile_;  // who was to lead does
+            if (order_.number != 0) fenced_ = refuses_meanwhile_;  // the server that the order names leads
             writes_.store(false, std::memory_order_release);
             if (is_new) line = fenced_;
         }
     }
     if (!line.empty()) of_.tell(true, line);
-    // Until it is on the disk whoever says so is not told that it is heard: a start might lead again, and who follows
-    // might be promoted into a term that another one leads in.
+    // The later term must be on the disk before the other server hears that this server knows it. Otherwise this server
+    // might lead again after a restart. A follower might be promoted into a term that another server leads in.
     of_.with_file([&](store& file) {
         if (leads || term > file.latest_term()) file.hear_term(term);
     });
@@ -158,7 +158,8 @@ void replication::hear(std::uint64_t term, const std::string& from) {
     handover_changed_.notify_all();
 }
 
-// asked_, held_ and rung_ are stored before the thread is woken under the lock that it looks at them under.
+// Threads store asked_, held_ and rung_ before they wake the replication thread. They wake it under the lock under
+// which it checks them.
 void replication::ring() noexcept {
     if (rung_.exchange(true)) return;
     const std::scoped_lock lock{mutex_};
@@ -202,7 +203,8 @@ void replication::work() {
             waiter* const one = std::exchange(w, w->next_);
             one->next_ = std::exchange(waiting_, one);
         }
-        // Before it looks at what is durable: either the journal sees that somebody waits for more, or this sees that.
+        // Comes before the check of durable(): either the journal sees that an inquiry waits for more, or this thread
+        // sees the new position.
         awaits_more_.store(asking_ != nullptr);
         look_after(clock::now(), last);
     }
@@ -222,7 +224,7 @@ void replication::look_after(clock::time_point now, bool ending) noexcept {
         const std::scoped_lock lock{mutex_};
         drains = drains || draining_;
     }
-    // What followers have first: others wait for that.
+    // Notes first what followers have, because other inquiries wait for that.
     for (const inquiry* i = asking_; i != nullptr; i = i->next_) {
         if (i->what == inquiry::kind::pull) note(i->from);
     }
@@ -255,7 +257,7 @@ bool replication::is_due(inquiry& i, clock::time_point now, bool ending) noexcep
     switch (i.what) {
         case inquiry::kind::pull: try { admit(i.from);
             } catch (...) {
-                return true;  // it is told
+                return true;  // answer() reports it
             }
             return of_.durable() > i.from.upto || i.from.upto_branch != now_writing().id || order_for(i.from) != 0;
         case inquiry::kind::wait:
@@ -289,16 +291,16 @@ std::string replication::answer(const inquiry& i) noexcept {
             reply{text}.error("NOLOG", e.what());
         }
     } catch (...) {
-        text = "-BUSY .\r\n";  // there is no memory for words, and any string has room for so many bytes
+        text = "-BUSY .\r\n";  // no memory for the text; any string has room for these few bytes
     }
     return text;
 }
 
-/// T3.
+/// Checks T3: throws if the follower's log does not continue to be a part of this log.
 void replication::admit(const pull& from) {
     const std::scoped_lock lock{mutex_};
     if (!leads_) throw refusal{"ELSEWHERE", leader_ + " is the leader that this server follows: follow that one"};
-    // A server that hands its lead over will soon follow the new leader, and then names it by ELSEWHERE.
+    // A server that hands over its lead will soon follow the new leader, and then names that leader with ELSEWHERE.
     if (!fenced_.empty()) throw refusal{order_.number != 0 ? "BUSY" : "STALE", fenced_};
     if (from.own.id == 0 && from.end == 1) return;  // its log is empty
     const auto same = std::ranges::find_if(branches_, [&](const branch& b) { return b.is(from.own); });
@@ -308,8 +310,8 @@ void replication::admit(const pull& from) {
                           " that this server has never had: it has led by itself, or this server has lost "
                           "its log. Keep its log elsewhere, for what only it has, and start it without one"};
     }
-    // The least, and not the next: a log of an earlier version may list branches of which it never had a call, and it
-    // went another way before they began.
+    // Uses the minimum over all later branches instead of the next one. A log of an earlier version may list branches
+    // of which it never had a call. Such a log diverged before those branches began.
     std::uint64_t end = of_.durable();
     for (auto later = same + 1; later != branches_.end(); ++later) end = std::min(end, later->first);
     if (from.end <= end) return;
@@ -329,7 +331,8 @@ std::string replication::compare(const std::string& address, const std::vector<b
     {
         const std::scoped_lock lock{mutex_};
         if (!leads_ || !fenced_.empty() || all.empty() || all.back().term != branches_.back().term) return {};
-        // The latest branch of an earlier start that both have, and where this server went on with another one.
+        // Finds the latest branch of an earlier start that both servers have. This server continued after it with
+        // another branch.
         std::size_t next = branches_.size() - 1;
         while (next != 0 && std::ranges::none_of(all, [&](const branch& b) { return b.is(branches_[next - 1]); }))
             --next;
@@ -355,7 +358,7 @@ std::string replication::compare(const std::string& address, const std::vector<b
     return told;
 }
 
-/// One more follower has shown what it has, and nothing speaks against this server.
+/// Counts one more follower that has shown its branches without contradicting this server.
 void replication::count_compared() {
     const std::scoped_lock lock{mutex_};
     if (compared_with_ == 0 || followers_.size() < compared_with_ || !fenced_.empty() || !lost_.empty()) return;
@@ -379,16 +382,16 @@ void replication::note(const pull& from) noexcept {
         }
         found->upto = has_upto(from);
         found->seen = now;
-        found->address = from.address;  // it is not known before it listens
+        found->address = from.address;  // unknown before the follower listens
         lock.unlock();
         count_compared();
     } catch (...) {
-        // It is told, or there is no memory to note it: then it does not count.
+        // The refusal is answered elsewhere. Without memory to note the follower, it does not count.
     }
 }
 
-// What it was told by an earlier branch of this server may not hold any more: positions after the end of the log were
-// drawn again.
+// Returns the position before which the follower has everything. Statements of an earlier branch of this server may not
+// hold any more, because positions after the end of the log were drawn again.
 std::uint64_t replication::has_upto(const pull& from) const noexcept {
     return from.upto_branch == branches_.back().id ? from.upto : from.end;
 }
@@ -408,7 +411,7 @@ std::string replication::piece_for(const pull& from) {
         if (from.end < file.kept_from()) {
             throw refusal{"COPY", "calls from " + std::to_string(from.end) + " on are only in a snapshot any more"};
         }
-        p.upto = of_.durable();  // all that is in the file, which is no one else's now, is durable (journal::write)
+        p.upto = of_.durable();  // everything in this file, which no thread is writing now, is durable (journal::write)
         written = of_.written_bytes();
         p.groups = file.read_from(from.end, std::min(from.most, most_in_piece));
         const std::uint64_t next = p.groups.empty() ? from.end : p.groups.back().last + 1;
@@ -431,14 +434,14 @@ void replication::count_replicas() noexcept {
     if (how_.replicas == 0) return;
     const std::scoped_lock lock{mutex_};
     const clock::time_point now = clock::now();
-    // The least of the n greatest, without memory: for each its rank.
+    // Finds the minimum of the n largest positions, without allocating: computes the rank of each.
     std::uint64_t best = 1;
     for (const follower& f : followers_) {
         const auto have = std::ranges::count_if(
             followers_, [&](const follower& g) { return g.upto >= f.upto && now - g.seen <= counts_as_connected; });
         if (static_cast<std::uint64_t>(have) >= how_.replicas) best = std::max(best, f.upto);
     }
-    replicated_.store(best, std::memory_order_release);  // partner: the acquiring load in holds()
+    replicated_.store(best, std::memory_order_release);  // pairs with the acquire load in holds()
 }
 
 std::uint64_t replication::having(std::uint64_t position) const noexcept {

@@ -1,6 +1,6 @@
-// What INFO and Prometheus show of snapshots.
+// The figures on snapshots that INFO and Prometheus show.
 //
-// Thread safety: one thread at a time begins and ends snapshots; any thread looks.
+// Thread safety: one thread at a time begins and ends snapshots. Any thread may call look().
 #pragma once
 
 #include <algorithm>
@@ -13,16 +13,16 @@
 
 namespace tutti::server::journal {
 
-/// Durations and bytes are of the latest snapshot that was kept or failed.
+/// Durations and bytes are those of the latest snapshot that succeeded or failed.
 struct snapshot_figures {
     std::uint64_t kept = 0, failed = 0;
     bool in_progress = false;
-    std::chrono::microseconds duration{};       ///< of the one in progress so far, if there is one
-    std::chrono::microseconds pause{};          ///< for which no call ran
-    std::chrono::microseconds longest_pause{};  ///< of all
-    std::uint64_t bytes = 0;                    ///< of its parts
-    std::uint64_t copied_bytes = 0;             ///< memory that the process which wrote it had to itself
-    std::string failure{};                      ///< why the latest one was not kept; empty: it was
+    std::chrono::microseconds duration{};       ///< of the one in progress so far, if one is in progress
+    std::chrono::microseconds pause{};          ///< time in which no call could run
+    std::chrono::microseconds longest_pause{};  ///< longest pause of all snapshots
+    std::uint64_t bytes = 0;                    ///< bytes of its parts
+    std::uint64_t copied_bytes = 0;             ///< memory that the writing process had to itself
+    std::string failure{};                      ///< why the latest one failed; empty: it succeeded
 };
 
 class snapshot_progress {
@@ -36,7 +36,7 @@ public:
         now_.pause = pause;
         now_.longest_pause = std::max(now_.longest_pause, pause);
     }
-    /// `failure`: why it was not kept; empty: it was.
+    /// Records the end of a snapshot. `failure`: why the snapshot failed; empty: it succeeded.
     void end(std::uint64_t bytes, std::uint64_t copied_bytes, std::string failure) {
         const std::scoped_lock lock{mutex_};
         now_.duration = since_begin();
@@ -46,7 +46,7 @@ public:
         ++(failure.empty() ? now_.kept : now_.failed);
         now_.failure = std::move(failure);
     }
-    /// It was given up because the server ends.
+    /// Records that the server gave up the snapshot because the server ends.
     void give_up() {
         const std::scoped_lock lock{mutex_};
         began_.reset();
@@ -61,7 +61,7 @@ public:
 
 private:
     using clock = std::chrono::steady_clock;
-    /// REQUIRES: one has begun.
+    /// REQUIRES: a snapshot has begun.
     [[nodiscard]] std::chrono::microseconds since_begin() const {
         return std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - *began_);
     }

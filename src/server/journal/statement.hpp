@@ -1,4 +1,4 @@
-// Of the file of the log alone.
+// A prepared statement, private to the file of the log.
 #pragma once
 
 #include <sqlite3.h>
@@ -11,7 +11,7 @@
 
 namespace tutti::server::journal {
 
-/// A prepared statement that is bound, run and made ready again.
+/// A prepared statement that you bind, run and reset.
 class store::statement {
 public:
     statement(store& of, const char* sql) : of_{of} {
@@ -44,18 +44,18 @@ public:
         }
         return checked(sqlite3_bind_blob64(what_, ++bound_, bytes.data(), bytes.size(), SQLITE_STATIC));
     }
-    /// As text: where SQLite takes no bytes. REQUIRES: as above.
+    /// Binds text, where SQLite does not accept bytes. REQUIRES: the text lives until the statement has run.
     statement& bind_text(std::string_view text) {
         return checked(sqlite3_bind_text64(what_, ++bound_, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8));
     }
-    /// True: there is a row.
+    /// Runs one step. Returns true if there is a row.
     bool step(const char* doing) {
         const int result = sqlite3_step(what_);
         if (result == SQLITE_ROW) return true;
         if (result != SQLITE_DONE) of_.fail(doing);
         return false;
     }
-    /// Makes it ready to be bound anew.
+    /// Resets the statement, so that you can bind it again.
     void again() {
         sqlite3_reset(what_);
         bound_ = 0;
@@ -67,17 +67,17 @@ public:
         return {static_cast<const char*>(sqlite3_column_blob(what_, column)),
                 static_cast<std::size_t>(sqlite3_column_bytes(what_, column))};
     }
-    /// Whether these bytes have that checksum, of that kind.
+    /// Returns true if the bytes match their checksum of the given kind.
     [[nodiscard]] bool is_whole(int bytes_at, int checksum_at, int kind_at) const {
         return checksum(bytes(bytes_at), static_cast<checksum_kind>(number(kind_at))) == number(checksum_at);
     }
-    /// Of columns key, call, answer and at.
+    /// Returns an answer from the columns key, call, answer and at.
     [[nodiscard]] kept_answer answer() const {
         return {std::string{bytes(0)}, number(1), std::string{bytes(2)}, static_cast<std::int64_t>(number(3))};
     }
 
 private:
-    /// What is not bound would be NULL.
+    /// Throws if binding failed. A parameter that is not bound would be NULL.
     statement& checked(int result) {
         if (result != SQLITE_OK) of_.fail("be written", result, sqlite3_errstr(result));
         return *this;

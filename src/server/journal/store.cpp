@@ -16,8 +16,8 @@ void store::fail(const std::string& doing, int code, const std::string& why) {
     if (code == SQLITE_IOERR_DATA) tell_damaged_page();
     if (kind == SQLITE_CORRUPT) tell_damage(why, std::nullopt);
     if (kind == SQLITE_NOTADB && known_.end > 1) tell_damage("its first page is not that of a database", std::nullopt);
-    // A write that failed has left nothing behind, whatever the reason. An fsync that failed may have lost pages that
-    // the system counts as written from then on.
+    // A failed write leaves nothing behind, whatever the reason. A failed fsync may have lost pages that the system
+    // counts as written from then on.
     const bool again = code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_DIR_FSYNC && code != SQLITE_IOERR_CLOSE &&
                        (kind == SQLITE_FULL || kind == SQLITE_IOERR || kind == SQLITE_BUSY || kind == SQLITE_NOMEM ||
                         kind == SQLITE_TOOBIG);
@@ -39,7 +39,7 @@ store::~store() { close(); }
 
 void store::close() noexcept {
     for (sqlite3_stmt** const s : {&begin_, &commit_, &add_, &keep_}) sqlite3_finalize(std::exchange(*s, nullptr));
-    // SQLite removes its own log then, and the file is all that there is.
+    // On close, SQLite removes its own log, and only the database remains.
     std::uint64_t pages = 0;
     try {
         if (std::exchange(main_, std::nullopt)) {
@@ -47,14 +47,15 @@ void store::close() noexcept {
             if (move_own_log()) pages = sum_of_pages(db_);
         }
     } catch (const store_error&) {
-        // What -end says of the pages is on the disk, and they change now: it must not be believed.
+        // The statement in -end about the pages is on the disk, and closing would change the pages. So SQLite must not
+        // move its log.
         sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     }
     if (sqlite3_close(std::exchange(db_, nullptr)) == SQLITE_OK && pages != 0)
         durable_end_.note({.end = durable_end_.end(), .pages = pages});
 }
 
-/// All before `end` is on the disk, and so are all transactions that have ended.
+/// Notes that everything before `end`, and every completed transaction, is on the disk.
 void store::note_end(std::uint64_t end) noexcept {
     durable_end_.note({.end = end,
                        .pages = sum_of_pages(db_),
@@ -62,14 +63,14 @@ void store::note_end(std::uint64_t end) noexcept {
                        .frames = static_cast<std::uint64_t>(pages_of_log_)});
 }
 
-/// Moves SQLite's own log into the file. REQUIRES: what -end says of the pages is forgotten.
+/// Moves SQLite's own log into the file. REQUIRES: forget_pages() has been called.
 bool store::move_own_log() noexcept {
     if (sqlite3_wal_checkpoint_v2(db_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr) != SQLITE_OK) return false;
-    pages_of_log_ = 0;  // the log needs none of them any more
+    pages_of_log_ = 0;  // the log no longer needs any of them
     return true;
 }
 
-/// All of `what` or nothing.
+/// Runs `what` as one transaction: all of it takes effect, or nothing.
 void store::change(const std::function<void()>& what) {
     statement{*this, begin_, "BEGIN IMMEDIATE"}.step("be written");
     try {
@@ -81,17 +82,18 @@ void store::change(const std::function<void()>& what) {
     }
 }
 
-/// What is changed next is on the disk when it returns.
+/// Makes the next change reach the disk before its function returns.
 void store::write_through() { synchronize(true); }
 
-/// All of `what` or nothing; it is on the disk when this returns, and -end says so.
+/// Runs `what` as one transaction that is on the disk on return, and notes it in -end.
 void store::change_durably(const std::function<void()>& what) {
     write_through();
     change(what);
     note_all();
 }
 
-/// After a transaction that is on the disk, and with it all before. The transaction stands, so nothing may fail here.
+/// Notes in -end that a transaction, and everything before it, is on the disk. The transaction is complete, so this
+/// must not fail.
 void store::note_all() noexcept { note_end(readable_end().value_or(durable_end_.end())); }
 
 void store::add_answers(const std::vector<kept_answer>& answers, std::uint64_t group) {
@@ -108,7 +110,8 @@ void store::add_answers(const std::vector<kept_answer>& answers, std::uint64_t g
 
 void store::synchronize(bool sync) {
     if (sync == synchronous_) return;
-    // NORMAL: nothing is synced but where SQLite moves its own log into the file. FULL: this, and what was before.
+    // NORMAL syncs only when SQLite moves its own log into the file. FULL syncs each transaction, and so everything
+    // before it.
     run(sync ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
     synchronous_ = sync;
 }
@@ -137,7 +140,7 @@ void store::count(std::span<const group> groups) noexcept {
     try {
         for (const group& g : groups) bytes_->add(g.first, g.records.size());
     } catch (const std::bad_alloc&) {
-        bytes_.reset();  // for now: they are in the file
+        bytes_.reset();  // recomputed on demand from the file
     }
 }
 

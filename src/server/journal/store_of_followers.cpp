@@ -1,4 +1,4 @@
-// What leaders and followers ask of the file of the log.
+// The functions of the log's file that leaders and followers use.
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace tutti::server::journal {
 namespace {
 
-constexpr std::uint64_t most_branches = 1000;  // of the newest: older ones are those of followers far behind
+constexpr std::uint64_t most_branches = 1000;  // the newest ones; only followers far behind need older ones
 
 }  // namespace
 
@@ -107,8 +107,8 @@ std::uint64_t store::latest_term() {
 
 std::vector<former_leader> store::former_leaders() {
     std::vector<former_leader> all;
-    // A damaged log is looked at as it is. Its first start may have been cut short before it made this table, and an
-    // earlier version of the same format makes none.
+    // A damaged log is read as it is. Its first start may have been interrupted before this table existed. An earlier
+    // version of the same format does not create the table.
     if (number("SELECT count(*) FROM sqlite_schema WHERE name = 'former_leaders'") == 0) return all;
     statement each{*this, "SELECT host, port, user, tls_authority FROM former_leaders ORDER BY host, port"};
     while (each.step("be read")) {

@@ -1,13 +1,12 @@
-// How a snapshot takes the place of the one before it: part by part, in a table beside that one, while groups are
-// added.
+// How a snapshot replaces the previous one: part by part, in a second table, while groups are being added.
 //
-//   S1  Parts are added to `next_snapshot` in transactions of their own. A start does not read that table, so parts of
-//       a snapshot that was never finished are as good as absent. The next snapshot drops them first.
-//   S2  One short transaction finishes the snapshot: it exchanges the names of the two tables, moves the position, and
-//       says from which group on the log is kept. SQLite syncs it with all that was added before, so either the old
-//       snapshot with all calls behind it is there after a crash, or the new one.
-//   S3  What was replaced is dropped afterwards, in steps. No reader asks for it: groups are read from `of_snapshot` or
-//       from `kept_from` on, and parts from `snapshot`.
+//   S1  Parts are added to `next_snapshot` in transactions of their own. A start does not read that table, so it
+//       ignores parts of an unfinished snapshot. The next snapshot drops them first.
+//   S2  One short transaction finishes the snapshot. It exchanges the names of the two tables, moves the position, and
+//       sets the group from which on the log is kept. SQLite syncs it together with everything added before. So after a
+//       crash, the file has either the old snapshot with all calls behind it, or the new snapshot.
+//   S3  The replaced data is dropped afterwards, in steps. No reader uses it: readers take groups from `of_snapshot` or
+//       `kept_from` on, and parts from `snapshot`.
 #include <algorithm>
 
 #include "server/journal/statement.hpp"
@@ -15,7 +14,7 @@
 namespace tutti::server::journal {
 namespace {
 
-// A step frees so much. SQLite walks through the pages of what it frees, so this bounds how long a group waits.
+// A step frees this many bytes. SQLite visits the pages that it frees, so this bounds the time that a group waits.
 constexpr std::uint64_t bytes_in_step = std::uint64_t{4} << 20;
 
 }  // namespace
@@ -48,14 +47,15 @@ void store::take_back_parts(std::uint64_t count) {
     new_parts_ = count;
 }
 
-/// The end of a log that goes as far as to `position`. What was drawn behind its last call, by calls that were rolled
-/// back, is in nobody's log: a start draws it again, and no log has gone another way for want of it.
+/// Returns the end of a log whose calls all lie before `position`. Calls that were rolled back may have drawn positions
+/// behind the last call. No log contains those positions: a start draws them again, and logs do not diverge by them.
 std::uint64_t store::end_before(std::uint64_t position) {
     statement last{*this, "SELECT last FROM calls WHERE last < ? ORDER BY first DESC LIMIT 1"};
     return last.bind(position).step("be read") ? last.number(0) + 1 : 1;
 }
 
-/// The last position of the newest group before `position` that is not among those `kept_bytes`; 0: there is none.
+/// Returns the last position of the newest group before `position` that lies outside of the newest `kept_bytes`; 0: no
+/// group does.
 std::uint64_t store::last_to_drop(std::uint64_t position, std::uint64_t kept_bytes) {
     statement each{*this, "SELECT last, length(records) FROM calls WHERE last < ? ORDER BY first DESC"};
     each.bind(position);
@@ -68,7 +68,7 @@ std::uint64_t store::last_to_drop(std::uint64_t position, std::uint64_t kept_byt
 
 void store::finish_snapshot(std::uint64_t at, std::uint64_t kept_bytes) {
     const std::uint64_t old = snapshot_position(), position = std::max(old, end_before(at));
-    if (position == old) return;  // a follower may be copying the one that is there, piece by piece
+    if (position == old) return;  // a follower may be copying the current snapshot, part by part
     write_through();
     const std::uint64_t dropped = last_to_drop(position, kept_bytes);
     change([&] {

@@ -1,4 +1,4 @@
-// How the file of the log is opened: what is in it, whether it is whole, and what earlier versions have written.
+// Opens the file of the log: checks what it contains and whether it is intact, and converts logs of earlier versions.
 #include <sqlite3.h>
 #include <sys/stat.h>
 
@@ -14,13 +14,14 @@ namespace tutti::server::journal {
 namespace {
 
 constexpr int application = 0x54755474;  // "TuTt"
-// Logs of earlier formats are brought up to date: what they have stays as it is, with checksums of their kind.
+// The store converts logs of earlier formats. Their rows stay unchanged, with checksums of their kind.
 constexpr std::uint64_t format = 4;
 constexpr std::uint64_t format_without_checked_pages = 3;
-constexpr std::uint64_t format_without_kinds = 2;  // of checksums
+constexpr std::uint64_t format_without_kinds = 2;  // without kinds of checksums
 constexpr std::uint64_t format_without_followers = 1;
 constexpr std::uint32_t page_bytes = 8192;
-constexpr int beside_bytes = 1024;  // of a row: its numbers, and what SQLite says of its columns
+// of a row: its numbers, and the bytes that SQLite needs to describe its columns
+constexpr int beside_bytes = 1024;
 
 }  // namespace
 
@@ -42,7 +43,7 @@ store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{h
                                   " and not " + std::to_string(format) + " or an earlier one",
                               false};
         }
-        // Anew, now that the file is locked.
+        // Reads SQLite's own log again, now that the file is locked.
         const write_ahead_log own_log = look_at_write_ahead_log(file + "-wal", page_bytes);
         if (written_in == format && !has_checksums(db_)) note_damage("its first page is damaged");
         if (!fresh && written_in == format) find_mixture(own_log);
@@ -66,7 +67,7 @@ store::store(const std::string& file, on_damage how) : file_{file}, on_damage_{h
         run("PRAGMA journal_mode=WAL");
         if (fresh) create();
         else if (written_in != format) bring_up_to_date(written_in);
-        // Of the same format: an earlier version does without them.
+        // These tables do not change the format: an earlier version ignores them.
         run("CREATE TABLE IF NOT EXISTS follower(one INTEGER PRIMARY KEY CHECK(one = 1), id INTEGER NOT NULL);"
             "CREATE TABLE IF NOT EXISTS former_leaders(host BLOB NOT NULL, port INTEGER NOT NULL, user BLOB NOT NULL,"
             " tls_authority BLOB NOT NULL, PRIMARY KEY(host, port)) WITHOUT ROWID;"
@@ -90,16 +91,16 @@ void store::open() {
     if (on_damage_ != on_damage::report) make_with_mode(file_, mode_of_logs);
     if (sqlite3_open_v2(file_.c_str(), &db_, flags, checked_pages()) != SQLITE_OK) fail("be opened");
     sqlite3_extended_result_codes(db_, 1);
-    // Until the log is known to be whole, nothing of it is moved or removed.
+    // Until the log is known to be intact, SQLite must not move or remove anything of it.
     sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     longest_ = static_cast<std::size_t>(sqlite3_limit(db_, SQLITE_LIMIT_LENGTH, -1) - beside_bytes);
-    // One process, so no shared memory. The lock is taken by the first access.
+    // Only one process uses the file, so SQLite needs no shared memory. The first access takes the lock.
     run("PRAGMA locking_mode=EXCLUSIVE");
     run(("PRAGMA page_size=" + std::to_string(page_bytes)).c_str());
     reserve_checksums(db_);
     run("PRAGMA synchronous=FULL");
     synchronous_ = true;
-    // Not by itself: an fsync that fails there must not go unnoticed.
+    // The store moves SQLite's own log itself, so that it notices an fsync that fails there.
     run("PRAGMA wal_autocheckpoint=0");
     sqlite3_wal_hook(
         db_,
@@ -111,8 +112,8 @@ void store::open() {
     run("PRAGMA cache_size=-4096");
 }
 
-/// SQLite removes its own log where the database is empty. A log that was removed with all that belongs to it is begun
-/// anew, and what is left of it is said.
+/// Throws if the database is gone or empty, but files that belong to it say that it had content. SQLite removes its own
+/// log if the database is empty. If only -end is left, the store begins a new log and reports how many calls were lost.
 void store::look_for_database(std::uint64_t frames) {
     std::error_code none;
     const auto bytes = std::filesystem::file_size(file_, none);
@@ -160,7 +161,8 @@ void store::add_what_formats_lack(std::uint64_t written_in) {
             "CREATE INDEX answers_of_groups ON answers(of_group);");
     }
     if (written_in < format_without_checked_pages) {
-        // Of a checksum. At the end and 0 or 1, so that it takes no walk over the bytes before it.
+        // The kind of the checksum. It is the last column, and 0 or 1, so that SQLite reads it without visiting the
+        // bytes before it.
         run("ALTER TABLE calls ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;"
             "ALTER TABLE snapshot ADD COLUMN kind INTEGER NOT NULL DEFAULT 0;");
     }
@@ -177,12 +179,12 @@ void store::bring_up_to_date(std::uint64_t written_in) {
     set_format(format);
 }
 
-/// Puts a file with checked pages in the place of one without. Not by VACUUM in place: after a crash, SQLite would
-/// bring back pages that have no room for a checksum.
+/// Replaces a file by one with checked pages. VACUUM in place would not work: after a crash, SQLite would restore pages
+/// that have no room for a checksum.
 void store::write_anew() {
     const std::string anew = file_ + "-new";
     std::filesystem::remove(anew);
-    run("PRAGMA journal_mode=DELETE");  // no log of SQLite's may be left, which it would take for one of the new file
+    run("PRAGMA journal_mode=DELETE");  // SQLite would take a remaining log of its own for one of the new file
     pages_of_log_ = 0;
     make_with_mode(anew, mode_of_drafts);
     statement{*this, "VACUUM INTO ?"}.bind_text(anew).step("be brought up to date");
@@ -221,8 +223,8 @@ void store::find_damage(const write_ahead_log& own_log, std::optional<std::uint6
     }
 }
 
-/// Whether SQLite's own log lacks a transaction that was on the disk, also one without calls. As long as the sum of the
-/// pages is unknown, SQLite may have moved that log into the file and removed it, or begun it anew.
+/// Detects that SQLite's own log lacks a transaction that was on the disk, including one without calls. While the sum
+/// of the pages is unknown, SQLite may have moved that log into the file and removed or restarted the log.
 void store::find_lost_frames(const write_ahead_log& own_log) {
     if (known_.frames == 0 || own_log.complete >= known_.frames) return;
     const bool is_same_turn = own_log.turn == known_.turn;
@@ -232,7 +234,8 @@ void store::find_lost_frames(const write_ahead_log& own_log) {
                 std::to_string(known_.frames) + " were on the disk");
 }
 
-/// Whether the three files belong together. Of a page that is damaged, and so changes the sum, another look tells.
+/// Detects that the three files do not belong together. A damaged page changes the sum as well, but another check
+/// reports that page.
 void store::find_mixture(const write_ahead_log& own_log) {
     const bool is_other_log =
         known_.turn != 0 && own_log.turn != 0 && own_log.frames != 0 && !may_come_after(known_.turn, own_log.turn);
@@ -272,7 +275,7 @@ std::uint64_t store::known_upto() {
     try {
         last = std::max(last, number("SELECT max(last) FROM calls"));
     } catch (const store_error&) {
-        // It cannot be read so far.
+        // That part of the file cannot be read.
     }
     return last;
 }
@@ -294,7 +297,7 @@ void store::tell_damaged_group(std::uint64_t position) {
                 position);
 }
 
-/// Pages that are whole, but of different times, may have groups that go back or overlap.
+/// Throws if a group goes back or overlaps. Intact pages of different times may contain such groups.
 void store::need_order(std::uint64_t next, std::uint64_t first, std::uint64_t last) {
     if (first >= next && last >= first) return;
     tell_damage("the group of the calls from " + std::to_string(first) + " to " + std::to_string(last) +
@@ -307,7 +310,7 @@ void store::tell_damaged_page() {
     tell_damage("the page at byte " + std::to_string(at.value_or(0)) + " does not have its checksum", std::nullopt);
 }
 
-/// Moves what SQLite found to be complete into the database, and says what was cut off.
+/// Moves the complete transactions of SQLite's own log into the database, and reports what was cut off.
 void store::finish_own_log(const write_ahead_log& own_log) {
     if (own_log.frames == 0) return;
     if (!move_own_log()) fail("be brought up to date");

@@ -6,7 +6,7 @@
 namespace tutti::server::journal {
 namespace {
 
-// Calls of some words share a chunk; one that has more than fit gets its own.
+// Several short calls share a chunk. A call that does not fit gets its own chunk.
 constexpr std::size_t usual_bytes = std::size_t{256} << 10;
 constexpr std::size_t usual_marks = 4096;
 
@@ -19,9 +19,9 @@ struct tail::chunk {
     std::unique_ptr<char[]> bytes;
     std::unique_ptr<mark[]> marks = std::make_unique<mark[]>(usual_marks);
     std::uint64_t first = 0;            // the position of the first mark
-    std::atomic<chunk*> next{nullptr};  // its `first` ends this one
+    std::atomic<chunk*> next{nullptr};  // its `first` is the end of this chunk
 
-    // Of the call that reserves.
+    // Used by the call that reserves.
     std::size_t used = 0, count = 0;
 };
 
@@ -45,13 +45,13 @@ void tail::begin(std::uint64_t position) {
 }
 
 tail::chunk& tail::extend(std::size_t bytes) {
-    // Acquire: the journal's thread, which put it here, has looked at its marks for the last time.
+    // Acquire: the journal's thread, which put the chunk here, has finished reading its marks.
     chunk* c = bytes > usual_bytes ? nullptr : spare_.exchange(nullptr, std::memory_order_acquire);
     if (c == nullptr) c = new chunk{std::max(bytes, usual_bytes)};
     c->first = last_->first + last_->count;
     c->used = c->count = 0;
     c->next.store(nullptr, std::memory_order_relaxed);
-    last_->next.store(c, std::memory_order_release);  // partner: look
+    last_->next.store(c, std::memory_order_release);  // pairs with the load in look
     last_ = c;
     return *c;
 }
@@ -61,7 +61,7 @@ place tail::reserve(std::size_t bytes) {
     if (c->count == usual_marks || c->room - c->used < bytes) c = &extend(bytes);
     mark& m = c->marks[c->count];
     m.answer = nullptr;
-    m.state.store(0, std::memory_order_relaxed);  // released with the position (T2)
+    m.state.store(0, std::memory_order_relaxed);  // released together with the position (T2)
     const place at{c->first + c->count, c->bytes.get() + c->used, bytes, &m};
     ++c->count;
     c->used += bytes;
@@ -75,8 +75,8 @@ stretch tail::look(std::uint64_t upto, std::size_t most) noexcept {
     while (behind != nullptr && behind->first <= taken_) {
         chunk* const over = std::exchange(first_, first_->next.load(std::memory_order_relaxed));
         offset_ = 0;
-        // Release: see extend. One is enough: the journal's thread takes faster than calls reserve, or the disk is
-        // full.
+        // Release: see extend. One spare chunk is enough, because the journal's thread takes faster than calls reserve,
+        // unless the disk is full.
         if (over->room != usual_bytes) delete over;
         else delete spare_.exchange(over, std::memory_order_acq_rel);
         behind = first_->next.load(std::memory_order_acquire);

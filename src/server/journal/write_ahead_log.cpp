@@ -13,7 +13,7 @@ namespace tutti::server::journal {
 namespace {
 
 constexpr std::size_t header_bytes = 32, frame_header_bytes = 24;
-constexpr std::uint32_t magic = 0x377f0682;  // the lowest bit says that checksums take words as big-endian
+constexpr std::uint32_t magic = 0x377f0682;  // the lowest bit says that checksums use big-endian words
 constexpr std::uint32_t version = 3007000;
 
 using bytes = std::span<const unsigned char>;
@@ -30,7 +30,7 @@ struct sums {
 
 sums read_sums(bytes from, std::size_t at) { return {big_endian(from, at), big_endian(from, at + 4)}; }
 
-/// Goes on from `s` over whole pairs of words.
+/// Continues `s` over complete pairs of words.
 sums add(sums s, bytes over, bool words_are_big_endian) {
     const bool swaps = words_are_big_endian == (std::endian::native == std::endian::little);
     for (std::size_t at = 0; at < over.size(); at += 8) {
@@ -48,9 +48,9 @@ sums add(sums s, bytes over, bool words_are_big_endian) {
 
 struct header {
     bool is_whole = false;
-    std::optional<bool> words_are_big_endian{};  // none: unknown
+    std::optional<bool> words_are_big_endian{};  // unset: unknown
     std::uint32_t page_bytes = 0;
-    std::uint64_t salts = 0;  // as they are in the file
+    std::uint64_t salts = 0;  // as in the file
     sums own{};
 };
 
@@ -72,11 +72,11 @@ header read_header(bytes from) {
     return h;
 }
 
-/// One frame as it is in the file.
+/// One frame, as it is in the file.
 class frame {
 public:
     explicit frame(std::uint32_t page_bytes) : all_(frame_header_bytes + page_bytes) {}
-    /// False: the file ends before it, or within it.
+    /// Returns false if the file ends before the frame, or within it.
     bool read(std::ifstream& from) {
         from.read(reinterpret_cast<char*>(all_.data()), static_cast<long>(all_.size()));
         bytes_ = static_cast<std::size_t>(from.gcount());
@@ -95,7 +95,7 @@ public:
 
 private:
     std::vector<unsigned char> all_;
-    std::size_t bytes_ = 0;  // that were read
+    std::size_t bytes_ = 0;  // bytes that were read
 };
 
 }  // namespace
@@ -108,7 +108,7 @@ write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t p
         throw std::system_error{errno, std::generic_category(), file};
     }
     unsigned char head[header_bytes];
-    if (!from.read(reinterpret_cast<char*>(head), sizeof head)) return found;  // SQLite had not begun
+    if (!from.read(reinterpret_cast<char*>(head), sizeof head)) return found;  // SQLite had not started the log
     const header h = read_header(head);
     found.header_is_bad = !h.is_whole;
     if (h.is_whole) found.turn = h.salts;
@@ -119,7 +119,7 @@ write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t p
     bool is_gapless = h.is_whole, has_ended = false;
     std::uint64_t at = header_bytes, number = 1;
     for (; f.read(from); at = static_cast<std::uint64_t>(from.tellg()), ++number) {
-        if (!salts) salts = f.salts();  // the header's are not to be trusted
+        if (!salts) salts = f.salts();  // the header's salts cannot be trusted
         const bool is_of_turn = f.salts() == *salts;
         const bool big = h.words_are_big_endian.value_or(false);
         const bool is_whole =
@@ -135,8 +135,8 @@ write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t p
         if (is_whole && (has_ended || found.header_is_bad)) ++found.later;
         if (is_of_turn && f.ends_transaction()) has_ended = true;
     }
-    // The file ends within a frame. What is left of an earlier turn tells nothing of this one. A beginning too short to
-    // have salts is taken for one of this turn if the frame before it is.
+    // The file ends within a frame. The remains of an earlier turn say nothing about this one. A beginning too short to
+    // contain salts counts as one of this turn if the frame before it does.
     const bool is_of_turn = f.has_salts() ? f.salts() == salts.value_or(f.salts()) : found.frames + 1 == number;
     if (f.length() != 0 && is_of_turn) {
         found.frames = number;
@@ -146,7 +146,8 @@ write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t p
 }
 
 bool may_come_after(std::uint64_t turn, std::uint64_t later) noexcept {
-    // The file that remembers the turn is synced once a second, so a crash of the machine may leave an older one.
+    // The file that stores the turn is synced once a second, so after a crash of the machine it may contain an older
+    // turn.
     constexpr std::uint32_t most = 10'000;
     const auto count_of = [](std::uint64_t salts) {
         unsigned char all[sizeof salts];

@@ -1,9 +1,9 @@
-// The file of SQLite's own log (`-wal`), looked at before SQLite cuts it.
+// Inspects the file of SQLite's own log (`-wal`) before SQLite truncates it.
 //
-// SQLite reads that file as far as every frame is whole, and takes what follows for the rest of a write that a crash
-// cut short. A damaged frame in the middle looks the same to it, and the transactions behind that frame would be lost
-// in silence. Here the two are told apart: the checksum of a frame continues that of the frame before it, and every
-// frame carries its own, so each frame can be checked alone from the one before it.
+// SQLite reads that file up to the first frame that is not intact. It treats the rest as a write that a crash
+// interrupted. A damaged frame in the middle looks the same to SQLite, which would silently lose the transactions
+// behind that frame. This file distinguishes the two cases. The checksum of a frame continues the checksum of the frame
+// before it, and every frame contains its own. So each frame can be checked with only the frame before it.
 //
 // The format: sqlite.org/fileformat2.html, section 4.
 #pragma once
@@ -14,24 +14,30 @@
 namespace tutti::server::journal {
 
 struct write_ahead_log {
-    std::uint64_t frames = 0;     ///< written since the file was last begun anew, whole or not, or cut by its end
-    std::uint64_t complete = 0;   ///< of these, as far as whole transactions go without a gap: what SQLite reads
-    std::uint64_t first_bad = 0;  ///< offset of what is not whole, where something is not
-    /// Frames that are whole and belong to transactions later than the one that is not. A crash leaves none.
+    /// frames written since SQLite last restarted the file, intact or not, including one that the file's end cuts off
+    std::uint64_t frames = 0;
+    /// of these, the frames of complete transactions before the first gap, which are the ones that SQLite reads
+    std::uint64_t complete = 0;
+    std::uint64_t first_bad = 0;  ///< offset of the first frame that is not intact, if there is one
+    /// Number of intact frames that belong to transactions later than the damaged one. A crash never leaves such
+    /// frames.
     std::uint64_t later = 0;
     bool header_is_bad = false;
-    std::uint64_t turn = 0;  ///< the salts of the header, as they are in the file; 0: there is no whole header
+    /// the salts of the header, as they are in the file; 0: the header is not intact
+    std::uint64_t turn = 0;
 
     [[nodiscard]] bool is_torn() const noexcept { return complete < frames; }
     [[nodiscard]] bool is_damaged() const noexcept { return later != 0; }
 };
 
-/// A file that is not there, or is empty, has no frames. `page_bytes`: of the database, for a header that is damaged.
-/// Takes time in proportion to the file, memory for a page. @throws std::system_error  if the file cannot be read
+/// Inspects a file. A file that is absent or empty has no frames. `page_bytes` is the page size of the database, used
+/// if the header is damaged. Takes time in proportion to the file, and memory for one page. @throws std::system_error
+/// if the file cannot be read
 [[nodiscard]] write_ahead_log look_at_write_ahead_log(const std::string& file, std::uint32_t page_bytes);
 
-/// Whether a log of the turn `later` may be the one of `turn`, begun anew some times. SQLite counts the turns of a log
-/// in the first half of the salts. It draws the second half, and the first count, by chance.
+/// Returns true if a log of the turn `later` may be a log of `turn` that SQLite has restarted some times. SQLite
+/// increments the first half of the salts at each restart. The second half, and the first value of the first half, are
+/// random.
 [[nodiscard]] bool may_come_after(std::uint64_t turn, std::uint64_t later) noexcept;
 
 }  // namespace tutti::server::journal
