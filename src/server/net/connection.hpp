@@ -1,15 +1,15 @@
-// A client: its stream, what it has sent and not been cut into requests yet, its requests in their order, and answers
-// that it has not read yet.
+// A client: its stream, the input that is not yet cut into requests, its requests in order, and the answers that it has
+// not read yet.
 //
-//   open -> quitting (it said QUIT, was malformed, or the server ends)   no request is taken any more
-//        -> lingering (all is answered and written, our side is closed)  what it still sends is thrown away, and
-//                                                                        wins it no time
-//        -> gone
+//   open -> quitting (it said QUIT, was malformed, or the server ends)   the server takes no further requests
+//         -> lingering (all is answered and written, our side is closed)  the server discards further input, which
+//                                                                         does not extend the time limit
+//         -> gone
 //
-// A connection that is closed while the other side has sent something that was not read resets it, and what was written
-// last is lost on the way; hence lingering.
+// The server lingers because closing a connection with unread input resets that connection. The reset would discard the
+// answers that were written last.
 //
-// Thread safety: none; its I/O thread owns it.
+// Thread safety: not thread-safe. The I/O thread owns the connection.
 #pragma once
 
 #include <chrono>
@@ -33,28 +33,30 @@ public:
     connection(std::unique_ptr<stream> s, instant now, byte_budget& budget)
         : share{budget}, io{std::move(s)}, arrived{now}, last_request{now}, last_progress{now}, last_written{now} {}
 
-    /// Of what it holds itself, as of the latest look at it.
+    /// Returns the share of the memory budget that its own buffers hold, as of the latest update.
     byte_share share;
-    /// What came in and was not understood yet.
+    /// Input that is not parsed yet.
     byte_queue in;
-    /// What goes out and was not taken yet.
+    /// Output that the client has not taken yet.
     byte_queue out;
     [[nodiscard]] std::size_t unsent() const noexcept { return out.size(); }
-    /// Bytes of answers that it makes the server hold, with those that wait for an earlier one.
+    /// Returns the bytes of answers that the client makes the server hold, including those that wait for an earlier
+    /// one.
     [[nodiscard]] std::size_t held() const noexcept { return out.size() + waiting_; }
-    /// Returns all bytes that it makes the server hold: its requests and its answers.
+    /// Returns all bytes that the client makes the server hold: its requests and its answers.
     [[nodiscard]] std::size_t footprint() const noexcept { return footprint_of_buffers() + charged_; }
-    /// Returns those of them that do not belong to a request that was cut.
+    /// Returns the part of these bytes that does not belong to a parsed request.
     [[nodiscard]] std::size_t footprint_of_buffers() const noexcept {
         return in.size() + out.size() + (who.queued ? who.queued->bytes() : 0);
     }
-    /// Counts what `r` holds now. REQUIRES: `r` is in the order, and not with the executor.
+    /// Counts the bytes that `r` holds now. REQUIRES: `r` is in the order, and not with the executor.
     void charge(request& r) noexcept {
-        charged_ += r.footprint() - r.charged;  // modulo 2^64, so it may be less
+        charged_ += r.footprint() - r.charged;  // modulo 2^64, so the sum may decrease
         r.charged = r.footprint();
     }
 
-    /// The other side has gone, or at least said that it sends no more: its calls that wait for something wait in vain.
+    /// Handles that the client has disconnected, or will send no more: abandons its calls, so that none waits for an
+    /// event.
     void leave() noexcept {
         leaving = true;
         for (request* r = first_; r != nullptr; r = r->behind) r->abandon();
@@ -69,25 +71,27 @@ public:
         last_ = &r;
         ++in_flight;
     }
-    /// Whether all that is left are calls that go on without their client: one that has left is not kept for those.
+    /// Returns true if only calls that outlive their client are left. The server does not keep a disconnected client
+    /// for them.
     [[nodiscard]] bool only_outliving() const noexcept {
         for (const request* r = first_; r != nullptr; r = r->behind) {
-            // One that asks to be let in is no call.
+            // A login is not a call.
             if (r->answered || r->what.which == nullptr || !r->what.which->what.options.outlives_client) return false;
         }
         return first_ != nullptr && unsent() == 0;
     }
-    /// Its answer may go out in its turn. REQUIRES: it is in the order.
+    /// Allows the answer of `r` to go out in its turn. REQUIRES: `r` is in the order.
     void mark_answered(request& r) noexcept {
         r.answered = true;
         waiting_ += r.answer.size();
         charge(r);
     }
-    /// The first one if it is answered.
+    /// Returns the first request if it is answered.
     [[nodiscard]] const request* first_answered() const noexcept {
         return first_ != nullptr && first_->answered ? first_ : nullptr;
     }
-    /// The first one if it asks the journal and has not been handed in: what came before it is over.
+    /// Returns the first request if it is a question to the journal that has not been handed in. All earlier requests
+    /// are done.
     [[nodiscard]] request* first_to_ask() const noexcept {
         const bool asks = first_ != nullptr && !first_->answered && first_->asks.what != question::kind::none;
         return asks && !first_->asks.is_asked ? first_ : nullptr;
@@ -102,7 +106,7 @@ public:
         charged_ -= std::exchange(r->charged, 0);
         return r;
     }
-    /// REQUIRES: `old` is in the order.
+    /// Puts `by` in the place of `old`. REQUIRES: `old` is in the order.
     void replace(request& old, request& by) noexcept {
         request** link = &first_;
         while (*link != &old) link = &(*link)->behind;
@@ -120,23 +124,24 @@ public:
     session who;
     reading_turn turn;
     std::size_t in_flight = 0;
-    bool touched = false;  // in the I/O thread's list of those to be looked after in this round
-    bool leaving = false;  // the other side has said that it sends no more
-    bool ended = false;    // and all that it had sent has been read
+    bool touched = false;  // in the I/O thread's list of connections to look after in this round
+    bool leaving = false;  // the client has said that it sends no more
+    bool ended = false;    // and everything that it had sent has been read
     bool lingering = false;
     bool broken = false;
     bool paused = false;         // its next request waits until `paused_until` (io_thread_fairness.cpp)
-    bool waits = false;          // its next request would write, while the lead is handed over
-    bool refused = false;        // while the server ends: it has been told so
-    std::uint32_t interest = 0;  // what epoll watches
+    bool waits = false;          // its next request would write, and waits while the lead is handed over
+    bool refused = false;        // while the server ends: the client has got the answer that the server ends
+    std::uint32_t interest = 0;  // events that epoll watches
     const instant arrived;
     instant last_request;
     instant paused_until;
-    std::optional<instant> waits_since;       // with a costly command, until it is run
-    std::optional<instant> unfinished_since;  // a part of a request is there, and only its client delays the rest
-    instant last_progress;                // of writing, or since when there is nothing to write; lingering: since when
-    instant last_written;                 // when bytes went out, or when it came
-    std::optional<instant> all_answered;  // while the server ends: since when none of its calls is under way
+    std::optional<instant> waits_since;       // its next command is costly and has waited since then
+    std::optional<instant> unfinished_since;  // a part of a request has arrived, and only the client delays the rest
+    // when writing last made progress, or when the output became empty; lingering: when that began
+    instant last_progress;
+    instant last_written;                 // when bytes last went out, or when the client connected
+    std::optional<instant> all_answered;  // while the server ends: since when it has no call in progress
 
 private:
     request* first_ = nullptr;

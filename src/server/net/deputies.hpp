@@ -1,7 +1,7 @@
-// Workers that have nothing to run, and take an I/O thread's place meanwhile (helm.hpp): the way from the executor,
-// which is there first, to the I/O threads.
+// Lets idle workers take the place of an I/O thread (helm.hpp). The executor, which is created first, calls the I/O
+// threads through this class.
 //
-// Thread safety: `open` by one thread, once; the rest from any.
+// Thread safety: one thread calls `open`, once. Any thread calls the rest.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@ class io_thread;
 
 class deputies final : public idle_work {
 public:
-    /// Those whose place may be taken. They have to stay as long as there are workers.
+    /// Sets the I/O threads whose place workers may take. REQUIRES: the threads live as long as there are workers.
     void open(std::vector<io_thread*> threads) {
         threads_ = std::move(threads);
-        open_.store(true, std::memory_order_release);  // partner: the load in is_open
+        open_.store(true, std::memory_order_release);  // pairs with the load in is_open
     }
     bool spend(const attention& of) noexcept override;
     void recall() noexcept override;

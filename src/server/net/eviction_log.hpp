@@ -1,4 +1,4 @@
-// Tells operators which clients the server closed for the sake of others, and why. It writes at most one line a second,
+// Tells operators which clients the server closed to protect other clients, and why. Writes at most one line a second,
 // and keeps the latest line for INFO.
 //
 // Thread safety: any thread.
@@ -20,7 +20,8 @@ class eviction_log {
 public:
     using teller = std::function<void(severity, const std::string&)>;
 
-    /// @throws std::bad_alloc
+    /// Records `line`, and passes it to `tell` unless that was done less than a second before `now`. @throws
+    /// std::bad_alloc
     void note(const std::string& line, instant now, const teller& tell) {
         std::string told;
         {

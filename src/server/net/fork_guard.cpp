@@ -17,7 +17,7 @@ struct guarded {
     std::vector<int> listeners;
 };
 
-/// For as long as the process: fork may come at its very end.
+/// Lives as long as the process, because fork may come at its very end.
 guarded& all() {
     static auto* const g = new guarded;
     return *g;
@@ -26,7 +26,7 @@ guarded& all() {
 void before_fork() { all().mutex.lock(); }
 void in_parent() { all().mutex.unlock(); }
 
-// The numbers stay taken, so that the child closes no other file at its end.
+// The descriptor numbers stay in use, so that the child cannot close other files by these numbers.
 void in_child() {
     const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     for (const int listener : all().listeners) {

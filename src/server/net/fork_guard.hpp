@@ -1,5 +1,5 @@
-// Listening sockets that children of fork do not keep: a child that outlives the server would keep its port, and
-// clients that no process accepts. (What becomes another program has lost them already: they are closed at exec.)
+// Keeps children of fork from holding the server's listening sockets. A child that outlives the server would keep its
+// port, and clients that no process accepts. (A child that calls exec has closed the sockets already.)
 //
 // Thread safety: any thread.
 #pragma once

@@ -5,7 +5,7 @@
 namespace tutti::server {
 
 void helm::pass_on(holder to) noexcept {
-    // Sequentially consistent, for `leave`; nobody else stores while one has the helm.
+    // Sequentially consistent, for `leave`. Only the holder of the helm stores, so no other store interferes.
     state_.store(changed(state_.load(std::memory_order_relaxed), to), std::memory_order_seq_cst);
 }
 
@@ -20,8 +20,9 @@ bool helm::take() noexcept {
            state_.compare_exchange(now, changed(now, holder::worker), std::memory_order_acquire);
 }
 
-// Either the thread, which says that it sleeps and then looks once more, sees that the worker has left, or the worker,
-// which leaves and then looks whether the thread sleeps, sees that: both are sequentially consistent.
+// Pairs with stand_by. The thread sets sleeps_ and then checks the state again; the worker leaves and then checks
+// sleeps_. Both are sequentially consistent, so either the thread sees that the worker has left, or the worker sees
+// that the thread sleeps.
 void helm::leave() noexcept {
     pass_on(holder::nobody);
     if (sleeps_.load(std::memory_order_seq_cst) && sleeps_.exchange(false, std::memory_order_relaxed)) wake();
@@ -33,10 +34,11 @@ void helm::hand_over() noexcept {
 }
 
 helm::taken helm::stand_by() noexcept {
-    std::uint32_t before = state_.load(std::memory_order_acquire) + holders;  // unlike what the first look finds
+    // Differs from the state that the first check finds, so that the first check does not count as the second.
+    std::uint32_t before = state_.load(std::memory_order_acquire) + holders;
     unsigned unchanged = 0;
     for (;;) {
-        const std::uint32_t call = calls_.load(std::memory_order_acquire);  // before the look: see hand_over
+        const std::uint32_t call = calls_.load(std::memory_order_acquire);  // read before the state: see hand_over
         std::uint32_t now = state_.load(std::memory_order_acquire);
         if (holder_of(now) == holder::thread) return taken::handed_over;
         if (now == before && holder_of(now) == holder::nobody &&

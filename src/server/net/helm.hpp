@@ -1,22 +1,22 @@
-// Who does an I/O thread's part: the thread itself, or a worker that has nothing to run and takes its place, so that a
-// call is read, run and answered by one thread and nobody has to be woken (leader/followers: Schmidt, Stal, Rohnert,
-// Buschmann, "Pattern-Oriented Software Architecture 2", 2000; the watch over who has left it for long is that of Go's
-// scheduler over its processors, `sysmon`).
+// The helm is the right to do an I/O thread's part. The thread itself has it, or an idle worker that takes the thread's
+// place. With a worker at the helm, one thread reads, runs and answers a call, so no thread has to be woken
+// (leader/followers: Schmidt, Stal, Rohnert, Buschmann, "Pattern-Oriented Software Architecture 2", 2000). The thread
+// checks for a helm that stays abandoned, like Go's scheduler checks its processors (`sysmon`).
 //
 //   thread -> nobody -> worker -> nobody -> worker ...
 //     ^         |          |
 //     +---------+----------+
 //
-//   thread   it does its part, as ever
-//   nobody   a worker has left to run what it has read; any idle worker may take the helm. The thread looks now and
-//            then, and takes it when nobody else has for a period, so a call that lasts keeps nobody's clients waiting
+//   thread   the thread does its part, as usual
+//   nobody   a worker has left to run the calls that it has read. Any idle worker may take the helm. The thread checks
+//            periodically and takes the helm if it stayed free for a period, so a long call does not delay clients
 //   worker   a worker does the thread's part
 //
-// H1  Whoever has the helm, and nobody else, touches what the I/O thread owns. To take it acquires what the one before
-//     has released.
-// H2  While nobody has it, the thread takes it within two periods, whatever workers do.
+// H1  Only the holder of the helm touches the data that the I/O thread owns. Taking the helm acquires what the
+//     previous holder has released.
+// H2  If the helm is free, the thread takes it within two periods, whatever workers do.
 //
-// Thread safety: each function says whose it is.
+// Thread safety: each function states which thread may call it.
 #pragma once
 
 #include <chrono>
@@ -29,35 +29,35 @@ namespace tutti::server {
 class helm {
 public:
     static constexpr std::chrono::microseconds period{500};
-    /// So many looks that find the same worker at the helm, which waits for clients, and the thread sleeps until it
-    /// leaves.
+    /// The number of checks that find the same worker at the helm, waiting for clients, before the thread sleeps until
+    /// the worker leaves.
     static constexpr unsigned usual_looks = 100;
 
     explicit helm(unsigned looks_before_sleep = usual_looks) noexcept : looks_before_sleep_{looks_before_sleep} {}
 
-    /// How the thread got it back.
+    /// How the thread got the helm back.
     enum class taken : std::uint8_t {
-        handed_over,  ///< by the worker that had it
-        deserted      ///< nobody had come back to it for a period
+        handed_over,  ///< the worker that had it handed it over
+        deserted      ///< no worker had it for a period
     };
 
-    /// By the thread, which has it: any idle worker may take it. stand_by() has to follow.
+    /// Offers the helm to idle workers. Called by the thread, which holds the helm and must call stand_by() next.
     void offer() noexcept { pass_on(holder::nobody); }
-    /// By the thread, after offer(); returns when it has it again.
+    /// Returns when the thread has the helm again. Called by the thread, after offer().
     taken stand_by() noexcept;
-    /// Whether the thread sleeps until a worker leaves or hands over. Any thread.
+    /// Returns true if the thread sleeps until a worker leaves or hands over the helm. Any thread may call it.
     [[nodiscard]] bool is_asleep() const noexcept { return sleeps_.load(std::memory_order_relaxed); }
 
-    /// By a worker: whether it has it now.
+    /// Tries to take the helm for a worker. Returns true if the worker has it now.
     [[nodiscard]] bool take() noexcept;
-    /// By the worker that has it, which comes back soon, or another in its place.
+    /// Gives up the helm. Called by the worker that has it, which, or another worker, comes back soon.
     void leave() noexcept;
-    /// By the worker that has it: the thread goes on.
+    /// Returns the helm to the thread. Called by the worker that has it.
     void hand_over() noexcept;
 
 private:
     enum class holder : std::uint32_t { thread, nobody, worker };
-    static constexpr std::uint32_t holders = 4;  // so much a change counts
+    static constexpr std::uint32_t holders = 4;  // amount by which each change increases the counter
 
     static holder holder_of(std::uint32_t state) noexcept { return static_cast<holder>(state % holders); }
     static std::uint32_t changed(std::uint32_t state, holder to) noexcept {
@@ -70,9 +70,10 @@ private:
     using shared = tutti::detail::shared<T>;
 
     const unsigned looks_before_sleep_;
-    alignas(64) shared<std::uint32_t> state_{0};  // the holder, and above that how often the helm has changed hands
-    shared<bool> sleeps_{false};                  // the thread does not look by itself: a worker's part lasts
-    shared<std::uint32_t> calls_{0};              // of the thread; what it sleeps on
+    // the holder, and above it the number of times that the helm has changed hands
+    alignas(64) shared<std::uint32_t> state_{0};
+    shared<bool> sleeps_{false};  // the thread does not check by itself, because a worker has kept the helm for long
+    shared<std::uint32_t> calls_{0};  // wake-ups of the thread, which sleeps on this word
 };
 
 }  // namespace tutti::server

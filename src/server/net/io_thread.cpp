@@ -26,16 +26,16 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t scratch_bytes = 16'384;  // no TLS record is longer
-// Clients that are looked at in a round. A worker that runs the calls itself looks at few that send much at once: of a
-// thousand requests the first ones would have left its cache when they are run, and again when they are answered. Those
-// that are left out come first in the next round.
+// The number of clients that a round handles. A worker that runs the calls itself handles few clients that send much at
+// once. Of a thousand requests, the first ones would have left its cache when they run, and again when they are
+// answered. The clients that are left out come first in the next round.
 constexpr int fewest_events = 8, most_events = 256;
 constexpr std::size_t enough_requests = 64;
-// And so many requests are the end of a round in any case: what is more urgent may have come. It costs two system calls
-// for each client that is read, which a round has to be worth.
+// The number of requests that always ends a round, because more urgent requests may have arrived. A new round costs two
+// system calls for each client that is read, and must be worth them.
 constexpr std::size_t most_requests = 256;
-/// What is more urgent than what a worker runs waits for one to two of these for the end of a call that was thought to
-/// be brief, of any worker; then it interrupts.
+/// The interval of checks for calls that were expected to be brief. A more urgent call waits for one to two intervals
+/// for the end of such a call, on any worker. Then the thread interrupts a worker.
 constexpr std::chrono::microseconds late{50};
 
 bool add_to(const handle& epoll, int what, std::uint32_t events, const void* tag) noexcept {
@@ -45,7 +45,7 @@ bool add_to(const handle& epoll, int what, std::uint32_t events, const void* tag
     return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, what, &e) == 0 || errno == EEXIST;
 }
 
-/// Until `when`, from now.
+/// Returns the time from now until `when`.
 timespec time_to(instant when) noexcept {
     using std::chrono::nanoseconds;
     constexpr std::int64_t second = 1'000'000'000;
@@ -53,7 +53,7 @@ timespec time_to(instant when) noexcept {
     return {left.count() / second, left.count() % second};
 }
 
-/// So long, unless the worker has something to do before. Null: no worker.
+/// Returns `span`, or less if the worker has something to do earlier. Null: no worker.
 timespec time_for(std::chrono::nanoseconds span, const attention* worker) noexcept {
     if (span.count() == 0) return {};
     const instant end = std::chrono::steady_clock::now() + span;
@@ -81,7 +81,7 @@ io_thread::io_thread(common& shared, std::size_t procedures)
       pace_{procedures, shared.how.brief_call, shared.workers},
       next_offer_{now_},
       nanoseconds_per_tick_{base::nanoseconds_per_tick()} {
-    spare_.reserve(spare_requests);  // so that to put one away needs no memory
+    spare_.reserve(spare_requests);  // so that putting away a request needs no memory
     if (!epoll_.open() || !bell_.open() || !last_resort_.open())
         throw std::system_error{errno, std::generic_category(), "no descriptors for an I/O thread"};
     if (!add_to(epoll_, bell_.get(), EPOLLIN, &bell_) || !watch_entrances(true))
@@ -96,7 +96,7 @@ bool io_thread::watch_entrances(bool on) noexcept {
             ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, e.listener.get(), nullptr);
         } else if (!add_to(epoll_, e.listener.get(), EPOLLIN | EPOLLEXCLUSIVE, &e)) {
             const int error = errno;
-            watch_entrances(false);  // not half of them: none is what the next look tries again
+            watch_entrances(false);  // removes all, because the next attempt adds either all or none
             errno = error;
             return false;
         }
@@ -110,14 +110,14 @@ void io_thread::start() {
     thread_ = std::thread{[this] { work(); }};
 }
 
-// asleep_ and given_back_, and asleep_ and each of the flags drain_asked_ and kill_asked_: the giver stores what it has
-// to say and then looks whether the I/O thread sleeps; the I/O thread says that it sleeps and then looks for what was
-// said. All sequentially consistent, so one of them sees the other.
+// Pairs: asleep_ with given_back_, drain_asked_ and kill_asked_. The sending thread stores its message and then checks
+// whether the I/O thread sleeps. The I/O thread sets asleep_ and then looks for messages. All accesses are sequentially
+// consistent, so one of the two sees the other.
 void io_thread::give_back(request& done) noexcept {
     request* top = given_back_.load(std::memory_order_relaxed);
     do done.behind_given = top;
     while (!given_back_.compare_exchange_weak(top, &done));
-    wake();  // `done` is the I/O thread's from here on
+    wake();  // the I/O thread owns `done` from here on
 }
 
 void io_thread::wake() noexcept {
@@ -139,9 +139,9 @@ void io_thread::look_for_killed() noexcept {
     wake();
 }
 
-// The I/O thread says that it sleeps and then counts the round. The asker reads the count and then looks whether it
-// sleeps: if not, it has yet to say so, and to count after that; if it does, the bell sends it round. A count that was
-// read as already made brings what was said before it along: then the I/O thread is found asleep.
+// The I/O thread sets asleep_ and then counts the round. The asking thread reads the count and then checks asleep_. If
+// the I/O thread is awake, it will set asleep_ and then count. If it sleeps, the bell starts a round. If the asking
+// thread read a count that was already made, it also sees the stores before that count, so it finds asleep_ set.
 std::uint64_t io_thread::ask_for_sign() noexcept {
     const std::uint64_t seen = rounds_.load(std::memory_order_acquire);
     wake();
@@ -157,13 +157,13 @@ bool io_thread::finished() const noexcept {
 }
 
 void io_thread::work() {
-    ::pthread_setname_np(::pthread_self(), "tutti-io_thread");  // as tools show it
+    ::pthread_setname_np(::pthread_self(), "tutti-io_thread");  // the name that tools show
     if (const int priority = shared_.how.io_realtime; priority != 0) {
         if (const int error = base::take_realtime_priority(0, priority); error != 0)
             shared_.how.notice(severity::warning, std::string{"an I/O thread goes without its real-time priority: "} +
                                                       std::strerror(error));
     }
-    // Signals are for the program's own threads. SIGPIPE, which OpenSSL's writes raise, is left pending.
+    // Only the program's own threads take signals. SIGPIPE, which OpenSSL's writes raise, stays pending.
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -188,11 +188,12 @@ void io_thread::end_round() {
         next_late_ = now_ + late;
     }
     if (now_ >= next_look_) keep_order();
-    // Nothing is submitted any more once it drains, so this stays true.
+    // The thread submits nothing while it drains, so this stays true.
     if (draining_ && under_way_count_ == 0) calls_are_over_.store(true, std::memory_order_release);
 }
 
-/// `worker`: who stands in for the thread, and does not wait where it is wanted.
+/// Waits for events, and handles them. `worker`: the worker that stands in for the thread. A worker does not wait while
+/// the executor wants it.
 void io_thread::wait(const attention* worker) {
     std::array<epoll_event, most_events> events;
     std::array<connection*, most_events> readable;
@@ -219,7 +220,7 @@ void io_thread::wait(const attention* worker) {
     if (worker != nullptr) choose_events(count);
 }
 
-/// As many as bring about enough requests.
+/// Adapts the number of events per round, so that a round has enough requests.
 void io_thread::choose_events(int had) noexcept {
     const std::size_t requests = to_submit_.size();
     if (requests > 2 * enough_requests) events_of_worker_ = std::max(events_of_worker_ / 2, fewest_events);
@@ -227,13 +228,13 @@ void io_thread::choose_events(int had) noexcept {
         events_of_worker_ = std::min(2 * events_of_worker_, most_events);
 }
 
-/// Whether something was said that is looked at before a sleep.
+/// Returns true if a message or flag is set that the thread must check before a sleep.
 bool io_thread::is_told(const attention* worker) const noexcept {
     return (worker != nullptr && worker->is_wanted()) || given_back_.load() != nullptr ||
            (!draining_ && drain_asked_.load()) || kill_asked_.load();
 }
 
-/// By its bell, not by its clients. REQUIRES: it says that it sleeps.
+/// Waits for the bell only, and not for clients. Returns true if it rang. REQUIRES: asleep_ is set.
 bool io_thread::is_called_within(std::chrono::nanoseconds time, const attention& worker) noexcept {
     if (time.count() == 0) return false;
     pollfd bell{.fd = bell_.get(), .events = POLLIN, .revents = 0};
@@ -245,7 +246,7 @@ bool io_thread::is_called_within(std::chrono::nanoseconds time, const attention&
     return true;
 }
 
-/// Returns how many events there are.
+/// Waits for events. Returns the number of events.
 int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexcept {
     int timeout = 0;
     const int most = worker == nullptr ? most_events : events_of_worker_;
@@ -253,7 +254,7 @@ int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexc
     asleep_.store(true);
     rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_release);  // see ask_for_sign
     if (!is_told(worker)) {
-        // Calls that have ended wait for a group, which begins when the clients send nothing else.
+        // Ended calls wait for a group. The group begins when the clients send nothing more.
         if (log != nullptr && log->gathers()) {
             const timespec left = time_for(log->patience(), worker);
             const int count = log->all_there() ? 0 : ::epoll_pwait2(epoll_.get(), into.data(), most, &left, nullptr);
@@ -264,8 +265,9 @@ int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexc
             }
             log->no_more_come();
         }
-        // While the disk is written no answer goes out. What clients send meanwhile is read together, instead of
-        // waking a worker for each of them; unless there was much in the latest round, and so is in this one.
+        // While a group is being written, no answer goes out. So the worker lets requests accumulate and reads them
+        // together, instead of waking a worker for each. It does not wait if the latest round had many requests,
+        // because this one probably has many, too.
         const bool trickles = taken_ < journal::gathering::many;
         if (log != nullptr && worker != nullptr && trickles && is_called_within(log->quiet_for(), *worker)) return 0;
         const bool looks = !connections_.empty() || under_way_count_ != 0 || !accepting_;
@@ -278,11 +280,11 @@ int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexc
     if (timeout == 0 || worker == nullptr || worker->until == instant::max()) {
         count = ::epoll_wait(epoll_.get(), into.data(), most, timeout);
     } else {
-        // To the microsecond: a transaction waits until then.
+        // Exact to the microsecond, because a transaction waits until then.
         const instant look = timeout < 0 ? instant::max() : std::min(next_look_, now_ + milliseconds{timeout});
         const timespec left = time_to(std::min(look, worker->until));
         count = ::epoll_pwait2(epoll_.get(), into.data(), most, &left, nullptr);
-        // Before Linux 5.11 it is an error: late by a millisecond at most, then.
+        // Before Linux 5.11, epoll_pwait2 fails. Then the wait ends at most a millisecond late.
         if (count < 0 && errno != EINTR) count = ::epoll_wait(epoll_.get(), into.data(), most, 1);
     }
     asleep_.store(false);
@@ -290,14 +292,15 @@ int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexc
 }
 
 void io_thread::accept(const entrance& from) {
-    // A few at a time: clients that are there already are not kept waiting by those that come.
+    // Accepts a few clients at a time, so that existing clients need not wait for new ones.
     for (int i = 0; i < 16; ++i) {
-        // Where a client may leave answers unread for ever, the system cannot tell it from one that has vanished.
+        // If a client may leave answers unread for ever, the system cannot distinguish it from a client that has
+        // vanished.
         const bool of_what_was_sent = shared_.how.write_timeout.count() > 0;
         handle socket = accept_from(from.listener, {shared_.how.keepalive, of_what_was_sent});
         if (!socket.open()) {
             if ((errno == EMFILE || errno == ENFILE) && turn_away(from)) continue;
-            // The client stays where it is until the next look, and does not keep epoll from sleeping.
+            // The client stays in the backlog until the next check, so that epoll can sleep meanwhile.
             if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) watch_entrances(false);
             return;
         }
@@ -315,8 +318,9 @@ void io_thread::accept(const entrance& from) {
     }
 }
 
-/// No descriptor is left: with the one that is kept for this a client learns so, rather than wait in silence. False if
-/// another thread was faster; errno is kept.
+/// Accepts a client although all descriptors are in use, and refuses it with an error instead of leaving it waiting.
+/// Uses the descriptor that is reserved for this. Returns false if another thread accepted the client first. Preserves
+/// errno.
 bool io_thread::turn_away(const entrance& from) noexcept {
     const int error = errno;
     last_resort_.close();
@@ -340,9 +344,9 @@ bool io_thread::let_in(const entrance& from, handle socket, bool is_provisional)
         let_in = &c;
         c.who.trusted = shared_.how.password.empty() && shared_.how.users.empty();
         c.interest = std::uint32_t{EPOLLIN} | std::uint32_t{EPOLLRDHUP};
-        touched_.reserve(connections_.size() + 1);  // so that to touch one needs no memory
+        touched_.reserve(connections_.size() + 1);  // so that touching a connection needs no memory
         connections_.emplace(&c, std::move(made));
-        paused_.reserve(connections_.size());  // and to pause one
+        paused_.reserve(connections_.size());  // so that pausing a connection needs no memory
         c.who.owner = shared_.known_principals.at(origin_of_peer(c.io->socket()), now_);
         c.who.entry = &shared_.directory.add(address_of_peer(c.io->socket()), now_, *this);
         entered = c.who.entry;
@@ -354,25 +358,25 @@ bool io_thread::let_in(const entrance& from, handle socket, bool is_provisional)
             return true;
         }
     } catch (const std::exception&) {
-        // There is no memory for it.
+        // There is no memory for the client.
     }
     if (entered != nullptr) shared_.directory.remove(*entered);
     connections_.erase(let_in);
     return false;
 }
 
-/// Whether it is to be read.
+/// Returns true if the connection is to be read.
 bool io_thread::handle_event(connection& c, std::uint32_t events) {
     if ((events & ~std::uint32_t{EPOLLIN}) != 0) touch(c);
     if ((events & EPOLLRDHUP) != 0) c.leave();
     const bool readable = (events & EPOLLIN) != 0;
-    // EPOLLHUP: the other side is gone altogether and will read no answer; what it sent before may still be run.
+    // EPOLLHUP: the other side has disconnected and will read no answer. Requests that it sent before may still run.
     const bool gone = (events & EPOLLERR) != 0 || ((events & EPOLLHUP) != 0 && !readable);
     if (gone) c.broken = true;
     return !gone && (readable || (is_read(c) && c.io->wants_to_write()));
 }
 
-/// What is left out is readable still when epoll is asked the next time.
+/// Reads connections in order, until the round has enough requests. epoll reports the others again next time.
 void io_thread::read_in_order(std::span<connection*> readable) {
     const bool in_turn = shared_.how.read_in_turn;
     std::ranges::sort(readable, [in_turn](const connection* a, const connection* b) {
@@ -411,7 +415,7 @@ void io_thread::read_from(connection& c) {
     counters_.bytes_read.add(r.bytes);
     if (c.lingering || c.who.quit) return;
     const std::string_view fresh{scratch_.get(), r.bytes};
-    // What is complete is cut where it lies; only the rest is copied.
+    // Cuts complete requests in place, and copies only the rest.
     if (c.in.empty()) {
         c.in.append(fresh.substr(take_requests(c, fresh)));
     } else {
@@ -428,14 +432,14 @@ bool io_thread::takes_more(const connection& c) const noexcept {
     return c.in_flight < shared_.how.max_pipeline && c.held() < shared_.how.max_unsent;
 }
 
-/// Whether the socket is. Throwing away what comes is reading, too.
+/// Returns true if the connection's socket is to be read. Discarding input is reading, too.
 bool io_thread::is_read(const connection& c) const noexcept {
     return !c.ended && (takes_more(c) || c.who.quit || c.lingering);
 }
 
-/// The last answer that the client gets.
+/// Gives the client its last answer.
 void io_thread::end_with(connection& c, std::string_view code, const std::string& why) {
-    std::string answer;  // first: what is lined up has to be answered
+    std::string answer;  // made first, because a request in the order must be answered
     reply{answer}.error(code, why);
     request& r = take_request();
     r.answer = std::move(answer);
@@ -449,11 +453,11 @@ void io_thread::count_command(connection& c) noexcept {
     counters_.logins_failed.add(std::exchange(c.who.failed_logins, 0U));
 }
 
-/// Returns how many bytes were understood.
+/// Takes requests from `input`. Returns the number of bytes taken.
 std::size_t io_thread::take_requests(connection& c, std::string_view input) {
-    // Where the server holds all that it may, so much of a request that is not complete yet is still kept.
+    // When the server has used up its memory budget, it still keeps this many bytes of an incomplete request.
     constexpr std::size_t unfinished_in_need = 16'384;
-    // A client that has not said the password cannot make us hold much.
+    // A client that has not logged in cannot make the server hold much.
     constexpr request_limits limits_before_login{16, 4096};
     std::size_t taken = 0;
     while (taken < input.size() && takes_more(c)) {
@@ -482,7 +486,7 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
         }
         const bool costly = c.who.trusted && shared_.known.is_costly(c.parser.words());
         if (costly && must_wait(c)) {
-            c.parser.restart();  // it is cut again when it is its turn
+            c.parser.restart();  // the parser cuts it again when its turn comes
             break;
         }
         taken += c.parser.length();
@@ -495,7 +499,7 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
             c.who.entry->note_request(now_);
             c.line_up(r);
             try {
-                // First: a call whose ID is under way has to come to its end.
+                // Reserves first: after take(), a call with an ID must reach its end.
                 if (to_submit_.size() == to_submit_.capacity()) to_submit_.reserve(2 * to_submit_.size() + 1);
                 const instant began = costly ? std::chrono::steady_clock::now() : now_;
                 const bool was_trusted = c.who.trusted;
@@ -520,7 +524,7 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
                     case commands::outcome::ask_journal:
                         if (r.asks.what == question::kind::pull && !std::exchange(c.who.follows, true))
                             shared_.following.fetch_add(1);
-                        touch(c);  // in its turn
+                        touch(c);  // look_after() handles it in its turn
                         count_command(c);
                         break;
                     case commands::outcome::answer:
@@ -531,7 +535,7 @@ std::size_t io_thread::take_requests(connection& c, std::string_view input) {
                         break;
                 }
             } catch (...) {
-                c.mark_answered(r);  // it is this connection's alone, which is about to end
+                c.mark_answered(r);  // only this connection has it, and the connection is about to end
                 throw;
             }
         }

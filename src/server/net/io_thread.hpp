@@ -1,19 +1,19 @@
-// A thread that owns sockets: accepts, reads, cuts requests, submits them, and writes answers in the order of their
-// requests. Nothing that a client does or leaves undone makes it wait; but it makes the answers of commands itself, and
-// that of TIMELINE STOP takes its time (docs/server.md).
+// A thread that owns sockets. It accepts clients, reads, cuts requests, submits them, and writes answers in the order
+// of their requests. A client cannot make the thread wait, whatever the client does or fails to do. However, the thread
+// computes the answers of commands itself, and the answer of TIMELINE STOP takes time (docs/server.md).
 //
-// What runs out of memory for the sake of one client ends that client.
+// An allocation failure while serving a client disconnects that client.
 //
-// A round: wait in epoll; read from clients that sent, the more urgent first, until that is enough for a round
-// (reading_order.hpp); submit what was read, all at once; collect what workers gave back; look after the connections
-// that were touched: write, and decide what to watch. Now and then: time limits, clients that do nothing.
+// A round: wait in epoll; read clients that have sent, the more urgent first, until that is enough for a round
+// (reading_order.hpp). Then submit all requests at once, and collect the requests that workers gave back. Then look
+// after the connections that were touched: write, and decide which events to watch. From time to time, check time
+// limits and idle clients.
 //
-// While all calls under way are expected to be brief, a worker that has nothing to run takes the thread's place
-// (helm.hpp): it reads, leaves to run what it has read, comes back and answers. When something lasts, the thread goes
-// on.
+// While all calls in progress are expected to be brief, an idle worker takes the thread's place (helm.hpp). The worker
+// reads, leaves the helm to run the calls, comes back and answers. When a call takes long, the thread takes over again.
 //
-// Thread safety: `give_back`, `wake`, `begin_drain`, `look_for_killed`, `counted`, `kept` and what asks for a sign from
-// any thread; `stand_in` for workers; the rest is for who has the helm.
+// Thread safety: any thread may call `give_back`, `wake`, `begin_drain`, `look_for_killed`, `counted`, `kept` and the
+// functions that ask for a sign. Workers may call `stand_in`. Only the holder of the helm calls the rest.
 #pragma once
 
 #include <sys/epoll.h>
@@ -44,20 +44,20 @@
 
 namespace tutti::server {
 
-/// A socket to accept from, and what its clients are spoken to through.
+/// A socket to accept clients from, and the function that makes their streams.
 struct entrance {
     const handle& listener;
     std::function<std::unique_ptr<stream>(handle)> greet;
-    std::size_t reserved = 0;                  ///< so many clients more than max_clients may come through it
-    bool is_reachable_from_elsewhere = false;  ///< by clients on other machines
+    std::size_t reserved = 0;                  ///< number of clients beyond max_clients that may come through it
+    bool is_reachable_from_elsewhere = false;  ///< clients on other machines can reach it
 };
 
-/// What all I/O threads share.
+/// The state that all I/O threads share.
 struct common {
     const settings& how;
     const commands& known;
     executor& runs;
-    unsigned workers;  ///< of `runs`
+    unsigned workers;  ///< number of workers of `runs`
     std::vector<entrance> entrances;
     client_directory& directory;
     remembered& answers;
@@ -71,8 +71,8 @@ struct common {
     std::atomic<std::size_t> clients{0};
     principals known_principals{};
     eviction_log evictions{};
-    std::atomic<std::size_t> following{0};      ///< those of them that are servers which follow
-    std::atomic<bool> awaits_followers{false};  ///< these may go on to ask although the server ends
+    std::atomic<std::size_t> following{0};      ///< number of clients that are following servers
+    std::atomic<bool> awaits_followers{false};  ///< following servers may continue to ask although the server ends
     web_alarm web{};
 };
 
@@ -80,16 +80,16 @@ class io_thread final : public giver, public client_directory::home {
 public:
     /// @throws std::system_error
     io_thread(common& shared, std::size_t procedures);
-    /// REQUIRES: no request of its own is with the executor, nor on its way back.
+    /// REQUIRES: none of its requests is with the executor, or on its way back.
     ~io_thread();
 
     void start();
-    /// From now on idle workers may take its place. They end before it does.
+    /// Allows idle workers to take the thread's place. REQUIRES: the workers end before this thread does.
     void allow_deputies() noexcept { has_deputies_.store(true, std::memory_order_relaxed); }
-    /// By a worker with nothing to run: does the thread's part until it is wanted, or calls last. False: somebody else
-    /// does.
+    /// Makes an idle worker do the thread's part until the worker is wanted, or calls take long. Returns false if
+    /// another thread already does.
     [[nodiscard]] bool stand_in(const attention& worker) noexcept;
-    /// Ends its wait for clients, whoever has the helm.
+    /// Ends the wait for clients, for the thread or for a worker at the helm.
     void wake() noexcept;
     void give_back(request& done) noexcept override;
     [[nodiscard]] byte_budget& budget() noexcept override { return shared_.bytes; }
@@ -97,19 +97,20 @@ public:
     [[nodiscard]] const std::atomic<bool>* sleeps() const noexcept override { return &asleep_; }
     void begin_drain() noexcept;
     void look_for_killed() noexcept override;
-    /// Has it go round; returns what `has_gone_round` is asked with.
+    /// Makes the thread start a round. Returns the number to pass to `has_gone_round`.
     [[nodiscard]] std::uint64_t ask_for_sign() noexcept;
-    /// Whether it has gone round since it was asked for that sign, or has come to its end.
+    /// Returns true if the thread has started a round since that number was returned, or has ended.
     [[nodiscard]] bool has_gone_round(std::uint64_t since) const noexcept;
-    /// Whether it has gone round since the latest time that this was asked, or has come to its end. One thread asks.
+    /// Returns true if the thread has started a round since the previous call, or has ended. REQUIRES: one thread calls
+    /// this.
     [[nodiscard]] bool responds() noexcept;
-    /// The calls of its clients that keep their worker.
+    /// Returns the calls of its clients that occupy their worker.
     [[nodiscard]] const kept_calls& kept() const noexcept { return kept_; }
-    /// Once it has been told to end: what it waits for.
+    /// Returns the calls that the thread waits for after it was told to end.
     [[nodiscard]] const unfinished& awaited() const noexcept { return awaited_; }
-    /// Once it has been told to end: whether all that it had submitted has come back, and it submits no more.
+    /// Returns true if the thread was told to end, all requests that it submitted are back, and it submits no more.
     [[nodiscard]] bool calls_are_over() const noexcept { return calls_are_over_.load(std::memory_order_acquire); }
-    /// Once it has started; else nothing.
+    /// Waits for the thread to end. Does nothing if the thread was not started.
     void join() {
         if (thread_.joinable()) thread_.join();
     }
@@ -131,9 +132,9 @@ private:
 
     void accept(const entrance& from);
     bool turn_away(const entrance& from) noexcept;
-    /// False if memory or a place in epoll cannot be had.
+    /// Returns false if memory is exhausted, or epoll cannot add the socket.
     [[nodiscard]] bool let_in(const entrance& from, handle socket, bool is_provisional) noexcept;
-    /// Whether the listeners are watched. False, with errno, where that cannot be.
+    /// Starts or stops watching the listeners. Returns false, with errno set, if that fails.
     bool watch_entrances(bool on) noexcept;
     [[nodiscard]] bool handle_event(connection& c, std::uint32_t events);
     void read_in_order(std::span<connection*> readable);
@@ -190,39 +191,39 @@ private:
     kept_calls kept_;
     handle epoll_;
     handle bell_;         // rung by a thread that gives back while the I/O thread sleeps
-    handle last_resort_;  // a descriptor to turn clients away with when there are no others
+    handle last_resort_;  // a descriptor to turn clients away with when the process has used up all others
     std::unordered_map<connection*, std::unique_ptr<connection>> connections_;
     std::vector<connection*> touched_;
-    std::vector<connection*> paused_;  // whose next request waits for its turn
-    instant next_resume_;              // the earliest of them
+    std::vector<connection*> paused_;  // connections whose next request is delayed
+    instant next_resume_;              // earliest end of these delays
     std::vector<job*> to_submit_;
-    int events_of_worker_ = 64;      // in a round
-    std::size_t taken_ = 0;          // requests, in this round, and in the latest one until this has begun to read
-    std::uint64_t latest_read_ = 0;  // of any connection
+    int events_of_worker_ = 64;      // events per round while a worker is at the helm
+    std::size_t taken_ = 0;          // requests in this round; in the latest one until this round has begun to read
+    std::uint64_t latest_read_ = 0;  // number of the latest read of any connection
     std::vector<std::unique_ptr<request>> spare_;
-    request* under_way_ = nullptr;  // R2
+    request* under_way_ = nullptr;  // list of requests that are not answered yet (R2)
     std::size_t under_way_count_ = 0;
-    std::size_t at_door_ = 0;  // requests that the doorkeeper has, or the journal
+    std::size_t at_door_ = 0;  // requests that the doorkeeper or the journal has
     std::unique_ptr<char[]> scratch_;
     instant now_;
     instant next_look_;
     instant next_look_for_kept_;
-    instant next_late_;  // when brief calls that others wait for are looked at again
+    instant next_late_;  // next check of brief calls that others wait for
     instant drain_began_;
-    instant next_publication_;  // while it ends
+    instant next_publication_;  // while the thread ends
     unfinished awaited_;
     helm helm_;
     pace pace_;
-    bool stands_in_ = false;   // it is a worker that has the helm, or had it last
-    std::size_t lasting_ = 0;  // requests under way that are not expected to be brief
+    bool stands_in_ = false;   // a worker has the helm, or had it last
+    std::size_t lasting_ = 0;  // requests in progress that are not expected to be brief
     instant next_offer_;
-    std::chrono::milliseconds offer_pause_{0};  // after the latest time that a worker deserted
+    std::chrono::milliseconds offer_pause_{0};  // time without offers after a worker deserted
     double nanoseconds_per_tick_;
     std::atomic<bool> has_deputies_{false};
     bool time_limits_ = false;
     bool draining_ = false;
     bool accepting_ = false;
-    std::uint64_t seen_rounds_ = ~std::uint64_t{0};  // of who asks whether it responds
+    std::uint64_t seen_rounds_ = ~std::uint64_t{0};  // rounds that the latest call of responds() saw
 
     alignas(64) std::atomic<request*> given_back_{nullptr};  // a stack
     std::atomic<bool> asleep_{false};

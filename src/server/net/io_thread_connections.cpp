@@ -1,4 +1,4 @@
-// The I/O thread's connections: answers out, what to watch, limits of time, the end.
+// The I/O thread's connections: sends answers, decides which events to watch, enforces time limits, and closes.
 #include <sys/epoll.h>
 
 #include "server/calls/crash_report.hpp"
@@ -22,7 +22,7 @@ void io_thread::touch(connection& c) {
     touched_.push_back(&c);
 }
 
-/// Answers out, and requests in that were read before and had no room.
+/// Sends answers, and takes buffered requests that had no room before.
 void io_thread::exchange(connection& c) {
     for (;;) {
         while (const request* const r = c.first_answered()) {
@@ -31,8 +31,8 @@ void io_thread::exchange(connection& c) {
         }
         ask_journal(c);
         write(c);
-        // While the server ends, what lies here is worth a refusal no more: it would come without end from a client
-        // that never stops.
+        // While the server ends, it does not refuse the buffered requests. A client that sends without end would get
+        // refusals without end.
         if (c.broken || c.in.empty() || draining_ || !takes_more(c)) return;
         const std::size_t taken = take_requests(c, c.in.pending());
         c.in.consume(taken);
@@ -96,7 +96,8 @@ void io_thread::watch(connection& c) {
     c.interest = wanted;
 }
 
-/// `c` is in touched_ no more but for the place that is being looked after: see work() and keep_order().
+/// Closes `c`. REQUIRES: touched_ contains `c` at most in the place that is being looked after: see end_round() and
+/// keep_order().
 void io_thread::close(connection& c) {
     if (c.paused) {
         std::erase(paused_, &c);
@@ -108,11 +109,11 @@ void io_thread::close(connection& c) {
         if (r->answered || with_nobody) {
             put_away(*r);
         } else {
-            r->from = nullptr;  // R2
+            r->from = nullptr;  // the request remains in progress (R2)
             r->is_left.store(true, std::memory_order_relaxed);
         }
     }
-    // Closing the socket would do, were there no process that has inherited it and not yet become another program.
+    // Closing the socket would suffice, except that a forked process may have inherited it and not yet called exec.
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, c.io->socket(), nullptr);
     shared_.directory.remove(*c.who.entry);
     if (c.who.follows) shared_.following.fetch_sub(1);
@@ -135,10 +136,10 @@ void io_thread::stop_for_drain() {
     drain_began_ = now_;
     watch_entrances(false);
     for (const auto& [c, owned] : connections_) touch(*c);
-    next_look_ = now_;  // those that have been silent for long go at once
+    next_look_ = now_;  // clients that have been silent for long are closed at once
 }
 
-/// Whether what was left unread while the lead was handed over is to be read now.
+/// Returns true if a request that waited for the hand-over of the lead is to be read now.
 bool io_thread::goes_on(connection& c) const noexcept {
     if (!c.waits || shared_.log->others().holds_calls()) return false;
     c.waits = false;
@@ -153,7 +154,7 @@ void io_thread::keep_order() {
         else if (ends_unfinished(c)) touch(c);
         else if ((draining_ && !c.lingering) || goes_on(c)) touch(c);
     }
-    if (!draining_) watch_entrances(true);  // in vain: at the next look
+    if (!draining_) watch_entrances(true);  // if this fails, the next check tries again
     const bool looks_for_kept = kept_.period().count() != 0 && now_ >= next_look_for_kept_;
     if (looks_for_kept) {
         next_look_for_kept_ = now_ + kept_.period();
@@ -175,7 +176,7 @@ void io_thread::keep_order() {
     if (draining_ && now_ >= next_publication_) publish_awaited();
 }
 
-/// For whoever asks what the end waits for, and must not wait for this thread.
+/// Publishes the calls that the end waits for, because threads that ask for them must not wait for this thread.
 void io_thread::publish_awaited() {
     next_publication_ = now_ + between_publications;
     std::vector<std::string> lines;
@@ -203,11 +204,11 @@ void io_thread::publish_awaited() {
         }
         awaited_.publish(std::move(lines));
     } catch (const std::bad_alloc&) {
-        // What was published before stays.
+        // The list that was published before stays.
     }
 }
 
-/// REQUIRES: its client waits for it.
+/// Answers an overdue call. REQUIRES: its client waits for it.
 void io_thread::answer_overdue(request& r) {
     connection& c = *r.from;
     touch(c);

@@ -3,10 +3,10 @@
 // Memory: the server closes connections that hold too much (eviction.hpp). It refuses calls of a principal whose
 // accepted calls hold too much (call_budget.hpp), because closing its connections would not free their arguments.
 //
-// Places: `max_clients` is for all, and `reserved_clients` more for operators. The login shows who is an operator, so a
-// client may log in from a place that is reserved. The client is provisional until then. When no reserved place is
-// free, the next client displaces a provisional one (client_directory::displace). A login as somebody else ends with
-// MAXCLIENTS while there are too many clients.
+// Places: all clients share `max_clients`, and operators have `reserved_clients` in addition. Only a login shows that a
+// client is an operator, so a client may take a reserved place to log in. The client is provisional until then. When no
+// reserved place is free, the next client displaces a provisional one (client_directory::displace). A login as another
+// user fails with MAXCLIENTS while there are too many clients.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -16,17 +16,17 @@
 
 namespace tutti::server {
 
-/// Returns true if a client may come although `beyond` more than `max_clients` are there.
+/// Returns true if a client may connect although there are `beyond` more than `max_clients`.
 bool io_thread::has_reserved_place(const entrance& from, const handle& socket, std::size_t beyond) noexcept {
     if (shared_.how.reserved_clients == 0) return false;
     const bool by_login = shared_.known.tells_operators_by_login();
-    // Without any login, an operator is who works on this machine, and strangers come from elsewhere.
+    // Without any login, clients on this machine count as operators, and clients on other machines as strangers.
     const bool by_place = shared_.how.users.empty() && from.is_reachable_from_elsewhere;
     if (!by_login && !(by_place && is_on_this_machine(socket.get()))) return false;
     return beyond < shared_.how.reserved_clients || (by_login && shared_.directory.displace());
 }
 
-/// The login of `c` has ended well, and `r` answers it: its place is its own from here on, or it has to go.
+/// Settles the place of `c` after a successful login, which `r` answers: the client keeps its place, or has to leave.
 void io_thread::settle_place(connection& c, request& r) {
     if (c.who.as != nullptr) {
         c.who.owner = shared_.known_principals.of(*c.who.as);
@@ -60,13 +60,13 @@ bool io_thread::must_wait(connection& c) noexcept {
     return true;
 }
 
-/// A costly command of `c` was answered, which began at `began`.
+/// Charges the principal for a costly command of `c` that was answered. The command began at `began`.
 void io_thread::charge_for(connection& c, instant began) noexcept {
     constexpr std::chrono::microseconds of_a_request{5};
     const auto took = std::chrono::steady_clock::now() - began;
     c.waits_since.reset();
     c.who.owner->charge(now_, took);
-    taken_ += static_cast<std::size_t>(took / of_a_request);  // so that the round ends as soon as with other requests
+    taken_ += static_cast<std::size_t>(took / of_a_request);  // so that the round ends as early as with other requests
 }
 
 void io_thread::resume_paused() noexcept {
@@ -75,7 +75,7 @@ void io_thread::resume_paused() noexcept {
     const auto due = std::ranges::partition(paused_, [this](const connection* c) { return c->paused_until > now_; });
     for (const connection* const c : std::ranges::subrange{paused_.begin(), due.begin()})
         next_resume_ = std::min(next_resume_, c->paused_until);
-    // They are looked after in this order, and the first may use up what the principal has.
+    // Handles the connections in this order, because the first may use up the principal's allowance.
     std::ranges::sort(due, {}, [](const connection* c) { return *c->waits_since; });
     for (connection* const c : due) {
         c->paused = false;
@@ -92,7 +92,7 @@ void io_thread::note_unfinished(connection& c) noexcept {
     else if (!c.unfinished_since) c.unfinished_since = now_;
 }
 
-/// Ends `c` if the rest of its request has been due for too long, and returns true then.
+/// Ends `c` and returns true if the rest of its request has been due for too long.
 bool io_thread::ends_unfinished(connection& c) noexcept try {
     std::chrono::milliseconds limit = shared_.how.request_timeout;
     if (!c.who.trusted) limit /= 2;
@@ -114,14 +114,15 @@ void io_thread::keep_memory_bound() noexcept {
     const std::size_t most = shared_.how.max_held_clients.value_or(0);
     if (most == 0 || shared_.directory.held() <= most) return;
     try {
-        // It frees more than it needs, so that the next request does not cause the next search among all connections.
+        // Frees more than necessary, so that the next request does not cause another search of all connections.
         shared_.directory.evict(most - most / 8);
     } catch (const std::bad_alloc&) {
         // The next round tries again.
     }
 }
 
-/// `r` is a call of `c` that is about to be submitted. The connection is still there, and keeps its principal.
+/// Counts the memory of `r`, a call of `c` that is about to be submitted. REQUIRES: the connection exists and keeps its
+/// principal.
 void io_thread::count_accepted(const connection& c, request& r) noexcept {
     principal& owner = *c.who.owner;
     r.is_of_operator = owner.operates();
@@ -129,7 +130,7 @@ void io_thread::count_accepted(const connection& c, request& r) noexcept {
     if (r.is_of_operator || bytes == 0) return;
     r.is_beyond_share = !shared_.calls.take(owner, bytes);
     if (r.is_beyond_share) return;
-    r.payer = &owner;  // it stays while bytes are counted for it: see principals::at
+    r.payer = &owner;  // the principal stays while bytes are counted for it: see principals::at
     r.paid = bytes;
 }
 
@@ -164,7 +165,7 @@ void io_thread::note_evicted(const connection& c) noexcept try {
                                 : "it had not logged in, and its place is reserved for operators (--reserved-clients)";
     shared_.evictions.note(who + why, now_, shared_.how.notice);
 } catch (const std::bad_alloc&) {
-    // It is closed all the same, and counted.
+    // The connection is closed and counted all the same.
 }
 
 }  // namespace tutti::server

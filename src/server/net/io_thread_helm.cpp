@@ -1,4 +1,4 @@
-// When an I/O thread lets workers take its place, and what they do there.
+// Decides when an I/O thread lets workers take its place, and implements the worker's part.
 #include <algorithm>
 
 #include "server/net/io_thread.hpp"
@@ -8,27 +8,27 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// After the thread got its part back it keeps it for so long: at first, and at most, as each time that a worker
-// stays away makes it twice as long.
+// How long the thread keeps its part after it got it back: the shortest and the longest time. The time doubles each
+// time that a worker deserts again soon.
 constexpr milliseconds shortest_pause{5};
 constexpr milliseconds longest_pause{160};
 
-/// What has to wait for its turn for longer is worth waking another worker for.
+/// If a call has to wait for its turn for longer than this, waking another worker is worth the cost.
 constexpr std::chrono::nanoseconds worth_a_call{10'000};
 
 }  // namespace
 
-/// While nothing that lasts is under way, and there are calls whose workers will look for the helm when they are done.
+/// Returns true if no long call is in progress, and there are calls whose workers will look for the helm when they end.
 bool io_thread::may_offer() const noexcept {
     return has_deputies_.load(std::memory_order_relaxed) && under_way_count_ != 0 && lasting_ == 0 &&
            now_ >= next_offer_ && !drain_asked_.load(std::memory_order_relaxed);
 }
 
-/// Returns when the thread has its part back.
+/// Offers the helm. Returns when the thread has its part back.
 void io_thread::offer() noexcept {
     const instant offered = now_;
     helm_.offer();
-    shared_.runs.rouse();  // whoever has ended its call already
+    shared_.runs.rouse();  // wakes workers that have ended their calls already
     const helm::taken how = helm_.stand_by();
     stands_in_ = false;
     now_ = std::chrono::steady_clock::now();
@@ -36,13 +36,13 @@ void io_thread::offer() noexcept {
         counters_.stand_ins_called_off.add_one();
         const bool again = now_ - offered < 8 * offer_pause_;
         offer_pause_ = again ? std::clamp(2 * offer_pause_, shortest_pause, longest_pause) : shortest_pause;
-        shared_.runs.rouse();  // what waits behind a call that was thought to be brief
+        shared_.runs.rouse();  // wakes workers for calls behind one that was expected to be brief
     }
     next_offer_ = now_ + std::max(offer_pause_, shortest_pause);
 }
 
-// What was read is run before the connections that were touched are looked after: then that is done once, with the
-// answers. It is only left to who has the helm next.
+// Runs the requests that were read before it looks after the touched connections. So it looks after them once, with the
+// answers. If another thread takes the helm in between, that thread looks after them.
 bool io_thread::stand_in(const attention& worker) noexcept {
     if (!helm_.take()) return false;
     counters_.stand_ins.add_one();
@@ -65,12 +65,13 @@ bool io_thread::stand_in(const attention& worker) noexcept {
 }
 
 void io_thread::note_pace(const request& r) noexcept {
-    constexpr double longest = 1e15;  // what was cut off ran for ever
+    constexpr double longest = 1e15;  // a call that was cut off ran for ever
     const double ran = std::min(static_cast<double>(r.ran) * nanoseconds_per_tick_, longest);
     pace_.note(r.what.which->number, std::chrono::nanoseconds{static_cast<std::int64_t>(ran)});
 }
 
-/// For calls whose turn comes soon no worker is woken, while there is a thread that sees it when one lasts.
+/// Returns how many workers to wake. Calls whose turn comes soon are not worth another worker, as long as the thread
+/// can notice when a call takes long.
 unsigned io_thread::workers_worth_calling() const noexcept {
     if (!stands_in_ || lasting_ != 0) return executor::all_it_takes;
     std::chrono::nanoseconds all{0};

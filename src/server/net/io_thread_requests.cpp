@@ -1,4 +1,4 @@
-// The I/O thread's requests: handed over to the executor, collected when they have been given back, used again.
+// The I/O thread's requests: hands them to the executor, collects them when they come back, and reuses them.
 #include "server/net/io_thread.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace tutti::server {
 
 void io_thread::submit() {
     if (to_submit_.empty()) return;
-    // Into the list first: a worker may be faster than this loop.
+    // Adds the requests to the list first, because a worker may be faster than this loop.
     for (job* const j : to_submit_) {
         auto& r = static_cast<request&>(*j);
         r.next = under_way_;
@@ -40,7 +40,8 @@ void io_thread::submit() {
         return true;
     });
     if (to_submit_.empty()) return;
-    // Of these, or what had been handed in before: by another I/O thread, or by the program.
+    // Turns away requests that the executor had no room for. They are among these, or were submitted before by another
+    // I/O thread or by the program.
     for (job* const j : shared_.runs.submit(to_submit_, workers_worth_calling())) j->turn_away();
     to_submit_.clear();
 }
@@ -86,7 +87,7 @@ void io_thread::collect() {
     }
 }
 
-/// What asks the journal is handed in when all before it is answered: so WAIT knows which calls it is about.
+/// Hands a question to the journal when all earlier requests are answered. So WAIT knows which calls it covers.
 void io_thread::ask_journal(connection& c) noexcept {
     request* const r = c.first_to_ask();
     if (r == nullptr) return;
@@ -121,16 +122,16 @@ void io_thread::end_login(request& r) noexcept {
 }
 
 void io_thread::remember(const request& r) noexcept {
-    // Nothing has run, or its client had gone and may want to wait again.
+    // The call has not run, or its client had disconnected and may want to wait again.
     const bool unanswered = r.how_it_ended == ending::busy || r.how_it_ended == ending::shutdown ||
                             r.how_it_ended == ending::gone || r.how_it_ended == ending::no_log ||
                             r.how_it_ended == ending::read_only;
     if (unanswered) return shared_.answers.forget(r.key);
     try {
-        // Too few followers had it in time. It has run, and they may have it when the client asks again.
+        // Too few followers had it in time. The call has run, and the followers may have it when the client asks again.
         shared_.answers.keep(r.key, r.unsaid.empty() ? r.answer : r.unsaid, now_);
     } catch (const std::bad_alloc&) {
-        // It is forgotten: a client that asks again has it run again.
+        // The answer is forgotten: a client that asks again makes the call run again.
     }
 }
 
@@ -142,7 +143,7 @@ void io_thread::note_if_slow(const request& r) noexcept {
         shared_.slow.note(r, ran, now_, client == nullptr ? "" : client->address(),
                           client == nullptr ? "" : shared_.directory.name_of(*client));
     } catch (const std::bad_alloc&) {
-        // It is not shown.
+        // The slow log does not show the call.
     }
 }
 

@@ -1,9 +1,10 @@
-// How long the calls of each procedure run: whether all that is known of one says that it is over before anybody would
-// miss the thread that runs it, and how many workers are worth waking for some calls.
+// Measures how long the calls of each procedure run. Predicts whether a call will end before its thread is needed
+// elsewhere, and how many workers are worth waking for some calls.
 //
-// What was brief once may last the next time; who relies on `is_brief` has to do without being right (helm.hpp).
+// A procedure that was brief once may take long the next time. A caller of `is_brief` must tolerate a wrong answer
+// (helm.hpp).
 //
-// Thread safety: none; an I/O thread owns it.
+// Thread safety: not thread-safe. An I/O thread owns the object.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace tutti::server {
 
 class pace {
 public:
-    /// What runs for less than `brief` is brief. So many workers share the calls.
+    /// A call that runs for less than `brief` is brief. `workers` is the number of workers that share the calls.
     pace(std::size_t procedures, std::chrono::nanoseconds brief, unsigned workers)
         : brief_{brief}, workers_{workers}, known_(procedures) {}
 
@@ -23,23 +24,24 @@ public:
         one& of = known_[procedure];
         rate(of.brief, ran < brief_);
         rate(of.shared, ran < brief_ * workers_);
-        // Moves an eighth of the way: what one outlier does is forgotten within a few calls.
+        // Moves an eighth of the way, so that the effect of an outlier disappears within a few calls.
         const std::int64_t now = std::min(ran, 4 * brief_).count();
         of.usual += (now - of.usual) / 8;
     }
     [[nodiscard]] bool is_brief(std::size_t procedure) const noexcept { return known_[procedure].brief >= enough; }
-    /// Whether some worker is free soon where all of them run such calls: with n of them one is after an n-th of the
-    /// time.
+    /// Returns true if some worker becomes free soon when all of them run such calls. With n workers, one becomes free
+    /// after an n-th of the duration.
     [[nodiscard]] bool frees_one_soon(std::size_t procedure) const noexcept {
         return known_[procedure].shared >= enough;
     }
-    /// Smoothed; of long ones no more than that they are.
+    /// Returns the usual duration, smoothed. For long calls, the value only shows that they are long.
     [[nodiscard]] std::chrono::nanoseconds usual(std::size_t procedure) const noexcept {
         return std::chrono::nanoseconds{known_[procedure].usual};
     }
 
 private:
-    // A procedure is brief after so many calls; then one that lasts is forgiven, and a second soon after is not.
+    // A procedure is brief after this many brief calls. Then one long call does not change the rating, but a second one
+    // soon after does.
     static constexpr int enough = 16, most = 64, penalty = 32;
 
     static void rate(int& score, bool good) noexcept {

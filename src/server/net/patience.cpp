@@ -6,8 +6,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// A client that has read its last answer so long ago would not notice that the server waits for it, and one that has
-/// not asked for so long is not about to.
+/// After this time, a client that has read its last answer has lost interest, and a client that has sent nothing is not
+/// about to send.
 constexpr milliseconds silence{100};
 
 }  // namespace
@@ -19,12 +19,12 @@ bool may_be_asking(const connection& c, instant end_began, instant now) noexcept
 bool overdue(const connection& c, const settings& how, bool draining, instant now) noexcept {
     const auto past = [now](instant since, milliseconds limit) { return limit.count() > 0 && now - since > limit; };
     constexpr milliseconds last_patience{10'000};
-    constexpr int slowest_farewell = 6;  // times the patience with one that makes no progress at all
+    constexpr int slowest_farewell = 6;  // times the limit for a client that makes no progress at all
     const milliseconds to_read = draining && how.write_timeout.count() == 0 ? last_patience : how.write_timeout;
     if (c.lingering && draining && past(c.last_written, silence) && c.io->all_taken()) return true;
     if (c.lingering) return past(c.last_progress, to_read);
     if (c.all_answered && past(*c.all_answered, slowest_farewell * to_read)) return true;
-    // From its arrival on: whatever it sends meanwhile gives it no further time.
+    // Counts from the client's arrival: data that it sends meanwhile does not extend the limit.
     const bool stranger = !c.who.trusted || !c.io->established();
     if (stranger && past(c.arrived, how.login_timeout)) return true;
     if (c.unsent() > 0) return past(c.last_progress, to_read);

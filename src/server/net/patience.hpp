@@ -1,4 +1,4 @@
-// Whose time is up of the clients. A decision only; the caller carries it out.
+// Decides which clients have exceeded a time limit. The caller carries out the decision.
 #pragma once
 
 #include "server/net/connection.hpp"
@@ -6,14 +6,15 @@
 
 namespace tutti::server {
 
-/// Whether a client is to be closed for what it leaves undone. With `draining` a limit of zero, which otherwise means
-/// none, is ten seconds where the end of the server waits for it; and a client that reads, but slowly, has six times
-/// that limit for its last answers.
+/// Returns true if the server should close a client that has exceeded a limit. A limit of zero means no limit. With
+/// `draining`, a limit of zero is ten seconds where the end of the server waits for the client. A client that reads
+/// slowly has six times that limit for its last answers.
 [[nodiscard]] bool overdue(const connection& c, const settings& how, bool draining, instant now) noexcept;
 
-/// While the server ends: whether a client that waits for no answer is still read from. It asked a moment ago, or came,
-/// so that its next call may be on its way, and would be lost without an answer where SHUTDOWN says that it had no
-/// effect. Once it has been told so, and when the end has lasted for as long, it is not.
+/// Returns true if, while the server ends, the server still reads from a client that waits for no answer. The client
+/// has just sent a request, or has just connected, so its next call may be on its way. If the server did not read that
+/// call, the call would be lost without an answer. Instead the client gets the error SHUTDOWN: the call had no effect.
+/// The server stops reading after that answer, and also when the end has lasted for as long.
 [[nodiscard]] bool may_be_asking(const connection& c, instant end_began, instant now) noexcept;
 
 }  // namespace tutti::server

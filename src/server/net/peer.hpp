@@ -5,9 +5,9 @@
 
 namespace tutti::server {
 
-/// Returns the client's host without its port. Of an IPv6 address it returns the first 64 bits, because one machine has
-/// all addresses of such a network. Of a Unix socket it returns `unix:` and the user of the system, and of a client
-/// that has gone `gone`.
+/// Returns the client's host without its port. For an IPv6 address, returns the first 64 bits, because one machine has
+/// all addresses of such a network. For a Unix socket, returns `unix:` and the user of the system. For a disconnected
+/// client, returns `gone`.
 [[nodiscard]] std::string origin_of_peer(int socket);
 
 /// Returns true if all clients of a listening socket are on this machine.

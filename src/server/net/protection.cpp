@@ -12,7 +12,7 @@
 namespace tutti::server {
 namespace {
 
-/// Sockets of other families, such as Unix sockets, are of this machine.
+/// Returns true if the address is on this machine. Sockets of other families, such as Unix sockets, are.
 bool is_of_this_machine(const sockaddr& address) noexcept {
     constexpr std::uint32_t first_byte = 0xff000000U, loopback = 0x7f000000U;
     if (address.sa_family == AF_INET) {
@@ -29,7 +29,7 @@ bool is_beyond_loopback(const std::string& host) {
     addrinfo wanted{};
     wanted.ai_family = AF_UNSPEC;
     wanted.ai_socktype = SOCK_STREAM;
-    wanted.ai_flags = AI_PASSIVE;  // as listen_tcp asks
+    wanted.ai_flags = AI_PASSIVE;  // as in listen_tcp
     addrinfo* first = nullptr;
     if (::getaddrinfo(host.c_str(), "0", &wanted, &first) != 0) return false;
     const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all{first, ::freeaddrinfo};
@@ -55,7 +55,7 @@ void require_protection(const settings& how) {
     for (const int descriptor : how.inherited) {
         sockaddr_storage address{};
         socklen_t size = sizeof address;
-        // What is no socket is refused by who takes it over.
+        // A descriptor that is not a socket is refused by take_over().
         if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
         if (!is_of_this_machine(reinterpret_cast<const sockaddr&>(address)))
             refuse("the inherited socket " + std::to_string(descriptor));

@@ -1,14 +1,14 @@
-// What keeps strangers out of a server that another machine can reach.
+// Protects a server that other machines can reach against access by strangers.
 #pragma once
 
 #include "tutti/server/service.hpp"
 
 namespace tutti::server {
 
-/// Refuses settings with which the server would listen beyond loopback while everybody who connects may call every
-/// procedure: without users, a password or TLS, and not `unprotected`. Looks `host` up, which may take seconds. It
-/// ignores a host that cannot be found, because the server then fails to listen.
-/// @throws std::invalid_argument  that names the address and what to give
+/// Refuses settings with which the server would listen beyond loopback although every client may call every procedure:
+/// without users, a password or TLS, and not `unprotected`. Looks up `host`, which may take seconds. Ignores a host
+/// that cannot be found, because the server then fails to listen. @throws std::invalid_argument which names the address
+/// and the setting to give
 void require_protection(const settings& how);
 
 }  // namespace tutti::server

@@ -1,12 +1,12 @@
-// In which order an I/O thread reads the clients that have sent something, where it does not read them all at once.
-// What they have sent shows its priority when it has been read and cut, which is what the order is to save; so the
-// priority of what a client has called last stands for what it sends next.
+// The order in which an I/O thread reads the clients that have sent data, if it does not read all of them in one round.
+// The priority of a request is known only after it is read and cut, and the order exists to avoid that work. So the
+// order uses the priority of the client's latest call as an estimate for its next one.
 //
-//   O1  The more urgent first; among equals, who was read longest ago.
-//   O2  One of those that have been left out for `patience` is read all the same: nobody waits for ever, least of all a
-//       client that wants something else than before, and a crowd that is less urgent holds nobody up.
+//   O1  Clients of higher priority come first; among equals, the client that was read longest ago.
+//   O2  One of the clients that were left out for `patience` is read regardless. So no client waits for ever, in
+//       particular one whose next request is more urgent than its latest. A crowd of less urgent clients delays no one.
 //
-// Thread safety: none; an I/O thread owns it.
+// Thread safety: not thread-safe. An I/O thread owns the object.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@
 
 namespace tutti::server {
 
-/// Of one client.
+/// The state of one client in this order.
 class reading_turn {
 public:
     static constexpr std::chrono::milliseconds patience{100};
@@ -25,11 +25,11 @@ public:
         urgency_ = priority;
         has_called_ = true;
     }
-    /// Anything else that it asks for.
+    /// Notes any other request of the client.
     void note_command() noexcept {
         if (!has_called_) urgency_ = procedure_options{}.priority;
     }
-    /// `which`: a number that grows with each read of any client.
+    /// `which` is a number that grows with each read of any client.
     void note_read(std::uint64_t which) noexcept {
         latest_ = which;
         left_out_since_ = never;
@@ -38,7 +38,7 @@ public:
         if (left_out_since_ == never) left_out_since_ = now;
     }
 
-    /// `in_turn`: without O1's urgency.
+    /// `in_turn`: ignores the urgency in O1.
     [[nodiscard]] bool goes_before(const reading_turn& other, bool in_turn) const noexcept {
         return !in_turn && urgency_ != other.urgency_ ? urgency_ > other.urgency_ : latest_ < other.latest_;
     }
@@ -49,7 +49,7 @@ public:
 private:
     static constexpr instant never = instant::max();
 
-    int urgency_ = highest_priority;  // a client that has just come may be an operator
+    int urgency_ = highest_priority;  // a new client may be an operator
     bool has_called_ = false;
     std::uint64_t latest_ = 0;
     instant left_out_since_ = never;

@@ -3,7 +3,7 @@
 
 namespace tutti::server {
 
-/// @throws std::runtime_error  if threads of this process may not; std::system_error
+/// Throws if threads of this process may not have the real-time priority. @throws std::runtime_error, std::system_error
 void require_realtime_priority(int priority);
 
 }  // namespace tutti::server

@@ -44,9 +44,9 @@ handle new_socket(int family, const std::string& name) {
     return s;
 }
 
-/// Binds `s` to `path`, whose file gets the permissions `mode`. Linux gives the file the permissions of the socket less
-/// the umask, so the file never has more than `mode`. A symbolic link is not followed, because others who may write to
-/// the folder could put it in the place of the file.
+/// Binds `s` to `path`, whose file gets the permissions `mode`. Linux gives the file the permissions of the socket,
+/// less the umask, so the file never has more than `mode`. The function does not follow a symbolic link, because other
+/// users who may write to the folder could replace the file by one.
 void bind_with_mode(const handle& s, const sockaddr_un& address, unsigned mode, const std::string& path) {
     if (::fchmod(s.get(), mode) != 0 ||
         ::bind(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
@@ -57,7 +57,8 @@ void bind_with_mode(const handle& s, const sockaddr_un& address, unsigned mode, 
         fail(path);
 }
 
-/// Whether no process listens at the address. One whose backlog is full would keep a socket that blocks waiting.
+/// Returns true if no process listens at the address. The socket is non-blocking, because connecting to a listener with
+/// a full backlog would block.
 bool is_abandoned(const sockaddr_un& address) {
     const handle s{::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
     if (!s.open() || ::connect(s.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return false;
@@ -167,7 +168,7 @@ handle accept_from(const handle& listener, const vigilance& over) noexcept {
     handle client{::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
     if (!client.open()) return client;
     const int error = errno;
-    // All of these fail on a unix socket, which needs none: its clients do not vanish without a word.
+    // All of these options fail on a Unix socket, which does not need them: its clients do not vanish silently.
     const auto set = [&client](int level, int option, int value) {
         ::setsockopt(client.get(), level, option, &value, sizeof value);
     };
@@ -179,7 +180,7 @@ handle accept_from(const handle& listener, const vigilance& over) noexcept {
         set(IPPROTO_TCP, TCP_KEEPIDLE, idle);
         set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(idle / probes, 1));
         set(IPPROTO_TCP, TCP_KEEPCNT, probes);
-        // While something is unacknowledged the system sends it again and asks nothing, for a quarter of an hour.
+        // While data is unacknowledged, the system sends it again for a quarter of an hour, and does not probe.
         if (over.of_what_was_sent) set(IPPROTO_TCP, TCP_USER_TIMEOUT, 2'000 * idle);
     }
     errno = error;

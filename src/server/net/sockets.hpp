@@ -12,46 +12,51 @@
 
 namespace tutti::server {
 
-/// `port` 0: the system chooses. @throws std::system_error, std::runtime_error  whose text names the address
+/// Listens on `host`. With `port` 0 the system chooses the port. @throws std::system_error, std::runtime_error whose
+/// text names the address
 [[nodiscard]] handle listen_tcp(const std::string& host, std::uint16_t port);
 
-/// A unix socket and its name in the file system.
+/// A Unix socket and its name in the file system.
 struct local_listener {
     handle socket;
     std::string path;
-    dev_t device = 0;  // of the file, so that another's under the same name is left alone
+    // identify the file, so that stop() leaves another file under the same name alone
+    dev_t device = 0;
     ino_t file = 0;
 
-    /// From here on no client can connect: the name is taken away, if it is still its own. Idempotent.
+    /// Stops accepting clients: removes the name if the file is still this socket's. Idempotent.
     void stop() noexcept;
 };
-/// Takes the place of a socket that no process listens on any more. Never waits for one that does. The file has the
-/// permissions `mode`, or those that umask(2) leaves, before anybody can connect.
+/// Listens on a Unix socket. Replaces the file of a socket that no process listens on any more. Never waits for a
+/// process that does listen. The file has the permissions `mode`, or those that umask(2) leaves, before a client can
+/// connect.
 [[nodiscard]] local_listener listen_unix(const std::string& path, std::optional<unsigned> mode = {});
 
-/// A client that connects from here on is refused, and so is one that has connected and was not accepted.
+/// Refuses clients that connect from now on, and those that have connected but were not accepted.
 void stop_listening(const handle& listener) noexcept;
 
-/// A listening socket that the process was handed. @throws std::invalid_argument  if the descriptor is none
+/// Takes ownership of a listening socket that the process inherited. @throws std::invalid_argument if the descriptor is
+/// not a listening socket
 [[nodiscard]] handle take_over(int descriptor);
 [[nodiscard]] bool is_local(const handle& listener) noexcept;
 
-/// 0 if it is a unix socket.
+/// Returns the port of a listener, or 0 for a Unix socket.
 [[nodiscard]] std::uint16_t port_of(const handle& listener);
 
-/// As clients are shown to people: address and port, or `unix`.
+/// Returns the client's address for users: address and port, or `unix`.
 [[nodiscard]] std::string address_of_peer(int socket);
 
-/// How long a client's machine may give no sign of life.
+/// How long a client's machine may be silent.
 struct vigilance {
-    /// One that is silent for so long is asked, and counts as gone after as long again; zero: never.
+    /// The silence after which the system probes the client's machine. The client counts as gone after as long again.
+    /// Zero: never.
     std::chrono::seconds keepalive{0};
-    /// The same for one that has to acknowledge something, which is asked by that and not otherwise: an answer went out
-    /// when it had just vanished. That it lives and reads nothing counts as silence then, too.
+    /// Applies the same limit to a client that has to acknowledge sent data. The system does not probe such a client,
+    /// because the data serves as a probe. A live client that does not read counts as silent, too.
     bool of_what_was_sent = false;
 };
 
-/// The next client, or none: then errno says why.
+/// Accepts the next client. Returns a closed handle if there is none; errno then says why.
 [[nodiscard]] handle accept_from(const handle& listener, const vigilance& over) noexcept;
 
 }  // namespace tutti::server

@@ -1,6 +1,6 @@
-// A socket that never blocks, in the clear or under TLS.
+// A non-blocking socket, in the clear or with TLS.
 //
-// Thread safety: none; an I/O thread owns it.
+// Thread safety: not thread-safe. An I/O thread owns the stream.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tutti::server {
 
-/// Closes a descriptor at its end.
+/// Owns a file descriptor, and closes it in its destructor.
 class handle {
 public:
     handle() noexcept = default;
@@ -36,7 +36,7 @@ class stream {
 public:
     enum class state : std::uint8_t {
         good,   ///< `bytes` were moved, at least one
-        later,  ///< not now
+        later,  ///< the operation would block
         ended,  ///< the other side will send no more
         broken
     };
@@ -52,15 +52,15 @@ public:
 
     [[nodiscard]] virtual result read(std::span<char> into) noexcept;
     [[nodiscard]] virtual result write(std::string_view bytes) noexcept;
-    /// Says that no more will be written.
+    /// Tells the other side that no more will be written.
     virtual void finish() noexcept;
-    /// Whether the other side has been let in: under TLS, whether the handshake is over.
+    /// Returns true if the other side may send requests: under TLS, after the handshake.
     [[nodiscard]] virtual bool established() const noexcept { return true; }
-    /// Whether a read waits until the socket can be written to.
+    /// Returns true if a read waits until the socket is writable.
     [[nodiscard]] virtual bool wants_to_write() const noexcept { return false; }
 
-    /// Whether the other side's system has all that was written, and this side has read all that has come: then closing
-    /// the socket loses nothing.
+    /// Returns true if the other side's system has received all written data, and this side has read all received data.
+    /// Closing the socket then loses no data.
     [[nodiscard]] virtual bool all_taken() const noexcept;
 
     [[nodiscard]] int socket() const noexcept { return socket_.get(); }

@@ -1,4 +1,4 @@
-// TLS on the server's side, by OpenSSL.
+// TLS on the server's side, with OpenSSL.
 #pragma once
 
 #include <memory>
@@ -11,20 +11,20 @@ struct ssl_ctx_st;
 
 namespace tutti::server {
 
-/// Refuses ciphers that OpenSSL does not know. @throws std::runtime_error  that names them
+/// Throws if OpenSSL does not know one of the ciphers. @throws std::runtime_error which names them
 void require_known_ciphers(const tls_files& how);
 
-/// Certificate and key, read at the start and whenever they have been renewed. Thread safety: any thread.
+/// A certificate and its key, read at the start and again when they have been renewed. Thread safety: any thread.
 class tls {
 public:
-    /// @throws std::runtime_error  that names the file and what is wrong with it
+    /// @throws std::runtime_error which names the file and the problem
     explicit tls(tls_files files);
 
-    /// Reads the files again, for streams from now on; those that there are keep what they began with.
-    /// @throws std::runtime_error  as the constructor; then what was read before stays
+    /// Reads the files again, for later streams. Existing streams keep the certificate that they began with. @throws
+    /// std::runtime_error as the constructor; the certificate in use then stays
     void renew();
 
-    /// A stream whose handshake happens as it is read from.
+    /// Returns a stream that performs the handshake while it is read from.
     [[nodiscard]] std::unique_ptr<stream> greet(handle socket) const;
 
 private:
@@ -32,7 +32,7 @@ private:
     [[nodiscard]] static context read(const tls_files& files);
 
     const tls_files files_;
-    mutable std::mutex mutex_;  // of the pointer; a stream has a share of what it points to
+    mutable std::mutex mutex_;  // guards the pointer; each stream shares ownership of the context
     context context_;
 };
 

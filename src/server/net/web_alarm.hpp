@@ -1,4 +1,4 @@
-// Tells the operator that a client spoke HTTP, at most once a minute however many do.
+// Warns the operator that a client spoke HTTP, at most once a minute in total.
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,11 @@ public:
     using clock = std::chrono::steady_clock;
     static constexpr std::chrono::seconds between_lines{60};
 
-    /// Counts a client at `address`, and calls `notice` unless that was done less than a minute before `now`.
+    /// Counts a client at `address`, and calls `notice` unless that happened less than a minute before `now`.
     void note(const std::string& address, clock::time_point now,
               const std::function<void(severity, const std::string&)>& notice) {
         const std::uint64_t all = seen_.fetch_add(1, std::memory_order_relaxed) + 1;
-        // Several threads may find the minute over. The exchange lets one of them speak.
+        // Several threads may find the minute over. The exchange lets exactly one of them call `notice`.
         clock::rep next = next_line_.load(std::memory_order_relaxed);
         const clock::rep at = now.time_since_epoch().count();
         const clock::rep then = (now + between_lines).time_since_epoch().count();
