@@ -42,7 +42,7 @@ void catalog::add(procedure p) {
 }
 
 void catalog::close() {
-    procedure all{.name = "EXEC", .options = {}, .least = 0, .most = 0, .body = {}};  // it is its parts that run
+    procedure all{.name = "EXEC", .options = {}, .least = 0, .most = 0, .body = {}};  // its parts run instead
     together_ = &entries_.emplace_back(entries_.size(), std::move(all));
 }
 
@@ -91,11 +91,12 @@ int catalog::most_urgent() const noexcept {
 }
 
 void catalog::load(const std::string& path) {
-    // Without a slash the dynamic linker would search its own folders and not the current one.
+    // Without a slash, the dynamic linker would search its own folders instead of the current one.
     const std::string where = path.find('/') == std::string::npos ? "./" + path : path;
-    // Before it is loaded: to load it runs the initializers of its static variables, which already call the library.
+    // Checked before loading, because loading runs the initializers of static variables, which already call the
+    // library.
     if (const std::optional<std::string> why = why_unfit(where)) throw registration_error{path + *why};
-    // It stays: procedures, and exceptions on their way, refer to its code.
+    // The object stays loaded, because procedures, and exceptions in flight, refer to its code.
     void* const handle = ::dlopen(where.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) throw registration_error{path + " cannot be loaded: " + ::dlerror()};
     auto* const register_all = reinterpret_cast<void (*)(registry*)>(::dlsym(handle, entry_symbol));

@@ -1,6 +1,6 @@
-// The procedures that there are, by name.
+// The registered procedures, by name.
 //
-// Thread safety: filled by one thread before the server starts; then read by all.
+// Thread safety: one thread fills it before the server starts; then any thread reads it.
 #pragma once
 
 #include <deque>
@@ -13,13 +13,13 @@
 
 namespace tutti::server {
 
-/// A procedure and its number, from 0 on, in the order of registration.
+/// A procedure and its number. Numbers begin at 0, in the order of registration.
 struct entry {
     std::size_t number;
     procedure what;
 };
 
-/// What a snapshot holds under a name.
+/// The functions that dump and load the data of one name in a snapshot.
 struct kept_data {
     std::string name;
     std::function<void(snapshot_writer&)> dump;
@@ -35,33 +35,34 @@ public:
     void at_snapshot(std::string name, std::function<void(snapshot_writer&)> dump,
                      std::function<void(snapshot_reader&)> load) override;
     [[nodiscard]] cluster::node& cluster() const override;
-    /// Before procedures are registered. Null: there is none.
+    /// Sets the access to the cluster's objects. Null: no cluster. REQUIRES: no procedure is registered yet.
     void share(cluster_access* objects) noexcept { objects_of_others_ = objects; }
     [[nodiscard]] const std::vector<kept_data>& kept() const noexcept { return kept_; }
 
-    /// Loads a shared object for good and lets it register its procedures.
-    /// @throws registration_error  when it is missing or broken, is not one of ours, or its registration fails
+    /// Loads a shared object permanently and lets it register its procedures. @throws registration_error if the object
+    /// is missing or broken, is not a Tutti object, or its registration fails
     void load(const std::string& path);
-    /// An address in each shared object that was loaded.
+    /// Returns an address in each loaded shared object.
     [[nodiscard]] const std::vector<const void*>& objects() const noexcept { return objects_; }
 
-    /// The highest priority that a procedure has of itself.
+    /// Returns the highest default priority of all procedures.
     [[nodiscard]] int most_urgent() const noexcept;
 
     void set(std::string name, std::string value) { settings_.insert_or_assign(std::move(name), std::move(value)); }
-    /// No more are registered; adds what stands for several calls that run as one transaction. Once.
+    /// Ends the registration, and adds the entry that stands for several calls that run as one transaction. REQUIRES:
+    /// called once.
     void close();
-    /// Null before close().
+    /// Returns that entry; null before close().
     [[nodiscard]] const entry* together() const noexcept { return together_; }
-    /// Null also for together().
+    /// Returns the procedure with this name, or null. Does not find together().
     [[nodiscard]] const entry* find(std::string_view name) const noexcept;
     [[nodiscard]] const std::deque<entry>& all() const noexcept { return entries_; }
     [[nodiscard]] const std::vector<std::function<void()>>& closing() const noexcept { return closing_; }
-    /// Settings that no procedure has asked for: most likely misspelt.
+    /// Returns the settings that no procedure has asked for. They are probably misspelt.
     [[nodiscard]] std::vector<std::string> unused_settings() const;
 
 private:
-    std::deque<entry> entries_;  // whose addresses stay
+    std::deque<entry> entries_;  // a deque, because entries must keep their addresses
     std::map<std::string, const entry*, std::less<>> by_name_;
     std::map<std::string, std::string, std::less<>> settings_;
     mutable std::set<std::string, std::less<>> asked_;

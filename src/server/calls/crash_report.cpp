@@ -20,7 +20,7 @@ namespace {
 std::atomic<const executor*> watched{nullptr};
 std::atomic<bool> told{false};
 
-/// A line, made without memory or locks, as a signal handler has to.
+/// A line of text, made without allocation or locks, because a signal handler makes it.
 class line {
 public:
     line& operator<<(std::string_view text) noexcept {
@@ -47,7 +47,8 @@ void describe(line& to, const timed_call& c) noexcept {
        << c.arguments.size() << " arguments of " << bytes << " bytes";
 }
 
-/// The caller may be a thread that serves all clients, so it does not write itself (settings::notice).
+/// Reports where a call runs. The caller may be a thread that serves all clients, so the function does not write
+/// itself, but calls settings::notice.
 void tell_where(line& begun, const timed_call& c, const settings& how) noexcept {
     describe(begun, c);
     begun << "; to see where: gdb -p " << static_cast<std::size_t>(::getpid())
@@ -59,8 +60,8 @@ void tell_where(line& begun, const timed_call& c, const settings& how) noexcept 
     }
 }
 
-/// Writes where the calling thread is, by way of a file in memory: the C library would wait for whoever reads the
-/// standard error.
+/// Writes the stack of the calling thread. Uses a file in memory first, because the C library would block if the reader
+/// of the standard error is slow.
 void write_frames() noexcept {
     std::array<void*, 64> frames{};
     const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
@@ -80,28 +81,28 @@ std::size_t milliseconds_of(std::chrono::nanoseconds time) noexcept {
 }
 
 void report(int signal) noexcept {
-    // Another thread that crashes meanwhile ends the process all the same.
+    // If another thread crashes meanwhile, the process ends all the same.
     if (!told.exchange(true)) {
         const executor* const of = watched.load(std::memory_order_acquire);
         const job* const j = of == nullptr ? nullptr : of->current();
         line first;
         first << "tutti: signal " << static_cast<std::size_t>(signal) << " (" << ::sigdescr_np(signal) << ")";
         if (j == nullptr) first << " outside of procedures";
-        else describe(first, static_cast<const timed_call&>(*j));  // a service submits nothing else
+        else describe(first, static_cast<const timed_call&>(*j));  // a service submits only timed calls
         first << "; it came from:\n";
         if (base::write_with_patience(STDERR_FILENO, first.text())) write_frames();
     }
     struct sigaction usual{};
     usual.sa_handler = SIG_DFL;
     ::sigaction(signal, &usual, nullptr);
-    ::raise(signal);  // as soon as this handler is over
+    ::raise(signal);  // takes effect when this handler returns
 }
 
 }  // namespace
 
 void catch_crashes() noexcept {
     void* nothing = nullptr;
-    ::backtrace(&nothing, 1);  // loads what it needs, which a handler must not
+    ::backtrace(&nothing, 1);  // loads the library that it needs, which a handler must not do
     struct sigaction how{};
     how.sa_handler = report;
     how.sa_flags = SA_ONSTACK;

@@ -1,7 +1,7 @@
-// What is said when a procedure ends the process by a signal that no handler catches, or cannot be ended itself: which
-// one, with how much, and where.
+// Reports that a procedure ends the process by a signal that no handler catches, or that a procedure cannot be ended.
+// The report names the procedure, the number and size of its arguments, and the place in the code.
 //
-// Thread safety: `catch_crashes` and the life of a `crash_witness` by one thread.
+// Thread safety: one thread calls `catch_crashes`, and one thread creates and destroys a `crash_witness`.
 #pragma once
 
 #include <algorithm>
@@ -12,24 +12,24 @@
 
 namespace tutti::server {
 
-/// Puts a handler before the usual end of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP and SIGSYS, for good. It
-/// writes what it knows to the standard error and lets the signal do its work. Call it before an executor is made,
-/// which may put handlers of its own before this one.
+/// Installs a permanent handler for SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP and SIGSYS. It writes the report
+/// to the standard error and then lets the signal take its usual effect. Call it before an executor is made, because
+/// the executor may install handlers that run before this one.
 void catch_crashes() noexcept;
 
 class timed_call;
 
-/// Tells the operator (settings::notice) that a call runs on past its limit, and how to see where.
+/// Tells the operator (settings::notice) that a call exceeds its time limit, and how to find out where it runs.
 void tell_of_stuck(const timed_call& c, std::chrono::nanoseconds limit, const settings& how) noexcept;
-/// The same of one that has kept its worker for that long.
+/// Tells the operator the same of a call that has occupied its worker for `time`.
 void tell_of_kept_worker(const timed_call& c, std::chrono::nanoseconds time, const settings& how) noexcept;
 
-/// How often to look for calls that have kept their worker for so long.
+/// Returns how often to look for calls that have occupied their worker for `time`.
 [[nodiscard]] constexpr std::chrono::nanoseconds look_for_kept_every(std::chrono::nanoseconds time) noexcept {
     return std::clamp<std::chrono::nanoseconds>(time / 4, std::chrono::milliseconds{10}, std::chrono::seconds{1});
 }
 
-/// While it lives, crashes are told with what the calling thread runs for `of`.
+/// During its life, crash reports say what the calling thread runs for `of`.
 class crash_witness {
 public:
     explicit crash_witness(const executor& of) noexcept;

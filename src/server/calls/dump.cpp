@@ -9,7 +9,7 @@
 namespace tutti::server {
 namespace {
 
-// ---- pieces: the name, its length before it, and what was put
+// ---- pieces: the length of the name, the name, and the bytes
 
 std::string piece_of(const std::string& name, std::string_view bytes) {
     const auto length = static_cast<std::uint32_t>(name.size());
@@ -20,7 +20,7 @@ std::string piece_of(const std::string& name, std::string_view bytes) {
     return all;
 }
 
-/// The pieces of a dump. Those that a nested block of it has put go with that block when it is rolled back.
+/// The pieces of a dump. When a nested block is rolled back, the pieces that it put are removed.
 class dumped {
 public:
     explicit dumped(piece_sink& to) : to_{to} {}
@@ -33,11 +33,12 @@ public:
         tx& t = *tutti::detail::current_transaction;
         const core::descriptor& d = core::descriptor::of(t);
         const tutti::detail::frame& in = *d.frame_;
-        // Another block may stand where one stood that has ended, but then it opened after that one had registered.
+        // Another block may have the address of one that has ended. But then it opened after the earlier one had
+        // registered.
         if (in.parent != nullptr && (&in != block_ || registered_ <= in.mark.deferred)) {
             t.on_abort([this, put_before = count_] {
                 count_ = put_before;
-                is_behind_ = true;  // an undo action must not throw, as the sink may
+                is_behind_ = true;  // an undo action must not throw, and the sink may
                 block_ = nullptr;
             });
             block_ = &in;
@@ -47,7 +48,7 @@ public:
         to_.put(std::move(piece));
         ++count_;
     }
-    /// The sink has what was put and not taken back.
+    /// Makes the sink drop the pieces that were taken back.
     void catch_up() {
         if (std::exchange(is_behind_, false)) to_.take_back(count_);
     }
@@ -56,8 +57,8 @@ private:
     piece_sink& to_;
     std::uint64_t count_ = 0;
     bool is_behind_ = false;
-    const tutti::detail::frame* block_ = nullptr;  // the nested one that has registered last
-    std::size_t registered_ = 0;                   // what its transaction had registered with that
+    const tutti::detail::frame* block_ = nullptr;  // the nested block that has registered last
+    std::size_t registered_ = 0;                   // size of the transaction's log of deferred actions after that
 };
 
 class writer final : public snapshot_writer {
@@ -74,7 +75,7 @@ private:
 
 void dump(const catalog& procedures, piece_sink& to) {
     dumped pieces{to};
-    // It keeps no log of what it reads: nobody writes meanwhile.
+    // The transaction keeps no log of its reads, because no thread writes meanwhile.
     tutti::atomically({.name = "snapshot", .read_only = true}, [&](tutti::tx&) {
         pieces.clear();
         for (const kept_data& k : procedures.kept()) {

@@ -1,4 +1,4 @@
-// What procedures' data become in a snapshot: pieces, each of which begins with the name of its data.
+// The data of procedures as a snapshot holds them: pieces, each of which begins with the name of its data.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace tutti::server {
 
-/// Where the pieces of a dump go, as they are made.
+/// Receives the pieces of a dump while it runs.
 class piece_sink {
 public:
     virtual void put(std::string piece) = 0;
-    /// Takes back all but the first `count`: a block that had put them is rolled back.
+    /// Removes all pieces except for the first `count`, because the block that had put them was rolled back.
     virtual void take_back(std::uint64_t count) = 0;
 
 protected:
@@ -22,10 +22,10 @@ protected:
     ~piece_sink() = default;
 };
 
-/// Runs the dumps of all data in one transaction, which reads only. @throws what they and `to` throw
+/// Runs the dumps of all data in one read-only transaction. @throws what the dumps and `to` throw
 void dump(const catalog& procedures, piece_sink& to);
 
-/// The name of the data and the bytes of a piece. @throws std::runtime_error  when it is too short
+/// Splits a piece into the name of the data and the bytes. @throws std::runtime_error if the piece is too short
 [[nodiscard]] std::pair<std::string_view, std::string_view> name_and_bytes(std::string_view piece);
 
 }  // namespace tutti::server

@@ -28,16 +28,17 @@ constexpr std::size_t bytes_of_buffer = std::size_t{64} << 10;
 constexpr int bytes_of_pipe = 1 << 20;
 constexpr std::chrono::minutes longest_silence{5};
 
-/// What goes through the pipe: this, and for a piece or a failure so many bytes.
+/// The header of each message in the pipe. A piece or a failure follows with `number` bytes.
 struct frame {
     enum class kind : std::uint64_t { piece, take_back, done, failed };
     kind what;
-    std::uint64_t number;  ///< bytes; of take_back how many pieces stay; of done bytes of memory
+    /// length in bytes, for take_back the pieces that stay, for done the bytes of memory
+    std::uint64_t number;
 };
 
 std::string words_of(int error) { return std::generic_category().message(error); }
 
-/// The child's end.
+/// The child's end of the pipe.
 class pipe_writer final : public piece_sink {
 public:
     explicit pipe_writer(int to) : to_{to} { buffer_.reserve(bytes_of_buffer); }
@@ -71,7 +72,7 @@ private:
         while (size != 0) {
             const ::ssize_t some = ::write(to_, bytes, size);
             if (some < 0 && errno == EINTR) continue;
-            if (some < 0) ::_exit(EXIT_FAILURE);  // nobody reads any more
+            if (some < 0) ::_exit(EXIT_FAILURE);  // the parent no longer reads
             bytes += some;
             size -= static_cast<std::size_t>(some);
         }
@@ -81,11 +82,11 @@ private:
     std::string buffer_;
 };
 
-/// The parent's end.
+/// The parent's end of the pipe.
 class pipe_reader {
 public:
     explicit pipe_reader(int from) : from_{from}, buffer_(bytes_of_buffer) {}
-    /// False: the stream has ended.
+    /// Returns false if the stream has ended.
     [[nodiscard]] bool read(void* into, std::size_t size) {
         auto* at = static_cast<char*>(into);
         while (size != 0) {
@@ -138,7 +139,7 @@ void close_sockets() noexcept {
     ::closedir(all);
 }
 
-/// Where memory runs out, the system ends this process before one that serves.
+/// Makes the system kill this process first when memory runs out, before a process that serves clients.
 void be_the_first_to_go() noexcept {
     std::FILE* const score = std::fopen("/proc/self/oom_score_adj", "we");
     if (score == nullptr) return;
@@ -146,7 +147,7 @@ void be_the_first_to_go() noexcept {
     std::fclose(score);
 }
 
-/// Bytes that are this process's alone; 0 where the system does not say.
+/// Returns the bytes that this process alone uses; 0 if the system does not report them.
 std::uint64_t bytes_of_its_own() noexcept {
     std::FILE* const figures = std::fopen("/proc/self/smaps_rollup", "re");
     if (figures == nullptr) return 0;
@@ -163,7 +164,8 @@ void be_a_child_of(::pid_t parent) noexcept {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(EXIT_FAILURE);
     ::prctl(PR_SET_NAME, "tutti-dump");
-    // The parent's handlers tell of its calls. Signals that end a server stay blocked: the parent ends this process.
+    // The parent's handlers report the parent's calls, so the child resets them. Signals that end a server stay
+    // blocked: the parent ends this process.
     sigset_t crashes;
     ::sigemptyset(&crashes);
     for (const int crash : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP}) {
@@ -189,7 +191,7 @@ void be_a_child_of(::pid_t parent) noexcept {
             out.fail("a dump has thrown what is no std::exception");
         }
     } catch (...) {
-        // There is no memory to say so.
+        // There is no memory for the message.
     }
     ::_exit(EXIT_FAILURE);
 }
@@ -244,13 +246,14 @@ void dumping_process::kill() noexcept {
     if (child_ > 0) ::kill(child_, SIGKILL);
 }
 
-/// The number of a process is its own until it has been waited for, so kill() finds no other.
+/// Waits for the child. Until it has been waited for, its process ID stays in use, so kill() cannot hit another
+/// process.
 void dumping_process::reap(int& status) noexcept {
     if (child_ <= 0) return;
     ::siginfo_t ended{};
     while (::waitid(P_PID, static_cast<::id_t>(child_), &ended, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
     const std::scoped_lock lock{mutex_};
-    if (::waitpid(child_, &status, 0) != child_) status = -1;  // the program waits for all its children, or for none
+    if (::waitpid(child_, &status, 0) != child_) status = -1;  // the program has waited for it, or ignores SIGCHLD
     child_ = -1;
 }
 

@@ -1,16 +1,17 @@
-// A copy of this process that dumps the data as they were at one instant, while calls go on here.
+// A copy of this process that dumps the data as of one instant, while calls continue here.
 //
-//   F1  The copy is made while no transaction runs (api/forking.hpp), so the data in it are those after all calls that
-//       have drawn a position, and before all that will. Calls stop for as long as fork takes.
-//   F2  The child has one thread, the one that forked. It may allocate memory, since glibc puts its heap in order, and
-//       run transactions. It opens no file of the log, which SQLite forbids in a copy: the pieces go through a pipe,
-//       and a thread of the parent puts them into the log.
-//   F3  The child leaves by _exit, so it runs nothing that was registered for the end of the process. It ends with the
-//       parent's thread that made it. It has no sockets, so a client that is disconnected sees that at once.
-//   F4  A piece counts only if the child said at its end that it had put all. What ends the child otherwise (the system
-//       where memory runs out, a crash in a dump) costs the parent nothing but the attempt.
+// F1  The process is copied while no transaction runs (api/forking.hpp). So the copy contains the effects of all calls
+//     that have drawn a position, and of no later call. Calls stop for the duration of the fork.
+// F2  The child has one thread, the one that forked. It may allocate memory, because glibc makes the heap usable after
+//     a fork, and it may run transactions. It opens no file of the log, which SQLite forbids in a copy. It writes the
+//     pieces to a pipe, and a thread of the parent adds them to the log.
+// F3  The child ends with _exit, so it runs no function that was registered for the end of the process. It is killed
+//     when the parent's thread that made it ends. It has no sockets, so a client that the server disconnects notices
+//     that at once.
+// F4  The pieces count only if the child reports at its end that it has put all of them. Any other end of the child
+//     only costs the parent this attempt. Examples are an out-of-memory kill, or a crash in a dump.
 //
-// Memory: what either process changes meanwhile, page by page. docs/server-operation.md has figures.
+// Memory: the pages that either process changes meanwhile. docs/server-operation.md has figures.
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +26,7 @@
 
 namespace tutti::server {
 
-/// Thread safety: one thread, the same for all calls but kill().
+/// Thread safety: one thread, the same for all calls except kill().
 class dumping_process {
 public:
     explicit dumping_process(const catalog& procedures) : procedures_{procedures} {}
@@ -33,13 +34,15 @@ public:
     dumping_process(const dumping_process&) = delete;
     dumping_process& operator=(const dumping_process&) = delete;
 
-    /// Begins to dump. `first` runs at the instant that the dump is of. False: transactions ran until then, or `first`
-    /// refused; no process was made. REQUIRES: it was not started. @throws std::runtime_error  the system refuses
+    /// Forks and begins to dump. `first` runs at the instant of the dump. Returns false, without a new process, if
+    /// transactions still ran at `until`, or `first` refused. REQUIRES: it was not started. @throws std::runtime_error
+    /// if the system refuses
     [[nodiscard]] bool start(base::deadline until, api::at_rest& first);
-    /// Hands all pieces on, until the process has ended. Returns how many bytes of memory it had to itself by then.
-    /// REQUIRES: start has returned true. @throws std::runtime_error  the process has ended otherwise; what `to` throws
+    /// Passes all pieces to `to` until the process has ended. Returns the bytes of memory that the process had to
+    /// itself by then. REQUIRES: start has returned true. @throws std::runtime_error if the process ended early; what
+    /// `to` throws
     [[nodiscard]] std::uint64_t read_into(piece_sink& to);
-    /// Any thread: ends the process, if it has not ended.
+    /// Kills the process if it is still running. Any thread may call it.
     void kill() noexcept;
 
 private:
@@ -47,9 +50,9 @@ private:
     [[noreturn]] void tell_of_end();
 
     const catalog& procedures_;
-    int reads_ = -1;  // an end of a pipe
+    int reads_ = -1;  // read end of the pipe
     std::mutex mutex_;
-    ::pid_t child_ = -1;  // that has not been waited for
+    ::pid_t child_ = -1;  // the child, until it has been waited for
     bool killed_ = false;
 };
 

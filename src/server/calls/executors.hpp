@@ -1,4 +1,4 @@
-// Which executor a server's settings ask for, and how many workers.
+// Chooses the executor that a server's settings ask for, and the number of workers.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,16 @@
 
 namespace tutti::server {
 
-/// What `automatic` comes to in this build and process; anything else stays what it is.
+/// Resolves `automatic` for this build and process. Returns any other value unchanged.
 [[nodiscard]] execution executor_of(const settings& how) noexcept;
 
-/// What the settings say, or the processors that I/O threads leave, as far as the executor can have so many.
+/// Returns the number in the settings, or the number of processors that I/O threads leave, within the limits of the
+/// executor.
 [[nodiscard]] unsigned workers_for(const settings& how, execution chosen, unsigned processors) noexcept;
 
-/// For these procedures; its workers do `idle` while they have nothing to run; null: they sleep. REQUIRES: `chosen` is
-/// not automatic.
-/// @throws std::invalid_argument, std::logic_error  where what is asked for cannot be had
+/// Makes an executor for these procedures. Its workers do `idle` while they have nothing to run; null: they sleep.
+/// REQUIRES: `chosen` is not automatic. @throws std::invalid_argument, std::logic_error if the requested executor is
+/// not available
 [[nodiscard]] std::unique_ptr<executor> make_executor(execution chosen, const settings& how, unsigned workers,
                                                       const catalog& procedures, timeline& shown, idle_work* idle);
 

@@ -9,9 +9,9 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// A server that has declined a call is sent none for so long: it is full, ends, or has other procedures.
+/// How long to avoid a server after it has declined a call, because it is full, is ending, or has other procedures.
 constexpr std::chrono::milliseconds avoided_for{100};
-/// Of calls that are elsewhere. A node that does not read has more of them queued in this process.
+/// Maximum bytes of calls that are elsewhere. If a node does not read, more of them are queued in this process.
 constexpr std::size_t most_bytes_elsewhere = std::size_t{16} << 20;
 
 std::size_t bytes_of(const timed_call& c) {
@@ -20,7 +20,7 @@ std::size_t bytes_of(const timed_call& c) {
     return all + c.what.which->what.name.size();
 }
 
-/// Counted from now: the clocks of two machines say different times.
+/// Returns the time left until the deadline, because the clocks of two machines differ. 0: no deadline.
 std::int64_t due_in(const timed_call& c) {
     if (c.due == no_deadline) return 0;
     const auto left = std::chrono::duration_cast<microseconds>(c.due - std::chrono::steady_clock::now()).count();
@@ -44,7 +44,7 @@ bool forwarding::offer(timed_call& c) noexcept {
         if (node == by_.number() || is_avoided(node, std::chrono::steady_clock::now())) return false;
         return send(c, node, about, false);
     } catch (...) {
-        return false;  // where it runs, it fails by itself, and is answered
+        return false;  // the call fails where it runs, and is answered there
     }
 }
 
@@ -52,7 +52,7 @@ bool forwarding::is_avoided(unsigned node, instant now) const noexcept {
     return node >= most_nodes || now.time_since_epoch().count() < avoided_until_[node].load(std::memory_order_relaxed);
 }
 
-/// May throw before the call is in `sent_`, and not after.
+/// Sends a call. May throw before the call is in `sent_`, and not afterwards.
 bool forwarding::send(timed_call& c, unsigned node, const cluster::object_id& about, bool for_good) {
     const std::size_t bytes = bytes_of(c);
     if (bytes > by_.most_bytes()) return false;
@@ -76,12 +76,12 @@ bool forwarding::send(timed_call& c, unsigned node, const cluster::object_id& ab
     try {
         is_sent = by_.send(node, number, message);
     } catch (...) {
-        in_doubt = true;  // memory ran out, before or after it was queued
+        in_doubt = true;  // memory ran out, before or after the message was queued
     }
     {
         const std::scoped_lock lock{guard_};
         const auto found = sent_.find(number);
-        if (found == sent_.end()) return true;  // it has been answered already
+        if (found == sent_.end()) return true;  // the call has been answered already
         found->second.is_sent = is_sent;
         in_doubt = in_doubt || (is_sent && found->second.is_lost);
         if (is_sent && !in_doubt) return true;
@@ -114,7 +114,7 @@ void forwarding::end_unknown(timed_call& c, unsigned node) noexcept {
                                                " went when it had been asked to run it: whether it has run is not "
                                                "known. Look before it is called again");
     } catch (...) {
-        answer = "-UNKNOWN .\r\n";  // there is no memory for words, and any string has room for so many bytes
+        answer = "-UNKNOWN .\r\n";  // no memory for the text; any string has room for these few bytes
     }
     c.end_elsewhere(ending::unknown, std::move(answer));
 }
@@ -135,7 +135,7 @@ void forwarding::recall(timed_call& c, bool stranded) noexcept {
     } catch (...) {
         const std::scoped_lock lock{guard_};
         const auto found = sent_.find(number);
-        if (found != sent_.end()) found->second.recalled = false;  // at the next look
+        if (found != sent_.end()) found->second.recalled = false;  // the next look tries again
     }
 }
 
@@ -152,15 +152,15 @@ void forwarding::answered(unsigned from, std::uint64_t number, cluster::forwarde
             forwarded_.fetch_add(1, std::memory_order_relaxed);
             const bool known = how.ending < ending_count && !how.answer.empty();
             if (known) return s.what->end_elsewhere(static_cast<ending>(how.ending), std::move(how.answer));
-            return end_unknown(*s.what, from);  // a newer server, which ends calls in another way
+            return end_unknown(*s.what, from);  // from a newer server, with endings unknown here
         }
         case cluster::forwarded_fate::elsewhere:
-            // At most once: who is told to run it for good sends nobody on.
+            // Follows at most one redirection: a server that is told to run the call for good redirects no further.
             if (!s.for_good && how.owner != by_.number() && how.owner != from) {
                 try {
                     if (send(*s.what, how.owner, s.about, true)) return;
                 } catch (...) {
-                    // It runs here.
+                    // The call runs here.
                 }
             }
             break;
@@ -183,7 +183,7 @@ void forwarding::lose(unsigned node) noexcept {
             const auto at = next++;
             if (at->second.node != node) continue;
             if (!at->second.is_sent) {
-                at->second.is_lost = true;  // F3: send() looks at it again
+                at->second.is_lost = true;  // F3: send() handles it
                 continue;
             }
             timed_call* const c = forget(at).what;
@@ -192,13 +192,13 @@ void forwarding::lose(unsigned node) noexcept {
     }
     while (unknown != nullptr) {
         timed_call* const c = unknown;
-        unknown = c->next_unknown;  // first: once it has ended it is somebody else's
+        unknown = c->next_unknown;  // read first: after the call has ended, it belongs to its owner
         end_unknown(*c, node);
     }
     hosts_.recall_all_of(node);
 }
 
-// ---- calls of others
+// ---- calls of other servers
 
 void forwarding::run(unsigned from, std::uint64_t number, cluster::forwarded_call&& what) {
     using cluster::forwarded_fate;
@@ -226,11 +226,11 @@ void forwarding::run(unsigned from, std::uint64_t number, cluster::forwarded_cal
                         answer(from, number, bytes, how, spoken);
                     });
     } catch (const std::bad_alloc&) {
-        say(forwarded_fate::declined, 0);  // it has not begun
+        say(forwarded_fate::declined, 0);  // the call has not begun
     }
 }
 
-/// Of a call that was run for another server, or refused.
+/// Answers a call that was run for another server, or refused.
 void forwarding::answer(unsigned to, std::uint64_t number, std::string_view bytes, ending how,
                         protocol spoken) noexcept {
     if (how == ending::busy || how == ending::shutdown)
@@ -249,7 +249,7 @@ void forwarding::answer(unsigned to, std::uint64_t number, std::string_view byte
                                                  " bytes is longer than a message between nodes may be");
         }
     } catch (const std::bad_alloc&) {
-        made.answer.clear();  // without one, its client hears that nobody knows whether it has run
+        made.answer.clear();  // without an answer, its client gets UNKNOWN
     }
     by_.answer(to, number, made);
 }

@@ -1,19 +1,20 @@
-// Calls that run where their objects are: those of this server that others run, and those of others that it runs.
+// Runs calls where their objects are: sends calls of this server to other servers, and runs calls of other servers.
 //
-// Life of a call that goes elsewhere, seen by its owner:
+// The states of a call that runs elsewhere, as its owner sees them:
 //
 //   mine -> offer() takes it -> sent -> ran ----------------------> end_elsewhere() -> mine
 //                                   \-> declined ---> the executor's, as if it had never been offered
-//                                   \-> elsewhere --> sent once more, to whom it was told -> ran, or declined
+//                                   \-> elsewhere --> sent once more, to the server it names -> ran, or declined
 //                                   \-> the node is gone -> UNKNOWN -> mine
 //
-// F1  A call is sent to a second server, or run here, only when the one before has said that it has not run it, or the
-//     bytes were not sent. So it runs once at most; whether it has run is unknown only where a node is gone which had
-//     been sent the call and has not answered.
-// F2  A server that is sent a call runs it itself or says that it does not: it passes none on.
-// F3  Whoever takes a call out of `sent_` ends it, or sends it again; nobody else touches it from offer() on.
+// F1  A call is sent to a second server, or run here, only if the previous server has said that it has not run the
+//     call, or the bytes were not sent. So a call runs at most once. It is unknown whether a call has run only if a
+//     node is gone that was sent the call and has not answered.
+// F2  A server that receives a call either runs it or says that it does not. It does not forward the call.
+// F3  The thread that takes a call out of `sent_` ends the call, or sends it again. No other thread touches the call
+//     after offer().
 //
-// Thread safety: every member.
+// Thread safety: all members are thread-safe.
 #pragma once
 
 #include <array>
@@ -27,22 +28,23 @@
 
 namespace tutti::server {
 
-/// A call of another server: which one, and its number there.
+/// Identifies a call of another server: the node, and the call's number there.
 struct call_origin {
     unsigned node = 0;
-    std::uint64_t number = 0;  ///< 0: it is a call of this one
+    std::uint64_t number = 0;  ///< 0: a call of this server
     friend bool operator==(const call_origin&, const call_origin&) = default;
 };
 
-/// What runs others' calls. Called by the thread that reads from nodes: must not wait.
+/// Runs calls of other servers. The thread that reads from nodes calls it, so it must not wait.
 class call_host {
 public:
-    /// `then` gets the answer and how the call ended, once; BUSY and SHUTDOWN say that it has not begun.
+    /// Runs a call. Calls `then` once, with the answer and how the call ended. BUSY and SHUTDOWN mean that the call has
+    /// not begun.
     virtual void host(const invocation& what, std::vector<std::string> arguments, call_origin from,
                       std::function<void(std::string_view, ending)> then) = 0;
-    /// Ends it if it sleeps in `retry`, now or later.
+    /// Ends the call if it sleeps in `retry`, now or later.
     virtual void recall(call_origin which, bool stranded) noexcept = 0;
-    /// The same for all of a node that is gone.
+    /// Does the same for all calls of a node that is gone.
     virtual void recall_all_of(unsigned node) noexcept = 0;
 
 protected:
@@ -50,42 +52,43 @@ protected:
 };
 
 struct forwarding_figures {
-    std::uint64_t forwarded = 0;  ///< that another server has run
-    std::uint64_t received = 0;   ///< that it has run for others
-    std::uint64_t declined = 0;   ///< sent, and run here after all
-    std::uint64_t unknown = 0;    ///< sent to a node that went before it answered
-    std::uint64_t awaited = 0;    ///< as it stands: sent, and not answered
+    std::uint64_t forwarded = 0;  ///< run by another server
+    std::uint64_t received = 0;   ///< run here for other servers
+    std::uint64_t declined = 0;   ///< sent, but run here in the end
+    std::uint64_t unknown = 0;    ///< sent to a node that went away before it answered
+    std::uint64_t awaited = 0;    ///< current number: sent, and not answered
 };
 
 class forwarding final : private cluster::call_handler {
 public:
-    /// They outlive it.
+    /// REQUIRES: the arguments outlive this object.
     forwarding(cluster::call_carrier& by, const catalog& known, executor& runs, call_host& hosts);
     /// REQUIRES: no call of this server is elsewhere.
     ~forwarding();
 
-    /// From here on it is told of others' calls.
+    /// Starts to receive calls of other servers.
     void start() { by_.hand_calls_to(this); }
-    /// And from here on of none.
+    /// Stops receiving calls of other servers.
     void stop() noexcept { by_.hand_calls_to(nullptr); }
 
-    /// Takes a call that is about an object of another node, and has it end as one that was submitted to the executor
-    /// does. False: it is still the caller's.
+    /// Takes a call about an object of another node, and makes it end like a call that was submitted to the executor.
+    /// Returns false if the call still belongs to the caller.
     [[nodiscard]] bool offer(timed_call& c) noexcept;
-    /// Has it ended if it sleeps in `retry` elsewhere, now or later. REQUIRES: as executor::interrupt.
+    /// Makes the call end if it sleeps in `retry` elsewhere, now or later. REQUIRES: as executor::interrupt.
     void recall(timed_call& c, bool stranded) noexcept;
 
     [[nodiscard]] forwarding_figures look() const noexcept;
 
 private:
-    /// One that is elsewhere.
+    /// A call that is elsewhere.
     struct sent {
         timed_call* what = nullptr;
         unsigned node = 0;
         std::size_t bytes = 0;
         cluster::object_id about;
-        bool is_sent = false;  // false: whoever sends it still looks at it, and ends it where need be
-        bool is_lost = false;  // the node went meanwhile
+        // false: the sending thread still uses the call, and ends it if necessary
+        bool is_sent = false;
+        bool is_lost = false;  // the node went away meanwhile
         bool recalled = false;
         bool for_good = false;
     };
@@ -97,7 +100,7 @@ private:
     void lose(unsigned node) noexcept override;
 
     [[nodiscard]] bool send(timed_call& c, unsigned node, const cluster::object_id& about, bool for_good);
-    /// REQUIRES: the lock.
+    /// REQUIRES: guard_ is locked.
     sent forget(std::unordered_map<std::uint64_t, sent>::iterator which) noexcept;
     [[nodiscard]] bool is_avoided(unsigned node, instant now) const noexcept;
     void run_here(timed_call& c) noexcept;
@@ -109,9 +112,10 @@ private:
     const catalog& known_;
     executor& runs_;
     call_host& hosts_;
-    mutable std::mutex guard_;  // of what follows; nothing is sent and no call is ended with it held
+    // guards the members below; not held while sending a message or ending a call
+    mutable std::mutex guard_;
     std::unordered_map<std::uint64_t, sent> sent_;
-    std::size_t bytes_ = 0;  // of their arguments
+    std::size_t bytes_ = 0;  // bytes of the arguments in sent_
     std::uint64_t latest_ = 0;
     std::array<std::atomic<instant::rep>, most_nodes> avoided_until_{};
     std::atomic<std::uint64_t> forwarded_{0}, received_{0}, declined_{0}, unknown_{0};

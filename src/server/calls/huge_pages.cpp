@@ -18,25 +18,25 @@ namespace {
 #if defined(MADV_COLLAPSE)
 constexpr int collapse = MADV_COLLAPSE;
 #else
-constexpr int collapse = 25;  // of Linux, whatever the headers of the C library
+constexpr int collapse = 25;  // the number in Linux, for C libraries that lack it
 #endif
 constexpr std::uintptr_t page = 4096, huge = std::uintptr_t{2} << 20;
 constexpr std::size_t pages = huge / page;
-constexpr std::size_t enough_pages = pages / 8 * 7;  // in use: memory grows by at most a seventh
+constexpr std::size_t enough_pages = pages / 8 * 7;  // number of used pages, so that memory grows by at most a seventh
 constexpr std::uintptr_t in_one_call = std::uintptr_t{64} << 20;
-constexpr std::uintptr_t little = std::uintptr_t{64} << 20;  // fork is short without
+constexpr std::uintptr_t little = std::uintptr_t{64} << 20;  // below this, fork is short anyway
 
 struct range {
     std::uintptr_t begin, end;
 };
 
-/// Bytes of the machine. More than that is a reservation, as a sanitizer makes.
+/// Returns the memory of the machine in bytes. A larger range is a reservation, such as a sanitizer makes.
 std::uintptr_t bytes_of_machine() {
     return static_cast<std::uintptr_t>(::sysconf(_SC_PHYS_PAGES)) *
            static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// Whole huge pages of memory that belongs to no file and may be written.
+/// Returns whole huge pages of writable memory that is not backed by a file.
 std::vector<range> ranges_of_memory() {
     std::vector<range> all;
     std::ifstream maps{"/proc/self/maps"};
@@ -57,7 +57,7 @@ std::vector<range> ranges_of_memory() {
     return all;
 }
 
-/// Which pages are in use.
+/// Tells which pages are in use.
 class page_map {
 public:
     page_map() : file_{::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)} {}
@@ -67,7 +67,7 @@ public:
     page_map(const page_map&) = delete;
     page_map& operator=(const page_map&) = delete;
 
-    /// Whether most of the huge page at `at` is.
+    /// Returns true if most of the huge page at `at` is in use.
     [[nodiscard]] bool is_dense(std::uintptr_t at) const {
         std::array<std::uint64_t, pages> entries;
         constexpr std::uint64_t is_there = std::uint64_t{1} << 63;
@@ -101,7 +101,7 @@ void collapse_into_huge_pages(const std::function<bool()>& is_over) {
     if (bytes < little) return;
     for (const range& r : dense) {
         if (is_over()) return;
-        // What cannot be put together stays as it is: there is no memory for it, or another thread has given it back.
+        // A range that cannot be collapsed stays as it is: memory is short, or another thread has freed the range.
         static_cast<void>(::madvise(reinterpret_cast<void*>(r.begin), r.end - r.begin, collapse));
     }
 }

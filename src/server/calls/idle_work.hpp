@@ -1,5 +1,5 @@
-// What a worker that has nothing to run may do for others, instead of sleeping. It is on its thread's own stack then,
-// between two jobs: what it does there is not preempted, so it has to be short, or to notice soon that it is wanted.
+// Work that an idle worker may do for other threads instead of sleeping. The worker does it on its thread's own stack,
+// between two jobs. This work is not preempted, so it has to be short, or check often whether the worker is wanted.
 #pragma once
 
 #include <atomic>
@@ -9,15 +9,16 @@
 
 namespace tutti::server {
 
-/// Whether a worker that does something else is wanted back.
+/// Tells a worker that does idle work whether it is wanted back.
 class attention {
 public:
     attention(const std::atomic<std::uint32_t>& bell, std::uint32_t seen, base::deadline next) noexcept
         : until{next}, bell_{bell}, seen_{seen} {}
-    /// Sequentially consistent: who rings and then calls `idle_work::recall` is seen, or sees what was said before.
+    /// Returns true if the worker is wanted. Sequentially consistent: either this sees the bell of a thread that rings
+    /// it and then calls `idle_work::recall`, or the recall sees what was stored before this call.
     [[nodiscard]] bool is_wanted() const noexcept { return bell_.load(std::memory_order_seq_cst) != seen_; }
 
-    /// When it has something to do in any case; the end of the clock: never.
+    /// The time at which the worker has something to do in any case; the end of the clock: never.
     const base::deadline until;
 
 private:
@@ -27,10 +28,10 @@ private:
 
 class idle_work {
 public:
-    /// On a worker's thread; returns soon after it is wanted, and after `until`. False: there is nothing to do, it may
-    /// as well sleep.
+    /// Does idle work on a worker's thread. Returns soon after the worker is wanted, and after `until`. Returns false
+    /// if there is nothing to do, so the worker may sleep.
     virtual bool spend(const attention& of) noexcept = 0;
-    /// Ends the sleep of a worker that is in `spend`, and whose bell has been rung. Any thread.
+    /// Ends the sleep of a worker that is in `spend`, and whose bell has been rung. Any thread may call it.
     virtual void recall() noexcept = 0;
 
 protected:

@@ -17,9 +17,9 @@ using std::chrono::microseconds;
 
 constexpr microseconds longest_deadline{std::chrono::hours{24 * 365}};
 
-/// Throws the exception that is being handled, or what it stands for. A signal comes here if it has passed a function
-/// that is noexcept, and then its own block, which expected no exception from that function. call_boundary has rolled
-/// that block back.
+/// Throws the exception that is being handled, or the one that it stands for. A signal arrives here if it has passed a
+/// noexcept function, and then its own block, which did not expect an exception from that function. call_boundary has
+/// rolled back that block.
 [[noreturn]] void throw_what_ends_call() {
     try {
         throw;
@@ -28,7 +28,7 @@ constexpr microseconds longest_deadline{std::chrono::hours{24 * 365}};
     }
 }
 
-/// What the exception that is being handled means to the caller. `passed`: it has passed a function that is noexcept.
+/// Turns the exception that is being handled into an answer. `passed`: the exception has passed a noexcept function.
 ending explain(const job& of, const std::string& name, bool passed, reply& to) {
     const auto error = [&](ending e, std::string_view what) {
         to.error(code_of(e), name + ": " + std::string{what} +
@@ -71,20 +71,21 @@ constexpr const char* left_by_jump =
     "it left an atomic block by a jump (longjmp), and that block was rolled back; leave a block by its end, an "
     "exception, or a cancel";
 
-/// Runs one procedure, whose answer is to be one value.
+/// Runs one procedure. Its answer must be one value.
 void run_body(const entry& which, const call& how, std::span<const std::string_view> arguments, reply& to) {
     core::call_boundary boundary;
     which.what.body(how, arguments, to);
-    // Also where the jump came to a place from which the procedure has ended as if nothing had happened: blocks around
-    // the call, that of the log for instance, must not commit a part of it.
+    // The check also covers a jump after which the procedure ended as if nothing had happened. Blocks around the call,
+    // such as the log's, must not commit a part of it.
     if (boundary.left_block()) throw std::runtime_error{left_by_jump};
     if (!to.complete()) throw std::runtime_error{no_single_value};
 }
 
-/// All parts into a list of their answers, or its one answer. `at` says which of several parts runs; null: none.
+/// Runs all parts, and writes a list of their answers, or the answer of a single call. `at` is the part that runs now;
+/// null: none of several.
 void run_parts(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
                const entry*& at) {
-    answer.clear();  // of the attempt before
+    answer.clear();  // discards the answer of the previous attempt
     reply to{answer, i.spoken};
     if (i.parts.empty()) {
         run_body(*i.which, how, arguments, to);
@@ -103,7 +104,7 @@ void run_parts(const invocation& i, const call& how, std::span<const std::string
     at = nullptr;
 }
 
-/// As one transaction, with its place in the log if `in` says so. What a part throws rolls all of them back.
+/// Runs the call as one transaction, which joins the log if `in` is set. An exception from a part rolls back all parts.
 void run_as_one(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
                 const entry*& at, log_entry* in) {
     tutti::atomically({.name = i.which->what.name.c_str(), .deadline = how.deadline}, [&](tutti::tx& t) {
@@ -112,15 +113,15 @@ void run_as_one(const invocation& i, const call& how, std::span<const std::strin
     });
 }
 
-/// As one that is known to be read-only, and needs no place in the log.
+/// Runs the call as a transaction that is known to be read-only, and needs no position in the log.
 void run_reading(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer,
                  const entry*& at) {
     tutti::atomically({.name = i.which->what.name.c_str(), .read_only = true, .deadline = how.deadline},
                       [&](tutti::tx&) { run_parts(i, how, arguments, answer, at); });
 }
 
-/// A number for each call, of which nobody can guess the next (SplitMix64: Steele, Lea, Flood, OOPSLA 2014, section 5,
-/// from a start that the system chose).
+/// Returns a number for each call. Clients cannot guess the next one (SplitMix64: Steele, Lea, Flood, OOPSLA 2014,
+/// section 5, with a random start from the system).
 std::uint64_t next_seed() {
     thread_local std::uint64_t state = (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}();
     state += 0x9e3779b97f4a7c15;
@@ -196,7 +197,7 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
         to = reply{answer, i.spoken};
     };
     const entry* at = nullptr;
-    static_cast<void>(core::take_passed_refusal());  // of a call before
+    static_cast<void>(core::take_passed_refusal());  // resets the flag of an earlier call
     try {
         if (refuses_late(i) && i.due != no_deadline && std::chrono::steady_clock::now() > i.due) {
             to.error(code_of(ending::deadline), p.name + ": its deadline passed before it began");
@@ -224,7 +225,7 @@ ending run(const job& of, const invocation& i, std::span<const std::string_view>
         try {
             return explain(of, at == nullptr ? p.name : p.name + ": " + at->what.name, core::take_passed_refusal(), to);
         } catch (...) {
-            answer = "-EXCEPTION .\r\n";  // there is no memory for words, and any string has room for so many bytes
+            answer = "-EXCEPTION .\r\n";  // no memory for the text; any string has room for these few bytes
             return ending::exception;
         }
     }
@@ -328,7 +329,7 @@ std::chrono::nanoseconds time_limit_of(const invocation& i, const settings& how)
         return own.count() > 0 ? own : how.time_limit;
     };
     if (i.parts.empty()) return limit_of(*i.which);
-    // As long as they may take one after the other; without a limit if one of them has none.
+    // The limit of several calls is the sum of their limits. If one of them has no limit, the sum is unlimited.
     std::chrono::nanoseconds sum{0};
     for (const invocation::part& p : i.parts) {
         const std::chrono::milliseconds own = limit_of(*p.which);

@@ -1,7 +1,7 @@
-// The calls that keep their worker, as those see it who watch over calls: each watcher looks at its own, at intervals,
-// and anybody may ask what it saw last.
+// The calls that occupy their worker for long, as the threads that watch calls see them. Each watcher looks at its own
+// calls at intervals, and any thread may ask for the result of the latest look.
 //
-// Thread safety: `begin_look`, `look_at` and `end_look` by the watcher; `add_to` from any thread.
+// Thread safety: the watcher calls `begin_look`, `look_at` and `end_look`; any thread calls `add_to`.
 #pragma once
 
 #include <chrono>
@@ -18,13 +18,13 @@ namespace tutti::server {
 struct kept_call {
     std::string procedure;
     int priority;
-    std::chrono::nanoseconds kept;  ///< for so long on end
+    std::chrono::nanoseconds kept;  ///< time without interruption
 };
 
 class kept_calls {
 public:
-    /// `how` lives longer. Looks where somebody may be told: the operator (report_crashes), or whoever asks for the
-    /// server's health.
+    /// `how` must outlive this object. Looks only if the operator is to be told (report_crashes), or a client may ask
+    /// for the server's health.
     explicit kept_calls(const settings& how)
         : how_{how},
           after_{how.report_crashes || how.metrics_port ? how.stuck_after : std::chrono::milliseconds{0}},
@@ -33,13 +33,13 @@ public:
         for (auto* const list : {&found_, &published_}) list->reserve(most);
     }
 
-    /// How often to look; zero: never.
+    /// Returns how often to look; zero: never.
     [[nodiscard]] std::chrono::nanoseconds period() const noexcept {
         return after_.count() == 0 ? after_ : look_for_kept_every(after_);
     }
 
     void begin_look() noexcept { found_.clear(); }
-    /// REQUIRES: as executor::turn_of.
+    /// Checks one call. REQUIRES: as executor::turn_of.
     void look_at(timed_call& c, executor& runs, instant now) noexcept {
         if (!c.keeps_worker(after_, runs, now)) return;
         if (tells_ && c.first_told()) tell_of_kept_worker(c, after_, how_);
@@ -58,18 +58,18 @@ public:
     }
 
 private:
-    static constexpr std::size_t most = 1024;  // of those that it shows: a look takes no memory
+    static constexpr std::size_t most = 1024;  // maximum number of calls shown, so that a look allocates no memory
     struct one {
-        const char* procedure;  // stays as long as the server
+        const char* procedure;  // lives as long as the server
         int priority;
         instant since;
     };
     const settings& how_;
-    const std::chrono::nanoseconds after_;  // what keeps its worker for less is not seen
+    const std::chrono::nanoseconds after_;  // a call that occupies its worker for less is ignored
     const bool tells_;
-    std::vector<one> found_;      // the watcher's
-    bool none_published_ = true;  // the watcher's
-    mutable std::mutex mutex_;    // of what follows
+    std::vector<one> found_;      // used by the watcher
+    bool none_published_ = true;  // used by the watcher
+    mutable std::mutex mutex_;    // guards the members below
     std::vector<one> published_;
 };
 

@@ -7,13 +7,13 @@
 namespace tutti::server {
 
 bool log_entry::wrote() const noexcept {
-    // A serial transaction writes to memory without a log.
+    // A serial transaction writes to memory without a write set.
     return !descriptor_->writes.empty() || descriptor_->serial;
 }
 
 void log_entry::join(tx& t) {
     descriptor_ = &core::descriptor::of(t);
-    // What runs before the commit may still write.
+    // Functions that run before the commit may still write.
     const bool may_write = (descriptor_->slow_commit & core::slow_commit_handlers) != 0;
     if (wrote() || may_write) t.join(*this);
 }
@@ -50,7 +50,7 @@ bool log_entry::take_place(std::span<const journal::part> parts) {
     } catch (const journal::draws_no_more&) {
         refuse();
     }
-    // From here on nothing fails, and nothing waits (J1).
+    // From here on nothing fails or waits (J1).
     if (!api::reads_stand(*descriptor_)) {
         leave_hole();
         return false;

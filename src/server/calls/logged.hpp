@@ -1,9 +1,9 @@
-// How a call gets into the log: with the transaction that it is, or not at all.
+// How a call gets into the log: together with its transaction, or not at all.
 //
-// A logged call is one transaction, from its procedure's begin to its end; blocks inside are nested in it. At the end
-// of its body it joins as a participant, if it has written something, and takes its place in the log by its vote:
-// after every lock is held, and before the reads are validated for the last time (journal.hpp, J3). So there is never
-// half a call in the log, nor one that had no effect.
+// A logged call is one transaction, from the begin of its procedure to its end; blocks inside are nested in it. If the
+// transaction has written something, it joins a participant at the end of its body. The participant's vote takes the
+// call's position in the log. This happens after every lock is held, and before the last validation of the reads
+// (journal.hpp, J3). So the log never contains half a call, or a call without an effect.
 #pragma once
 
 #include <memory>
@@ -22,13 +22,13 @@ class descriptor;
 
 namespace tutti::server {
 
-/// The log cannot be written, so what would write something does not run.
+/// The log cannot be written, so calls that would write do not run.
 class log_unwritable : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// This server does not lead, so what would write something does not run.
+/// This server does not lead, so calls that would write do not run.
 class leads_elsewhere : public log_unwritable {
 public:
     using log_unwritable::log_unwritable;
@@ -36,12 +36,12 @@ public:
 
 class log_entry final : public participant {
 public:
-    /// `answer` is what the call answers, once its body has ended. All live until the call has.
+    /// `answer` is the call's answer once its body has ended. All arguments live until the call has ended.
     log_entry(logging& how, const invocation& i, const call& as, std::span<const std::string_view> arguments,
               const std::string& answer)
         : how_{how}, what_{i}, as_{as}, arguments_{arguments}, answer_{answer} {}
 
-    /// At the end of the body. May leave by a signal of the transaction.
+    /// Joins the transaction, at the end of its body. May leave by a signal of the transaction.
     void join(tx& t);
 
     vote prepare() override;
@@ -50,7 +50,8 @@ public:
 
 private:
     [[nodiscard]] bool wrote() const noexcept;
-    /// Draws, and fills in the record if the reads stand. Else false, and it has left a hole.
+    /// Draws a position, and fills in the record if the reads are still valid. Otherwise leaves a hole and returns
+    /// false.
     [[nodiscard]] bool take_place(std::span<const journal::part> parts);
     [[nodiscard]] bool take_place_of_all();
     [[noreturn]] void refuse() const;
@@ -63,7 +64,7 @@ private:
     std::span<const std::string_view> arguments_;
     const std::string& answer_;
     core::descriptor* descriptor_ = nullptr;
-    journal::place drawn_;  // that is not handed over
+    journal::place drawn_;  // position that is not handed over yet
     std::unique_ptr<journal::kept_answer> kept_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr detail::object_layout of_server = detail::layout_of_this_object();
 
-/// A file's bytes, or none where it cannot be read.
+/// The bytes of a file; empty if it cannot be read.
 class mapped_file {
 public:
     explicit mapped_file(const std::string& path) noexcept {
@@ -36,14 +36,15 @@ public:
     mapped_file(const mapped_file&) = delete;
     mapped_file& operator=(const mapped_file&) = delete;
 
-    /// Copies element number `index` of an array that begins at `offset`. False: the file ends before.
+    /// Copies element number `index` of an array that begins at `offset`. Returns false if the file ends before the
+    /// element does.
     template <class T>
     bool read(T& to, std::uint64_t offset, std::uint64_t index = 0) const noexcept {
         if (offset > bytes_.size() || index >= (bytes_.size() - offset) / sizeof(T)) return false;
         std::memcpy(&to, bytes_.data() + offset + index * sizeof(T), sizeof(T));
         return true;
     }
-    /// Whether the text at `offset` is `text`.
+    /// Returns true if the text at `offset` is `text`.
     [[nodiscard]] bool has(std::uint64_t offset, std::string_view text) const noexcept {
         return offset <= bytes_.size() && bytes_.size() - offset > text.size() &&
                std::string_view{bytes_.data() + offset, text.size()} == text && bytes_[offset + text.size()] == 0;
@@ -62,7 +63,7 @@ public:
                  header_.e_shentsize == sizeof(section) && header_.e_phentsize == sizeof(ElfW(Phdr)) && find_symbols();
     }
     [[nodiscard]] bool is_known() const noexcept { return known_; }
-    /// False: the object defines no such symbol.
+    /// Finds the address of a symbol. Returns false if the object does not define it.
     [[nodiscard]] bool find(std::string_view name, std::uint64_t& address) const noexcept {
         ElfW(Sym) s;
         for (std::uint64_t i = 0; i != symbols_.sh_size / sizeof s && file_.read(s, symbols_.sh_offset, i); ++i) {
@@ -72,7 +73,7 @@ public:
         }
         return false;
     }
-    /// Copies what the object has at that address once it is loaded. False: the file does not have it.
+    /// Copies the contents at an address of the loaded object. Returns false if the file does not contain them.
     template <class T>
     bool read_at(std::uint64_t address, T& to) const noexcept {
         ElfW(Phdr) p;

@@ -1,6 +1,6 @@
-// Whether a shared object of procedures was compiled as this server was. An object in which std::string has another
-// layout would crash the server, or misread what it is given. The answer comes from the file, because the
-// initializers of an object's static variables run while it is loaded.
+// Checks whether a shared object of procedures was compiled like this server. An object in which std::string has
+// another layout would crash the server, or misread its arguments. The check reads the file, because loading an object
+// runs the initializers of its static variables.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,12 @@ namespace tutti::server {
 inline constexpr const char* entry_symbol = "tutti_server_procedures_5";
 inline constexpr const char* layout_symbol = "tutti_server_layout";
 
-/// Says why the object at `path` cannot be served, in words that follow its path. Nothing: the object is fit, or the
-/// file does not tell: it cannot be read, is no object of this machine, or lacks section headers.
+/// Returns the reason why the server cannot use the object at `path`, as text that follows its path. Returns nothing if
+/// the object is fit, or the file does not tell. A file does not tell if it is unreadable, is not an object of this
+/// machine, or lacks section headers.
 [[nodiscard]] std::optional<std::string> why_unfit(const std::string& path);
 
-/// The same of an object whose layout is known. `layout` is null where the object lacks one.
+/// Does the same for an object whose layout is known. `layout` is null if the object does not contain one.
 [[nodiscard]] std::optional<std::string> why_unfit(const detail::object_layout* layout, bool has_entry);
 
 }  // namespace tutti::server

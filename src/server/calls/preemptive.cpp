@@ -21,8 +21,8 @@ void strand_job(void* of) noexcept { static_cast<job*>(of)->strand(); }
 void note(void* of, preempt::happening what, const preempt::context& on, unsigned worker) noexcept {
     using preempt::happening;
     auto& shown = *static_cast<timeline*>(of);
-    if (what == happening::finished) return shown.end(worker, "finished");  // it has been given back
-    auto& j = *static_cast<job*>(on.what.argument);                         // no other worker has it yet, or any more
+    if (what == happening::finished) return shown.end(worker, "finished");  // the job has been given back
+    auto& j = *static_cast<job*>(on.what.argument);  // no other worker has it yet, or has it any more
     switch (what) {
         case happening::resumed: TUTTI_PROBE3(resume, j.name, j.priority, on.preemptions); [[fallthrough]];
         case happening::dispatched: return shown.begin(worker, j.name, j.priority, on.arrived);
@@ -70,7 +70,7 @@ preemptive::preemptive(unsigned workers, std::size_t capacity, const preemption_
 }
 
 std::span<job*> preemptive::submit(std::span<job*> jobs, unsigned most_calls) noexcept {
-    // Not filled in before there is something to fill in: most of the time one is handed in.
+    // The array is left uninitialized, because most calls submit only one job.
     constexpr std::size_t most = 64;
     alignas(preempt::work) std::byte room[most * sizeof(preempt::work)];
     auto* const some = reinterpret_cast<preempt::work*>(room);

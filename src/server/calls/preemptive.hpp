@@ -1,7 +1,7 @@
-// The executor with preemption: a job of a higher priority interrupts one of a lower, which goes on later where it was.
-// What may be interrupted anywhere is the code of the shared objects that procedures were loaded from. Procedures of
-// the program itself give way where a transaction's critical regions end:
-// the server cannot know what else is in the program's code.
+// The executor with preemption: a job of a higher priority interrupts one of a lower priority, which continues later
+// where it was. Code of the shared objects that procedures were loaded from may be interrupted anywhere. Procedures of
+// the program itself give way only where a transaction's critical regions end, because the server cannot know what else
+// the program's code contains.
 #pragma once
 
 #include "preempt/scheduler.hpp"
@@ -15,10 +15,10 @@ namespace tutti::server {
 
 class preemptive final : public executor {
 public:
-    /// The code of the shared objects that `procedures` come from may be preempted anywhere. None is promoted beyond
+    /// The code of the shared objects that `procedures` come from may be preempted anywhere. No job is promoted beyond
     /// the highest of their priorities.
-    /// @throws std::invalid_argument for settings that make no sense,
-    /// std::logic_error if the process has such an executor
+    /// @throws std::invalid_argument  for invalid settings
+    /// @throws std::logic_error  if the process already has such an executor
     preemptive(unsigned workers, std::size_t capacity, const preemption_settings& how, const catalog& procedures,
                timeline& shown, idle_work* idle);
 

@@ -54,7 +54,7 @@ job& ranked_queue::pop() noexcept {
     return *chosen;
 }
 
-/// The one whose turn would come after that of all others. REQUIRES: !empty()
+/// Removes and returns the job that would begin last of all. REQUIRES: !empty()
 job& ranked_queue::pop_last() noexcept {
     const auto lowest = static_cast<std::size_t>(std::countr_zero(occupied_));
     level& l = levels_[lowest];

@@ -1,8 +1,8 @@
-// Jobs that stand in line: a level for each priority, and a bitmap to find the highest one that is not empty
-// (Silvestri, Economo, Di Sanzo, Pellegrini, Quaglia: "Preemptive Software Transactional Memory", III-C). Within a
-// level those with a deadline go before those without, the earliest first; the others in the order they came.
+// Queued jobs: a level for each priority, and a bitmap that finds the highest non-empty level (Silvestri, Economo, Di
+// Sanzo, Pellegrini, Quaglia: "Preemptive Software Transactional Memory", III-C). Within a level, jobs with a deadline
+// come first, the earliest deadline first. Jobs without a deadline follow in the order of arrival.
 //
-// Thread safety: none; its user has a lock.
+// Thread safety: not thread-safe. Its user holds a lock.
 #pragma once
 
 #include <array>
@@ -17,15 +17,15 @@ class ranked_queue {
 public:
     /// REQUIRES: 0 <= j.priority <= highest_priority. @throws std::bad_alloc
     void push(job& j);
-    /// The same where no more than `most` may stand. Returns the job that does not, which it may have taken out for
-    /// this one (E4); null: there was room. No memory is no room.
+    /// Pushes a job into a queue of at most `most` jobs. Returns the job that does not fit, which may be a queued one
+    /// that was removed for this one (E4); null: there was room. A failed allocation counts as no room.
     [[nodiscard]] job* push_within(std::size_t most, job& j) noexcept;
-    /// The one whose turn it is. REQUIRES: !empty().
+    /// Removes and returns the next job. REQUIRES: !empty().
     [[nodiscard]] job& pop() noexcept;
     [[nodiscard]] bool empty() const noexcept { return occupied_ == 0; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] std::size_t size(std::size_t priority) const noexcept { return levels_[priority].size; }
-    /// How many gave way, of those with that priority.
+    /// Returns how many jobs of that priority gave way.
     [[nodiscard]] std::uint64_t shed(std::size_t priority) const noexcept { return levels_[priority].shed; }
 
 private:
@@ -34,7 +34,7 @@ private:
     };
     struct level {
         std::set<job*, sooner> timed;
-        job* first = nullptr;  // a list of those without a deadline
+        job* first = nullptr;  // a list of the jobs without a deadline
         job* last = nullptr;
         std::size_t size = 0;
         std::uint64_t shed = 0;

@@ -34,7 +34,7 @@ private:
 
 void load_all(journal::store& from, const catalog& procedures, recovered& sum) {
     std::string name;
-    std::vector<std::string> pieces;  // of that name; they follow each other
+    std::vector<std::string> pieces;  // consecutive pieces with that name
     const auto hand_in = [&] {
         if (pieces.empty()) return;
         const auto found = std::ranges::find(procedures.kept(), name, &kept_data::name);
@@ -80,7 +80,8 @@ void run_record(const journal::record& r, const catalog& procedures) {
 
 }  // namespace
 
-/// Interrupts the calling thread's transactions when one call of the log takes too long: it would wait for ever.
+/// Interrupts the calling thread's transactions when one call of the log takes too long, because it would wait for
+/// ever.
 class replay::patience {
 public:
     explicit patience(milliseconds longest) : thread_{[this, longest] { watch(longest); }} {}
@@ -108,7 +109,7 @@ private:
         }
     }
 
-    interruption mine_;  // of the thread that made this object
+    interruption mine_;  // of the thread that created this object
     std::atomic<std::uint64_t> calls_{0};
     std::mutex mutex_;
     std::condition_variable changed_;
@@ -141,7 +142,7 @@ std::uint64_t replay::run(std::string_view group, std::uint64_t first) {
 recovered recover(journal::journal& from, const catalog& procedures, milliseconds longest) {
     recovered sum;
     load_all(from.file(), procedures, sum);
-    replay again{procedures, longest};  // for each call; a load may take as long as it does
+    replay again{procedures, longest};  // limits each call; a load may take any time
     const std::uint64_t first = from.file().snapshot_position();
     from.file().read_groups([&](std::string_view group) { sum.calls += again.run(group, first); });
     return sum;

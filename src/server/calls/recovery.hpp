@@ -1,4 +1,4 @@
-// What makes the data again when a server starts with a log.
+// Restores the data when a server starts with a log.
 #pragma once
 
 #include <chrono>
@@ -13,17 +13,17 @@
 namespace tutti::server {
 
 struct recovered {
-    std::uint64_t pieces = 0;  ///< of a snapshot
-    std::uint64_t calls = 0;   ///< that were run again
+    std::uint64_t pieces = 0;  ///< pieces of the snapshot
+    std::uint64_t calls = 0;   ///< calls that were run again
 };
 
 /// Loads the snapshot and runs the calls of the log again, one after the other, on this thread.
-/// @throws journal::store_error  when the file cannot be read
-/// @throws std::runtime_error    when something does not come out as it did: a procedure is missing, fails, waits, or
-///                               answers otherwise
+/// @throws journal::store_error  if the file cannot be read
+/// @throws std::runtime_error  if a result differs: a procedure is missing, fails, waits, or answers differently
 recovered recover(journal::journal& from, const catalog& procedures, std::chrono::milliseconds longest);
 
-/// Runs calls of a log again, one after the other, on the thread that made it, which may make only one at a time.
+/// Runs calls of a log again, one after the other, on the thread that created it. A thread may create only one at a
+/// time.
 class replay {
 public:
     replay(const catalog& procedures, std::chrono::milliseconds longest);
@@ -31,7 +31,7 @@ public:
     replay(const replay&) = delete;
     replay& operator=(const replay&) = delete;
 
-    /// All of a group but those before `first`. Returns how many. @throws std::runtime_error  as recover
+    /// Runs the calls of a group from position `first` on. Returns their number. @throws std::runtime_error as recover
     std::uint64_t run(std::string_view group, std::uint64_t first);
 
 private:

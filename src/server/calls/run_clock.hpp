@@ -1,9 +1,9 @@
-// The time since one call has begun, and when it is to be interrupted for that.
+// Measures how long a call has run, and decides when to interrupt it for exceeding a limit.
 //
-// An interrupt may come between two transactions and have to be repeated. Each repetition waits twice as long as the
-// one before: what cannot be ended, in an overload with many such calls, costs next to nothing.
+// An interrupt may fall between two transactions and have no effect, so it may have to be repeated. The pause doubles
+// with each repetition. So calls that cannot be ended cost almost nothing, even in an overload with many of them.
 //
-// Thread safety: `begin` from the thread that runs the call; the rest from one thread, its watcher.
+// Thread safety: the thread that runs the call calls `begin`; its watcher, one thread, calls the rest.
 #pragma once
 
 #include <algorithm>
@@ -18,19 +18,19 @@ class run_clock {
 public:
     static constexpr std::chrono::milliseconds first_pause{10}, longest_pause{1000};
 
-    /// The call runs from now on.
+    /// Records that the call begins now.
     void begin(instant now) noexcept { began_.store(now.time_since_epoch().count(), std::memory_order_relaxed); }
-    /// Whether it has begun at least so long ago.
+    /// Returns true if the call began at least `time` ago.
     [[nodiscard]] bool has_lasted(std::chrono::nanoseconds time, instant now) const noexcept {
         const auto began = began_.load(std::memory_order_relaxed);
         return began != 0 && now - instant{instant::duration{began}} >= time;
     }
-    /// Since when, as of `now`; zero if it has not begun.
+    /// Returns how long the call has run at `now`; zero if it has not begun.
     [[nodiscard]] std::chrono::nanoseconds lasted(instant now) const noexcept {
         const auto began = began_.load(std::memory_order_relaxed);
         return began == 0 ? std::chrono::nanoseconds::zero() : now - instant{instant::duration{began}};
     }
-    /// Whether it has run for `limit` and is to be interrupted now, for the first time or again.
+    /// Returns true if the call has run for `limit` and is to be interrupted now, for the first time or again.
     [[nodiscard]] bool is_over(std::chrono::nanoseconds limit, instant now) noexcept {
         if (!has_lasted(limit, now) || now < next_) return false;
         ++interrupts_;
@@ -38,9 +38,9 @@ public:
         pause_ = std::min(2 * pause_, longest_pause);
         return true;
     }
-    /// How often it was over.
+    /// Returns how often is_over returned true.
     [[nodiscard]] unsigned interrupts() const noexcept { return interrupts_; }
-    /// For another call.
+    /// Resets the clock for another call.
     void reset() noexcept {
         began_.store(0, std::memory_order_relaxed);
         next_ = {};
@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    std::atomic<instant::rep> began_{0};  // as the steady clock counts; 0: not yet
+    std::atomic<instant::rep> began_{0};  // in ticks of the steady clock; 0: not begun
     instant next_{};
     std::chrono::milliseconds pause_ = first_pause;
     unsigned interrupts_ = 0;

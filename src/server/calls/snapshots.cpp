@@ -15,9 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long transactions may go on that cannot be asked to run again, while none begins. After each attempt that was in
-// vain it is longer, and the next attempt comes after a hundred times that: calls wait for at most a hundredth of the
-// time.
+// How long transactions that cannot be restarted may continue, while no other transaction begins. The time grows after
+// each failed attempt, and the next attempt comes after a hundred times that. So calls wait for at most a hundredth of
+// the time.
 constexpr milliseconds least_patience{10}, most_patience{1'000};
 constexpr int share_of_time = 100;
 
@@ -33,7 +33,7 @@ private:
     journal::incoming_snapshot to_;
 };
 
-/// Notes the position, and is not there twice.
+/// Finds the position at the instant of the snapshot. Its life spans hold() and let_go(), so it cannot be copied.
 class position_finder final : public api::at_rest {
 public:
     explicit position_finder(snapshot_position& where) : where_{where} { where_.hold(); }
@@ -60,7 +60,7 @@ std::optional<std::uint64_t> leading_position::now() noexcept {
         of_.cut(drawn);
         return drawn.position;
     } catch (const std::exception&) {
-        return std::nullopt;  // no memory, or the server is about to hand its lead over
+        return std::nullopt;  // no memory, or the server is about to hand over its lead
     }
 }
 
@@ -84,7 +84,7 @@ void snapshots::stop() noexcept {
 }
 
 bool snapshots::is_due() const {
-    constexpr std::uint64_t too_much = 8;  // times that, for the sake of a follower
+    constexpr std::uint64_t too_much = 8;  // multiple of the limit while a follower copies the snapshot
     const std::size_t after = of_.settings().snapshot_after;
     return after != 0 && of_.bytes_to_replay() / (of_.is_copied() ? too_much : 1) > after && !of_.in_trouble();
 }
@@ -95,7 +95,7 @@ void snapshots::work() {
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
     constexpr milliseconds between_looks{500}, longest_pause{60'000};
-    milliseconds pause = between_looks;  // longer after each that failed, which has dumped everything in vain
+    milliseconds pause = between_looks;  // grows after each failure, because each has dumped everything in vain
     std::unique_lock lock{mutex_};
     while (!ending_) {
         changed_.wait_for(lock, pause, [this] { return ending_; });
@@ -121,7 +121,7 @@ void snapshots::note_busy() {
     patience_ = std::min(2 * patience_, most_patience);
 }
 
-/// False: calls ran.
+/// Returns false if calls still ran.
 bool snapshots::begin(dumping_process& child, std::uint64_t& position) {
     const auto began = std::chrono::steady_clock::now();
     position_finder at{*where_};
@@ -132,7 +132,7 @@ bool snapshots::begin(dumping_process& child, std::uint64_t& position) {
     return is_begun;
 }
 
-/// Why it was not kept.
+/// Returns the reason if it was not kept; empty: it was.
 std::string snapshots::keep(dumping_process& child, std::uint64_t position, std::uint64_t& bytes,
                             std::uint64_t& copied) noexcept {
     try {
@@ -186,7 +186,7 @@ snapshots::taken snapshots::take() noexcept {
         if (failed.empty()) return taken::kept;
         tell_("no snapshot was kept: " + failed + ". The log is whole, and it is tried again");
     } catch (const std::exception&) {
-        // No memory to say so.
+        // There is no memory for the message.
     }
     return taken::failed;
 }
@@ -211,7 +211,7 @@ void snapshots::take_last() noexcept {
         of_.progress().end(bytes, 0, failed);
         if (!failed.empty()) tell_("no snapshot was kept: " + failed);
     } catch (const std::exception&) {
-        // No memory to say so.
+        // There is no memory for the message.
     }
 }
 

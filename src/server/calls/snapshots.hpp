@@ -1,9 +1,10 @@
-// When snapshots are taken, of which instant, and how they get into the log.
+// Decides when to take snapshots, and of which instant, and adds them to the log.
 //
-// A snapshot is the data at one position of the log, which is drawn while no transaction runs (dumping_process.hpp). So
-// it holds each call that has drawn an earlier position, and none that draws a later one. Calls go on while a copy of
-// the process dumps. Where that cannot be done (no memory for a copy, a crash in a dump), the snapshot before it and
-// the calls behind that stay, and it is tried again. The last snapshot is taken without a copy: no call runs any more.
+// A snapshot contains the data at one position of the log, which is drawn while no transaction runs
+// (dumping_process.hpp). So it contains the effects of each call with an earlier position, and of no call with a later
+// one. Calls continue while a copy of the process dumps the data. If that fails, for lack of memory for a copy or by a
+// crash in a dump, the previous snapshot and the calls behind it stay, and the server tries again. The last snapshot is
+// taken without a copy, because no call runs any more.
 #pragma once
 
 #include <chrono>
@@ -22,24 +23,24 @@
 
 namespace tutti::server {
 
-/// What differs between a server that leads and one that follows.
+/// The operations that differ between a server that leads and one that follows.
 class snapshot_position {
 public:
     snapshot_position() = default;
     snapshot_position(const snapshot_position&) = delete;
     snapshot_position& operator=(const snapshot_position&) = delete;
     virtual ~snapshot_position() = default;
-    /// Before transactions are asked to end, and after they go on.
+    /// Called before transactions are asked to end, and after they continue.
     virtual void hold() {}
     virtual void let_go() noexcept {}
-    /// The position of the first call that the data do not hold. Called while no transaction runs. nullopt: none can
-    /// be drawn now.
+    /// Returns the position of the first call that the data do not contain. Called while no transaction runs. Returns
+    /// nullopt if no position can be drawn now.
     [[nodiscard]] virtual std::optional<std::uint64_t> now() noexcept = 0;
-    /// Keeps the snapshot that was begun. Returns why it cannot be kept; empty: it is on disk.
+    /// Keeps the snapshot that was begun. Returns the reason if it cannot be kept; empty: it is on the disk.
     [[nodiscard]] virtual std::string keep(std::uint64_t position) = 0;
 };
 
-/// Of a server that leads: a position of the journal is the snapshot's own.
+/// Of a server that leads: the snapshot has a position of the journal for itself.
 class leading_position final : public snapshot_position {
 public:
     explicit leading_position(journal::journal& of) : of_{of} {}
@@ -53,24 +54,24 @@ private:
 /// Takes snapshots on a thread of its own whenever the log has grown enough.
 class snapshots {
 public:
-    /// `tell` gets what went wrong. @throws std::system_error
+    /// `tell` receives error messages. @throws std::system_error
     snapshots(journal::journal& of, const catalog& procedures, std::unique_ptr<snapshot_position> where,
               std::function<void(const std::string&)> tell);
     ~snapshots();
     snapshots(const snapshots&) = delete;
     snapshots& operator=(const snapshots&) = delete;
 
-    /// Ends one that is under way, and takes no more. Idempotent.
+    /// Ends a snapshot in progress, and takes no more. Idempotent.
     void stop() noexcept;
-    /// The last one, if there is something new. REQUIRES: stop(), no call runs any more.
+    /// Takes the last snapshot if there is new data. REQUIRES: stop(), and no call runs any more.
     void take_last() noexcept;
 
 private:
     using milliseconds = std::chrono::milliseconds;
     enum class taken : std::uint8_t {
         kept,
-        failed,  ///< which has been told
-        busy     ///< calls ran for longer than it waits
+        failed,  ///< the failure was reported
+        busy     ///< calls ran for longer than the patience
     };
     void work();
     [[nodiscard]] bool is_due() const;
@@ -84,8 +85,8 @@ private:
     const catalog& procedures_;
     const std::unique_ptr<snapshot_position> where_;
     const std::function<void(const std::string&)> tell_;
-    milliseconds patience_;  // with calls that run
-    std::mutex mutex_;       // of what follows
+    milliseconds patience_;  // how long to wait for running calls to end
+    std::mutex mutex_;       // guards the members below
     std::condition_variable changed_;
     bool ending_ = false;
     dumping_process* child_ = nullptr;

@@ -15,8 +15,8 @@
 
 namespace tutti::server {
 
-/// What a worker runs, for threads that interrupt it, and whether that sleeps. Its own mutex is taken before the
-/// pool's.
+/// The job that a worker runs, for threads that interrupt it, and whether that job sleeps. Lock order: a worker's mutex
+/// comes before the pool's.
 class thread_pool::worker {
 public:
     explicit worker(thread_pool& pool) noexcept : pool_{pool} {}
@@ -32,7 +32,7 @@ public:
         const std::scoped_lock all{pool_.mutex_};
         return in_retry_ == nullptr ? turn_ : 0;
     }
-    /// On its own thread, which is the one that changes it.
+    /// Returns the current job. Called by its own thread, which alone changes it.
     [[nodiscard]] const job* taken_up() const noexcept { return current_; }
     void put_down() {
         const std::scoped_lock lock{mutex_};
@@ -60,10 +60,11 @@ public:
         }
         if (sleeper == nullptr) return true;
         raised_ = true;
-        core::interrupt_sleeper(*sleeper);  // a commit may have woken it
+        core::interrupt_sleeper(*sleeper);  // a commit may have woken it already
         return true;
     }
-    /// Without the pool's mutex, which waking takes. That of this worker keeps the job that sleeps in its place.
+    /// Interrupts a sleeping job if all are stranded. The pool's mutex is not held, because waking takes it. This
+    /// worker's mutex keeps the sleeping job on this worker.
     void interrupt_stranded() noexcept {
         const std::scoped_lock lock{mutex_};
         core::descriptor* sleeper = nullptr;
@@ -74,12 +75,12 @@ public:
         if (sleeper == nullptr) return;
         raised_ = true;
         current_->strand();
-        core::interrupt_sleeper(*sleeper);  // a thread of the program may have woken it
+        core::interrupt_sleeper(*sleeper);  // a thread of the program may have woken it already
     }
-    /// Whether what sleeps can be interrupted. REQUIRES: the pool's mutex is held. Its own thread has stored that
-    /// before it took the mutex to sleep.
+    /// Returns true if the sleeping job can be interrupted. REQUIRES: the pool's mutex is held. Its own thread has
+    /// stored `asleep->asleep` before it took that mutex to sleep.
     [[nodiscard]] bool can_be_ended() const noexcept { return asleep != nullptr && asleep->asleep != nullptr; }
-    /// On its own thread, for as long as that lives.
+    /// Attaches the calling thread. Called by the worker's own thread; `handle` must live as long as the thread.
     void attach(interruption& handle) noexcept {
         handle_ = &handle;
         hooks_.sleep = &sleep;
@@ -89,10 +90,10 @@ public:
         core::descriptor::of(*tutti::detail::current_transaction).hooks = &hooks_;
     }
 
-    core::descriptor* asleep = nullptr;  // under the pool's mutex: what sleeps, if it counts in asleep_
-    bool is_elsewhere = false;           // of its own thread: in idle_work
+    core::descriptor* asleep = nullptr;  // guarded by the pool's mutex: the sleeper, if it counts in asleep_
+    bool is_elsewhere = false;           // used by its own thread: it is in idle_work_
 
-    static thread_local worker* current;  // the calling thread
+    static thread_local worker* current;  // the worker of the calling thread
 
 private:
     void lower() {
@@ -113,7 +114,7 @@ private:
         const auto is_woken = [&] { return woken.load(std::memory_order_acquire) != 0; };
         if (is_woken()) return;
         w.in_retry_ = &self;
-        // Without a limit but that of looking again soon.
+        // It has no limit other than the interval of its own checks.
         if (!core::retry_limit(self)) {
             w.asleep = &self;
             ++w.pool_.asleep_;
@@ -137,12 +138,12 @@ private:
     thread_pool& pool_;
     std::mutex mutex_;
     job* current_ = nullptr;
-    std::uint64_t turn_ = 0;  // that one's
+    std::uint64_t turn_ = 0;  // the turn of current_
     interruption* handle_ = nullptr;
     bool raised_ = false;
-    core::descriptor* in_retry_ = nullptr;  // under the pool's mutex: what sleeps, with or without a limit
+    core::descriptor* in_retry_ = nullptr;  // guarded by the pool's mutex: the sleeper, with or without a limit
     hooks hooks_{};
-    std::condition_variable woken_;  // with the pool's mutex
+    std::condition_variable woken_;  // used with the pool's mutex
 };
 
 constinit thread_local thread_pool::worker* thread_pool::worker::current = nullptr;
@@ -153,7 +154,7 @@ thread_pool::thread_pool(unsigned workers, std::size_t capacity, timeline& shown
     try {
         for (unsigned i = 0; i < workers; ++i) threads_.emplace_back([this, i] { work(*workers_[i], i); });
     } catch (...) {
-        thread_pool::drain();  // those that are there already wait for work
+        thread_pool::drain();  // the existing workers already wait for work
         throw;
     }
 }
@@ -168,19 +169,19 @@ std::span<job*> thread_pool::submit(std::span<job*> jobs, unsigned most_calls) n
         if (job* const other = queue_.push_within(capacity_, *j)) jobs[away++] = other;
     }
     const std::size_t more = jobs.size() - away;
-    // Those that are awake look before they do something else.
+    // Workers that are awake check the queue before they do something else.
     if (most_calls < more) bell_.fetch_add(1, std::memory_order_seq_cst);
     call(lock, std::min<std::size_t>(more, most_calls));
     return jobs.first(away);
 }
 
-/// Tells so many workers, as far as there are idle ones, that there is something to run.
+/// Wakes this many workers, as far as there are idle ones.
 void thread_pool::call(hold& lock, std::size_t workers) noexcept {
-    // The caller itself, if it is one that is elsewhere, comes back by itself, and needs no call to end its sleep.
+    // If the caller is a worker in idle_work_, it returns by itself and needs no call.
     const bool comes = worker::current != nullptr && worker::current->is_elsewhere && workers != 0;
     const std::size_t asleep = std::min(idle_, workers - (comes ? 1 : 0));
     const bool recalls = elsewhere_ > (comes ? 1U : 0U) && workers > asleep + (comes ? 1 : 0);
-    if (comes || recalls) bell_.fetch_add(1, std::memory_order_seq_cst);  // partner: attention::is_wanted
+    if (comes || recalls) bell_.fetch_add(1, std::memory_order_seq_cst);  // pairs with attention::is_wanted
     lock.unlock();
     if (asleep == 1) arrived_.notify_one();
     else if (asleep > 1) arrived_.notify_all();
@@ -192,11 +193,11 @@ void thread_pool::rouse() noexcept {
     call(lock, std::max<std::size_t>(queue_.size(), 1));
 }
 
-/// Returns when there may be something to run.
+/// Returns when there may be a job to run.
 void thread_pool::rest(hold& lock) {
     if (idle_work_ != nullptr) {
         ++elsewhere_;
-        const std::uint32_t seen = bell_.load(std::memory_order_relaxed);  // under the lock
+        const std::uint32_t seen = bell_.load(std::memory_order_relaxed);  // read under the lock
         worker::current->is_elsewhere = true;
         lock.unlock();
         const bool spent = idle_work_->spend({bell_, seen, base::deadline::max()});
@@ -211,12 +212,12 @@ void thread_pool::rest(hold& lock) {
 }
 
 void thread_pool::work(worker& self, unsigned number) {
-    ::pthread_setname_np(::pthread_self(), "tutti-worker");  // as tools show it
+    ::pthread_setname_np(::pthread_self(), "tutti-worker");  // the name that tools show
     std::optional<preempt::signal_stack> for_faults;
     try {
         for_faults.emplace();
     } catch (const std::bad_alloc&) {
-        // Should its stack run over, the process ends without a word of crash_report.
+        // If its stack overflows, the process ends without a crash report.
     }
     interruption handle;
     self.attach(handle);

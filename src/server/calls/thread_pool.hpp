@@ -1,4 +1,4 @@
-// The executor without preemption: a worker ends what it has begun before it looks for what has come meanwhile.
+// The executor without preemption: a worker finishes its job before it takes the next one.
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,10 @@ namespace tutti::server {
 
 class thread_pool final : public executor {
 public:
-    /// `capacity`: how many jobs may stand. REQUIRES: both at least 1. @throws std::system_error, std::bad_alloc
+    /// `capacity`: maximum number of queued jobs. REQUIRES: both are at least 1. @throws std::system_error,
+    /// std::bad_alloc
     thread_pool(unsigned workers, std::size_t capacity, timeline& shown, idle_work* idle = nullptr);
-    /// drain(), unless that has been.
+    /// Calls drain() unless it was called before.
     ~thread_pool() override;
 
     [[nodiscard]] std::string_view name() const noexcept override { return "threads"; }
@@ -27,7 +28,7 @@ public:
     void rouse() noexcept override;
     void interrupt(job& which) noexcept override;
     void interrupt_sleeper(job& which) noexcept override;
-    /// A thread cannot be given up.
+    /// Does nothing, because a thread cannot be given up.
     void end_where_it_stands(job&) noexcept override {}
     [[nodiscard]] std::uint64_t turn_of(job& which) noexcept override;
     [[nodiscard]] const job* current() const noexcept override;
@@ -48,18 +49,18 @@ private:
     const std::size_t capacity_;
     timeline& shown_;
     idle_work* const idle_work_;
-    mutable std::mutex mutex_;  // of all up to workers_
+    mutable std::mutex mutex_;  // guards the members up to workers_
     std::condition_variable arrived_;
     std::condition_variable ended_;
     ranked_queue queue_;
-    std::size_t idle_ = 0;       // asleep because there is nothing to run
-    std::size_t elsewhere_ = 0;  // in idle_work_
+    std::size_t idle_ = 0;       // workers that sleep because there is nothing to run
+    std::size_t elsewhere_ = 0;  // workers in idle_work_
     std::size_t running_ = 0;
-    std::size_t asleep_ = 0;  // of those, in retry and not woken yet
+    std::size_t asleep_ = 0;  // of running_, those that sleep in retry and are not woken yet
     std::uint64_t begun_ = 0;
     bool ending_waits_ = false;
     bool draining_ = false;
-    std::atomic<std::uint32_t> bell_{0};  // of those that are elsewhere; rung under mutex_
+    std::atomic<std::uint32_t> bell_{0};  // of the workers in idle_work_; rung under mutex_
     std::vector<std::unique_ptr<worker>> workers_;
     std::vector<std::jthread> threads_;
 };

@@ -1,12 +1,12 @@
-// A call that an executor runs for one that waits for its answer: a client, or the program itself. What both have
-// in common: its clock, its probes, how it ended, and what becomes of it when it runs for too long.
+// A call that an executor runs for a client or for the program itself, which waits for its answer. This class has the
+// common part: the clock, the probes, how the call ended, and the handling of calls that run too long.
 //
 //   mine -> submitted -> run, or cut off -> held by the journal, if its answer has to wait for the disk or followers
-//        -> ended(): `answer` is one value, `how_it_ended` says of what kind -> mine
-//                   \-> refuse(), in place of all that -> ended()
+//        -> ended(): `answer` is one value, and `how_it_ended` says how the call ended -> mine
+//                   \-> refuse(), instead of all that -> ended()
 //
-// Thread safety: between submit and ended() it is the executor's, but for `keep_limit`, `keeps_worker` and
-// what follows it, which one thread calls meanwhile.
+// Thread safety: between submit and ended() the executor owns the call. Meanwhile one thread may call `keep_limit`,
+// `keeps_worker` and the functions after them.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ public:
         clock.begin(start);
         const std::uint64_t began = base::ticks();
         TUTTI_PROBE3(dispatch, what.which->what.name.c_str(), priority, (start - arrived).count());
-        // In a string of its own: one that is cut off half written is given up with the stack.
+        // In a string of its own, because a call that is cut off leaves its half-written answer behind with the stack.
         std::string made;
         const ending how =
             may_begin() ? server::run(*this, what, arguments, made, logged) : run_refused(what, ending::busy, made);
@@ -46,17 +46,18 @@ public:
 
     void turn_away() noexcept override { refuse(ending::busy); }
 
-    /// In place of run(). REQUIRES: `why` is busy or shutdown.
+    /// Ends the call instead of run(). REQUIRES: `why` is busy or shutdown.
     void refuse(ending why) noexcept { end(run_refused(what, why, answer)); }
 
-    /// In place of run() and submit(): another server has run it, or nobody will.
+    /// Ends the call instead of run() and submit(), because another server has run it, or no server will.
     void end_elsewhere(ending how, std::string made) noexcept {
         answer = std::move(made);
         end(how);
     }
 
-    /// Interrupts it if it has run for `limit`, zero being none, and it is time to do so. Whether that did not help
-    /// before: then its waiter is to be answered by tell_overdue. REQUIRES: as executor::interrupt.
+    /// Interrupts the call if it has run for `limit` (zero: no limit) and an interrupt is due. Returns true if an
+    /// earlier interrupt had no effect; then tell_overdue must answer the waiting client. REQUIRES: as
+    /// executor::interrupt.
     [[nodiscard]] bool keep_limit(std::chrono::nanoseconds limit, executor& runs, instant now) noexcept {
         if (has_ended_.load(std::memory_order_relaxed)) return false;
         if (limit.count() == 0 || !clock.is_over(limit, now)) return false;
@@ -68,8 +69,8 @@ public:
         return clock.interrupts() > 1;
     }
 
-    /// Whether it has kept its worker for `time` on end, zero being none, as far as those who asked this have seen.
-    /// REQUIRES: as executor::turn_of; one thread at a time asks.
+    /// Returns true if the call has occupied its worker for `time` (zero: never) without interruption, as far as the
+    /// calls of this function have seen. REQUIRES: as executor::turn_of; one thread at a time calls this.
     [[nodiscard]] bool keeps_worker(std::chrono::nanoseconds time, executor& runs, instant now) noexcept {
         if (has_ended_.load(std::memory_order_relaxed)) return false;
         if (time.count() == 0 || !clock.has_lasted(time / 4, now)) return false;
@@ -80,29 +81,30 @@ public:
         }
         return turn != 0 && now - seen_since_ >= time;
     }
-    /// Since when, by the same.
+    /// Returns since when, according to keeps_worker.
     [[nodiscard]] instant kept_since() const noexcept { return seen_since_; }
-    /// True once.
+    /// Returns true the first time.
     [[nodiscard]] bool first_told() noexcept { return !std::exchange(told_, true); }
 
-    /// Whether its latest interruption is the one after which the operator is told that nothing helps.
+    /// Returns true if the latest interrupt is the one after which the operator is told that the call cannot be ended.
     [[nodiscard]] bool resists() const noexcept { return clock.interrupts() == interrupts_without_end; }
 
     invocation what;
     std::vector<std::string_view> arguments;
     std::string answer;
-    std::string unsaid;  // what it would have answered, if UNREPLICATED is in its place
+    std::string unsaid;  // the answer that UNREPLICATED replaced
     logging logged;
     instant arrived;
     run_clock clock;
-    std::uint64_t ran = 0;  // ticks of the base clock from its begin to its end; 0: it has not run here
+    std::uint64_t ran = 0;  // in ticks of the base clock, from begin to end; 0: it has not run here
     ending how_it_ended = ending::ok;
-    std::atomic<std::uint64_t> forwarded{0};  // by which number another server has it (forwarding.hpp); 0: none has
-    timed_call* next_unknown = nullptr;       // of forwarding, among those that go with one node
+    // the number by which another server has the call (forwarding.hpp); 0: no server has it
+    std::atomic<std::uint64_t> forwarded{0};
+    timed_call* next_unknown = nullptr;  // used by forwarding, to list the calls that were lost with a node
 
 protected:
     ~timed_call() = default;
-    /// For another run.
+    /// Resets the call for another run.
     void forget_overdue() noexcept {
         overdue_.store(false, std::memory_order_relaxed);
         has_ended_.store(false, std::memory_order_relaxed);
@@ -114,7 +116,7 @@ protected:
     }
 
 private:
-    static constexpr unsigned interrupts_in_vain = 5;      // within a third of a second, as run_clock counts
+    static constexpr unsigned interrupts_in_vain = 5;      // within a third of a second, with run_clock's pauses
     static constexpr unsigned interrupts_without_end = 8;  // within a second and a half
 
     void end(ending how) noexcept {
@@ -123,13 +125,13 @@ private:
         const bool has_run =
             how != ending::no_log && how != ending::read_only && how != ending::busy && how != ending::shutdown;
         if (logged.log != nullptr && has_run) {
-            // Before it is the journal's: from there on it may be over. Its limit of time is kept by no one any more.
+            // Set before the journal owns the call, which may end from there on. The time limit no longer applies.
             has_ended_.store(true, std::memory_order_relaxed);
             if (logged.log->holds(*this, logged.awaits, host_sleeps()) || await_followers()) return;
         }
         ended();
     }
-    /// Once, when it need not wait for the disk any more.
+    /// Lets the call wait for followers, once, when it no longer has to wait for the disk.
     [[nodiscard]] bool await_followers() noexcept {
         return !std::exchange(has_awaited_followers_, true) && logged.log->others().holds(*this, logged.awaits);
     }
@@ -148,18 +150,18 @@ private:
     }
     bool has_awaited_followers_ = false;
     std::atomic<bool> has_ended_{false};  // its answer may wait for the disk
-    std::atomic<bool> overdue_{false};    // it is to be ended where it stands
+    std::atomic<bool> overdue_{false};    // it is to be ended in the middle of its run
 
-    // Of keeps_worker.
+    // Used by keeps_worker.
     std::uint64_t seen_turn_ = 0;
     instant seen_since_{};
     bool told_ = false;
 
-    /// Whether there is room for what it will answer; otherwise it is BUSY.
+    /// Returns true if there is room for the answer. Otherwise the call ends as BUSY.
     [[nodiscard]] virtual bool may_begin() const noexcept { return true; }
-    /// Of the thread that it came from: see journal::holds.
+    /// Returns the flag of the thread that it came from: see journal::holds.
     [[nodiscard]] virtual const std::atomic<bool>* host_sleeps() const noexcept { return nullptr; }
-    /// Gives it back to its owner. The last thing that it does may be to have it destroyed.
+    /// Gives the call back to its owner. Its last step may destroy the call.
     virtual void ended() noexcept = 0;
 };
 

@@ -30,7 +30,7 @@ void timeline::note_end(unsigned w, const char* how) noexcept {
     if (l.open.name == nullptr) return;
     l.open.how = how;
     l.open.to = clock::now();
-    // Its room was made by `start`.
+    // `start` reserved the room.
     if (l.slices.size() < l.slices.capacity()) l.slices.push_back(l.open);
     else ++l.left_out;
     l.open.name = nullptr;
@@ -55,13 +55,13 @@ std::string timeline::stop() {
     records_.store(false, std::memory_order_relaxed);
     observe::json_writer json;
     json.begin_object().field("displayTimeUnit", "ns");
-    // For who puts traces of several servers beside each other.
+    // For tools that show traces of several servers side by side.
     const std::chrono::nanoseconds began = started_.time_since_epoch();
     json.key("otherData").begin_object().field("began_ns", static_cast<std::uint64_t>(began.count())).end_object();
     json.key("traceEvents").begin_array();
     std::uint64_t left_out = 0;
     for (std::uint64_t w = 0; w < lanes_.size(); ++w) {
-        // Made into text without the lock, which a worker that is just noting something waits for.
+        // The text is made without the lock, because a worker may wait for the lock to record a slice.
         std::vector<slice> slices;
         {
             lane& l = lanes_[w];

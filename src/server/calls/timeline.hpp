@@ -1,9 +1,9 @@
-// What ran where and when: slices of calls by worker, recorded on request and shown as a trace of Chrome's format
-// (Google: "Trace Event Format"), which Perfetto opens. So figure 2 of Silvestri et al., "Preemptive Software
-// Transactional Memory", can be seen of a real run.
+// Records what ran where and when: slices of calls by worker. Recording happens on request, and the result is a trace
+// in Chrome's format (Google: "Trace Event Format"), which Perfetto opens. So you can see figure 2 of Silvestri et al.,
+// "Preemptive Software Transactional Memory", for a real run.
 //
-// Thread safety: `begin` and `end` of a worker on its own thread; `start` and `stop` from any. A worker's slices are
-// under a lock of its own, which is taken only while a recording is under way.
+// Thread safety: a worker's thread calls `begin` and `end` for that worker; any thread calls `start` and `stop`. Each
+// worker's slices have their own lock, which is taken only during a recording.
 #pragma once
 
 #include <atomic>
@@ -18,24 +18,24 @@ namespace tutti::server {
 
 class timeline {
 public:
-    /// So many slices are kept of each worker; later ones are left out, and counted.
+    /// Maximum number of slices kept for each worker. Later slices are dropped and counted.
     static constexpr std::size_t most_slices = 50'000;
 
     explicit timeline(unsigned workers) : lanes_(workers) {}
 
-    /// Worker `w` takes a call up, for the first time or again. `name` stays as long as the server;
-    /// `call` tells calls apart.
+    /// Records that worker `w` starts or resumes a call. `name` must live as long as the server; `call` identifies the
+    /// call.
     void begin(unsigned w, const char* name, int priority, std::uint64_t call) noexcept {
         if (records_.load(std::memory_order_relaxed)) note_begin(w, name, priority, call);
     }
-    /// It puts it down: "finished", "preempted" or "parked".
+    /// Records that the worker stops running it: "finished", "preempted" or "parked".
     void end(unsigned w, const char* how) noexcept {
         if (records_.load(std::memory_order_relaxed)) note_end(w, how);
     }
 
-    /// From here on, from nothing.
+    /// Starts a new recording. Discards the previous one.
     void start();
-    /// Ends it; the trace as JSON.
+    /// Ends the recording. Returns the trace as JSON.
     [[nodiscard]] std::string stop();
 
 private:
@@ -50,13 +50,13 @@ private:
     struct lane {
         std::mutex mutex;
         std::vector<slice> slices;
-        slice open{};  // whose name is null: none
+        slice open{};  // current slice; its name is null if there is none
         std::size_t left_out = 0;
     };
     void note_begin(unsigned w, const char* name, int priority, std::uint64_t call) noexcept;
     void note_end(unsigned w, const char* how) noexcept;
 
-    std::mutex control_;  // of start and stop
+    std::mutex control_;  // serializes start and stop
     std::atomic<bool> records_{false};
     std::deque<lane> lanes_;
     clock::time_point started_;

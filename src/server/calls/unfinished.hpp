@@ -1,4 +1,4 @@
-// What keeps the end of a server waiting, as the thread that owns it has seen it last: lines for the operator.
+// The calls that delay the end of a server, as their owning thread last saw them: lines for the operator.
 //
 // Thread safety: any thread.
 #pragma once
@@ -15,7 +15,7 @@ namespace tutti::server {
 
 class unfinished {
 public:
-    /// So many calls of one owner are named; the rest is a number.
+    /// Maximum number of calls of one owner that are named. The rest is shown as a number.
     static constexpr std::size_t most_named = 20;
 
     void publish(std::vector<std::string> lines) {
@@ -32,7 +32,7 @@ private:
     std::vector<std::string> lines_;
 };
 
-/// Returns a line about a call under way: its procedure, who called it, and for how long that caller has waited.
+/// Returns a line about a call in progress: its procedure, its caller, and how long the caller has waited.
 [[nodiscard]] inline std::string describe_unfinished(const timed_call& c, const std::string& caller, instant now) {
     const auto milliseconds_of = [](std::chrono::nanoseconds time) {
         return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(time).count()) + " ms";

@@ -1,4 +1,4 @@
-// The words that a call may have before the procedure's name, so that no procedure is named like one.
+// The words that may come before the procedure's name in a call, so that no procedure may have such a name.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace tutti::server {
 
-/// Commands and options are spelt in any case.
+/// Returns true if the words are equal regardless of case. Commands and options may be in any case.
 [[nodiscard]] inline bool same_word(std::string_view given, std::string_view capitals) noexcept {
     return std::ranges::equal(given, capitals, [](char a, char b) { return (a >= 'a' && a <= 'z' ? a - 32 : a) == b; });
 }

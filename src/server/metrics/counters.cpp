@@ -8,7 +8,7 @@
 namespace tutti::server {
 namespace {
 
-// Bucket 0 ends at 1 us; then for each power of two p >= 2 the buckets that end at p and at p * 3 / 2.
+// Bucket 0 ends at 1 us. For each power of two p >= 2, there are buckets that end at p and at p * 3 / 2.
 std::size_t bucket_of(std::uint64_t microseconds) noexcept {
     if (microseconds <= 1) return 0;
     const auto octave = static_cast<std::size_t>(std::bit_width(microseconds - 1));  // (2^(o-1), 2^o]
@@ -32,14 +32,14 @@ std::uint64_t percentile(const turnaround_sum& of, double q) noexcept {
 void counters::count_call(std::size_t procedure, int priority, ending how, std::chrono::nanoseconds turnaround) {
     of_procedure& of = by_procedure_[procedure];
     of.endings[static_cast<std::size_t>(how)].add_one();
-    // What was refused did not turn around: an overload would show as very short calls.
+    // A refused call has no turnaround time. Otherwise an overload would show as very short calls.
     if (how == ending::busy || how == ending::shutdown) return;
     auto& slot = of.by_priority[static_cast<std::size_t>(priority)];
     turnarounds<counter>* found = slot.load(std::memory_order_relaxed);
     if (found == nullptr) {
         found = new (std::nothrow) turnarounds<counter>;
         if (found == nullptr) return;
-        slot.store(found, std::memory_order_release);  // partner: the acquiring load in add_to
+        slot.store(found, std::memory_order_release);  // pairs with the acquire load in add_to
     }
     const auto microseconds = static_cast<std::uint64_t>((turnaround.count() + 999) / 1000);
     found->buckets[bucket_of(microseconds)].add_one();

@@ -1,6 +1,6 @@
-// What an I/O thread counts: turnarounds by procedure and priority, how calls ended, clients and bytes.
+// The counts of an I/O thread: turnaround times by procedure and priority, how calls ended, clients and bytes.
 //
-// Thread safety: that of observe/counter.hpp.
+// Thread safety: as in observe/counter.hpp.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@ namespace tutti::server {
 
 using observe::counter;
 
-/// Bucket i counts turnarounds of at most `bucket_limit(i)` microseconds, the last one all longer ones: 1, 2, 3, 4, 6,
-/// 8, 12, 16 … two a doubling, up to 12 s.
+/// Bucket i counts turnaround times of at most `bucket_limit(i)` microseconds; the last bucket counts all longer ones.
+/// The limits are 1, 2, 3, 4, 6, 8, 12, 16 …, two for each doubling, up to 12 s.
 inline constexpr std::size_t bucket_count = 48;
 [[nodiscard]] std::uint64_t bucket_limit(std::size_t bucket) noexcept;
 
-/// A histogram, and its sum over several I/O threads.
+/// A histogram of one I/O thread, or the sum over several.
 template <class Number>
 struct turnarounds {
     std::array<Number, bucket_count> buckets{};
@@ -29,17 +29,18 @@ struct turnarounds {
 };
 using turnaround_sum = turnarounds<std::uint64_t>;
 
-/// The limit of the bucket that the share q of all is in; 0 if there are none.
+/// Returns the limit of the bucket that contains the quantile q; 0 if the histogram is empty.
 [[nodiscard]] std::uint64_t percentile(const turnaround_sum& of, double q) noexcept;
 
 class counters {
 public:
     explicit counters(std::size_t procedures) : by_procedure_(procedures) {}
 
-    /// `turnaround`: from its arrival to its answer; not looked at if it was refused without being run.
+    /// Counts a call. `turnaround`: time from its arrival to its answer; ignored if the call was refused without
+    /// running.
     void count_call(std::size_t procedure, int priority, ending how, std::chrono::nanoseconds turnaround);
 
-    /// Adds what is counted for a procedure and priority to `sum`.
+    /// Adds the counts of a procedure and priority to `sum`.
     void add_to(turnaround_sum& sum, std::size_t procedure, std::size_t priority) const noexcept;
     [[nodiscard]] std::uint64_t endings(std::size_t procedure, ending how) const noexcept {
         return by_procedure_[procedure].endings[static_cast<std::size_t>(how)].get();
@@ -47,20 +48,24 @@ public:
 
     counter clients;  ///< connected now
     counter clients_in_all;
-    counter clients_refused;     ///< there were too many, or no memory for them
-    counter commands;            ///< that are no call of a procedure: others, and calls of none or with wrong options
-    counter logins_failed;       ///< the name or the password was not right
-    counter logins_turned_away;  ///< too many waited to be looked at
+    counter clients_refused;  ///< there were too many, or memory was exhausted
+    /// commands other than calls, including CALLs with an unknown procedure or wrong options
+    counter commands;
+    counter logins_failed;       ///< the name or the password was wrong
+    counter logins_turned_away;  ///< too many logins waited to be checked
     counter clients_evicted;     ///< closed because clients held too much memory
-    counter clients_displaced;   ///< closed before they logged in, so that an operator may come
-    counter requests_timed_out;  ///< ended their connection, because their rest did not come
-    counter calls_beyond_share;  ///< calls that were refused because those of their principal held its share of memory
-    counter commands_delayed;    ///< times that a command waited, because its principal had used its part of attention
-    counter malformed;           ///< requests that ended their connection
+    counter clients_displaced;   ///< closed before they logged in, so that an operator may connect
+    counter requests_timed_out;  ///< ended their connection, because the rest of them did not arrive in time
+    /// calls refused because other calls of their principal held its share of memory
+    counter calls_beyond_share;
+    /// times that a command waited because its principal had used up its part of attention
+    counter commands_delayed;
+    counter malformed;  ///< requests that ended their connection
     counter bytes_read;
     counter bytes_written;
-    counter stand_ins;             ///< times that an idle worker took the I/O thread's place
-    counter stand_ins_called_off;  ///< and a call lasted that it had left to run, so the thread took it back
+    counter stand_ins;  ///< times that an idle worker took the I/O thread's place
+    /// of those, the times that the thread took over again because the worker's call took long
+    counter stand_ins_called_off;
 
 private:
     struct of_procedure {

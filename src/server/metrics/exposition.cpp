@@ -20,8 +20,8 @@ MetricFamily single(std::string name, std::string help, MetricType type, std::ui
     return exposition::single(std::move(name), std::move(help), type, static_cast<double>(value));
 }
 
-/// A page has every eighth bucket alone, from 128 us to 8 s: with all of them, a page of twelve procedures took 130 KB.
-/// INFO and `tutti top` have their percentiles from all.
+/// The page shows only every eighth bucket, from 128 us to 8 s. With all buckets, a page for twelve procedures took 130
+/// KB. INFO and `tutti top` compute percentiles from all buckets.
 constexpr std::size_t first_shown = 13, shown_apart = 8;
 
 constexpr bool is_shown(std::size_t bucket) {
@@ -63,15 +63,15 @@ constexpr bool is_usual(abort_cause c) {
     }
 }
 
-// What has not happened yet is there as zero, so that a rate over it has a beginning. Endings and causes that are
-// unusual are there from the first time on, as is the series of priorities that are not a procedure's own.
+// Counts that are still zero are included, so that a rate over them has a start. Unusual endings and causes appear
+// after their first occurrence. The same applies to the series for priorities other than the procedure's own.
 
 void add_procedures(std::vector<MetricFamily>& to, const snapshot& s) {
     MetricFamily turnaround =
         family("tutti_turnaround_seconds", "From a call's arrival to its answer", MetricType::Histogram);
     MetricFamily ended = family("tutti_calls_total", "Calls by how they ended", MetricType::Counter);
     for (const snapshot::of_procedure& p : s.procedures) {
-        // Two series, however many priorities clients choose: that of the procedure, and all others.
+        // Shows two series, whatever priorities clients choose: the procedure's own priority, and all others.
         turnaround_sum own, chosen;
         for (const auto& [priority, sum] : p.priorities) add(priority == p.own_priority ? own : chosen, sum);
         turnaround.metric.push_back(

@@ -1,4 +1,4 @@
-// What a server is doing, as Prometheus reads it.
+// The state of a server in Prometheus's format.
 #pragma once
 
 #include <vector>

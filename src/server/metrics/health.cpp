@@ -5,7 +5,7 @@ namespace {
 
 constexpr int unavailable = 503;
 
-/// Empty: nothing.
+/// Returns the obstacle, or an empty string.
 std::string obstacle(const readiness& of) {
     switch (of.at) {
         case stage::loading: return "loading: the data are being made from the log";

@@ -1,5 +1,5 @@
-// Whether a server lives, and whether it would take a call: what those decide by who start it anew, or send clients to
-// another one. Decisions only; the service gathers what they are made from.
+// Decides whether a server is alive, and whether it would accept a call. Tools use this to restart a server, or to send
+// clients to another one. The service gathers the facts.
 #pragma once
 
 #include <chrono>
@@ -14,34 +14,36 @@
 
 namespace tutti::server {
 
-/// Where a server is in its life.
+/// The stage of a server's life.
 enum class stage : std::uint8_t { loading, serving, ending };
 
-/// What a call that came now would meet.
+/// The facts that decide how a new call would fare.
 struct readiness {
     stage at = stage::loading;
-    std::string log_trouble{};  ///< empty: none
-    std::string undecided{};    ///< why a leader takes no calls that write until an operator decides; empty: it does
-    bool log_behind = false;    ///< more waits to be written than may
+    std::string log_trouble{};  ///< empty: no trouble
+    /// why a leader refuses calls that write until an operator decides; empty: it accepts them
+    std::string undecided{};
+    bool log_behind = false;  ///< more of the log waits to be written than the limit allows
     bool queue_full = false;
     bool holds_too_much = false;
     bool clients_full = false;
 };
 
-/// Of the threads.
+/// The facts about the threads.
 struct liveness {
     stage at = stage::loading;
     std::size_t io_threads = 0;
-    std::vector<std::size_t> silent{};  ///< those of them that gave no sign in time, from 0 on
+    std::vector<std::size_t> silent{};  ///< indices of the I/O threads that gave no sign in time
     std::size_t workers = 0;
-    std::vector<kept_call> kept{};  ///< by calls, which have not given their worker back for long
+    std::vector<kept_call> kept{};  ///< calls that have occupied their worker for long
 };
 
-/// 200, or 503 with what is in the way. Ready is a server to which a client may connect, and whose call would be taken.
+/// Returns 200 if the server is ready, or 503 with the obstacle. A server is ready if a client may connect and its call
+/// would be accepted.
 [[nodiscard]] exposition::page page_of(const readiness& of);
 
-/// 200, or 503 where nothing can go on: an I/O thread does not answer, or each worker is kept. What is stuck is named
-/// in both.
+/// Returns 200, or 503 if nothing can progress: an I/O thread does not respond, or calls occupy all workers. Both name
+/// the stuck threads.
 [[nodiscard]] exposition::page page_of(const liveness& of);
 
 }  // namespace tutti::server

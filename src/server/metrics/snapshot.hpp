@@ -1,4 +1,4 @@
-// What a server is doing, gathered from its I/O threads and its executor; INFO and the metrics are made from it.
+// The state of a server, gathered from its I/O threads and its executor. INFO and the metrics are made from it.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct snapshot {
     struct of_procedure {
         std::string name;
         int own_priority;
-        std::vector<of_priority> priorities;  ///< that it was called with
+        std::vector<of_priority> priorities;  ///< the priorities that clients called it with
         std::array<std::uint64_t, ending_count> endings{};
     };
     std::chrono::seconds up{0};
@@ -37,7 +37,7 @@ struct snapshot {
     std::uint64_t commands = 0, malformed = 0, resident_bytes = 0, held_bytes = 0, bytes_read = 0, bytes_written = 0;
     std::uint64_t logins_turned_away = 0, clients_evicted = 0, clients_displaced = 0, requests_timed_out = 0;
     std::uint64_t commands_delayed = 0, held_by_clients = 0, held_by_calls = 0, calls_beyond_share = 0;
-    std::string latest_eviction{};  ///< who, and why; empty: nobody
+    std::string latest_eviction{};  ///< the client and the reason; empty: no eviction
     std::uint64_t stand_ins = 0, stand_ins_called_off = 0;
     std::vector<of_procedure> procedures;
 
@@ -45,28 +45,28 @@ struct snapshot {
         std::uint64_t commits = 0;
         std::array<std::uint64_t, abort_cause_count> aborts{};
     };
-    // Of all transactions of the process, where they are counted (enable_statistics). By name, which blocks may share,
-    // or else by file and line.
+    // Statistics of all transactions of the process, if enabled (enable_statistics). The key is the block's name, which
+    // several blocks may share, or else its file and line.
     std::map<std::string, of_block> blocks;
 
     std::optional<cluster_figures> cluster;
     std::optional<forwarding_figures> elsewhere;
-    std::optional<journal::figures> log;  // where calls are logged
+    std::optional<journal::figures> log;  // unset: calls are not logged
     std::optional<journal::replication_figures> others;
 };
 
 void add(turnaround_sum& to, const turnaround_sum& more) noexcept;
 
-/// Adds what one I/O thread counted. REQUIRES: `to.procedures` has one for each that there is.
+/// Adds the counts of one I/O thread. REQUIRES: `to.procedures` has an element for each procedure.
 void add(snapshot& to, const counters& from);
 
-/// Adds what the engine counts.
+/// Adds the counts of the engine.
 void add_transactions(snapshot& to);
 
-/// Of this process, of which the library is a part; 0 where the system does not say.
+/// Returns the resident memory of this process, which the library is a part of; 0 if the system does not report it.
 [[nodiscard]] std::uint64_t resident_bytes();
 
-/// As INFO shows it: lines of `key:value`, under headings.
+/// Returns the text of INFO: lines of `key:value` under headings.
 [[nodiscard]] std::string to_text(const snapshot& s);
 
 }  // namespace tutti::server

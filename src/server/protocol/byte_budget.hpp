@@ -1,5 +1,5 @@
-// How many bytes of requests and answers the server holds, over all clients, and how many it may. It is a bound on what
-// is begun, not on what is held: a call that runs may make any answer, but while the budget is used up none begins.
+// Counts the bytes of requests and answers that the server holds for all clients, against a limit. The limit applies to
+// new calls only: a running call may make an answer of any size, but no call begins while the budget is used up.
 //
 // Thread safety: any thread.
 #pragma once
@@ -23,7 +23,7 @@ private:
     std::atomic<std::size_t> held_{0};
 };
 
-/// A part of it, given back at its end.
+/// A part of the budget, which the destructor gives back.
 class byte_share {
 public:
     explicit byte_share(byte_budget& of) noexcept : of_{of} {}

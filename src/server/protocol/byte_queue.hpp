@@ -1,8 +1,9 @@
-// Bytes that are added at the end and taken from the front: what a client has sent, and what it has not read yet.
+// A queue of bytes that are added at the end and taken from the front: a client's input, or output that it has not
+// read.
 //
-//   Q1  It holds at most twice what was pending when something was last added, and that; each byte is moved a bounded
-//       number of times on average.
-//   Q2  Emptied, it keeps little memory.
+// Q1  It holds at most the bytes added last, plus twice the bytes that were pending then. Each byte is moved a bounded
+//     number of times on average.
+// Q2  When it is empty, it keeps little memory.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +21,9 @@ public:
         }
         bytes_.append(bytes);
     }
-    /// Valid until the next change.
+    /// Returns the pending bytes. The view is valid until the next change.
     [[nodiscard]] std::string_view pending() const noexcept { return std::string_view{bytes_}.substr(start_); }
-    /// Takes that many from the front. REQUIRES: they are pending.
+    /// Removes that many bytes from the front. REQUIRES: they are pending.
     void consume(std::size_t bytes) noexcept {
         start_ += bytes;
         if (start_ == bytes_.size()) clear();
@@ -35,7 +36,7 @@ public:
     }
     [[nodiscard]] bool empty() const noexcept { return start_ == bytes_.size(); }
     [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() - start_; }
-    /// What it takes from memory.
+    /// Returns the memory that it uses, in bytes.
     [[nodiscard]] std::size_t footprint() const noexcept { return bytes_.capacity(); }
 
 private:

@@ -2,17 +2,18 @@
 // has closed its client, so closing the client does not free the arguments. Therefore the server bounds them before it
 // accepts a call.
 //
-// The bound of a principal moves with what is free, as in switches that share memory among ports (Choudhury and Hahne,
-// "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 6(2), 1998).
-// While n principals have calls, each may hold at most an n-th part of what its calls leave free. A principal that is
-// alone so holds at most half of the budget. If principals take all they can, one after the other, the first holds 1/2
-// of the budget, the second 1/6, the n-th 1/(n (n + 1)), and 1/(n + 1) is left. So some memory is always free, and the
-// next principal finds room for its first calls.
+// The limit of a principal depends on the free memory, as in switches that share memory among ports (Choudhury and
+// Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 6(2),
+// 1998). While n principals have calls, each may hold at most an n-th of the memory that all calls leave free. So a
+// principal alone holds at most half of the budget. If principals take all they can, one after the other, the first
+// holds 1/2 of the budget, the second 1/6, the n-th 1/(n (n + 1)), and 1/(n + 1) is left. So some memory is always
+// free, and the next principal finds room for its first calls.
 //
-// A call that is longer than that is accepted if no other call is counted. Calls of operators are not counted, and are
+// A call that is longer than its limit is accepted if no other call is counted. Calls of operators are not counted, and
 // never refused.
 //
-// Thread safety: any thread. Two threads that take at the same time may both be refused where one of them has room.
+// Thread safety: any thread. Of two threads that take at the same time, both may be refused although one of them has
+// room.
 #pragma once
 
 #include <algorithm>
@@ -30,10 +31,10 @@ public:
 
     explicit call_budget(std::size_t most) noexcept : most_{most} {}
 
-    /// Counts a call of `whose` with so many bytes, until give(). Returns false, and counts nothing, if the principal
+    /// Counts a call of `whose` with `bytes` bytes, until give(). Returns false, and counts nothing, if the principal
     /// would hold more than its share. REQUIRES: `bytes` is not zero.
     [[nodiscard]] bool take(principal& whose, std::size_t bytes) noexcept {
-        // It adds before it looks, so calls that are taken at the same time see each other.
+        // Adds before it compares, so that concurrent calls see each other.
         const std::size_t own = whose.add_accepted(bytes);
         if (own == bytes) holders_.fetch_add(1, std::memory_order_relaxed);
         const std::size_t all = held_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
@@ -41,18 +42,18 @@ public:
         give(whose, bytes);
         return false;
     }
-    /// Ends what take() began. `whose` may be gone afterwards.
+    /// Removes a call that take() counted. `whose` may be destroyed afterwards.
     void give(principal& whose, std::size_t bytes) noexcept {
         held_.fetch_sub(bytes, std::memory_order_relaxed);
         if (whose.remove_accepted(bytes) == 0) holders_.fetch_sub(1, std::memory_order_relaxed);
     }
-    /// Returns the bytes of all calls that are counted.
+    /// Returns the bytes of all counted calls.
     [[nodiscard]] std::size_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
 
 private:
-    /// Returns the number of principals with calls, at least 1. The thread whose call is the first of a principal
-    /// counts the principal before it gives that call back. So the number never falls
-    /// below the principals that have been counted.
+    /// Returns the number of principals with calls, at least 1. The thread with a principal's first call counts the
+    /// principal before it gives that call back. So the number is never below the number of principals that have been
+    /// counted.
     [[nodiscard]] std::size_t holders() const noexcept {
         return std::max<std::size_t>(1, holders_.load(std::memory_order_relaxed));
     }

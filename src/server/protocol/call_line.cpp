@@ -22,7 +22,7 @@ bool take_id(words& from, call_line& into) {
     return true;
 }
 
-/// Takes the option that `from` begins with, if it does.
+/// Takes an option from the front of `from` if there is one.
 bool take_option(words& from, call_line& into) {
     if (from.empty()) return false;
     const bool is_priority = same_word(from[0], word_priority);
@@ -63,7 +63,7 @@ call_line read_call(words given, const catalog& procedures, const entry* likely)
     if (p.least == p.most && l.arguments.size() > p.most) {
         words behind = l.arguments.subspan(p.most);
         while (take_option(behind, l)) {}
-        // What is left is too much, and said to be.
+        // If words are left, they are excess arguments, which the error message reports.
         if (behind.empty()) l.arguments = l.arguments.first(p.most);
     }
     check(l);

@@ -1,10 +1,10 @@
-// The words of a CALL: which of them are options, and which are the procedure's.
+// Separates the words of a CALL into options and the procedure's arguments.
 //
 //   CALL [PRIORITY n] [DEADLINE µs] [ID key] [--] name argument…
-//   CALL name argument… [PRIORITY n] [DEADLINE µs]      where the procedure takes a fixed number of arguments
+//   CALL name argument… [PRIORITY n] [DEADLINE µs]      if the procedure takes a fixed number of arguments
 //
-// No argument is ever taken for an option: before the name there are none, and behind it options begin where a fixed
-// number of them ends. So a client may hand on words of its users as they are.
+// An argument is never taken for an option: arguments do not come before the name, and options after the name begin
+// where the fixed number of arguments ends. So a client may pass on its users' words unchanged.
 #pragma once
 
 #include <chrono>
@@ -20,21 +20,21 @@ struct call_line {
     const entry* which = nullptr;
     std::optional<int> priority;
     std::optional<std::chrono::microseconds> deadline;
-    std::optional<std::string_view> id;  ///< never behind the arguments
+    std::optional<std::string_view> id;  ///< never comes after the arguments
     std::span<const std::string_view> arguments;
 };
 
-/// No procedure has the name that a client gave.
+/// Thrown if no procedure has the name that a client gave.
 struct unknown_procedure {
     std::string_view name;
 };
 
-/// @throws bad_argument  for what may not follow ID
+/// Throws if `given` may not follow ID. @throws bad_argument
 void require_key(std::string_view given);
 
-/// `given` is what follows CALL; `likely` is the procedure that it most likely names, or null.
-/// @throws bad_argument  for an option without a number, given twice, or that the procedure forbids; where there is no
-///                       name
+/// Reads the words after CALL. `likely` is the procedure that they most likely name, or null.
+/// @throws bad_argument if an option has no number, is given twice, or is forbidden by the procedure, or if the name is
+/// missing
 /// @throws unknown_procedure
 [[nodiscard]] call_line read_call(std::span<const std::string_view> given, const catalog& procedures,
                                   const entry* likely);

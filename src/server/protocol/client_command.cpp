@@ -27,7 +27,8 @@ void set_info(client_directory& all, const session& who, words given, reply& to)
     to.status("OK");
 }
 
-/// The old form names one address, its own among them; the new one has filters, and spares the client that asks.
+/// Implements CLIENT KILL. The old form names one address, which may be the client's own. The new form has filters, and
+/// spares the client that asks.
 void kill(client_directory& all, session& who, words given, reply& to) {
     client_directory::filter which;
     if (given.size() == 3) {

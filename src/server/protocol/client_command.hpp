@@ -1,4 +1,4 @@
-// CLIENT and what may follow it.
+// The CLIENT command and its subcommands.
 #pragma once
 
 #include <span>
@@ -9,8 +9,7 @@
 
 namespace tutti::server {
 
-/// Answers CLIENT; `given` begins with it and has at least two words.
-/// @throws bad_argument  for a number that is none
+/// Answers CLIENT. `given` begins with CLIENT and has at least two words. @throws bad_argument if a number is malformed
 void client_command(client_directory& all, session& who, std::span<const std::string_view> given, reply& to);
 
 }  // namespace tutti::server

@@ -61,7 +61,7 @@ std::string client_directory::name_of(const entry& e) const {
 std::string client_directory::described(const entry& e, instant now) {
     return "id=" + std::to_string(e.id_) + " addr=" + e.address_ + " name=" + e.name_ +
            " age=" + seconds(e.arrived_, now) + " idle=" + seconds(e.last_request_.load(), now) +
-           // Libraries want these as well. Here they have no meaning.
+           // Libraries expect these fields as well. Here they have no meaning.
            " db=0 sub=0 psub=0 multi=-1 qbuf=0 qbuf-free=0 argv-mem=0 obl=0 oll=0 omem=0 tot-mem=" +
            std::to_string(e.held()) + " lib-name=" + e.library_ + " lib-ver=" + e.version_ + "\n";
 }
@@ -99,7 +99,7 @@ void client_directory::set_held(entry& e, std::size_t bytes) noexcept {
     const std::size_t now = bytes / grain * grain, before = e.held_.load(std::memory_order_relaxed);
     if (now == before) return;
     e.held_.store(now, std::memory_order_relaxed);
-    held_.fetch_add(now - before, std::memory_order_relaxed);  // modulo 2^64, so it may be less
+    held_.fetch_add(now - before, std::memory_order_relaxed);  // modulo 2^64, so the sum may decrease
 }
 
 void client_directory::set_provisional(entry& e, standing now) {
@@ -119,11 +119,11 @@ void client_directory::name_operator(entry& e) {
     const std::scoped_lock lock{mutex_};
     if (e.standing_ == standing::unknown && !std::exchange(e.has_named_operator_, true))
         e.standing_ = standing::names_operator;
-    else if (e.standing_ == standing::names_operator) e.standing_ = standing::unknown;  // that password was wrong
+    else if (e.standing_ == standing::names_operator) e.standing_ = standing::unknown;  // its first password was wrong
 }
 
-// As many are provisional as places are reserved, beside those that are being closed: O(n^2) for these few. They are in
-// the order in which they came, so of equals the first is chosen.
+// There are as many provisional clients as reserved places, plus those that are being closed. So O(n^2) is cheap. They
+// are in the order of arrival, so among equals the first is chosen.
 bool client_directory::displace() noexcept {
     const std::scoped_lock lock{mutex_};
     entry* chosen = nullptr;
@@ -156,7 +156,8 @@ std::size_t client_directory::evict(std::size_t most) {
     return chosen.size();
 }
 
-// The mutex keeps the client's I/O thread from going before it has been told: a thread takes its clients out first.
+// The mutex keeps the client's I/O thread from ending before it gets the message: that thread removes its clients
+// first.
 std::size_t client_directory::kill(const filter& which) {
     const std::scoped_lock lock{mutex_};
     std::size_t killed = 0;

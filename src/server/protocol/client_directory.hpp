@@ -1,7 +1,7 @@
-// All clients, whichever I/O thread has them: for CLIENT LIST, INFO and KILL. A connection belongs to its I/O thread,
-// and its entry here shows other threads what they may see. The entry tells how much memory the connection holds, for
-// the choice of those that are closed (eviction.hpp). It also tells whether the client was let in beyond the bound on
-// clients because it may be an operator.
+// All clients of all I/O threads: for CLIENT LIST, INFO and KILL. A connection belongs to its I/O thread, and its entry
+// here contains what other threads may see. The entry records how much memory the connection holds, for the choice of
+// connections to close (eviction.hpp). It also records whether the server let in the client beyond the limit on clients
+// because it may be an operator.
 //
 // Thread safety: any thread.
 #pragma once
@@ -23,21 +23,21 @@ namespace tutti::server {
 
 class client_directory {
 public:
-    /// An I/O thread, which has clients and closes them.
+    /// An I/O thread, which owns clients and closes them.
     class home {
     public:
-        /// One of its clients has been marked. Any thread; must not wait.
+        /// Reports that one of its clients has been marked. Any thread may call it; must not wait.
         virtual void look_for_killed() noexcept = 0;
 
     protected:
         ~home() = default;
     };
 
-    /// What the server knows of a client that it let in beyond the bound on clients, because it may be an operator.
+    /// How far a client that was let in beyond the limit on clients has proved to be an operator.
     enum class standing : std::uint8_t {
-        settled,         ///< every other client: its place is its own
-        unknown,         ///< it has not logged in
-        names_operator,  ///< its first login names an operator
+        settled,         ///< any other client: it keeps its place
+        unknown,         ///< the client has not logged in
+        names_operator,  ///< the client's first login names an operator
     };
 
     class entry {
@@ -48,9 +48,9 @@ public:
         [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
         [[nodiscard]] const std::string& address() const noexcept { return address_; }
         [[nodiscard]] bool killed() const noexcept { return killed_.load(std::memory_order_acquire); }
-        /// By its I/O thread.
+        /// Called by its I/O thread.
         void note_request(instant now) noexcept { last_request_.store(now, std::memory_order_relaxed); }
-        /// Why the client is closed: by CLIENT KILL, or by the server for the sake of others.
+        /// Why the client is closed: by CLIENT KILL, or by the server to protect other clients.
         enum class reason : std::uint8_t { killed, memory, displaced };
         [[nodiscard]] reason why() const noexcept { return why_.load(std::memory_order_relaxed); }
         [[nodiscard]] std::size_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
@@ -61,14 +61,14 @@ public:
         const std::string address_;
         const instant arrived_;
         home& where_;
-        std::string name_, library_, version_;  // under the directory's mutex
+        std::string name_, library_, version_;  // guarded by the directory's mutex
         std::atomic<instant> last_request_;
-        // Under the directory's mutex:
+        // Guarded by the directory's mutex:
         standing standing_ = standing::settled;
         bool has_named_operator_ = false;
         std::shared_ptr<principal> origin_;  // its address, while it is provisional
         std::shared_ptr<principal> owner_;
-        std::atomic<std::size_t> held_{0};  // bytes, as its I/O thread saw it last
+        std::atomic<std::size_t> held_{0};  // bytes, as last reported by its I/O thread
         std::atomic<reason> why_{reason::killed};
         std::atomic<bool> killed_{false};
     };
@@ -77,36 +77,36 @@ public:
     [[nodiscard]] entry& add(std::string address, instant now, home& where);
     void remove(entry& e) noexcept;
 
-    /// What a client says of itself. What is no printable word without blanks is refused: false.
+    /// Set what a client says about itself. They return false if the value is not a printable word without blanks.
     [[nodiscard]] bool set_name(entry& e, std::string_view name);
     [[nodiscard]] bool set_library(entry& e, std::string_view name);
     [[nodiscard]] bool set_version(entry& e, std::string_view version);
     [[nodiscard]] std::string name_of(const entry& e) const;
 
-    /// A line for each client, in the order of their arrival, as Redis writes them; or of one.
+    /// Returns a line for each client, in the order of arrival and in Redis's format; or the line of one client.
     [[nodiscard]] std::string list(instant now) const;
     [[nodiscard]] std::string line_of(const entry& e, instant now) const;
 
-    /// What `e` holds counts for this principal.
+    /// Makes the memory of `e` count for this principal.
     void set_owner(entry& e, std::shared_ptr<principal> owner);
     [[nodiscard]] std::string owner_of(const entry& e) const;
-    /// Tells what a client holds now. Only its I/O thread calls this. Less than a kibibyte counts as nothing, so that
-    /// clients with small requests do not write to memory that all I/O threads share.
+    /// Records how much memory a client holds now. Only its I/O thread calls this. The value is rounded down to a
+    /// kibibyte, so that clients with small requests do not write to memory that all I/O threads share.
     void set_held(entry& e, std::size_t bytes) noexcept;
     /// Returns the bytes that all clients hold.
     [[nodiscard]] std::size_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
-    /// Has connections closed so that at most `most` bytes are left, and returns their number. Connections that are
-    /// marked already do not count. O(n log n) for n clients. @throws std::bad_alloc
+    /// Closes connections until at most `most` bytes are left, and returns their number. Connections that are marked
+    /// already do not count. O(n log n) for n clients. @throws std::bad_alloc
     std::size_t evict(std::size_t most);
 
-    // ---- clients beyond the bound
+    // ---- clients beyond the limit
     void set_provisional(entry& e, standing now);
     [[nodiscard]] bool is_provisional(const entry& e) const;
-    /// A provisional client asks to log in as an operator. Its first such login protects it from displace() as long as
-    /// there are others.
+    /// Records that a provisional client asks to log in as an operator. Its first such login protects it from
+    /// displace() while there are clients without one.
     void name_operator(entry& e);
-    /// Has a provisional client closed, so that another may come. It chooses one that has not named an operator, if
-    /// there is one, and among them the oldest of the address that has the most. Returns false if no client is
+    /// Closes a provisional client to make room for another. It prefers clients that have not named an operator. Among
+    /// these it chooses the oldest client of the address with the most clients. Returns false if no client is
     /// provisional.
     bool displace() noexcept;
 
@@ -115,7 +115,7 @@ public:
         std::optional<std::string_view> address;
         const entry* spared = nullptr;
     };
-    /// Has those closed that fit; returns how many.
+    /// Closes the clients that match. Returns their number.
     std::size_t kill(const filter& which);
 
 private:

@@ -19,15 +19,15 @@ namespace {
 using words = std::span<const std::string_view>;
 
 constexpr std::string_view wrong_password = "invalid username-password pair or user is disabled.";
-constexpr std::string_view nameless = "default";  // who gives a password alone
+constexpr std::string_view nameless = "default";  // the user's name if a client gives only a password
 
-/// The request is refused.
+/// Thrown when a request is refused.
 struct refusal {
     std::string_view code;
     std::string text;
 };
 
-/// What AUTH, or HELLO, says that the client is: a name and a password, or nothing.
+/// Returns the credentials in AUTH or HELLO: a name and a password, or nothing.
 words credentials(words given) {
     if (same_word(given[0], "AUTH")) return given.size() > 3 ? words{} : given.subspan(1);
     if (!same_word(given[0], "HELLO")) return {};
@@ -37,7 +37,7 @@ words credentials(words given) {
     return {};
 }
 
-/// What `who` may do: it calls no other procedure, and none with a higher priority.
+/// Enforces the user's limits: throws if the user may not call the procedure or use the priority.
 void keep_within(const account& a, call_line& l) {
     const procedure& p = l.which->what;
     const user& who = a.what;
@@ -48,7 +48,7 @@ void keep_within(const account& a, call_line& l) {
     if (!l.priority && p.options.priority > who.highest) l.priority = who.highest;
 }
 
-/// Commands that are about other clients, or other servers.
+/// Returns true for commands about other clients or other servers.
 bool is_operation(words given) {
     return same_word(given[0], "TIMELINE") || same_word(given[0], "SLOWLOG") || same_word(given[0], "FOLLOW") ||
            same_word(given[0], "REPLICAOF") || same_word(given[0], "SLAVEOF") || same_word(given[0], "FAILOVER") ||
@@ -60,7 +60,7 @@ bool is_operation(words given) {
 
 struct commands::command {
     std::string_view name;
-    std::size_t least, most;  // words, the name included
+    std::size_t least, most;  // number of words, including the name
     void (*run)(const commands& self, session& who, words given, reply& to);
 };
 
@@ -96,13 +96,13 @@ const commands::command commands::list[17] = {
          to.status("OK");
      }},
     {"ROLE", 1, 1, [](const commands& self, session&, words, reply& to) { tell_role(self.others_, to); }},
-    // These are answered by the journal (take_question).
+    // The journal answers these (take_question).
     {"WAIT", 3, 3, nullptr},
     {"FOLLOW", 3, 16, nullptr},
     {"REPLICAOF", 3, 3, nullptr},
     {"FAILOVER", 1, 6, nullptr},
     {"SLOWLOG", 2, 3, [](const commands& self, session&, words given, reply& to) { self.show_slow(given, to); }},
-    // redis-benchmark asks for `save` and `appendonly`. There is nothing to configure from outside.
+    // redis-benchmark asks for `save` and `appendonly`. Clients cannot configure anything here.
     {"CONFIG", 3, 16,
      [](const commands&, session&, words given, reply& to) {
          if (!same_word(given[1], "GET")) return to.error("ERR", "CONFIG knows only GET");
@@ -114,14 +114,14 @@ const commands::command commands::list[17] = {
      }},
 };
 
-// COMMAND, as far as client libraries parse it: of each its name, its arity (negative: at least), its flags, and that
-// it has no keys.
+// Answers COMMAND, as far as client libraries parse it: for each command its name, its arity (negative: at least), its
+// flags, and that it has no keys.
 void commands::describe(words given, reply& to) {
     struct arity {
         std::string_view name;
         std::size_t least, most;
     };
-    // Those that are not in the list, because they are answered by what they run, or by what was queued.
+    // Commands that are not in the list, because other functions answer them.
     static constexpr std::array others{arity{"CALL", 2, 0}, arity{"MULTI", 1, 1}, arity{"EXEC", 1, 3},
                                        arity{"DISCARD", 1, 1}};
     const std::size_t all = std::size(list) + others.size();
@@ -160,7 +160,7 @@ void commands::describe(words given, reply& to) {
 }
 
 bool commands::is_password(std::string_view given) const noexcept {
-    // In a time that does not tell how much of it is right.
+    // Takes a time that does not show how much of the password is right.
     std::size_t wrong = given.size() ^ password_.size();
     for (std::size_t i = 0; i < given.size(); ++i) {
         const char own = password_.empty() ? '\0' : password_[i % password_.size()];
@@ -169,7 +169,7 @@ bool commands::is_password(std::string_view given) const noexcept {
     return wrong == 0;
 }
 
-/// A user is let in as the doorkeeper has said.
+/// Lets in a client. For a user, the doorkeeper's verdict decides.
 bool commands::let_in(session& who, std::string_view name, std::string_view password) const noexcept {
     const bool right = who.seen != nullptr
                            ? who.seen->state == login_claim::verdict::right
@@ -183,7 +183,7 @@ bool commands::let_in(session& who, std::string_view name, std::string_view pass
     return true;
 }
 
-/// Whether the doorkeeper has to look first; `r` then says at what.
+/// Returns true if the doorkeeper has to check the request first. `r` then says what to check.
 bool commands::asks_door(words given, request& r) const {
     if (users_.empty() || credentials(given).empty()) return false;
     r.keep(given);
@@ -280,7 +280,8 @@ void commands::hello(session& who, words given, reply& to) const {
     to.integer(static_cast<std::int64_t>(who.entry->id()));
 }
 
-/// While the lead is handed over, what would write stays unread: it is run, or refused, once that is over.
+/// Returns true for a request that would write while the lead is handed over. It stays unread, and runs or is refused
+/// afterwards.
 bool commands::has_to_wait(const session& who, words given) const noexcept {
     if (others_.log == nullptr || !others_.log->others().holds_calls() || !who.trusted) return false;
     if (same_word(given[0], "EXEC")) return who.queued.has_value();
@@ -288,11 +289,11 @@ bool commands::has_to_wait(const session& who, words given) const noexcept {
     try {
         return !read_call(given.subspan(1), procedures_, who.called).which->what.options.read_only;
     } catch (const std::exception&) {
-        return false;  // it is refused as always
+        return false;  // it is refused in the usual way
     }
 }
 
-/// A server that follows, or leads no more, runs only what promises to write nothing.
+/// Throws if this server does not lead and the procedure may write.
 void commands::need_leader(const entry& which) const {
     if (others_.log == nullptr || others_.log->others().takes_writes() || which.what.options.read_only) return;
     throw refusal{"READONLY", which.what.name + ": " + others_.log->others().why_no_writes()};
@@ -327,9 +328,9 @@ bool commands::take_call(session& who, words given, request& r) const {
     return !line.id || is_first(*line.id, r);
 }
 
-/// Whether the call that `r` has become is to be run; otherwise it is answered.
+/// Returns true if the call in `r` is to run. Otherwise it is answered already.
 bool commands::is_first(std::string_view key, request& r) const {
-    // What a key stands for.
+    // The identity of the call that a key stands for.
     std::string all = r.what.which->what.name;
     const auto add = [&all](std::string_view word) {
         all.push_back('\0');
@@ -338,8 +339,9 @@ bool commands::is_first(std::string_view key, request& r) const {
     for (const invocation::part& p : r.what.parts) add(p.which->what.name);
     for (const std::string_view a : r.arguments) add(a);
     add(r.what.spoken == protocol::resp2 ? "2" : "3");
-    const std::uint64_t stands_for = journal::checksum(all, journal::checksum_kind::fnv1a);  // logs have it
-    r.key = key;  // before it is under way: from there on nothing may fail
+    // Logs contain checksums of this kind.
+    const std::uint64_t stands_for = journal::checksum(all, journal::checksum_kind::fnv1a);
+    r.key = key;  // set before begin(): after that, nothing may fail
     const remembered::state known = answers_.begin(key, stands_for, r.answer, r.arrived);
     if (known == remembered::state::fresh) {
         r.logged.key = r.key;
@@ -347,7 +349,7 @@ bool commands::is_first(std::string_view key, request& r) const {
         return true;
     }
     r.key.clear();
-    // For WAIT: nobody knows the position that the first call of this key got.
+    // For WAIT: the position of this key's first call is unknown, so this uses the next position.
     if (others_.log != nullptr) r.logged.awaits = others_.log->drawn();
     if (known == remembered::state::answered) repeat_when_replicated(r);
     reply to{r.answer, r.what.spoken};
@@ -358,8 +360,8 @@ bool commands::is_first(std::string_view key, request& r) const {
     return false;
 }
 
-/// An answer that is given again promises as much as it did the first time: so many followers have the call. The first
-/// time they may not have had it, or this server has read the answer from its log.
+/// An answer that is repeated promises as much as the first time: the configured number of followers have the call.
+/// They may have lacked it the first time, or this server has read the answer from its log.
 void commands::repeat_when_replicated(request& r) const {
     if (others_.log == nullptr || !others_.log->others().lacks(r.logged.awaits)) return;
     const log_settings& how = others_.log->settings();
@@ -377,7 +379,7 @@ void commands::prepare(invocation what, words arguments, request& r) {
     r.keep(arguments);
 }
 
-// EXEC hands all over as one call; what has been refused before keeps all from running.
+// EXEC submits all queued calls as one call. If a request since MULTI was refused, none of the calls runs.
 bool commands::execute(session& who, words given, request& r) const {
     reply to{r.answer, who.spoken};
     const bool has_id = given.size() == 3 && same_word(given[1], word_id);
@@ -400,7 +402,7 @@ bool commands::execute(session& who, words given, request& r) const {
     return !has_id || is_first(given[2], r);
 }
 
-/// MULTI, DISCARD and what may not stand between MULTI and EXEC. False: it is none of that.
+/// Answers MULTI, DISCARD and requests that are invalid between MULTI and EXEC. Returns false for any other request.
 bool commands::answer_multi(session& who, words given, reply& to) const {
     if (same_word(given[0], "MULTI")) {
         if (who.queued) to.error("ERR", "MULTI calls cannot be nested");
@@ -436,7 +438,7 @@ commands::outcome commands::take(session& who, words given, request& r) const {
 /// The commands of followers need a credential of their own: see machine_secret.hpp.
 bool commands::may_follow(const session& who, words given, reply& to) const {
     if (!same_word(given[0], "FOLLOW") || others_.open_to_all || who.replicates) return true;
-    if (others_.log == nullptr) return true;  // it is refused for that
+    if (others_.log == nullptr) return true;  // it is refused for the missing log
     if (who.as != nullptr && who.as->what.replicates) return true;
     to.error("NOPERM",
              "FOLLOW needs the credential of followers: give this server and those that follow it the same "

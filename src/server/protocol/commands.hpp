@@ -1,6 +1,6 @@
-// What clients may ask for: CALL, and the commands that are answered at once.
+// The requests of clients: CALL, and the commands that are answered at once.
 //
-// Thread safety: const members from any thread.
+// Thread safety: any thread may call const members.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,8 @@ namespace tutti::server {
 
 class commands {
 public:
-    /// `info` makes the text of INFO. Between MULTI and EXEC a client may queue so many bytes.
+    /// `info` makes the text of INFO. `most_queued` is the maximum number of bytes that a client may queue between
+    /// MULTI and EXEC.
     commands(const catalog& procedures, std::string password, accounts& users, timeline& shown,
              client_directory& clients, remembered& answers, slow_log& slow, replicas others, std::size_t most_queued,
              std::function<std::string()> info)
@@ -34,31 +35,31 @@ public:
           most_queued_{most_queued},
           info_{std::move(info)} {}
 
-    /// What is to become of a request that was taken.
+    /// The next step for a request that was taken.
     enum class outcome : std::uint8_t { answer, submit, ask_door, ask_journal };
 
     /// Answers `r`, or makes it ready for the executor, the doorkeeper or the journal. REQUIRES: at least one word;
     /// r.arrived is set.
     [[nodiscard]] outcome take(session& who, std::span<const std::string_view> words, request& r) const;
 
-    /// Returns true if the answer takes an I/O thread long to make, because it shows all procedures, clients or calls,
+    /// Returns true if the answer occupies an I/O thread for long, because it shows all procedures, clients or calls,
     /// or reads a file.
     [[nodiscard]] static bool is_costly(std::span<const std::string_view> words) noexcept;
-    /// Returns true if a login shows who has the rights of an operator: some of the users, or whoever knows the
-    /// password.
+    /// Returns true if a login shows that a client has the rights of an operator: some users have them, or a client
+    /// that knows the password has them.
     [[nodiscard]] bool tells_operators_by_login() const noexcept {
         return users_.has_operators() || (users_.empty() && !password_.empty());
     }
-    /// Whether `take` is to be called later, with the same words.
+    /// Returns true if the caller must call `take` later, with the same words.
     [[nodiscard]] bool has_to_wait(const session& who, std::span<const std::string_view> words) const noexcept;
 
-    /// Answers what was ready for the doorkeeper, as it has said.
+    /// Answers a request after the doorkeeper's verdict.
     void end_login(session& who, request& r) const;
 
 private:
     using words = std::span<const std::string_view>;
     struct command;
-    static const command list[17];  // all but CALL
+    static const command list[17];  // all except CALL
 
     [[nodiscard]] outcome answer_or_prepare(session& who, words given, request& r) const;
     void answer_command(session& who, words given, reply& to) const;

@@ -14,7 +14,7 @@
 namespace tutti::server {
 namespace {
 
-/// A hash takes some 15 ms, and a stranger stays for seconds.
+/// A hash takes about 15 ms, and a client without a login may stay for seconds.
 constexpr std::size_t most_waiting = 256;
 
 }  // namespace
@@ -47,7 +47,7 @@ doorkeeper::group& doorkeeper::group_of(const request& r) noexcept {
     return groups_.emplace_back(group{origin, who, 0});
 }
 
-/// `before`: the login before `r` in the list; null if `r` is the first.
+/// Removes `r` from the list. `before` is the login before `r`; null if `r` is the first.
 void doorkeeper::take_out(request* before, request& r) noexcept {
     (before == nullptr ? first_ : before->next) = r.next;
     if (last_ == &r) last_ = before;
@@ -60,7 +60,7 @@ void doorkeeper::take_out(request* before, request& r) noexcept {
     }
 }
 
-/// Takes out a login, so that `r` may wait. Returns null if the group of `r` is among the largest.
+/// Removes a login so that `r` may wait. Returns null if the group of `r` is among the largest.
 request* doorkeeper::make_room(const request& r) noexcept {
     const auto largest = std::ranges::max_element(groups_, {}, &group::waiting);
     const auto own = std::ranges::find_if(
@@ -107,7 +107,7 @@ bool doorkeeper::goes_before(const request& a, const request& b) const noexcept 
     return latest_.at(a.login.who) < latest_.at(b.login.who);
 }
 
-/// Takes out the login whose turn it is; among equals, the oldest. REQUIRES: one waits.
+/// Removes and returns the login whose turn it is; among equals, the oldest. REQUIRES: one waits.
 request& doorkeeper::take_next() noexcept {
     ++turn_;
     request *next = first_, *before_next = nullptr;
@@ -152,7 +152,7 @@ bool doorkeeper::is_right(const login_claim& claim) const noexcept {
         const std::string phrase{claim.password};
         const auto memory = std::make_unique<crypt_data>();
         const char* const made = ::crypt_rn(phrase.c_str(), hash.c_str(), memory.get(), sizeof(crypt_data));
-        // What stands behind a zero byte was not looked at.
+        // crypt ignores bytes after a zero byte.
         return made != nullptr && hash == made && claim.who != nullptr && phrase.find('\0') == std::string::npos;
     } catch (const std::bad_alloc&) {
         return false;

@@ -1,14 +1,14 @@
-// Checks passwords on a thread of its own, because their hashes are slow on purpose and no I/O thread or worker is to
-// wait for one. It skips logins of clients that have gone. The number of logins that wait is bounded, so that the last
-// of them is checked before its client is closed as a stranger.
+// Checks passwords on a thread of its own, because their hashes are slow on purpose, and no I/O thread or worker should
+// wait for a check. It skips logins of disconnected clients. The number of waiting logins is bounded, so that the last
+// of them is checked before its client exceeds the login timeout.
 //
-// Many logins from one address do not keep other clients out. Logins form groups by the address that they come from and
-// the user that they name; all names without a user count as one. The group whose address was served longest ago goes
-// next, and among groups of one address the group whose user was served longest ago. Every second turn is an
-// operator's, if one waits. When no more logins may wait, the youngest of the largest group gives way to one of a
-// smaller group.
+// Many logins from one address do not keep other clients out. Logins form groups by their address and the user that
+// they name; all names without a user count as one. The next login comes from the group whose address was served
+// longest ago. Among groups of one address, it comes from the group whose user was served longest ago. Every second
+// turn is for operators, if one waits. When the maximum number of logins wait, the youngest login of the largest group
+// gives way to one of a smaller group.
 //
-// Thread safety: `ask` and `begin_drain` from any thread; the rest is its owner's.
+// Thread safety: any thread may call `ask` and `begin_drain`; the owner calls the rest.
 #pragma once
 
 #include <condition_variable>
@@ -28,18 +28,18 @@ class doorkeeper {
 public:
     /// @throws std::bad_alloc
     explicit doorkeeper(const accounts& known);
-    /// REQUIRES: whatever it was asked has been given back.
+    /// REQUIRES: all requests that it was asked about have been given back.
     ~doorkeeper();
 
     void start();
-    /// Gives `r` back with the verdict in its `login`; at once where too many wait. REQUIRES: r.login is what a client
-    /// claims.
+    /// Checks a login, and gives `r` back with the verdict in its `login`. Gives it back at once if too many wait.
+    /// REQUIRES: r.login holds the client's claim.
     void ask(request& r) noexcept;
-    /// From here on it gives all back unseen.
+    /// Gives all requests back unchecked from now on.
     void begin_drain() noexcept;
 
 private:
-    /// Logins that wait, from one address and as one user.
+    /// Waiting logins from one address and as one user.
     struct group {
         const principal* origin;
         const account* who;
@@ -55,12 +55,14 @@ private:
     [[nodiscard]] bool is_right(const login_claim& claim) const noexcept;
 
     const accounts& known_;
-    std::vector<group> groups_;                       // that are not empty; there is room for all
-    std::map<const account*, std::uint64_t> latest_;  // the turn of the latest login; null: of names without a user
+    std::vector<group> groups_;  // the non-empty groups; there is room for all
+    // the turn of the latest login of each user; null: of names without a user
+    std::map<const account*, std::uint64_t> latest_;
     std::uint64_t turn_ = 0;
     std::mutex mutex_;
     std::condition_variable asked_;
-    request* first_ = nullptr;  // linked by `next`, which they do not need: they are not with the executor
+    // linked by `next`, which is free to use because these requests are not with the executor
+    request* first_ = nullptr;
     request* last_ = nullptr;
     std::size_t waiting_ = 0;
     bool draining_ = false;

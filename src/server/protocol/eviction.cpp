@@ -12,7 +12,7 @@ namespace {
 struct estate {
     const principal* whose = nullptr;
     std::size_t bytes = 0;
-    std::vector<std::size_t> connections{};  // the largest last
+    std::vector<std::size_t> connections{};  // largest last
 };
 
 /// Returns true if `a` loses a connection after `b`.

@@ -1,10 +1,10 @@
-// The choice of the connections that the server closes when clients hold too much memory: requests that are not
-// complete, requests that wait, answers that are not read.
+// Chooses the connections that the server closes when clients hold too much memory: incomplete requests, waiting
+// requests, and unread answers.
 //
 // Memory is divided among principals (principal.hpp), in proportion to their weights. The principal that holds the most
-// in relation to its weight loses its largest connection, and so on until what is left is within the bound. So a
-// principal that holds no more than its part keeps all of its connections, whatever others do. Users with the rights of
-// an operator come last: they lose connections only when nobody else holds anything.
+// in relation to its weight loses its largest connection, and so on until the rest is within the limit. So a principal
+// that holds no more than its part keeps all of its connections, whatever other principals do. Users with the rights of
+// an operator come last: they lose connections only when no other principal holds anything.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
-// What a client has queued between MULTI and EXEC: calls that run as one transaction, all or none of them.
+// The calls that a client has queued between MULTI and EXEC. They run as one transaction, all or none of them.
 //
 //   none -> MULTI -> queued calls -> EXEC     runs them (invocation::parts)
 //                          \         DISCARD  forgets them
-//                           \-> spoiled: something between was refused, so EXEC refuses all
+//                           \-> spoiled: a request in between was refused, so EXEC refuses all
 #pragma once
 
 #include <optional>
@@ -19,16 +19,16 @@ class multi {
 public:
     explicit multi(std::size_t most_bytes) noexcept : most_bytes_{most_bytes} {}
 
-    /// `what` is planned. @throws bad_argument  if it is more than may be queued
+    /// Queues a call. REQUIRES: `what` is planned. @throws bad_argument if the queue would exceed its limit
     void add(const call_line& line, const invocation& what);
     void spoil() noexcept { spoiled_ = true; }
     [[nodiscard]] bool spoiled() const noexcept { return spoiled_; }
     [[nodiscard]] bool empty() const noexcept { return parts_.empty(); }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-    /// All of them as one call of `together`: as urgent as the most urgent, due with the earliest.
+    /// Returns all of them as one call of `together`, with the highest priority and the earliest deadline of them.
     [[nodiscard]] invocation whole(const entry& together, protocol spoken) const;
-    /// The arguments of all, one after the other.
+    /// Returns the arguments of all calls, in order.
     [[nodiscard]] std::vector<std::string_view> arguments() const;
 
 private:

@@ -1,4 +1,4 @@
-// Numbers in the words of a request.
+// Reads numbers in the words of a request.
 #pragma once
 
 #include <charconv>
@@ -9,7 +9,7 @@
 
 namespace tutti::server {
 
-/// @throws bad_argument  if `given` is anything else than a whole number that N holds; `of` names it
+/// Reads a number. @throws bad_argument if `given` is not a whole number that N can hold; `of` is its name
 template <class N>
 N number(std::string_view of, std::string_view given) {
     N value{};

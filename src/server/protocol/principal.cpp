@@ -10,11 +10,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// A principal may use a tenth of an I/O thread's time, and an operator half of it.
+/// Inverse of the share of an I/O thread's time: a principal may use a tenth of it, and an operator half.
 constexpr int time_per_use = 10, time_per_use_of_operator = 2;
-/// A principal may owe this much before its next command waits.
+/// The debt up to which a principal's next command does not wait.
 constexpr nanoseconds attention_credit = milliseconds{20};
-/// The system may have taken the processor away meanwhile, so one command counts for no more than this.
+/// The maximum that one command counts for. The system may have taken the processor away meanwhile.
 constexpr nanoseconds most_charged = milliseconds{10};
 
 std::int64_t steady_nanoseconds(instant when) noexcept { return nanoseconds{when.time_since_epoch()}.count(); }
@@ -41,7 +41,7 @@ bool principal::owes_nothing(instant now) const noexcept {
 std::shared_ptr<principal> principals::of(const account& user) {
     const std::scoped_lock lock{mutex_};
     std::shared_ptr<principal>& found = users_[user.what.name];
-    // A user whose calls may be more urgent has a larger part of memory.
+    // A user with a higher maximum priority has a larger part of the memory.
     if (found == nullptr)
         found = std::make_shared<principal>("user '" + user.what.name + "'",
                                             1 + static_cast<unsigned>(user.what.highest), user.what.operates);
@@ -52,9 +52,9 @@ std::shared_ptr<principal> principals::at(const std::string& address, instant no
     const std::scoped_lock lock{mutex_};
     if (const auto known = addresses_.find(address); known != addresses_.end()) return known->second;
     if (addresses_.size() >= sweep_at_) {
-        // A use count of one is the table's own. Nobody else can raise it: that takes the mutex. Without connections,
-        // no call is added. The fence orders the look at calls behind the end of the last connection: use_count() is a
-        // relaxed load, and the connection has counted its calls before it gave its reference back.
+        // A use count of one is the table's own reference. Only a thread with the mutex can increase it. Without
+        // connections, no call is added. The fence orders the check of calls after the end of the last connection.
+        // use_count() is a relaxed load, and the connection counted its calls before it released its reference.
         std::erase_if(addresses_, [now](const auto& one) {
             if (one.second.use_count() != 1) return false;
             std::atomic_thread_fence(std::memory_order_acquire);

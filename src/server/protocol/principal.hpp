@@ -2,10 +2,10 @@
 // in as. Before the login, and on a server without users, it belongs to the address that it comes from.
 //
 // Attention is the time that an I/O thread spends on commands that take long (commands::is_costly). A principal may use
-// a part of this time, and further commands of that kind wait (`may_ask_at`). So a user who asks for INFO without end
-// delays that user's INFO and not the calls of others. The server counts time and not requests, because INFO takes
-// longer with more procedures. The connections of one principal take turns: one that has not waited goes behind those
-// that wait (`begin_wait`).
+// a part of this time, and its further costly commands wait (`may_ask_at`). So a user who sends INFO without end delays
+// that user's INFO, and not the calls of other users. The server counts time instead of requests, because INFO takes
+// longer with more procedures. The connections of one principal take turns: a connection that has not waited goes
+// behind those that wait (`begin_wait`).
 //
 // Thread safety: any thread.
 #pragma once
@@ -28,37 +28,39 @@ class account;
 
 class principal {
 public:
-    /// `weight`: its part of memory, relative to the weights of other principals.
+    /// `weight`: its part of the memory, relative to the weights of other principals.
     principal(std::string name, unsigned weight, bool operates)
         : name_{std::move(name)}, weight_{weight}, operates_{operates} {}
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] unsigned weight() const noexcept { return weight_; }
-    /// Whether it is a user with the rights of an operator.
+    /// Returns true if it is a user with the rights of an operator.
     [[nodiscard]] bool operates() const noexcept { return operates_; }
 
     /// Returns the earliest time at which the server runs a costly command for it: `now` or later.
     [[nodiscard]] instant may_ask_at(instant now) const noexcept;
-    /// Counts a costly command that took so long.
+    /// Counts a costly command that took `took`.
     void charge(instant now, std::chrono::nanoseconds took) noexcept;
-    /// Returns true if nothing that it has used delays its next command.
+    /// Returns true if its usage so far does not delay its next command.
     [[nodiscard]] bool owes_nothing(instant now) const noexcept;
 
-    /// A connection of it waits with a costly command, until end_wait().
+    /// Records that one of its connections waits with a costly command, until end_wait().
     void begin_wait() noexcept { waiting_.fetch_add(1, std::memory_order_relaxed); }
     void end_wait() noexcept { waiting_.fetch_sub(1, std::memory_order_relaxed); }
-    /// Returns true if connections of it wait.
+    /// Returns true if any of its connections waits.
     [[nodiscard]] bool has_waiting() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
 
-    /// Counts bytes of its accepted calls (call_budget.hpp). Returns how many it has now.
+    /// Adds bytes of its accepted calls (call_budget.hpp). Returns the new total.
     std::size_t add_accepted(std::size_t bytes) noexcept {
         return accepted_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
     }
-    /// Returns how many are left. The principal may be gone afterwards, unless a connection belongs to it.
+    /// Subtracts bytes. Returns the new total. The principal may be destroyed afterwards, unless a connection belongs
+    /// to it.
     std::size_t remove_accepted(std::size_t bytes) noexcept {
         return accepted_.fetch_sub(bytes, std::memory_order_release) - bytes;
     }
-    /// Returns true if no accepted call counts for it. What the threads of those calls did here happened before.
+    /// Returns true if no accepted call counts for it. Everything that the threads of those calls did here happened
+    /// before.
     [[nodiscard]] bool has_no_calls() const noexcept { return accepted_.load(std::memory_order_acquire) == 0; }
 
     /// The doorkeeper's turn in which it last looked at a login from here. Guarded by the doorkeeper's mutex.
@@ -68,7 +70,7 @@ private:
     const std::string name_;
     const unsigned weight_;
     const bool operates_;
-    // The time at which all that it has used would have been used at its pace; account::admit counts the same way.
+    // The time at which its usage so far would be used up at its pace. account::admit counts the same way.
     std::atomic<std::int64_t> even_pace_{INT64_MIN / 2};  // nanoseconds of the steady clock
     std::atomic<unsigned> waiting_{0};
     std::atomic<std::size_t> accepted_{0};  // bytes
@@ -85,7 +87,8 @@ public:
 private:
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<principal>, std::less<>> users_, addresses_;
-    std::size_t sweep_at_ = 64;  // so many addresses: those without connections, calls and debts are forgotten
+    // when there are this many addresses, those without connections, calls and debts are removed
+    std::size_t sweep_at_ = 64;
 };
 
 }  // namespace tutti::server

@@ -35,7 +35,8 @@ bool same_version(words given, reply& to) {
     return false;
 }
 
-/// Where a follower is. One that listens to every address does not know by which others reach it: this server sees it.
+/// Returns the address of a follower. A follower that listens on all addresses does not know by which one others reach
+/// it, so this server uses the address that it sees.
 std::string address_of(std::string_view said, const session& who) {
     const std::optional<endpoint> own = parse_endpoint(said);
     const bool is_any = own && (own->host == "0.0.0.0" || own->host == "::");
@@ -44,7 +45,7 @@ std::string address_of(std::string_view said, const session& who) {
     return peer ? to_string(endpoint{peer->host, own->port}) : std::string{said};
 }
 
-/// FOLLOW PULL version follower address term branch end upto upto-branch bytes milliseconds
+/// Reads FOLLOW PULL version follower address term branch end upto upto-branch bytes milliseconds.
 void take_pull(const session& who, words given, question& q) {
     q.what = journal::inquiry::kind::pull;
     q.from = {.follower = count("follower", given[3]),
@@ -98,7 +99,7 @@ bool take_follow(const replicas& of, const session& who, words given, question& 
         if (!same_version(given, to)) return false;
         q.task = [&log, term = term(given[3]), who = std::string{given[4]}](std::string& answer) {
             log.others().hear(term, "the server at " + who);
-            // Whoever leads in an earlier term has to hear of this one.
+            // A leader of an earlier term has to hear of this term.
             const journal::replication_figures own = log.others().look();
             const bool is_later = own.leads && own.refuses.empty() && own.now.term > term;
             reply{answer}.status(is_later ? "LATER " + std::to_string(own.now.term) : "OK");
@@ -125,7 +126,8 @@ bool take_follow(const replicas& of, const session& who, words given, question& 
     return true;
 }
 
-/// FAILOVER [TO host port] [TIMEOUT milliseconds], as Redis has it; but it is answered when the other server leads.
+/// Reads FAILOVER [TO host port] [TIMEOUT milliseconds], as in Redis. Unlike Redis, it is answered when the other
+/// server leads.
 bool take_failover(const replicas& of, words given, question& q, reply& to) {
     constexpr int usual = 10'000, most = 3'600'000;
     std::string whom;

@@ -1,5 +1,5 @@
-// What a client asks for that the journal's thread for followers answers: WAIT, REPLICAOF NO ONE, FAILOVER, and what
-// servers that follow or lead ask each other (FOLLOW).
+// A client's question that the journal's thread for followers answers: WAIT, REPLICAOF NO ONE, FAILOVER, and the
+// questions of servers that follow or lead (FOLLOW).
 #pragma once
 
 #include <chrono>
@@ -37,28 +37,29 @@ private:
     request& of_;
 };
 
-/// Where the commands about followers find what they are about.
+/// The objects that the commands about followers need.
 struct replicas {
-    journal::journal* log = nullptr;         ///< null: there is none, and so are there no followers
-    std::function<std::string()> promote{};  ///< returns why it cannot be; may take a while
-    /// Begins to hand the lead over to a follower, which is named, or the one that has most, within a time.
-    /// @throws std::runtime_error  it cannot begin
+    journal::journal* log = nullptr;         ///< null: no log, and so no followers
+    std::function<std::string()> promote{};  ///< returns the reason if it fails; may take a while
+    /// Begins to hand over the lead to the named follower, or to the one that has most, within a time. @throws
+    /// std::runtime_error if it cannot begin
     std::function<std::shared_ptr<const journal::handover_outcome>(std::string, std::chrono::milliseconds)> hand_over{};
-    /// What has become of an order to lead, and with `true` that this server must not follow it any more.
+    /// Returns the outcome of an order to lead. `true` also forbids this server to follow the order from now on.
     std::function<std::string(std::uint64_t, bool)> answer_order{};
-    std::string password{};    ///< of followers; empty: the machine's secret (machine_secret.hpp)
+    /// password of followers; empty: the machine's secret (machine_secret.hpp)
+    std::string password{};
     bool open_to_all = false;  ///< followers need no credential
 };
 
-/// Whether that is `FOLLOW AUTH`, by which a connection shows the credential of followers.
+/// Returns true for `FOLLOW AUTH`, by which a connection shows the credential of followers.
 [[nodiscard]] bool is_login_of_follower(std::span<const std::string_view> given) noexcept;
-/// Looks at that credential: returns whether it is right, after the answer.
+/// Checks that credential. Writes the answer, and returns true if the credential is right.
 [[nodiscard]] bool admit_follower(const replicas& of, std::span<const std::string_view> given, reply& to);
 [[nodiscard]] bool is_about_followers(std::span<const std::string_view> given) noexcept;
-/// Makes `r` ready to be asked. False: it is answered. @throws bad_argument
+/// Prepares `r` to be asked. Returns false if it is answered already. @throws bad_argument
 [[nodiscard]] bool take_question(const replicas& of, const session& who, std::span<const std::string_view> given,
                                  request& r, reply& to);
-/// ROLE, as Redis has it.
+/// Answers ROLE, in Redis's format.
 void tell_role(const replicas& of, reply& to);
 
 }  // namespace tutti::server

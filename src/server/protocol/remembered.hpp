@@ -1,12 +1,12 @@
-// Answers of calls that came with a key (CALL ID key …): a client that has not got its answer, because its connection
-// broke or the call took too long for it, asks again with the same key. It gets the answer of the first call, which is
-// the only one that has run.
+// The answers of calls with a key (CALL ID key …). A client may fail to get its answer, because its connection broke or
+// the call took too long. It then asks again with the same key, and gets the answer of the first call. Only the first
+// call has run.
 //
 //   unknown -> begin() -> under way -> keep()    answered, for a while
-//                                  \-> forget()  unknown again: it has not run, or ended because its client had gone
+//                                  \-> forget()  unknown again: it has not run, or its client disconnected
 //
-// The oldest answers are forgotten when there are too many, when they take too many bytes, or after a while; what is
-// under way never is.
+// The oldest answers are removed when there are too many, when they take too many bytes, or after a while. Calls in
+// progress are never removed.
 //
 // Thread safety: any thread.
 #pragma once
@@ -34,14 +34,14 @@ public:
     explicit remembered(const bounds& most) noexcept : most_{most} {}
 
     enum class state : std::uint8_t { fresh, under_way, answered, another_call };
-    /// `call` stands for what is called and how it is answered: a key belongs to one. If the state is `answered`,
-    /// `answer` gets it.
+    /// Looks up a key. `call` identifies the procedure, its arguments and the form of the answer: a key belongs to one
+    /// such call. If the state is `answered`, `answer` receives the answer.
     [[nodiscard]] state begin(std::string_view key, std::size_t call, std::string& answer, instant now);
-    /// REQUIRES: begin() has said `fresh`. @throws std::bad_alloc  then it is forgotten
+    /// Keeps the answer. REQUIRES: begin() has returned `fresh`. @throws std::bad_alloc then the key is forgotten
     void keep(std::string_view key, std::string_view answer, instant now);
     void forget(std::string_view key) noexcept;
-    /// The answer that another server, or this one before its start, has given; it takes the place of an earlier one.
-    /// REQUIRES: in the order in which they were given. @throws std::bad_alloc
+    /// Adds an answer that another server, or this one before its start, has given. It replaces an earlier one.
+    /// REQUIRES: answers are added in the order in which they were given. @throws std::bad_alloc
     void learn(std::string_view key, std::size_t call, std::string_view answer, instant since);
 
 private:
@@ -52,7 +52,7 @@ private:
         bool answered = false;
     };
     using place = std::list<entry>::iterator;
-    // REQUIRES: the lock.
+    // REQUIRES: mutex_ is locked.
     place add(std::string_view key, std::size_t call, instant now);
     void settle(place which, std::string_view answer, instant now);
     void trim(instant now) noexcept;
@@ -61,8 +61,8 @@ private:
     const bounds most_;
     std::mutex mutex_;
     std::list<entry> under_way_;
-    std::list<entry> answered_;  // the oldest first
-    std::size_t bytes_ = 0;      // of those answered
+    std::list<entry> answered_;  // oldest first
+    std::size_t bytes_ = 0;      // bytes of the answered ones
     std::unordered_map<std::string_view, place> by_key_;
 };
 

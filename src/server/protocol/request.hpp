@@ -1,9 +1,9 @@
-// A request of a client, from its last byte to its answer. Made, kept and used again by its I/O thread; between
-// `submit` and `give_back` it is the executor's and its worker's.
+// A client's request, from its last byte to its answer. Its I/O thread creates, keeps and reuses it. Between `submit`
+// and `give_back`, it belongs to the executor and its worker.
 //
-//   R1  A request is in the order of its connection until it is answered, or until the connection is gone.
-//   R2  One that was submitted is in its I/O thread's list of those under way until it is given back, whatever becomes
-//       of its connection: an accepted call runs, also for a client that has left.
+// R1  A request is in its connection's order until it is answered, or until the connection is gone.
+// R2  A submitted request is in its I/O thread's list of requests in progress until it is given back, even if its
+//     connection is gone: an accepted call runs although its client has disconnected.
 #pragma once
 
 #include <atomic>
@@ -25,25 +25,25 @@ class connection;
 class principal;
 class request;
 
-/// What a client says that it is, and what the doorkeeper says to that.
+/// A client's claim at login, and the doorkeeper's verdict.
 struct login_claim {
     enum class verdict : std::uint8_t { none, right, wrong, unseen, busy };
 
-    account* who = nullptr;               ///< null: nobody has that name
-    std::shared_ptr<principal> origin{};  ///< where its client comes from
+    account* who = nullptr;               ///< null: the user does not exist
+    std::shared_ptr<principal> origin{};  ///< principal of the client's address
     std::string_view password;
     verdict state = verdict::none;
 };
 
-/// What a worker hands a request back to. Any thread.
+/// Takes a request back from a worker. Any thread may call it.
 class giver {
 public:
     virtual void give_back(request& done) noexcept = 0;
-    /// What the bytes of requests and answers are taken from.
+    /// Returns the budget for the bytes of requests and answers.
     [[nodiscard]] virtual byte_budget& budget() noexcept = 0;
-    /// Where calls are logged; null: nowhere.
+    /// Returns the log of calls; null: calls are not logged.
     [[nodiscard]] virtual journal::journal* log() noexcept { return nullptr; }
-    /// As a host of calls (journal::holds); null: it is none.
+    /// Returns its flag as a host of calls (journal::holds); null: it is not a host.
     [[nodiscard]] virtual const std::atomic<bool>* sleeps() const noexcept { return nullptr; }
 
 protected:
@@ -54,7 +54,7 @@ class request final : public timed_call {
 public:
     explicit request(giver& home) noexcept : home_{home}, share_{home.budget()} { logged.log = home.log(); }
 
-    /// Copies the arguments, whose bytes will be gone when it runs.
+    /// Copies the arguments, because their bytes will be gone when the call runs.
     void keep(std::span<const std::string_view> words) {
         std::size_t bytes = 0;
         for (const std::string_view w : words) bytes += w.size();
@@ -68,20 +68,21 @@ public:
         share_.set(bytes);
     }
 
-    /// Bytes of its arguments and its answer. REQUIRES: it is not with the executor.
+    /// Returns the bytes of its arguments and its answer. REQUIRES: it is not with the executor.
     [[nodiscard]] std::size_t footprint() const noexcept { return text_.size() + answer.size(); }
 
-    /// Back to its I/O thread. Not for what the executor has: that ends by itself.
+    /// Gives the request back to its I/O thread. REQUIRES: the executor does not have it, because it gives requests
+    /// back itself.
     void give_back() noexcept { home_.give_back(*this); }
 
-    /// As new, but for its memory, of which it keeps little.
+    /// Resets the request for reuse, and keeps little of its memory.
     void recycle() {
         constexpr std::size_t kept = 4096;
         what = {};
         priority = 0;
         due = no_deadline;
         interruptions = 0;
-        if (answer.capacity() > kept) std::string{}.swap(answer);  // an assignment keeps the memory
+        if (answer.capacity() > kept) std::string{}.swap(answer);  // an assignment would keep the memory
         std::string{}.swap(unsaid);
         if (text_.capacity() > kept) std::string{}.swap(text_);
         if (arguments.capacity() * sizeof(std::string_view) > kept) std::vector<std::string_view>{}.swap(arguments);
@@ -106,21 +107,21 @@ public:
     }
 
     bool answered = false;             // `answer` may go out
-    std::string key;                   // its answer is remembered under this, unless it is empty
-    login_claim login;                 // of a request that asks to be let in
-    question asks{*this};              // of one that the journal answers
+    std::string key;                   // its answer is kept under this key; empty: no key
+    login_claim login;                 // of a login
+    question asks{*this};              // of a request that the journal answers
     bool lasts = false;                // it was not expected to be brief when it was submitted
-    bool silent = false;               // `answer` is thrown away: its client wants none
-    std::size_t charged = 0;           // bytes, to its connection
-    principal* payer = nullptr;        // for whom the budget of calls counts it, or null
-    std::size_t paid = 0;              // bytes, of that budget
+    bool silent = false;               // `answer` is discarded: its client wants none
+    std::size_t charged = 0;           // bytes charged to its connection
+    principal* payer = nullptr;        // principal in the budget of calls, or null
+    std::size_t paid = 0;              // bytes counted in that budget
     bool is_beyond_share = false;      // that budget has refused it
-    bool is_of_operator = false;       // it is run whatever the server holds
+    bool is_of_operator = false;       // it runs however much the server holds
     connection* from = nullptr;        // null: no client waits for the answer
     std::atomic<bool> is_left{false};  // the same for the doorkeeper
-    request* behind = nullptr;         // the next of its connection
-    request* behind_given = nullptr;   // the one given back before it
-    request* previous = nullptr;       // among those under way
+    request* behind = nullptr;         // next request of its connection
+    request* behind_given = nullptr;   // the request given back before it
+    request* previous = nullptr;       // among requests in progress
     request* next = nullptr;
 
 private:

@@ -5,7 +5,7 @@
 namespace tutti::server {
 namespace {
 
-/// A type's character, a number and its end of line.
+/// The character of a type, a number, and the end of line.
 constexpr std::size_t longest_number_line = 32;
 
 }  // namespace
@@ -33,7 +33,8 @@ request_parser::outcome request_parser::parse(std::string_view input, const requ
 }
 
 request_parser::outcome request_parser::parse_line(std::string_view input, const request_limits& limits) {
-    // What begins so is another protocol, such as TLS, whose bytes somebody else may have chosen, line ends included.
+    // A control character shows another protocol, such as TLS. Its bytes may come from an attacker, even the ends of
+    // lines.
     const auto first = static_cast<unsigned char>(input.front());
     if (first < ' ' && first != '\t' && first != '\r' && first != '\n')
         return fail("a request of one line begins with a control character; does the client speak TLS?");
@@ -60,7 +61,7 @@ request_parser::outcome request_parser::parse_line(std::string_view input, const
 request_parser::outcome request_parser::parse_number(std::string_view input, char type, std::int64_t& number) {
     if (input.size() == at_) return outcome::incomplete;
     if (input[at_] != type) return fail(std::string{"expected '"} + type + "' where a word of a request begins");
-    // Mostly it is one digit, or two.
+    // Handles the usual cases of one or two digits.
     const std::string_view rest = input.substr(at_, longest_number_line);
     const auto digit = [&rest](std::size_t at) { return static_cast<unsigned>(rest[at] - '0'); };
     if (rest.size() > 4 && digit(1) <= 9 && rest[2] == '\r' && rest[3] == '\n') {
@@ -99,7 +100,7 @@ request_parser::outcome request_parser::parse_array(std::string_view input, cons
         if (word_size_ < 0) {
             if (const outcome o = parse_number(input, '$', word_size_); o != outcome::complete) return o;
             if (word_size_ < 0) return fail("a word's length is negative");
-            // at_ is at most a few dozen bytes for each word beyond what was checked before.
+            // at_ is at most a few dozen bytes per word beyond what was checked before.
             if (static_cast<std::uint64_t>(word_size_) > limits.bytes ||
                 at_ + static_cast<std::size_t>(word_size_) > limits.bytes)
                 return fail("a request is longer than " + std::to_string(limits.bytes) + " bytes");

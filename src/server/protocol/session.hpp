@@ -1,4 +1,4 @@
-// What the server knows of a client beyond its bytes.
+// The server's knowledge of a client, apart from its bytes.
 #pragma once
 
 #include <memory>
@@ -15,23 +15,24 @@ namespace tutti::server {
 class account;
 struct login_claim;
 
-/// What a client has said of itself.
+/// The state of one client's session.
 struct session {
-    bool trusted = false;                ///< needs no AUTH any more
-    account* as = nullptr;               ///< null: nobody in particular, who may ask for everything
-    std::shared_ptr<principal> owner{};  ///< whom its memory and attention count for
+    bool trusted = false;                ///< needs no further AUTH
+    account* as = nullptr;               ///< null: no user, which means all rights
+    std::shared_ptr<principal> owner{};  ///< principal that pays for its memory and attention
     bool replicates = false;             ///< it has shown the credential of followers
-    bool at_door = false;                ///< its login is being looked at; until then nothing of it is
-    const login_claim* seen = nullptr;   ///< while the login that the doorkeeper has seen is answered
+    /// its login is being checked; the server reads nothing from the client until then
+    bool at_door = false;
+    const login_claim* seen = nullptr;  ///< set while the login that the doorkeeper has checked is answered
     protocol spoken = protocol::resp2;
     client_directory::entry* entry = nullptr;
-    const server::entry* called = nullptr;  ///< the latest procedure; most likely the next one
-    unsigned failed_logins = 0;             ///< that are not counted yet
-    bool replies_off = false;               ///< it wants no answers
-    bool skips_next = false;                ///< nor one to its next request
-    std::optional<multi> queued;            ///< since MULTI
-    std::uint64_t written = 0;              ///< the position after the latest in the log that its calls have
-    bool follows = false;                   ///< it is another server, which has asked for what comes after its log
+    const server::entry* called = nullptr;  ///< its latest procedure, which is probably the next one, too
+    unsigned failed_logins = 0;             ///< those not yet counted
+    bool replies_off = false;               ///< the client wants no answers
+    bool skips_next = false;                ///< the client wants no answer to its next request
+    std::optional<multi> queued;            ///< set between MULTI and EXEC
+    std::uint64_t written = 0;              ///< the position after the latest logged call of this client
+    bool follows = false;                   ///< it is another server, which follows this one
     bool quit = false;
 };
 

@@ -6,7 +6,7 @@
 namespace tutti::server {
 namespace {
 
-constexpr std::size_t most_words = 32, most_bytes = 128;  // those of Redis
+constexpr std::size_t most_words = 32, most_bytes = 128;  // Redis's limits
 
 std::int64_t microseconds_in(std::chrono::nanoseconds time) {
     return std::chrono::duration_cast<std::chrono::microseconds>(time).count();
@@ -71,7 +71,8 @@ void slow_log::show(std::size_t count, reply& to) const {
         for (const std::string& w : e.words) to.text(w);
         to.text(e.address);
         to.text(e.client);
-        // Clients of Redis know no more than these six. What follows is flat, because some read it as text.
+        // Clients of Redis know only the six fields above. The fields below are not nested, because some clients read
+        // them as text.
         to.integer(e.priority);
         to.integer(e.interruptions);
         to.integer(microseconds_in(e.waited));

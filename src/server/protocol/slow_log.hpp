@@ -1,4 +1,4 @@
-// The calls that took long to run, as SLOWLOG shows them: so many of the latest, each cut to a few kilobytes.
+// The latest calls that took long to run, as SLOWLOG shows them. Each call is cut to a few kilobytes.
 //
 // Thread safety: any thread.
 #pragma once
@@ -31,24 +31,25 @@ public:
         std::string address{}, client{};
     };
 
-    /// Keeps the latest `most` of those that run for longer. Negative, or none of them: keeps nothing.
+    /// Keeps the latest `most` calls that run for longer than `slower_than`. Keeps nothing if `slower_than` is
+    /// negative, or `most` is 0.
     slow_log(std::chrono::microseconds slower_than, std::size_t most) noexcept
         : slower_than_{slower_than.count() < 0 || most == 0 || slower_than > longest ? longest : slower_than},
           most_{most} {}
 
     [[nodiscard]] bool takes(std::chrono::nanoseconds ran) const noexcept { return ran > slower_than_; }
-    /// A call that has ended, and ran for so long. @throws std::bad_alloc
+    /// Records a call that has ended after running for `ran`. @throws std::bad_alloc
     void note(const timed_call& c, std::chrono::nanoseconds ran, instant now, std::string address, std::string client);
 
-    /// The newest `count`, as SLOWLOG GET answers.
+    /// Writes the newest `count` calls, in the format of SLOWLOG GET.
     void show(std::size_t count, reply& to) const;
     [[nodiscard]] std::size_t size() const;
     void reset() noexcept;
 
 private:
-    /// The words of a call, as long and as many as are kept; what is left out is counted, as Redis does it.
+    /// Returns the words of a call, limited in number and length. Omitted words and bytes are counted, as in Redis.
     [[nodiscard]] static std::vector<std::string> cut(std::span<const std::string_view> words);
-    /// That nanoseconds can say: no call runs for so long.
+    /// The longest duration that nanoseconds can hold. No call runs for that long.
     static constexpr auto longest =
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::nanoseconds::max());
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view host = "HOST:";
 constexpr std::string_view version = "HTTP/";
 
-/// RFC 9110, 9, and RFC 5789.
+/// RFC 9110, section 9, and RFC 5789.
 constexpr std::array<std::string_view, 9> methods{"GET",     "HEAD",    "POST",  "PUT",  "DELETE",
                                                   "CONNECT", "OPTIONS", "TRACE", "PATCH"};
 
@@ -19,7 +19,7 @@ bool begins_with(std::string_view word, std::string_view with) noexcept {
     return word.size() >= with.size() && same_word(word.substr(0, with.size()), with);
 }
 
-/// The target of a request: a path, a URL, or the asterisk of OPTIONS.
+/// Returns true for the target of a request: a path, a URL, or the asterisk of OPTIONS.
 bool is_target(std::string_view word) noexcept {
     return word.starts_with('/') || word == "*" || word.find("://") != std::string_view::npos;
 }
@@ -28,7 +28,7 @@ bool is_target(std::string_view word) noexcept {
 
 bool is_of_http(std::span<const std::string_view> words) noexcept {
     if (begins_with(words[0], host)) return true;
-    // CALL, the only request whose further words belong to the client, may name a path and a version.
+    // CALL may contain a path and a version. It is the only request whose further words are the client's.
     if (words.size() < 2 || same_word(words[0], "CALL")) return false;
     const bool is_method =
         std::ranges::any_of(methods, [&](std::string_view method) { return same_word(words[0], method); });
