@@ -12,8 +12,8 @@
 namespace tutti::server {
 namespace {
 
-/// Durations are added to times of the clock, which counts nanoseconds in 64 bits: some 292 years. slow_log_slower_than
-/// may be longer, because it is compared with durations only.
+/// Throws if a duration is too long. Durations are added to times of the clock, which counts nanoseconds in 64 bits:
+/// about 292 years. slow_log_slower_than may be longer, because it is only compared with durations.
 void need_representable(const settings& how) {
     const auto need = [](auto duration, const char* what) {
         if (duration > longest_duration || duration < -longest_duration)
@@ -68,7 +68,7 @@ settings checked(settings how) {
     how.log.answers = how.remembered;
     how.log.answers_for = how.remember_for;
     if (!how.notice) {
-        // Whoever has a line may be a thread that serves clients, or one that is to end the process.
+        // The thread that writes a line may serve clients, or be about to end the process.
         const auto to = std::make_shared<line_writer>(STDERR_FILENO, [](std::uint64_t lines) {
             return "tutti: lines that could not be written before this one, and are lost: " + std::to_string(lines) +
                    '\n';

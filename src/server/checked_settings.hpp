@@ -1,11 +1,12 @@
-// What of a server's settings makes sense together.
+// Checks which settings of a server are valid together.
 #pragma once
 
 #include "tutti/server/service.hpp"
 
 namespace tutti::server {
 
-/// With what follows from them. @throws std::invalid_argument  the message says which makes no sense, and what would
+/// Returns the settings, with those that follow from others. @throws std::invalid_argument with a message that says
+/// which setting is invalid, and what would be valid
 [[nodiscard]] settings checked(settings how);
 
 }  // namespace tutti::server

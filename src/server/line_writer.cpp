@@ -16,8 +16,8 @@
 namespace tutti::server {
 namespace {
 
-constexpr std::chrono::milliseconds until_left{1000};     // a writer that ends leaves its thread alone after that
-constexpr std::chrono::milliseconds between_tries{1000};  // to tell of lines that were lost
+constexpr std::chrono::milliseconds until_left{1000};     // after that, the destructor leaves its thread alone
+constexpr std::chrono::milliseconds between_tries{1000};  // attempts to report lost lines
 
 }  // namespace
 
@@ -25,24 +25,24 @@ struct line_writer::state {
     state(int to, loss_line how, std::size_t most) : descriptor{to}, tell_of_loss{std::move(how)}, capacity{most} {}
 
     void work() noexcept;
-    /// Returns how many of the lines the system took. Waits for the descriptor.
+    /// Returns how many of the lines the system accepted. Waits for the descriptor.
     [[nodiscard]] std::size_t put_all(const std::vector<std::string>& lines) noexcept;
     [[nodiscard]] bool put(std::string_view line) noexcept;
     [[nodiscard]] bool put_loss(std::uint64_t lines) noexcept;
-    /// REQUIRES: the lock.
+    /// REQUIRES: mutex is locked.
     [[nodiscard]] bool is_done() const noexcept { return waiting.empty() && !writing && (lost == told || refused); }
 
     const int descriptor;
     const loss_line tell_of_loss;
     const std::size_t capacity;
-    bool torn = false;  // the thread's: the latest line was written in part
+    bool torn = false;  // used by the thread: the latest line was written in part
 
-    mutable std::mutex mutex;  // of what follows; nobody holds it over a write
+    mutable std::mutex mutex;  // guards the members below; not held during a write
     std::condition_variable has_work;
     mutable std::condition_variable has_changed;
     std::vector<std::string> waiting;
-    std::size_t bytes = 0;             // of the lines that wait, and of those that are being written
-    std::uint64_t lost = 0, told = 0;  // lines; `told` of them are in lines that told of a loss
+    std::size_t bytes = 0;             // bytes of waiting lines, and of lines being written
+    std::uint64_t lost = 0, told = 0;  // number of lines; `told` of them were reported as lost
     bool started = false;
     bool writing = false;
     bool refused = false;  // the system refused the latest line
@@ -56,7 +56,7 @@ bool line_writer::state::put(std::string_view line) noexcept {
         const ssize_t some = ::write(descriptor, line.data(), line.size());
         if (some > 0) {
             line.remove_prefix(static_cast<std::size_t>(some));
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {  // whoever shares the descriptor has made it so
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {  // another process made it non-blocking
             pollfd one{.fd = descriptor, .events = POLLOUT, .revents = 0};
             static_cast<void>(::poll(&one, 1, -1));
         } else if (errno != EINTR) {
@@ -77,7 +77,7 @@ bool line_writer::state::put_loss(std::uint64_t lines) noexcept {
     try {
         return put(tell_of_loss(lines));
     } catch (const std::exception&) {
-        return false;  // there is no memory for it, so it is tried again
+        return false;  // there is no memory, so the next attempt reports the loss
     }
 }
 
@@ -87,7 +87,7 @@ void line_writer::state::work() noexcept {
     std::unique_lock lock{mutex};
     for (;;) {
         const auto wanted = [this] { return !waiting.empty() || ends || (lost != told && !refused); };
-        // A loss that could not be told is tried again now and then.
+        // Tries again from time to time to report a loss.
         if (lost != told) has_work.wait_for(lock, between_tries, wanted);
         else has_work.wait(lock, wanted);
         const std::uint64_t missing = lost - told;
@@ -98,7 +98,7 @@ void line_writer::state::work() noexcept {
         std::size_t sum = 0;
         for (const std::string& l : batch) sum += l.size();
         const std::size_t taken = put_all(batch);
-        // Behind the lines that came before the loss, and only where lines get through.
+        // Reported after the lines that came before the loss, and only if lines get through.
         const bool told_now = missing != 0 && taken == batch.size() && put_loss(missing);
         lock.lock();
         writing = false;
@@ -126,16 +126,16 @@ void line_writer::write(std::string line) noexcept {
     const std::scoped_lock lock{s.mutex};
     try {
         if (!s.started) {
-            // Signals are for the program's own threads. SIGPIPE is left pending where the reader of a pipe has gone.
+            // Only the program's own threads take signals. SIGPIPE stays pending if the reader of a pipe has closed it.
             sigset_t all, before;
             ::sigfillset(&all);
             ::pthread_sigmask(SIG_BLOCK, &all, &before);
             try {
-                // Nobody waits for the thread's end: a write may never return.
+                // The thread is detached, because a write may never return.
                 std::thread{[mine = state_] { mine->work(); }}.detach();
                 s.started = true;
             } catch (const std::exception&) {
-                // A later line tries again, and tells of this one.
+                // A later line tries again, and reports the loss of this one.
             }
             ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
         }

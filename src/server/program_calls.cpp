@@ -36,9 +36,9 @@ private:
         const instant now = std::chrono::steady_clock::now();
         of_.note_if_slow(*this, now);
         const answer_taker to_tell = of_.finish(*this, now);
-        // No thread finds it in the list any more, so none interrupts it. What it was interrupted for is over: `then`
-        // may run transactions.
-        if (of_.runs_.current() != nullptr) of_.runs_.forget_interruption();  // else it waited for the disk
+        // The call is no longer in the list, so no thread interrupts it. The reason for earlier interruptions is over:
+        // `then` may run transactions.
+        if (of_.runs_.current() != nullptr) of_.runs_.forget_interruption();  // otherwise it waited for the disk
         if (to_tell) to_tell(answer, how_it_ended);
         delete this;
     }
@@ -88,7 +88,7 @@ void program_calls::call(const invocation& what, std::vector<std::string> argume
     bool refused = false;
     {
         const std::scoped_lock lock{mutex_};
-        link(*made);  // first: a worker may be faster than this thread
+        link(*made);  // linked first, because a worker may be faster than this thread
         refused = draining_;
         if (watcher_rests_) changed_.notify_one();
     }
@@ -112,7 +112,7 @@ void program_calls::refuse_it(one& c) {
         const std::scoped_lock lock{mutex_};
         if (draining_) c.how_it_ended = ending::shutdown;
     }
-    const answer_taker then = finish(c, std::chrono::steady_clock::now());  // first: what follows may lack memory
+    const answer_taker then = finish(c, std::chrono::steady_clock::now());  // first: the steps below may lack memory
     reply to{c.answer, c.what.spoken};
     refuse(c.how_it_ended, to);
     if (then) then(c.answer, c.how_it_ended);
@@ -133,7 +133,7 @@ void program_calls::note_if_slow(const one& c, instant now) noexcept {
     try {
         slow_.note(c, ran, now, c.from.number == 0 ? "program" : "node " + std::to_string(c.from.node), "");
     } catch (const std::bad_alloc&) {
-        // It is not shown.
+        // The slow log does not show the call.
     }
 }
 
@@ -180,7 +180,7 @@ void program_calls::stop() noexcept {
 }
 
 void program_calls::watch() noexcept {
-    // Signals are for the program's own threads.
+    // Only the program's own threads take signals.
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -229,7 +229,7 @@ std::vector<program_calls::late_answer> program_calls::look() noexcept {
             late.emplace_back(std::move(c->then), std::move(answer));
             c->then = {};
         } catch (const std::bad_alloc&) {
-            // It is answered when it is interrupted the next time, or ends.
+            // The call is answered when it is interrupted the next time, or ends.
         }
     }
     kept_.end_look();

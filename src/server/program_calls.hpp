@@ -1,13 +1,13 @@
-// Calls from within the program: what an I/O thread is for clients, this is for them. It counts them, answers each
-// once, and ends those that run for longer than they may.
+// Calls from within the program. This class does for them what an I/O thread does for clients: it counts the calls,
+// answers each once, and ends those that exceed their time limit.
 //
 //   linked -> submitted -> run -> unlinked, counted, answered -> deleted by the thread that ran it
-//                 |          \-> answered before, because its time limit passed and it did not end
-//                 \-> gave way to what another thread handed in -> the same, by the watcher: that other thread may run
-//                     a procedure, or own sockets
+//                |          \-> answered before, because its time limit passed and it did not end
+//                \-> gave way to a job of another thread -> the watcher does the same, because that thread may run a
+//                    procedure, or own sockets
 //
-// Thread safety: any thread. `mutex_` is held over no procedure and no answer;
-// what the executor interrupts is still linked.
+// Thread safety: any thread. No procedure or answer runs while `mutex_` is held. A call that the executor interrupts is
+// still linked.
 #pragma once
 
 #include <condition_variable>
@@ -33,15 +33,16 @@ class program_calls final : public call_host {
 public:
     using answer_taker = std::function<void(std::string_view, ending)>;
 
-    /// `known`: the procedures that there are. `log`: where calls are logged, or null.
+    /// `known`: the registered procedures. `log`: the log of calls, or null.
     program_calls(const settings& how, executor& runs, const std::deque<entry>& known, slow_log& slow,
                   journal::journal* log = nullptr);
-    /// REQUIRES: stopped, if it was ever called.
+    /// REQUIRES: stop() was called, if any call was ever made.
     ~program_calls();
 
-    /// From here on time limits hold. @throws std::system_error
+    /// Starts to enforce time limits. @throws std::system_error
     void start();
-    /// `then` gets the answer in RESP3. REQUIRES: `what` is planned and takes so many arguments; it has been started.
+    /// Runs a call. `then` receives the answer in RESP3. REQUIRES: `what` is planned and accepts this number of
+    /// arguments; start() was called.
     void call(const invocation& what, std::vector<std::string> arguments, answer_taker then, call_origin from = {});
     void host(const invocation& what, std::vector<std::string> arguments, call_origin from,
               answer_taker then) override {
@@ -49,21 +50,21 @@ public:
     }
     void recall(call_origin which, bool stranded) noexcept override;
     void recall_all_of(unsigned node) noexcept override;
-    /// Refuses from now on.
+    /// Refuses calls from now on.
     void begin_drain() noexcept;
-    /// No call is interrupted any more. REQUIRES: the executor is drained.
+    /// Stops interrupting calls. REQUIRES: the executor is drained.
     void stop() noexcept;
 
-    /// Whether no call is under way.
+    /// Returns true if no call is in progress.
     [[nodiscard]] bool are_over() const noexcept {
         const std::scoped_lock lock{mutex_};
         return first_ == nullptr;
     }
-    /// Lines about the calls that are under way. @throws std::bad_alloc
+    /// Appends lines about the calls in progress. @throws std::bad_alloc
     void add_unfinished(std::vector<std::string>& all) const;
 
     [[nodiscard]] const counters& counted() const noexcept { return counters_; }
-    /// Those that keep their worker.
+    /// Returns the calls that occupy their worker.
     [[nodiscard]] const kept_calls& kept() const noexcept { return kept_; }
 
 private:
@@ -72,21 +73,21 @@ private:
     [[nodiscard]] std::chrono::nanoseconds pause() const noexcept;
     void link(one& c) noexcept;
     void unlink(one& c) noexcept;
-    /// Unlinks and counts it; returns the one to tell.
+    /// Unlinks and counts the call. Returns the function to call with the answer.
     [[nodiscard]] answer_taker finish(one& c, instant now) noexcept;
     void refuse_it(one& c);
-    /// Any thread.
+    /// Any thread may call it.
     void leave_to_watcher(one& c) noexcept;
     void note_if_slow(const one& c, instant now) noexcept;
     void watch() noexcept;
-    /// Interrupts what has run for too long. REQUIRES: the lock.
+    /// Interrupts calls that have exceeded their limit. REQUIRES: mutex_ is locked.
     std::vector<late_answer> look() noexcept;
 
     const settings& how_;
     executor& runs_;
     slow_log& slow_;
     journal::journal* const log_;
-    mutable std::mutex mutex_;  // of all that follows
+    mutable std::mutex mutex_;  // guards all members below
     std::condition_variable changed_;
     one* first_ = nullptr;
     one* turned_away_ = nullptr;

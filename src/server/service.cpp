@@ -49,13 +49,14 @@ public:
     void drain();
     [[nodiscard]] bool responds() noexcept;
     [[nodiscard]] drain_obstacles awaited_by_drain();
-    /// `order`: of a leader that hands its part over; 0: of an operator.
+    /// Promotes this server. `order`: number of the order of a leader that hands over its lead; 0: an operator's order.
+    /// Returns the reason if it fails.
     [[nodiscard]] std::string promote(std::uint64_t order = 0);
-    /// Begins. @throws std::runtime_error  it cannot
+    /// Begins to hand over the lead. @throws std::runtime_error if it cannot begin
     [[nodiscard]] std::shared_ptr<const journal::handover_outcome> hand_over(std::string to,
                                                                              std::chrono::milliseconds longest);
     [[nodiscard]] bool renew_certificates();
-    /// Of this server, for people.
+    /// Returns the address of this server, for users.
     [[nodiscard]] std::string address() const {
         return port == 0 ? std::string{} : to_string(endpoint{how.host, port});
     }
@@ -66,7 +67,7 @@ public:
     const settings how;
     catalog procedures;
     std::uint16_t port = 0;
-    std::atomic<std::uint16_t> metrics_port{0};  // stays when what listens there is gone: any thread may ask
+    std::atomic<std::uint16_t> metrics_port{0};  // kept when the listener is gone: any thread may ask
 
 private:
     void listen();
@@ -93,14 +94,14 @@ private:
     void await_followers(instant until);
     void tell_what_followers_lack() const;
 
-    /// What drain() is doing.
+    /// The current step of drain().
     enum class drain_step : std::uint8_t { none, calls, followers, snapshot, log, at_end };
     std::atomic<drain_step> drain_step_{drain_step::none};
 
-    // What is made by start() is looked at by the pages' threads once it serves.
+    // The pages' threads use the objects that start() makes only after stage_ says that the server serves.
     std::atomic<stage> stage_{stage::loading};
-    bool started_ = false;             // there is something to end
-    std::atomic<bool> serves_{false};  // start() has come to its end
+    bool started_ = false;             // the server has something to end
+    std::atomic<bool> serves_{false};  // start() has finished
     std::atomic<bool> drained_{false};
     instant start_time_;
     unsigned workers_ = 0;
@@ -112,18 +113,18 @@ private:
     std::unique_ptr<timeline> shown_;
     std::unique_ptr<journal::journal> log_;
     std::unique_ptr<snapshots> snapshots_;
-    std::unique_ptr<follower> follower_;  // also once it has been promoted
+    std::unique_ptr<follower> follower_;  // kept after a promotion
     std::unique_ptr<herald> herald_;
-    std::mutex promotion_;                 // a promotion begins after the start has ended
-    std::set<std::uint64_t> void_orders_;  // of leaders; this server must not follow them; under promotion_
-    /// Brings an order to lead to the thread that promotes servers, one at a time.
+    std::mutex promotion_;                 // guards promotions, which begin only after the start has ended
+    std::set<std::uint64_t> void_orders_;  // orders of leaders that this server must not follow; guarded by promotion_
+    /// Passes an order to lead to the thread that promotes servers, one at a time.
     class ordered_promotion final : public journal::inquiry {
     public:
         void answered(std::string) noexcept override { is_under_way = false; }
         [[nodiscard]] bool is_left() const noexcept override { return false; }
         std::atomic<bool> is_under_way{false};
     } ordered_;
-    std::mutex handing_over_;  // of handover_'s members; taken before promotion_, if both are
+    std::mutex handing_over_;  // guards the use of handover_; taken before promotion_, if both are
     std::unique_ptr<handover> handover_;
     deputies deputies_;
     std::unique_ptr<executor> executor_;
@@ -136,7 +137,7 @@ private:
     std::unique_ptr<commands> commands_;
     std::unique_ptr<common> shared_;
     std::unique_ptr<program_calls> own_calls_;
-    std::optional<forwarding> elsewhere_;  // of a server of a cluster
+    std::optional<forwarding> elsewhere_;  // only of a server in a cluster
     std::vector<std::unique_ptr<io_thread>> io_threads_;
     std::unique_ptr<exposition::web_server> pages_;
 };
@@ -171,8 +172,8 @@ void service::body::listen() {
     }
 }
 
-/// First of all: a client that comes now is refused at once, rather than let in and sent away. Inherited sockets go on
-/// listening for the next process.
+/// Stops listening, before anything else. So a new client is refused at once instead of being let in and sent away.
+/// Inherited sockets continue to listen for the next process.
 void service::body::stop_listening() noexcept {
     server::stop_listening(tcp_);
     local_.stop();
@@ -196,7 +197,7 @@ void service::body::check() {
                                  folder.string() + " where this process may make files"};
 }
 
-/// The data as they were, before anybody calls.
+/// Restores the data from the log, before clients call.
 void service::body::recover_from_log() {
     if (how.log.file.empty()) return;
     log_ = std::make_unique<journal::journal>(how.log, [this](bool failed, const std::string& line) {
@@ -231,7 +232,7 @@ void service::body::recover_from_log() {
     take_snapshots();
 }
 
-/// Whom it follows: as the options say, unless they are those from before a lead was handed over.
+/// Returns the leader that this server follows: the one in the options, unless a hand-over is newer than the options.
 std::optional<leader_settings> service::body::leader_at_start() {
     std::optional<leader_settings> leader;
     if (!how.follow.host.empty()) leader = how.follow;
@@ -239,7 +240,7 @@ std::optional<leader_settings> service::body::leader_at_start() {
     const std::optional<journal::handed_over> latest = file.latest_handover();
     if (!latest) return leader;
     const std::string other = to_string(endpoint{latest->host, latest->port});
-    // The options may name a server that has led to the one of the hand-over.
+    // The options may name a server that has redirected this one to the server of the hand-over.
     const journal::redirection::address there{.host = latest->host, .port = latest->port};
     const auto is_led_to = [&](const journal::redirection::address& named) {
         const std::optional<journal::redirection> found = file.latest_redirection();
@@ -286,7 +287,8 @@ void service::body::add_former_leader(const leader_settings& l) {
     });
 }
 
-/// By the thread that follows, which a promotion ends: so another one promotes.
+/// Passes on an order to lead. The calling thread is the one that follows, and a promotion ends it, so another thread
+/// promotes.
 void service::body::take_order(std::uint64_t number) {
     if (ordered_.is_under_way.exchange(true)) return;
     ordered_.what = journal::inquiry::kind::task;
@@ -297,7 +299,8 @@ void service::body::take_order(std::uint64_t number) {
     log_->others().ask(ordered_);
 }
 
-/// What a leader asks about its order. Under the lock that a promotion holds: what is void here leads to none later.
+/// Answers a leader's question about its order. Holds the lock of promotions, so an order that becomes void here leads
+/// to no later promotion.
 std::string service::body::answer_order(std::uint64_t number, bool is_void) {
     const std::scoped_lock lock{promotion_};
     const journal::replication_figures now = log_->others().look();
@@ -316,13 +319,14 @@ std::shared_ptr<const journal::handover_outcome> service::body::hand_over(std::s
     return handover_->begin(std::move(to), longest);
 }
 
-/// Calls that wait in `retry` do not count.
+/// Returns true if no call runs or waits for a worker. Calls that wait in `retry` do not count.
 bool service::body::is_idle() const {
     const auto now = executor_->current_load();
     return now.running == 0 && now.preempted == 0 && std::ranges::count(now.waiting, 0U) == std::ssize(now.waiting);
 }
 
-/// On the thread that hands over: the other server leads, and has all that this one has.
+/// Makes this server follow the other one, on the thread that hands over. The other server leads, and has everything
+/// that this one has.
 void service::body::step_down(const leader_settings& to) {
     const std::scoped_lock lock{promotion_};
     if (drained_) throw std::runtime_error{"the server ends"};
@@ -333,18 +337,19 @@ void service::body::step_down(const leader_settings& to) {
     log_->with_file([&](journal::store& file) {
         file.forget_former_leader(to.host, to.port);
         file.note_handover({.leads = false, .host = to.host, .port = to.port});
-        // A start with the options from before asks that server first.
+        // A start with the earlier options asks the server in these options first.
         if (is_named) file.forget_redirection();
         else file.note_redirection({.from = {how.follow.host, how.follow.port}, .to = {to.host, to.port}});
     });
-    make_follower(is_named ? to : how.follow);  // one of an earlier time has stopped when this server was promoted
+    // An earlier follower has stopped when this server was promoted.
+    make_follower(is_named ? to : how.follow);
     log_->others().show_link([this] { return follower_->look(); });
     log_->yield_to(to_string(endpoint{to.host, to.port}));
     follower_->start(address());
     herald_->start(address());
 }
 
-/// An operator says that the follower that was told to lead does not.
+/// Handles an operator's statement that the follower that was told to lead does not lead.
 std::string service::body::lead_in_doubt() {
     try {
         add_former_leader(handover_->lead_anyway());
@@ -358,7 +363,7 @@ std::string service::body::lead_in_doubt() {
     }
 }
 
-/// An operator says that this server is to lead although a follower has calls that it lacks, or has not come.
+/// Handles an operator's decision that this server leads although a follower has calls that it lacks, or has not come.
 std::string service::body::decide() {
     const std::scoped_lock both{handing_over_, promotion_};
     if (!serves_ || drained_) return "the server does not serve";
@@ -380,14 +385,14 @@ std::string service::body::promote(std::uint64_t order) {
     if (!serves_ || drained_) return "the server does not serve";
     if (void_orders_.contains(order)) return "the leader has taken that back";
     if (!follower_) return "this server follows nobody";
-    if (log_->others().look().leads) return {};  // a second time
+    if (log_->others().look().leads) return {};  // promoted already
     if (const std::string why = follower_->stop(); !why.empty())
         return "this server cannot lead, because its data are not what its log says: " + why;
     try {
-        // First: what was not told before a crash is told after the next start.
+        // Added first: if a crash prevents the message, the next start sends it.
         const leader_settings& former = follower_->leader();
         add_former_leader(former);
-        // With the branch, so that a start finds both or neither.
+        // Written together with the branch, so that a start finds both or neither.
         std::optional<journal::handed_over> latest;
         if (order != 0) latest = {.leads = true, .host = former.host, .port = former.port};
         log_->begin(latest);
@@ -471,9 +476,9 @@ void service::body::start() {
     stage_.store(stage::serving, std::memory_order_release);
 }
 
-/// A handshake of TLS is a long computation, and so may be to find out where in a cluster a call belongs: I/O threads
-/// keep that to themselves. Where what is urgent goes before other programs, it would wait for them as long as a worker
-/// has an I/O thread's part, which has no real-time priority then.
+/// Allows idle workers to take the I/O threads' place, except in three cases. A TLS handshake is a long computation,
+/// and so may be finding the node of a call in a cluster. With `realtime_from`, urgent calls should run before other
+/// programs. But a worker in an I/O thread's place has no real-time priority, so they would wait for those programs.
 void service::body::open_deputies() {
     if (tls_ || elsewhere_ || how.preemption.realtime_from) return;
     std::vector<io_thread*> threads;
@@ -482,7 +487,7 @@ void service::body::open_deputies() {
     for (const auto& r : io_threads_) r->allow_deputies();
 }
 
-/// Before the log is read, which takes its time: who looks after the server can see that it is at it.
+/// Opens the pages before the log is read, which may take long. So an operator can see that the server is loading.
 void service::body::open_pages() {
     if (!how.metrics_port) return;
     pages_ = std::make_unique<exposition::web_server>(
@@ -512,7 +517,7 @@ readiness service::body::readiness_now() const {
 }
 
 liveness service::body::liveness_now() {
-    // As long as probes wait, by default, that start programs anew.
+    // As long as the default timeout of probes that restart programs.
     constexpr std::chrono::milliseconds patience{1000}, pause{1};
     liveness now{.at = stage_.load(std::memory_order_acquire)};
     if (now.at == stage::loading) return now;
@@ -537,7 +542,7 @@ void service::body::drain() {
     if (!started_ || drained_.exchange(true)) return;
     if (serves_) stage_.store(stage::ending, std::memory_order_release);
     drain_step_ = drain_step::calls;
-    // A promotion that has begun is over once this is held; the next one sees drained_.
+    // Waits for a promotion that has begun. The next one sees drained_.
     { const std::scoped_lock lock{promotion_}; }
     bool is_in_doubt = false;
     if (const std::scoped_lock lock{handing_over_}; handover_) {
@@ -550,11 +555,11 @@ void service::body::drain() {
     const bool leads = log_ && serves_ && log_->others().takes_writes();
     shared_->awaits_followers = leads;
     const instant began = std::chrono::steady_clock::now();
-    // I/O threads first: they end when everything that they submitted has come back and is answered.
+    // Drains I/O threads first: they end when everything that they submitted has come back and is answered.
     for (const auto& r : io_threads_) r->begin_drain();
     door_->begin_drain();
     executor_->end_waits();
-    // A part of the time is left for what comes afterwards.
+    // Leaves a part of the time for the steps below.
     if (leads)
         await_followers(how.shutdown_timeout.count() == 0 ? instant::max() : began + how.shutdown_timeout * 9 / 10);
     shared_->awaits_followers = false;
@@ -567,7 +572,7 @@ void service::body::drain() {
     drain_step_ = drain_step::snapshot;
     if (snapshots_) {
         snapshots_->stop();
-        // The other server may have logged calls behind the end of this log: a snapshot would take their position.
+        // The other server may have logged calls behind the end of this log. A snapshot would take their position.
         if (!is_in_doubt) snapshots_->take_last();
         snapshots_.reset();
     }
@@ -577,13 +582,13 @@ void service::body::drain() {
     }
     drain_step_ = drain_step::log;
     herald_.reset();
-    if (log_) log_->end();  // what it holds is among own_calls_
+    if (log_) log_->end();  // the calls that it holds belong to own_calls_
     own_calls_->stop();
     guards_.clear();
     tcp_.close();
     local_.socket.close();
     inherited_.clear();
-    pages_.reset();  // they look at what goes with this object
+    pages_.reset();  // they use objects that end with this one
     if (!serves_) return;
     drain_step_ = drain_step::at_end;
     std::exception_ptr failure;
@@ -597,9 +602,10 @@ void service::body::drain() {
     if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-/// A planned switch-over ends the leader and promotes a follower: that has to have every call that was answered. First
-/// all calls come to their end, so the log grows no more; then followers that are connected ask until they have all of
-/// it. A follower says what it has on its disk when it asks for more (replication.hpp).
+/// Waits until the followers have the whole log. In a planned switch-over, the leader ends and a follower is promoted,
+/// so that follower must have every answered call. First all calls end, so the log no longer grows. Then connected
+/// followers ask until they have all of the log. A follower states what it has on its disk when it asks for more
+/// (replication.hpp).
 void service::body::await_followers(instant until) {
     constexpr std::chrono::milliseconds pause{1};
     const auto goes_on = [&] { return shared_->following.load() != 0 && std::chrono::steady_clock::now() < until; };
@@ -607,7 +613,7 @@ void service::body::await_followers(instant until) {
         return own_calls_->are_over() && std::ranges::all_of(io_threads_, &io_thread::calls_are_over);
     };
     while (!are_over() && goes_on()) std::this_thread::sleep_for(pause);
-    if (!are_over()) return;  // it has been too long, or nobody is there to wait for
+    if (!are_over()) return;  // the time is over, or no follower is connected
     const std::uint64_t end = log_->drawn();
     const auto lack = [&] {
         const auto all = log_->others().look().followers;
@@ -658,7 +664,7 @@ drain_obstacles service::body::awaited_by_drain() {
             break;
     }
     if (!log_) return found;
-    // What was answered may still be in memory, unless each answer waits for the disk.
+    // Answered calls may still be in memory, unless each answer waits for the disk.
     constexpr std::chrono::milliseconds patience{500}, pause{1};
     const instant until = std::chrono::steady_clock::now() + patience;
     const std::uint64_t drawn = log_->drawn();
@@ -677,7 +683,7 @@ bool service::body::renew_certificates() {
 
 bool service::body::responds() noexcept {
     bool all = true;
-    for (const auto& r : io_threads_) all = r->responds() && all;  // each is asked
+    for (const auto& r : io_threads_) all = r->responds() && all;  // asks each thread
     return all;
 }
 
@@ -734,7 +740,7 @@ service::~service() {
     try {
         body_->drain();
     } catch (...) {
-        // A caller that wants to know calls drain().
+        // A caller that needs the error calls drain().
     }
 }
 

@@ -17,33 +17,34 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds longest_question{500};  // that the leader may leave unanswered while there is nothing new
+constexpr milliseconds longest_question{500};  // time that the leader may delay an answer while there is nothing new
 constexpr milliseconds between_attempts{200};
 constexpr milliseconds between_refusals{2'000};
 constexpr std::chrono::seconds for_the_first_copy{10};
-constexpr std::chrono::seconds for_a_busy_leader{60};  // the same, of one that answers
+constexpr std::chrono::seconds for_a_busy_leader{60};  // the same, for a leader that answers
 constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
-constexpr unsigned most_hops = 3;  // from a server that follows to another one that does
-constexpr int copies = 5;          // that are begun, because the leader replaces its snapshot meanwhile
+constexpr unsigned most_hops = 3;  // redirections from one following server to another
+constexpr int copies = 5;          // attempts, because the leader may replace its snapshot meanwhile
 
-/// What the log holds cannot be run: only a start after a repair can.
+/// The calls in the log cannot be run. Only a start after a repair can help.
 class cannot_run : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// The other server is older than this one.
+/// The other server has an earlier term than this one.
 class stale_leader : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-/// The leader may answer otherwise in a while: it has too many clients, too much to do, or no room on its disk.
+/// Returns true if the leader may answer differently later: it has too many clients, too much work, or no room on its
+/// disk.
 bool passes(const refused_by_leader& e) {
     return e.code() == "MAXCLIENTS" || e.code() == "BUSY" || e.code() == "NOLOG";
 }
 
-/// The leader hands its part over to this server.
+/// Returns true if the leader hands over its lead to this server.
 bool is_order(const refused_by_leader& e) { return e.code() == "LEAD"; }
 
 std::string address_of(const leader_settings& l) { return to_string(endpoint{l.host, l.port}); }
@@ -77,7 +78,7 @@ std::string what_to_do(const refused_by_leader& e) {
 
 }  // namespace
 
-/// Of what has been appended and run: the end of the log between two pieces.
+/// The position of the data: the end of the log between two pieces.
 class follower::position final : public snapshot_position {
 public:
     explicit position(follower& of) : of_{of} {}
@@ -136,7 +137,7 @@ journal::pull follower::state() {
 
 void follower::greet(link& leader) {
     const std::uint64_t term = latest_term();
-    // A question for more says the term of the last call only.
+    // FOLLOW PULL contains only the term of the last call.
     if (term > state().own.term) static_cast<void>(tell_term(leader, term, address_));
 }
 
@@ -155,7 +156,7 @@ journal::piece follower::ask(link& leader, const journal::pull& from, millisecon
     return p;
 }
 
-// Another refusal than DIVERGED says that the leader does not know the question: the first one stands.
+// A refusal other than DIVERGED means that the leader does not know the question. Then the first refusal stands.
 void follower::show_branches(link& leader, const refused_by_leader& refusal) {
     if (refusal.code() != "DIVERGED") return;
     std::uint64_t end = 1;
@@ -175,10 +176,10 @@ void follower::show_branches(link& leader, const refused_by_leader& refusal) {
 }
 
 void follower::catch_up() {
-    const base::without_sigpipe quiet;  // this is the program's thread, and OpenSSL knows no MSG_NOSIGNAL
+    const base::without_sigpipe quiet;  // this thread belongs to the program, and OpenSSL does not support MSG_NOSIGNAL
     const auto began = clock::now();
     bool may_go_back = !is_same(found_, named_);
-    // A server that this one has found before may be no leader any more: the named one knows better.
+    // A server that this one found earlier may no longer lead. The server in the options knows better.
     const auto goes_back = [&] {
         if (!may_go_back || hops_ != 0) return false;
         may_go_back = false;
@@ -193,7 +194,8 @@ void follower::catch_up() {
             link leader{asked_, how_.tls, stopping_, how_.replication_password};
             greet(leader);
             try {
-                // Its term, too: a promotion must begin a later one, even before the first call has come.
+                // Takes the leader's term, too: a promotion must begin a later term, even before the first call has
+                // arrived.
                 const journal::piece first = ask(leader, own, milliseconds{0});
                 log_.with_file([&](journal::store& file) {
                     file.append({}, first.branches, first.groups.empty() ? first.upto : own.end, first.now.term, true);
@@ -205,7 +207,7 @@ void follower::catch_up() {
             }
             return settle();
         } catch (const refused_by_leader& e) {
-            if (is_order(e)) return settle();  // it has everything, and is ordered again once it serves
+            if (is_order(e)) return settle();  // it has everything, and gets the order again once it serves
             if (goes_elsewhere(e) || (!passes(e) && goes_back())) continue;
             if (!passes(e)) throw std::runtime_error{what_to_do(e)};
             trouble = e.what();
@@ -293,7 +295,7 @@ void follower::note(bool up, const std::string& trouble) {
     bool is_new = false;
     {
         const std::scoped_lock lock{mutex_};
-        if (stopping_) return;  // that is why
+        if (stopping_) return;  // the failure is a consequence of stopping
         if (up) {
             is_new = !figures_.up;
             told_.clear();
@@ -314,7 +316,7 @@ bool follower::goes_elsewhere(const refused_by_leader& refusal) {
     const std::string& said = refusal.said();
     std::optional<endpoint> there = parse_endpoint(said.substr(0, said.find(' ')));
     if (!there) return false;
-    // What that server reaches over loopback is on its machine.
+    // An address that the other server reaches over loopback is on that server's machine.
     if (is_loopback(there->host) && !is_loopback(asked_.host)) there->host = asked_.host;
     asked_.host = there->host;
     asked_.port = there->port;
@@ -371,7 +373,7 @@ void follower::work() {
             return;
         } catch (const refused_by_leader& e) {
             if (is_order(e)) {
-                // The leader repeats the order until it knows what has become of it, so nothing is lost if this fails.
+                // The leader repeats the order until it knows the outcome, so a failure here loses nothing.
                 take_order_(number_in(e.said()));
                 goes_on = pause(rest);
                 continue;
@@ -400,13 +402,13 @@ void follower::run(const journal::piece& p) {
     }
 }
 
-// Nothing may fail between the append, after which the leader sends it no more, and the run.
+// Nothing may fail between the append and the run, because the leader does not send an appended piece again.
 void follower::take(const journal::piece& p, std::uint64_t end) {
     {
         const std::scoped_lock whole{piece_};
         while (!log_.append(p)) {
             if (log_.broken()) throw cannot_run{"the log of this server cannot be written: " + log_.trouble()};
-            if (!pause(between_attempts)) return;  // nothing of it is in the log
+            if (!pause(between_attempts)) return;  // the log contains nothing of the piece
         }
         upto_ = p.upto;
         upto_branch_ = p.now.id;

@@ -16,10 +16,10 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds look_pause{2}, question_pause{100};
 constexpr milliseconds for_an_address{1'000};
-// For calls that have begun: those that have not drawn a position then are refused, and have had no effect.
+// The wait for running calls. Calls that have not drawn a position by then are refused, and have had no effect.
 constexpr milliseconds for_calls_under_way{100};
 
-/// It is to end, and tells nobody why.
+/// Thrown if the thread is to stop. The operator is not told.
 class stopped : public std::runtime_error {
 public:
     stopped() : std::runtime_error{"the server ends"} {}
@@ -29,7 +29,7 @@ std::string refusal_of_calls(const std::string& to) {
     return "this server hands its lead over to " + to + ": ask again, there";
 }
 
-/// As long as it lives, requests that would write are left unread.
+/// Keeps requests that would write unread during its life.
 class held_calls {
 public:
     explicit held_calls(journal::replication& of) : of_{of} { of_.hold_calls(true); }
@@ -92,7 +92,7 @@ std::string handover::ask(const leader_settings& whom, std::uint64_t order, std:
 }
 
 std::string handover::address_of_best() {
-    // A follower that starts asks for what it lacks before it listens, and says its address soon after.
+    // A starting follower asks for missing entries before it listens. It sends its address soon afterwards.
     const auto until = std::min(until_, clock::now() + for_an_address);
     for (;; pause(look_pause)) {
         auto all = log_.others().look().followers;
@@ -116,7 +116,7 @@ handover::heir handover::find(const std::string& to) {
     h.at.host = there->host;
     h.at.port = there->port;
     std::string said;
-    // First, while nothing has changed: whether this server reaches it, may ask it, and can follow it.
+    // Checks first, before anything changes, that this server can reach the other one, may ask it, and can follow it.
     try {
         said = ask(h.at, 0, "KEEP");
     } catch (const refused_by_leader& e) {
@@ -150,7 +150,7 @@ void handover::await_idle() {
     while (!of_.is_idle() && clock::now() < until) pause(look_pause);
 }
 
-/// Where the log ends from here on; all before that is on the disk, here and at the follower.
+/// Ends the log. Returns its end. Everything before the end is on the disk, here and at the follower.
 std::uint64_t handover::end_log(const heir& h) {
     const std::uint64_t end = log_.close();
     for (; log_.durable() < end; pause(look_pause)) {
@@ -167,7 +167,7 @@ void handover::order(const heir& h, std::uint64_t position) {
     std::random_device chance;
     number_ = (std::uint64_t{chance()} << 32) | chance() | 1;
     ordered_ = h.at;
-    // Before the follower can hear of it: a start from here on does not lead.
+    // Comes before the follower can hear of the order: after a restart from here on, this server does not lead.
     log_.with_file([](journal::store& file) { file.hear_term(file.latest_term() + 1); });
     in_doubt_ = is_ordered_ = true;
     log_.others().order({.number = number_, .follower = h.id, .position = position});
@@ -226,7 +226,7 @@ void handover::hand_over(const std::string& to) {
     is_ordered_ = false;
     try {
         const heir h = find(to);
-        // The longer part, while calls go on.
+        // The longer part of the wait comes first, while calls continue.
         others.show_handover("waits for " + h.address, {});
         await_position(h, log_.durable());
         const held_calls held{others};

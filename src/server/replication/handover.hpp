@@ -1,18 +1,20 @@
-// Hands a leader's part over to one of its followers, while clients go on to call, and loses no call that was answered.
+// Hands over a leader's lead to one of its followers while clients continue to call, without losing an answered call.
 //
-//   follower lags      -> requests that would write are left unread -> positions are drawn no more: the log ends at P
-//   -> the follower has all before P -> ORDER: this server's log says that the next term is another's, and the
-//   follower's next question is answered by LEAD, again and again
+//   follower lags     -> requests that would write stay unread -> positions are drawn no more: the log ends at P
+//   -> the follower has everything before P -> ORDER: this server's log says that the next term is another server's,
+//      and the answer to the follower's next question is LEAD, again and again
 //   -> the follower leads, in a later term: this server follows it
-//   \-> the follower promises not to follow the order: this server leads on, in a later term still
-//   \-> the follower does not answer: nobody writes, and this server asks until it answers or an operator decides
+//   \-> the follower promises not to follow the order: this server continues to lead, in a still later term
+//   \-> the follower does not answer: neither server takes writes, and this server asks until the follower answers or
+//       an operator decides
 //
-// Before ORDER every failure and the end of the time have this server lead on as before. After ORDER the follower may
-// lead, whatever this server has heard of it: so this server asks, and an answer that was lost on its way is asked for
-// again. The follower decides by its first look: what it has promised, it keeps under the lock that it leads under
-// (service::body::promote). A start in between finds in the log that another server leads (replication.hpp, T5).
+// Before ORDER, this server continues to lead after any failure, or when the time is over. After ORDER, the follower
+// may lead, whatever this server has heard from it. So this server asks the follower, and asks again if an answer is
+// lost. The follower decides once, under the lock that a promotion holds, and keeps its promise
+// (service::body::promote). If this server restarts in between, it finds in its log that another server leads
+// (replication.hpp, T5).
 //
-// Thread safety: `begin` and `stop` by one thread at a time.
+// Thread safety: one thread at a time calls `begin` and `stop`.
 #pragma once
 
 #include <atomic>
@@ -33,10 +35,10 @@ namespace tutti::server {
 
 class handover {
 public:
-    /// What it asks of the server. Called on its thread.
+    /// The functions of the server that the hand-over uses. Called on the hand-over's thread.
     struct host {
-        std::function<bool()> is_idle;  ///< no call runs or waits for a worker
-        /// From here on this server follows that one. REQUIRES: as journal::yield_to.
+        std::function<bool()> is_idle;  ///< returns true if no call runs or waits for a worker
+        /// Makes this server follow the given one. REQUIRES: as journal::yield_to.
         std::function<void(const leader_settings&)> follow;
         std::function<void(severity, const std::string&)> tell;
     };
@@ -46,16 +48,18 @@ public:
     handover(const handover&) = delete;
     handover& operator=(const handover&) = delete;
 
-    /// Begins. `to`: HOST:PORT of a follower, as this server reaches it; empty: the one that has most. `longest`: until
-    /// the other server leads. @throws std::runtime_error  one is under way; std::system_error
+    /// Begins. `to`: HOST:PORT of a follower, as this server reaches it; empty: the follower that has most. `longest`:
+    /// the time limit until the other server leads. @throws std::runtime_error a hand-over is in progress;
+    /// std::system_error
     std::shared_ptr<const journal::handover_outcome> begin(std::string to, std::chrono::milliseconds longest);
-    /// Ends it where it is: before ORDER this server leads on; after that it is left in doubt. Idempotent.
+    /// Stops the hand-over at its current step. Before ORDER, this server continues to lead. After ORDER, the outcome
+    /// stays in doubt. Idempotent.
     void stop() noexcept;
     [[nodiscard]] bool is_under_way() const noexcept { return outcome_ && !outcome_->is_over; }
-    /// A follower was ordered to lead, and has not answered since.
+    /// Returns true if a follower was ordered to lead and has not answered since.
     [[nodiscard]] bool is_in_doubt() const noexcept { return in_doubt_.load(); }
-    /// An operator knows that the other server does not lead: this one does. Returns where the other one is, which has
-    /// to be told. REQUIRES: is_in_doubt(). @throws store_error
+    /// Makes this server lead again, because an operator knows that the other server does not lead. Returns the address
+    /// of the other server, which must be told. REQUIRES: is_in_doubt(). @throws store_error
     leader_settings lead_anyway();
 
 private:
@@ -69,7 +73,7 @@ private:
     void hand_over(const std::string& to);
     [[nodiscard]] heir find(const std::string& to);
     [[nodiscard]] std::string address_of_best();
-    /// What a server answers to the question what has become of an order.
+    /// Asks a server for the outcome of an order. Returns its answer.
     [[nodiscard]] std::string ask(const leader_settings& whom, std::uint64_t order, std::string_view what) const;
     void await_position(const heir& h, std::uint64_t position);
     void await_idle();
@@ -87,7 +91,7 @@ private:
     clock::time_point until_{};
     bool is_ordered_ = false;
     std::uint64_t number_ = 0;   // of the order
-    leader_settings ordered_{};  // who has it
+    leader_settings ordered_{};  // the follower that has the order
     std::shared_ptr<journal::handover_outcome> outcome_;
     std::thread thread_;
 };

@@ -72,7 +72,7 @@ void herald::work() {
                 if (!stopping_) tell(l);
             }
         } catch (const std::exception&) {
-            // The log cannot be read or written now, which whoever logs has told: it is tried again.
+            // The log cannot be read or written now, which the journal has reported. The next round tries again.
         }
         goes_on = pause(rest);
     }
@@ -102,7 +102,7 @@ void herald::tell(const journal::former_leader& whom) {
     } catch (const refused_by_leader& e) {
         return note_failure(address, e.what(), true);
     } catch (const std::exception& e) {
-        return note_failure(address, e.what(), false);  // it is gone, as a rule: that is why this server was promoted
+        return note_failure(address, e.what(), false);  // usually it is down, which is why this server was promoted
     }
     log_.with_file([&](journal::store& file) { file.forget_former_leader(whom.host, whom.port); });
     if (theirs != 0) return log_.others().hear(theirs, "the server at " + address);

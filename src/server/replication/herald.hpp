@@ -1,5 +1,5 @@
-// Tells former leaders that they lead no more. Whom, is in the log, so that a start goes on with it: until such a
-// leader has heard, it may answer calls that nobody else has.
+// Tells former leaders that they no longer lead. The log names them, so a restarted server continues to tell them.
+// Until a former leader hears of the new term, it may answer calls that exist only on that server.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -18,39 +18,40 @@
 
 namespace tutti::server {
 
-/// Says that a server leads in this term; whoever leads in an earlier one stops. Returns the other server's term, if
-/// that leads in a later one, or 0. @throws as link::ask
+/// Tells a server that another server leads in this term. A leader of an earlier term then stops leading. Returns the
+/// other server's term if that server leads in a later one, or 0. @throws as link::ask
 std::uint64_t tell_term(link& other, std::uint64_t term, const std::string& own_address);
 
 class herald {
 public:
-    /// Both live longer. `how.follow` says who this server is there, and its password, which the log does not keep.
+    /// The arguments outlive this object. `how.follow` has the credentials of this server on the other ones, with the
+    /// password, which the log does not contain.
     herald(const settings& how, journal::journal& log) : how_{how}, log_{log} {}
     ~herald() { stop(); }
     herald(const herald&) = delete;
     herald& operator=(const herald&) = delete;
 
-    /// Begins to tell those whom the log names, as soon as they answer. `own_address`: of this server, for people.
-    /// REQUIRES: it is not at it. @throws std::system_error, journal::store_error
+    /// Starts to tell the servers that the log names, as soon as they answer. `own_address`: this server's address, for
+    /// users. REQUIRES: it is not running. @throws std::system_error, journal::store_error
     void start(std::string own_address);
-    /// Idempotent.
+    /// Stops. Idempotent.
     void stop() noexcept;
 
 private:
     void work();
-    /// Those whom the log names.
+    /// Returns the servers that the log names.
     [[nodiscard]] std::vector<journal::former_leader> waiting();
     void tell(const journal::former_leader& whom);
     void note_failure(const std::string& address, const std::string& why, bool is_refused);
-    /// False: it is to stop.
+    /// Waits. Returns false if the thread is to stop.
     bool pause(std::chrono::milliseconds longest);
 
     const settings& how_;
     journal::journal& log_;
     std::string own_address_;
-    std::map<std::string, std::string> failures_;  // as the operator was told them last, by address
+    std::map<std::string, std::string> failures_;  // the latest failures that the operator was told, by address
     std::thread thread_;
-    std::atomic<bool> stopping_{false};  // changed under the lock, so that what pauses sees it
+    std::atomic<bool> stopping_{false};  // changed under mutex_, so that pause() sees it
     std::mutex mutex_;
     std::condition_variable changed_;
 };

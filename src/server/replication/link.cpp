@@ -23,10 +23,10 @@ namespace tutti::server {
 namespace {
 
 constexpr std::chrono::seconds patience{5};
-constexpr std::chrono::milliseconds between_looks{100};  // whether it is to stop
+constexpr std::chrono::milliseconds between_looks{100};  // interval of checks whether to stop
 constexpr std::size_t longest_answer = std::size_t{1} << 31;
 
-/// Whether it is connected in time; else errno says why not.
+/// Connects in time, and returns true. On failure, returns false, and errno says why.
 bool connects(int s, const addrinfo& to, const std::atomic<bool>& stops) {
     if (::connect(s, to.ai_addr, to.ai_addrlen) == 0) return true;
     if (errno != EINPROGRESS) return false;
@@ -59,7 +59,7 @@ link::link(const leader_settings& to, const tls_files& own, const std::atomic<bo
       stops_{stops},
       context_{nullptr, ::SSL_CTX_free},
       ssl_{nullptr, ::SSL_free} {
-    // First: the other side waits for the handshake of who has connected.
+    // Reads the files first, because after a connection the other side waits for the handshake.
     if (!to.tls_authority.empty()) read_files(to, own);
     connect(to);
     try {
@@ -132,19 +132,20 @@ void link::read_files(const leader_settings& to, const tls_files& own) {
 
 void link::show_credential(const std::string& password) {
     if (!password.empty()) return static_cast<void>(ask({"FOLLOW", "AUTH", password}));
-    // The secret of this machine is for nobody on another one.
+    // The secret of this machine must not leave the machine.
     if (!is_loopback_) return;
     std::string secret;
     try {
         secret = journal::machine_secret();
     } catch (const std::runtime_error&) {
-        return;  // the other side, which is asked something next, says what is missing
+        return;  // the answer to the next question says what is missing
     }
     try {
         static_cast<void>(ask({"FOLLOW", "AUTH", secret}));
     } catch (const refused_by_leader& e) {
-        // The other side may have a password of its own, or be of an earlier version, and the right of a user may do:
-        // the answer to the next question says so. Any other refusal, such as MAXCLIENTS, is the last answer there is.
+        // The other side may have a password of its own, or be of an earlier version, or the rights of the user may
+        // suffice. The answer to the next question tells. After any other refusal, such as MAXCLIENTS, no further
+        // answer comes.
         if (e.code() != "WRONGPASS" && e.code() != "ERR") throw;
     }
 }
@@ -155,7 +156,7 @@ void link::greet(const std::string& host) {
     const bool is_address = ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl_.get()), host.c_str()) == 1;
     if (!is_address) {
         ::SSL_set1_host(ssl_.get(), host.c_str());
-        ::SSL_set_tlsext_host_name(ssl_.get(), host.c_str());  // RFC 6066, 3: names alone
+        ::SSL_set_tlsext_host_name(ssl_.get(), host.c_str());  // RFC 6066, section 3: only names
     }
     ::SSL_set_fd(ssl_.get(), socket_);
     if (patiently([this] { return ::SSL_connect(ssl_.get()); }) != 1) fail_by_tls("handshake");
@@ -187,7 +188,7 @@ void link::write(std::string_view bytes) {
     }
 }
 
-/// More of what has been answered.
+/// Reads more of the answer.
 void link::fill() {
     char some[65'536];
     const long moved = patiently([&]() -> long {

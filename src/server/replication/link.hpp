@@ -1,5 +1,5 @@
-// A connection to another server, for one that follows it: questions and answers, one after the other, in the clear or
-// under TLS. It blocks, but for no longer than its patience without a byte, nor when it is to stop.
+// A connection from a follower to another server, for questions and answers one after the other, with or without TLS.
+// It blocks, but only until no byte has arrived for the length of its patience, or until it is to stop.
 //
 // Thread safety: one thread.
 #pragma once
@@ -18,10 +18,10 @@
 
 namespace tutti::server {
 
-/// The other server has answered by an error.
+/// Thrown when the other server has answered with an error.
 class refused_by_leader : public std::runtime_error {
 public:
-    /// `said`: what stands behind the code.
+    /// `said`: the text behind the code.
     refused_by_leader(std::string code, std::string said, const std::string& text)
         : std::runtime_error{text}, code_{std::move(code)}, said_{std::move(said)} {}
     [[nodiscard]] const std::string& code() const noexcept { return code_; }
@@ -33,9 +33,9 @@ private:
 
 class link {
 public:
-    /// Connects, and says who it is. `password` is that of replication, if the other side is to be shown one; if it is
-    /// empty, and the other side is on this machine, the link shows the machine's secret. `own`: what it shows where
-    /// the other side asks for a certificate. What waits fails soon after `stops` is true.
+    /// Connects, and logs in. `password` is that of replication, if the link is to show one. If `password` is empty and
+    /// the other side is on this machine, the link shows the machine's secret. `own`: the certificate to show if the
+    /// other side asks for one. Waiting operations fail soon after `stops` becomes true.
     /// @throws std::runtime_error, refused_by_leader
     link(const leader_settings& to, const tls_files& own, const std::atomic<bool>& stops,
          const std::optional<std::string>& password = {});
@@ -43,7 +43,7 @@ public:
     link(const link&) = delete;
     link& operator=(const link&) = delete;
 
-    /// What is answered: a text, or a status. @throws as the constructor
+    /// Asks a question. Returns the answer: a text or a status. @throws as the constructor
     std::string ask(std::initializer_list<std::string_view> words);
 
 private:
@@ -51,7 +51,7 @@ private:
     void read_files(const leader_settings& to, const tls_files& own);
     void greet(const std::string& host);
     void show_credential(const std::string& password);
-    /// Has `move` move bytes, again and again until it has moved some; what it says last.
+    /// Calls `move` until it has moved some bytes. Returns its last result.
     template <class F>
     long patiently(const F& move);
     void write(std::string_view bytes);
@@ -64,11 +64,11 @@ private:
     const std::string name_;
     const std::atomic<bool>& stops_;
     int socket_ = -1;
-    bool is_loopback_ = false;  // the other side
+    bool is_loopback_ = false;  // the other side is on this machine
     std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context_;
     std::unique_ptr<SSL, void (*)(SSL*)> ssl_;
     std::string in_;
-    std::size_t at_ = 0;  // in in_
+    std::size_t at_ = 0;  // offset in in_
 };
 
 }  // namespace tutti::server

@@ -16,12 +16,12 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds between_looks{100};  // whether it is to stop
+constexpr std::chrono::milliseconds between_looks{100};  // interval of checks whether to stop
 
-/// Of the thread that asks, and of the one that waits, whichever is the last.
+/// Shared by the asking thread and the waiting thread. The last of them frees it.
 struct question {
     const std::string host, port;
-    std::mutex mutex{};  // of what follows
+    std::mutex mutex{};  // guards the members below
     std::condition_variable answered{};
     std::optional<int> result{};
     addresses found{nullptr, ::freeaddrinfo};
@@ -38,7 +38,7 @@ int look_up(const question& q, int flags, addresses& found) {
 }
 
 void ask(const std::shared_ptr<question>& q) {
-    // The thread that is started here takes this over, from its first instruction on.
+    // The thread that is started here inherits this signal mask from its first instruction on.
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -65,7 +65,7 @@ void ask(const std::shared_ptr<question>& q) {
 addresses resolve(const std::string& host, std::uint16_t port, std::chrono::milliseconds patience,
                   const std::atomic<bool>& stops) {
     const auto q = std::make_shared<question>(host, std::to_string(port));
-    if (look_up(*q, AI_NUMERICHOST, q->found) == 0) return std::move(q->found);  // asks nobody
+    if (look_up(*q, AI_NUMERICHOST, q->found) == 0) return std::move(q->found);  // needs no name server
     ask(q);
     const auto until = clock::now() + patience;
     std::unique_lock lock{q->mutex};

@@ -1,4 +1,4 @@
-// The addresses of a host by name, with an end to the wait for them.
+// Resolves host names, with a limit on the wait.
 #pragma once
 
 #include <netdb.h>
@@ -13,9 +13,9 @@ namespace tutti::server {
 
 using addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-/// Of TCP. The system's question to name servers cannot be taken back, so a thread of its own asks: this waits for that
-/// no longer than `patience`, nor once `stops` is true.
-/// @throws std::runtime_error  what is wrong, as the end of a sentence about the host
+/// Returns the TCP addresses of a host. The system cannot cancel its question to name servers, so a separate thread
+/// asks. This function waits at most for `patience`, and returns soon after `stops` becomes true.
+/// @throws std::runtime_error with the problem, as the end of a sentence about the host
 [[nodiscard]] addresses resolve(const std::string& host, std::uint16_t port, std::chrono::milliseconds patience,
                                 const std::atomic<bool>& stops);
 
