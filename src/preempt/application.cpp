@@ -6,14 +6,14 @@
 namespace tutti::preempt {
 namespace {
 
-// Beginnings of names, with which other versions of the same begin, too.
+// Prefixes of names, because names of other versions begin with them, too.
 constexpr std::string_view runtimes[] = {
     "libc.so",      "ld-linux",    "libpthread.so", "libdl.so",    "librt.so",     "libresolv.so",
     "libstdc++.so", "libc++.so",   "libc++abi",     "libgcc_s.so", "libunwind.so", "libasan.so",
     "libtsan.so",   "libubsan.so", "liblsan.so",    "linux-vdso",
 };
 
-// `syscall` may be a wait for a futex.
+// `syscall` may be a futex wait.
 constexpr std::string_view takes_locks[] = {
     "pthread_mutex_", "pthread_rwlock_",
     "pthread_spin_",  "pthread_cond_",

@@ -1,9 +1,10 @@
-// Which loaded objects count as application code: the one with the procedures, and the libraries that it depends on.
+// Decides which loaded objects count as application code: the object with the procedures, and libraries that it depends
+// on.
 //
-// A library is interrupted as the application's own code is. So a library that may hold a lock is left out, because the
-// next context might want that lock: one that imports functions that take locks, or defines malloc. So are the
-// runtimes of C and C++, and those of sanitizers. What a lock in a library is made of otherwise (atomic variables in
-// its own code) cannot be seen, and is the user's business as in the object itself.
+// A tick may interrupt a library like the application's own code, and the next context may want a lock that the library
+// holds. So libraries that may hold a lock are left out: those that import functions that take locks, or that define
+// malloc. The runtimes of C and C++ and those of sanitizers are left out, too. A lock that consists of atomic variables
+// in a library's own code is invisible. Such a lock is the user's responsibility, as it is in the object itself.
 #pragma once
 
 #include <vector>
@@ -12,11 +13,11 @@
 
 namespace tutti::preempt {
 
-/// `object`, and of `all` those that it depends on and that may be interrupted. Throws std::bad_alloc.
+/// Returns `object`, and the objects in `all` that it depends on and that may be interrupted. Throws std::bad_alloc.
 [[nodiscard]] std::vector<const loaded_object*> application_of(const loaded_object& object,
                                                                const std::vector<loaded_object>& all);
 
-/// Whether it is part of Tutti.
+/// Returns true if the object is part of Tutti.
 [[nodiscard]] bool is_runtime(const loaded_object& object) noexcept;
 
 }  // namespace tutti::preempt

@@ -1,7 +1,7 @@
-// What is accepted while no context is free. It is admitted as contexts come free, in the order of the queue: by
-// priority, then by deadline, then by arrival.
+// The work that was accepted while no context was free. It is admitted as contexts become free, in the order of the
+// queue: by priority, then by deadline, then by arrival.
 //
-// Not synchronized: the scheduler's lock guards it.
+// Not synchronized. The scheduler's lock guards it.
 #pragma once
 
 #include <array>
@@ -17,17 +17,17 @@ class backlog {
 public:
     struct item {
         work what;
-        std::uint64_t arrived;  // ticks of the base clock
-        std::uint64_t order;    // of arrival, among all
+        std::uint64_t arrived;  // in ticks of the base clock
+        std::uint64_t order;    // number in the order of arrival
     };
 
-    /// REQUIRES: its priority is less than most_levels. Throws std::bad_alloc.
+    /// Adds an item. REQUIRES: its priority is less than most_levels. Throws std::bad_alloc.
     void push(const item& i);
-    /// REQUIRES: !empty()
+    /// Removes and returns the next item. REQUIRES: !empty()
     item pop() noexcept;
-    /// The one whose turn would come after that of all others. REQUIRES: !empty()
+    /// Removes and returns the item that would come last of all. REQUIRES: !empty()
     item pop_last() noexcept;
-    /// Its level. REQUIRES: !empty()
+    /// Returns the lowest level of all items. REQUIRES: !empty()
     [[nodiscard]] unsigned lowest() const noexcept { return items_.rbegin()->what.priority; }
     [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
     [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }

@@ -18,7 +18,7 @@ void code_map::add(const void* begin, const void* end) {
     }
     if (count == most_ranges) throw std::length_error{"tutti: too many ranges of application code"};
     ranges_[count] = {from, length};
-    count_.store(count + 1, std::memory_order_release);  // partner: the acquire in `contains`
+    count_.store(count + 1, std::memory_order_release);  // pairs with the acquire in `contains`
     if (tell_ != nullptr) tell_(from, from + length);
 }
 
@@ -35,7 +35,7 @@ bool code_map::add_object_of(const void* address) {
     std::vector<const loaded_object*> added;
     for (const loaded_object* const o : objects) {
         const std::vector<loaded_object::range> code = o->code();
-        // The object itself has to find room, but a library may as well end what it does.
+        // The object itself has to find room. A library without room only gets no ticks in its own code.
         const std::size_t taken = count_.load(std::memory_order_relaxed) + code.size() + (ticks_at_calls_ ? 1 : 0);
         if (o != objects.front() && taken > most_ranges) continue;
         for (const loaded_object::range& r : code) add(r);

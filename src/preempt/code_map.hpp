@@ -1,9 +1,9 @@
-// Which instructions belong to the application: the only ones that a tick may interrupt for another context.
+// The instructions that belong to the application. Only there may a tick interrupt a context for another one.
 //
-// Everything else is out of bounds, because it may hold what the next context needs: malloc a lock of its arena, stdio
-// one of its stream, the dynamic linker its own. Neither can be seen from outside, but where the processor is can.
+// Any other code may hold a lock that the next context needs: malloc the lock of its arena, stdio the lock of a stream,
+// the dynamic linker its own lock. These locks are invisible from outside, but the processor's position is not.
 //
-// `contains` may be called from a signal handler at any time; the others from one thread at a time.
+// A signal handler may call `contains` at any time. One thread at a time calls the other functions.
 #pragma once
 
 #include <atomic>
@@ -19,21 +19,22 @@ class code_map {
 public:
     static constexpr std::size_t most_ranges = 256;
 
-    /// `tell`, if not null, is called for each range that is added.
+    /// Type of a function that is called for each added range.
     using told = void (*)(std::uintptr_t begin, std::uintptr_t end) noexcept;
-    /// `ticks_at_calls`: objects that are added take ticks where they call libraries (library_calls.hpp).
+    /// `tell` is called for each added range unless it is null. `ticks_at_calls`: added objects also take ticks where
+    /// they call libraries (library_calls.hpp).
     explicit code_map(told tell = nullptr, bool ticks_at_calls = false) noexcept
         : tell_{tell}, ticks_at_calls_{ticks_at_calls} {}
 
-    /// [begin, end) is application code. Throws std::length_error.
+    /// Declares [begin, end) to be application code. Throws std::length_error.
     void add(const void* begin, const void* end);
-    /// All code of the shared object or program that `address` lies in: where a procedure is, its siblings and what
-    /// the compiler has instantiated for it are. The code of libraries that it depends on as well (application.hpp).
-    /// False if there is no such object. Throws std::length_error, std::bad_alloc.
+    /// Adds all code of the shared object or program that contains `address`. So an address of a procedure also covers
+    /// its siblings and its template instantiations. Also adds the code of libraries that the object depends on
+    /// (application.hpp). Returns false if there is no such object. Throws std::length_error, std::bad_alloc.
     TUTTI_EXPORT bool add_object_of(const void* address);
 
     [[nodiscard]] bool contains(std::uintptr_t instruction) const noexcept {
-        // Acquire; partner: the release in `add`, after the range that is counted.
+        // Acquire: pairs with the release in `add`, which follows the store of the counted range.
         const std::size_t count = count_.load(std::memory_order_acquire);
         for (std::size_t i = 0; i < count; ++i) {
             if (instruction - ranges_[i].begin < ranges_[i].length) return true;

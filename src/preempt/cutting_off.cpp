@@ -1,5 +1,5 @@
-// The workers' part in overrun.hpp: recognizing that a stack was run over, and ending the context. Also for one that is
-// doomed, because it does not end otherwise.
+// The workers' part of overrun.hpp: recognizes a stack overflow, and ends the context. Also ends a doomed context,
+// which does not end otherwise.
 #include <cxxabi.h>
 #include <ucontext.h>
 #include <unwind.h>
@@ -17,10 +17,10 @@ namespace tutti::preempt {
 namespace {
 
 constexpr std::size_t red_zone = 128;
-/// More than a signal's frame needs, with all of the processor's registers in it.
+/// An upper bound on the frame of a signal, with all of the processor's registers in it.
 constexpr std::size_t signal_frame = 16 * 1024;
 constexpr greg_t trap_flag = 0x100, direction_flag = 0x400;
-/// The first frame of a stack is that close to its top.
+/// The maximum distance of the first frame of a stack from the top.
 constexpr std::size_t first_frame = 1024;
 
 std::uintptr_t instruction_of(const ucontext_t& c) noexcept {
@@ -30,7 +30,7 @@ const char* stack_pointer_of(const ucontext_t& c) noexcept {
     return reinterpret_cast<const char*>(c.uc_mcontext.gregs[REG_RSP]);
 }
 
-/// A walk from the handler of a signal through what it interrupted to the end of the stack.
+/// A walk of the stack, from the handler of a signal through the interrupted code to the end of the stack.
 struct walk {
     const code_map& application;
     const std::uintptr_t from;
@@ -46,7 +46,7 @@ struct walk {
             w.at = application_code;
         }
         w.last_frame = _Unwind_GetCFA(frame);
-        // The address to return to may be that of whatever follows the caller.
+        // The return address may already belong to the code behind the caller.
         const bool application = w.application.contains(exactly != 0 ? ip : ip - 1);
         if (!application && w.at == application_code) w.at = callers;
         if (!application || w.at == application_code) return _URC_NO_REASON;
@@ -55,7 +55,7 @@ struct walk {
     }
 };
 
-/// Whether all frames are the application's, but for those that called it.
+/// Returns true if all frames are the application's, except for those that called it.
 bool is_application_code_only(const code_map& application, const stack& room, const ucontext_t& where) noexcept {
     const std::uintptr_t ip = instruction_of(where);
     if (!application.contains(ip)) return false;
@@ -92,13 +92,13 @@ bool worker::may_cut_off(const context& c, const ucontext_t& where) const noexce
     return is_application_code_only(of_.application(), c.room, where);
 }
 
-/// What the signal interrupted goes on in `end_cut_off` instead, on the last resort.
+/// Makes the interrupted code continue in `end_cut_off`, on the last resort.
 bool worker::cut_off(context& c, ucontext_t& where) noexcept {
     char* const top = c.room.open_last_resort();
     if (top == nullptr) return false;
     auto& registers = where.uc_mcontext.gregs;
     registers[REG_RIP] = reinterpret_cast<greg_t>(&worker::end_cut_off);
-    registers[REG_RSP] = reinterpret_cast<greg_t>(top - sizeof(void*));  // as if called, from nowhere
+    registers[REG_RSP] = reinterpret_cast<greg_t>(top - sizeof(void*));  // as after a call without a caller
     registers[REG_RBP] = 0;
     registers[REG_RDI] = reinterpret_cast<greg_t>(&c);
     registers[REG_EFL] &= ~(direction_flag | trap_flag);
@@ -122,15 +122,16 @@ bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
     if (running_ == nullptr) return false;
     context& c = *running_;
     const char* const sp = stack_pointer_of(where);
-    const bool of_signal = fault.si_code == SI_KERNEL;  // the kernel had one to deliver, and says no address
+    const bool of_signal = fault.si_code == SI_KERNEL;  // the kernel had a signal to deliver, and reports no address
     const char* const address = of_signal ? sp - signal_frame : static_cast<const char*>(fault.si_addr);
-    // What lies above the stack pointer or just below it is an access to the stack.
+    // An access above the stack pointer, or just below it, is an access to the stack.
     if (!c.room.is_beyond(address) || (!of_signal && address < sp - red_zone)) return false;
 
     const bool fits = sp - signal_frame > c.room.next_edge();
-    // One for a signal, and no more: a context so far below that a second one lacks room has run over the stack.
+    // Opens one reserve for a signal, and no more. If a second signal lacks room so far below, the stack has
+    // overflowed.
     if (of_signal && c.room.open_reserves() == 0 && fits && c.room.open_reserve()) {
-        tick_after(target_, target_.timing.repetition);  // in place of the one that is lost
+        tick_after(target_, target_.timing.repetition);  // instead of the lost tick
         return true;
     }
     core::descriptor* const d = innermost_transaction();
@@ -141,7 +142,7 @@ bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
     }
     if (may_cut_off(c, where) && cut_off(c, where)) return true;
     if (fits && c.what.cut_off != nullptr && c.room.open_reserve()) {
-        static_cast<void>(start_catching_traps());  // in vain: the overrun is as deadly as the trap
+        static_cast<void>(start_catching_traps());  // if this fails, the trap ends the process, as the overflow would
         c.steps.begin_for_good();
         where.uc_mcontext.gregs[REG_EFL] |= trap_flag;
         return true;
@@ -155,7 +156,7 @@ bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
 
 bool worker::may_end_doomed(const context& c, const ucontext_t& where) const noexcept {
     const core::descriptor* const d = innermost_transaction();
-    // What it holds while it is undisturbed would stay taken.
+    // Resources that it holds while it is not to be disturbed would stay taken.
     const bool busy = c.held.load(std::memory_order_relaxed) != 0 || d == nullptr ||
                       d->critical_depth.load(std::memory_order_relaxed) != 0 || is_bound_to_commit(d);
     return !busy && c.descriptor->exceptions->uncaught == 0 && may_cut_off(c, where);
@@ -165,7 +166,7 @@ bool worker::ends_doomed(ucontext_t& where) noexcept {
     if (running_ == nullptr || !running_->doomed.load(std::memory_order_relaxed)) return false;
     context& c = *running_;
     if (may_end_doomed(c, where) && cut_off(c, where)) return true;
-    // It may be in library code nearly always, so that ticks would miss the rest.
+    // The context may be in library code almost always. Then ticks would miss its own code.
     const bool may_step = c.held.load(std::memory_order_relaxed) == 0 && can_step(where);
     if (may_step && c.steps.may_begin(base::real_now()) && start_catching_traps()) c.steps.begin();
     back_off(target_);
@@ -183,7 +184,7 @@ void worker::keep_stepping(ucontext_t& where) const noexcept {
 bool worker::steps_on(ucontext_t& where) noexcept {
     auto& flags = where.uc_mcontext.gregs[REG_EFL];
     if (!steps_here()) {
-        // Of a context that is being switched away, or has been, in the middle of a step.
+        // The trap belongs to a context that is being switched away, or was, in the middle of a step.
         return std::exchange(flags, flags & ~trap_flag) != flags;
     }
     context& c = *running_;
@@ -205,7 +206,7 @@ void worker::step_doomed(context& c, ucontext_t& where) noexcept {
     else if (c.steps.goes_on() && can_step(where)) return;
     else c.steps.pause(base::real_now());
     where.uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
-    if (there) cut_off(c, where);  // in vain: ticks look again
+    if (there) cut_off(c, where);  // if this fails, ticks try again
 }
 
 void worker::handle_fault(int signal, siginfo_t* what, void* interrupted) noexcept {

@@ -10,7 +10,7 @@
 #include "preempt/sanitizers.hpp"
 #include "preempt/stack.hpp"
 
-// Hidden: called within the library only, so it needs no entry in a procedure linkage table.
+// Hidden: only the library calls it, so it needs no entry in a procedure linkage table.
 extern "C" __attribute__((visibility("hidden"))) void tutti_preempt_switch(void** save, void* load) noexcept;
 asm(R"(
     .text
@@ -47,15 +47,15 @@ namespace tutti::preempt {
 namespace {
 
 struct control_words {
-    std::uint32_t mxcsr = 0x1f80;  // as a process starts: all exceptions masked, round to nearest
+    std::uint32_t mxcsr = 0x1f80;  // as at process start: exceptions masked, round to nearest
     std::uint32_t x87 = 0x037f;
 };
 
-/// The fiber that is being entered, seen from the first instruction on its stack, which has no argument yet.
+/// The fiber that is being entered. The first instruction on its stack uses this, because it has no argument yet.
 [[gnu::tls_model("initial-exec")]] thread_local fiber* arriving = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local fiber* departed = nullptr;
 
-// Out of line, so that no address of a thread's variable is kept across a switch that may end on another thread.
+// Out of line, so that no address of a thread-local variable is kept across a switch, which may end on another thread.
 [[gnu::noinline]] void note_switch(fiber* from, fiber* to) noexcept {
     departed = from;
     arriving = to;
@@ -88,9 +88,9 @@ void fiber::prepare(const stack& on, void (*run)(void*) noexcept, void* argument
     shadow_ = __tsan_create_fiber(0);
     own_shadow_ = true;
 #endif
-    // As if `enter` had been called and had then switched away: control words, six registers, the address to return to,
-    // and a return address of zero, which ends every walk of the stack. At a function's first instruction rsp is 8
-    // below a multiple of 16.
+    // Builds the stack as if `enter` had been called and had then switched away. It contains control words, six
+    // registers, the return address, and a second return address of zero, which ends every walk of the stack. At the
+    // first instruction of a function, rsp is 8 below a multiple of 16.
     auto* const top = reinterpret_cast<std::uint64_t*>(on.top()) - 1;
     top[0] = 0;
     top[-1] = reinterpret_cast<std::uint64_t>(&fiber::enter);

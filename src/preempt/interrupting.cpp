@@ -1,9 +1,9 @@
-// Ending from outside what a context does: one whose time is over, and, when the scheduler ends, those that sleep in
-// retry and that nothing can wake any more.
+// Ends the work of a context from outside. The context has exceeded its time, or, when the scheduler ends, it sleeps in
+// retry and nothing can wake it any more.
 //
-// Nothing is left to wake a sleeper only when everything that was accepted sleeps or waits for a place, which it would
-// have if there was memory. The last context to fall asleep or to end makes it so, and its worker then looks for work,
-// finds none, and interrupts a sleeper in its place. `end_waits`, and the thread that recycles a context that was being
+// A sleeper can no longer be woken once all accepted work sleeps or waits for a place. Work has a place unless memory
+// is exhausted. The last context to fall asleep or to end brings about that state. Its worker then looks for work,
+// finds none, and interrupts a sleeper instead. `end_waits`, and the thread that recycles a context that was being
 // interrupted, ring a worker for that.
 #include <algorithm>
 
@@ -15,7 +15,7 @@ namespace tutti::preempt {
 
 context* scheduler::runner_of(void* carrier, const void* argument) noexcept {
     auto* const c = static_cast<context*>(carrier);
-    // What it ran before may be noted there still.
+    // `carrier` may still name a context that ran the work before.
     const bool runs_it = c != nullptr && c->what.argument == argument && c->state != condition::pooled &&
                          c->state != condition::standing && !c->over;
     return runs_it ? c : nullptr;
@@ -53,8 +53,8 @@ void scheduler::end_where_it_stands(void* const& carrier, const void* argument) 
     context* const c = runner_of(carrier, argument);
     if (c == nullptr) return;
     c->doomed.store(true, std::memory_order_relaxed);
-    // Under the lock: what runs is not recycled meanwhile. If it gives way before the signal comes, the worker that
-    // enters it next ticks itself.
+    // Under the lock, so that the running context is not recycled meanwhile. If the context gives way before the signal
+    // arrives, the worker that enters it next ticks itself.
     if (c->state == condition::running) c->home->interrupt_thread();
 }
 
@@ -90,7 +90,8 @@ void scheduler::end_waits() noexcept {
 context* scheduler::stranded() noexcept {
     if (!ending_waits_ || stranded_ != nullptr || asleep_ == 0 || outstanding_ != asleep_ + backlog_.size())
         return nullptr;
-    // Its own thread stores it before it takes the lock to sleep, and clears it after the waker has taken the lock.
+    // The context's own thread stores `asleep` before it takes the lock to sleep. It clears `asleep` after the waking
+    // thread has taken the lock.
     const auto can_be_ended = [](const std::unique_ptr<context>& c) {
         return c->sleeper != nullptr && c->sleeper->asleep != nullptr;
     };
@@ -104,8 +105,8 @@ context* scheduler::stranded() noexcept {
 }
 
 void scheduler::end_wait(context& c) noexcept {
-    // A thread of the program or a time limit may have woken it since: then it is left alone. Its work may be over, and
-    // what it does for its caller (executor::forget_interruption) is not to be interrupted.
+    // A thread of the program or a time limit may have woken the context since. Then it is left alone. Its work may be
+    // over, and its later steps for its caller (executor::forget_interruption) must not be interrupted.
     core::interrupt_sleeper(*stranded_);
     end_visit(c);
     const short_guard guard{lock_};

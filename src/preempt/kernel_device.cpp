@@ -20,7 +20,7 @@
 namespace tutti::preempt {
 namespace {
 
-/// What the module writes to where a descriptor notes a tick.
+/// The module writes one byte to the place where a descriptor notes a tick.
 static_assert(sizeof(std::atomic<bool>) == 1 && std::atomic<bool>::is_always_lock_free);
 
 std::string error_text() { return std::strerror(errno); }
@@ -39,7 +39,7 @@ tutti_join joining(const tick_timing& timing) noexcept {
     return how;
 }
 
-/// Of the process. Opened by the first worker that starts, closed by the last that stops.
+/// The device of the process. The first worker that starts opens it, and the last that stops closes it.
 class shared_device {
 public:
     void join(tick_target& t) {
@@ -65,13 +65,14 @@ public:
     void allow(std::uintptr_t begin, std::uintptr_t end) noexcept {
         const tutti_range range{begin, end};
         const base::lock_guard guard{lock_};
-        if (fd_ >= 0) ::ioctl(fd_, TUTTI_ALLOW, &range);  // refused: ticks are noted there, and served at barriers
+        // If the system refuses, ticks in that range are noted, and served at barriers.
+        if (fd_ >= 0) ::ioctl(fd_, TUTTI_ALLOW, &range);
     }
     [[nodiscard]] std::uint64_t stood(const tick_target& t) noexcept {
         const base::lock_guard guard{lock_};
         return t.kernel == nullptr ? t.kernel_stood : count_of(*t.kernel);
     }
-    /// REQUIRES: the worker of that number runs.
+    /// REQUIRES: the worker with that number runs.
     void kick(unsigned number) const noexcept { ::ioctl(fd_, TUTTI_KICK, static_cast<unsigned long>(number)); }
 
 private:
@@ -104,7 +105,7 @@ private:
 
 constinit shared_device the_device;
 
-// The module reads an entry where it interrupts the thread that writes it: the order of the program is enough.
+// The module reads an entry while it interrupts the thread that writes the entry, so program order suffices.
 template <class T>
 void show(T& where, T value) noexcept {
     std::atomic_ref<T>{where}.store(value, std::memory_order_relaxed);

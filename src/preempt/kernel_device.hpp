@@ -1,5 +1,5 @@
-// The kernel module's device (kernel/uapi.h), as the tick source `kernel` uses it: one for the process, open while
-// workers run.
+// The device of the kernel module (kernel/uapi.h), as the tick source `kernel` uses it. The process opens it once,
+// while workers run.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace tutti::preempt {
 
-/// Why the calling thread could have no ticks of the kernel module, as the end of a sentence; empty: it can.
+/// Returns the reason why the calling thread cannot have ticks of the kernel module, as the end of a sentence; empty:
+/// it can.
 [[nodiscard]] std::string kernel_device_problem();
 
 extern const tick_source kernel_ticks;

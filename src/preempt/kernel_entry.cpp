@@ -14,8 +14,8 @@ __attribute__((visibility("hidden"))) void tutti_preempt_redirected() noexcept {
 }
 }
 
-// The call frame information says where what was interrupted goes on, and with which registers, so that debuggers see
-// through. XSAVE leaves the rest of its header alone, and XRSTOR wants it zero.
+// The call frame information says where the interrupted code continues, and with which registers, so that debuggers can
+// unwind through the entry. XSAVE leaves the rest of its header unchanged, and XRSTOR requires zeros there.
 asm(R"(
     .macro tutti_save register
     pushq %\register
@@ -111,12 +111,12 @@ tutti_preempt_entry_end:
 namespace tutti::preempt {
 namespace {
 
-/// The worker's look at the queue, and the frame of a signal that comes meanwhile.
+/// The stack that the worker's look at the queue needs, with the frame of a signal that comes meanwhile.
 constexpr std::size_t look_bytes = 16 * 1024;
-/// Rights to pages are not what was interrupted left to be changed.
+/// The state component of protection keys, which must stay as the interrupted code left it.
 constexpr std::uint64_t protection_keys = 0x200;
 
-/// Of the extended state, with the area's own header.
+/// Returns the size of the extended state, including the header of the area.
 std::size_t measure_state() noexcept {
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) return 0;

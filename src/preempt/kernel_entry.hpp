@@ -1,22 +1,23 @@
-// Where the kernel module redirects a worker to: the entry saves every register of what was interrupted, lets the
-// worker look at the queue (which may run other contexts meanwhile), and goes back.
+// The code that the kernel module redirects a worker to. The entry saves every register of the interrupted code, lets
+// the worker look at the queue (which may run other contexts meanwhile), and returns.
 //
-// A signal's handler has the kernel do that, in a frame that the return from the handler needs. Here it is done in user
-// mode: registers by pushes, the extended state by XSAVE, below the red zone. The user's own part of the extended state
-// is as at the start of a process while the worker looks, as the ABI has it at every call.
+// For a signal handler, the kernel saves the registers, in a frame that the return from the handler needs. Here this
+// happens in user mode: pushes save the registers and XSAVE saves the extended state, below the red zone. While the
+// worker looks, the extended state is as at the start of a process, as the ABI requires at every call.
 #pragma once
 
 #include <cstddef>
 
 extern "C" {
-// Not to be called: only the kernel enters here.
+// Do not call this function: only the kernel enters here.
 __attribute__((visibility("hidden"))) void tutti_preempt_entry() noexcept;
 __attribute__((visibility("hidden"))) void tutti_preempt_entry_end() noexcept;
 }
 
 namespace tutti::preempt {
 
-/// How much of a stack the entry may use, with what it calls; 0: the processor, or the system, has no XSAVE.
+/// Returns how much of a stack the entry and its callees may use, in bytes; 0: the processor or the system does not
+/// support XSAVE.
 [[nodiscard]] std::size_t entry_stack_bytes() noexcept;
 
 }  // namespace tutti::preempt

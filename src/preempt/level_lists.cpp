@@ -11,7 +11,7 @@ bool goes_before(const listed& a, const listed& b) noexcept {
 
 void level_lists::insert(listed& l, unsigned level) noexcept {
     list& in = levels_[level];
-    // From the back: a context that comes later is mostly due later.
+    // Searches from the back, because a context that comes later is usually due later.
     listed* before = in.last;
     while (before != nullptr && goes_before(l, *before)) before = before->previous;
     l.in_level = level;

@@ -12,7 +12,7 @@
 #include "preempt/code_map.hpp"
 #include "preempt/tick_source.hpp"
 
-// Each stub is 32 bytes long, unless the assembler aligns branches, and reads its own of these words.
+// Each stub is 32 bytes long, unless the assembler aligns branches. Each reads its own element of this array.
 #define TUTTI_CALL_STUBS 2048
 #define TUTTI_TEXT_OF(x) #x
 #define TUTTI_TEXT(x) TUTTI_TEXT_OF(x)
@@ -21,17 +21,17 @@ extern "C" {
 __attribute__((visibility("hidden"), used)) std::uintptr_t tutti_preempt_called[TUTTI_CALL_STUBS] = {};
 __attribute__((visibility("hidden"), used)) int tutti_preempt_process = 0;
 extern __attribute__((visibility("hidden"))) const char tutti_preempt_call_stubs[];
-extern __attribute__((visibility("hidden"))) const char tutti_preempt_tick_here[];  // behind the last stub
+extern __attribute__((visibility("hidden"))) const char tutti_preempt_tick_here[];  // after the last stub
 extern __attribute__((visibility("hidden"))) const char tutti_preempt_call_stubs_end[];
 }
 
 static_assert(tutti::preempt::tick_signal == 23, "the number that stands in the assembler below");
 static_assert(sizeof(std::atomic<bool>) == 1, "the assembler below reads a byte");
 
-// Two system calls: gettid, and tgkill to that thread of the scheduler's process. The signal comes before the second
-// one returns. A child that a procedure has forked has a copy of the flag, and no such thread there, so no tick comes:
-// its handler would switch to contexts of the parent. The kernel changes rax, rcx and r11; all other registers may hold
-// arguments of the function.
+// Makes two system calls: gettid, and tgkill to that thread of the scheduler's process. The signal arrives before the
+// second one returns. A child that a procedure has forked has a copy of the flag but no such thread, so no tick comes
+// there. Its handler would switch to contexts of the parent. The kernel changes rax, rcx and r11. All other registers
+// may hold arguments of the function.
 asm(R"(
     .macro tutti_keep register
     pushq %\register
@@ -101,14 +101,14 @@ namespace {
 std::mutex guards_stubs;
 std::size_t stubs_used = 0;
 
-/// Zero: there are no more. REQUIRES: guards_stubs.
+/// Returns the address of the stub for the function. Returns zero if no stub is left. REQUIRES: guards_stubs.
 std::uintptr_t stub_for(std::uintptr_t function) noexcept {
     auto* const end = tutti_preempt_called + stubs_used;
     auto* const found = std::find(tutti_preempt_called, end, function);
     if (found == end) {
         if (stubs_used == TUTTI_CALL_STUBS) return 0;
         ++stubs_used;
-        // Before any word leads to the stub: whoever finds its address there finds this, too.
+        // Stored before any word leads to the stub, so a thread that finds the stub's address there also finds this.
         std::atomic_ref{*found}.store(function, std::memory_order_release);
     }
     const auto stubs_bytes = static_cast<std::size_t>(tutti_preempt_tick_here - tutti_preempt_call_stubs);
@@ -116,10 +116,10 @@ std::uintptr_t stub_for(std::uintptr_t function) noexcept {
            static_cast<std::size_t>(found - tutti_preempt_called) * (stubs_bytes / TUTTI_CALL_STUBS);
 }
 
-/// Not a call that takes long, and one for each use of a variable of a thread.
+/// Returns true for a function that is short and that code calls at each use of a thread-local variable.
 bool is_too_frequent(std::string_view name) noexcept { return name == "__tls_get_addr"; }
 
-/// Makes words writable that the dynamic linker has protected, while it lives.
+/// During its life, makes words writable that the dynamic linker has protected.
 class opened {
 public:
     explicit opened(loaded_object::range r) noexcept : range_{r} {
@@ -162,11 +162,11 @@ void tick_at_library_calls(const loaded_object& of, const std::vector<loaded_obj
     std::erase_if(calls, [&](const auto& i) { return !leads_elsewhere(i); });
     if (calls.empty()) return;
     const std::lock_guard guard{guards_stubs};
-    // Where a sandbox forbids that, ticks find what they find.
+    // If a sandbox forbids writing, library calls take no ticks.
     const opened words{of.read_only_after_relocation()};
     if (!words) return;
     for (const loaded_object::import& i : calls) {
-        // Other threads may be calling: they find one address or the other.
+        // Other threads may be calling. They find either the old address or the new one.
         if (const std::uintptr_t stub = stub_for(*i.slot); stub != 0)
             std::atomic_ref{*i.slot}.store(stub, std::memory_order_release);
     }

@@ -1,21 +1,21 @@
-// Ticks where application code calls a library.
+// Takes ticks where application code calls a library.
 //
-// A tick that finds library code is put off. A procedure whose time goes into short calls of libraries is in its own
-// code for some nanoseconds out of a hundred, so most ticks would find the library again. But whenever it calls the
-// next function, it holds no lock of a library, as anywhere in its own code. So each call of a library looks whether
-// something urgent waits, and if so takes a tick there, before the function begins. Silvestri et al. tick at the return
-// of library functions; the next call is where such a procedure comes first after a return, and nothing has to be kept
-// until then: frames, return addresses and the unwinding of exceptions stay as they are.
+// A tick that finds library code is postponed. Some procedures spend their time in short calls of libraries, and are in
+// their own code for a few nanoseconds out of a hundred. So most ticks would find the library again. But whenever such
+// a procedure calls the next function, it holds no lock of a library, as anywhere in its own code. So each call of a
+// library checks whether something urgent waits, and takes a tick there, before the function begins. Silvestri et al.
+// take ticks at the return of library functions. The next call is the first such point after a return. Using the call
+// leaves frames, return addresses and the unwinding of exceptions unchanged.
 //
-// How: calls of another object go by way of a word (of the global offset table) that the dynamic linker fills in with
-// the address of the function. That word gets the address of a stub in its place. The stub reads one flag, the worker's
-// `urgent`, and jumps to the function. If the flag is set, it first sends its thread the signal of ticks; the handler
-// finds the stub, which counts as application code. A stub changes no register but r11, which the dynamic linker's own
-// stubs change as well.
+// How: a call of another object goes through a word of the global offset table, which the dynamic linker fills with the
+// address of the function. That word gets the address of a stub instead. The stub reads one flag, the worker's
+// `urgent`, and jumps to the function. If the flag is set, the stub first sends the signal of ticks to its own thread.
+// The handler finds the stub, which counts as application code. A stub changes only register r11, which the dynamic
+// linker's own stubs change as well.
 //
-// What is not seen: calls through pointers, virtual functions of libraries, functions of which the same object takes
-// the address, and calls of code that was compiled with -fno-plt. The words of the last two are read for addresses as
-// well, and a library that calls back by such an address may hold a lock. There is one stub for each function.
+// Not covered: calls through pointers, virtual functions of libraries, functions whose address the same object takes,
+// and calls of code compiled with -fno-plt. In the last two cases, the program also reads the words as addresses. A
+// library that calls back by such an address may hold a lock. There is one stub for each function.
 #pragma once
 
 #include "preempt/loaded_object.hpp"
@@ -24,14 +24,15 @@ namespace tutti::preempt {
 
 class code_map;
 
-/// Stubs send ticks to threads of the calling process, which has the scheduler.
+/// Makes stubs send ticks to threads of the calling process, which has the scheduler.
 void tick_in_this_process() noexcept;
 
-/// The stubs.
+/// Returns the range of the stubs.
 [[nodiscard]] loaded_object::range call_stubs() noexcept;
 
-/// From now on the calls of that object take ticks, but for those of application code and of Tutti itself, and those
-/// that the dynamic linker has not looked up yet (lazy binding). It has to stay loaded. Throws std::bad_alloc.
+/// Makes the calls of that object take ticks from now on. Calls of application code, of Tutti itself, and calls that
+/// the dynamic linker has not resolved yet (lazy binding) take none. The object has to stay loaded. Throws
+/// std::bad_alloc.
 void tick_at_library_calls(const loaded_object& of, const std::vector<loaded_object>& all, const code_map& application);
 
 }  // namespace tutti::preempt

@@ -8,7 +8,7 @@ namespace tutti::preempt {
 namespace {
 
 int note(dl_phdr_info* object, std::size_t, void* of) {
-    // The search runs under a lock of the dynamic linker's, which no allocation takes.
+    // The search runs under a lock of the dynamic linker, and no allocation takes that lock.
     static_cast<std::vector<dl_phdr_info>*>(of)->push_back(*object);
     return 0;
 }
@@ -51,7 +51,7 @@ std::vector<loaded_object::range> loaded_object::code() const {
     return code;
 }
 
-/// The dynamic linker adds the base to most pointers of the dynamic section, and leaves those of the kernel's object.
+/// The dynamic linker adds the base to most pointers of the dynamic section, but not to those of the kernel's object.
 std::uintptr_t loaded_object::address_of(std::uintptr_t pointer) const noexcept {
     return pointer < base_ ? base_ + pointer : pointer;
 }
@@ -109,7 +109,7 @@ loaded_object::range loaded_object::read_only_after_relocation() const noexcept 
     for (std::size_t i = 0; i < count_; ++i) {
         const auto& h = headers_[i];
         if (h.p_type != PT_GNU_RELRO) continue;
-        // As the dynamic linker rounds it: a page of which only a part is read-only stays writable.
+        // Rounded as the dynamic linker does: a page that is only partly read-only stays writable.
         return {(base_ + h.p_vaddr) / page * page, (base_ + h.p_vaddr + h.p_memsz) / page * page};
     }
     return {};

@@ -24,7 +24,7 @@ void put_in_front(int signal, void (*mine)(int, siginfo_t*, void*) noexcept, str
     how.sa_sigaction = mine;
     how.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&how.sa_mask);
-    sigaddset(&how.sa_mask, tick_signal);  // its handler switches stacks
+    sigaddset(&how.sa_mask, tick_signal);  // the handler of ticks switches stacks
     ::sigaction(signal, &how, &before);
 }
 
@@ -56,7 +56,7 @@ bool start_catching_traps() noexcept {
         put_in_front(SIGTRAP, &worker::handle_step, trap_before);
         traps.store(catching::yes, std::memory_order_release);
     }
-    // The caller's first trap must find the handler that another worker is putting there.
+    // Waits until another worker has installed the handler, because the caller's first trap must find it.
     while (traps.load(std::memory_order_acquire) != catching::yes) base::spin_turn();
     struct sigaction first{};
     ::sigaction(SIGTRAP, nullptr, &first);

@@ -1,30 +1,30 @@
-// What becomes of a context whose stack does not suffice. Its first access below the stack faults, and a handler, which
-// has a stack of its own, decides:
+// Handles a context whose stack overflows. Its first access below the stack faults, and a handler, which has a stack of
+// its own, chooses one of these:
 //
-//   interrupt    If a transaction runs, it is interrupted: at its next barrier it leaves by tutti::out_of_stack, as any
-//                exception does. A reserve of the stack is opened for that.
-//   cut off      If none runs, or that reserve was not enough: what the context was doing is given up where it
-//                stands. Its transactions are rolled back, no destructor runs, work::cut_off is called, and the context
-//                is free again.
-//   step on      If it may not be cut off there, a reserve is opened, and the processor traps after each instruction
-//                until it may. If an exception is on its way by then, it is let go.
-//   go under     When all reserves are used up, the fault goes on to the handler that was there before, which ends the
-//                process, as a rule.
+//   interrupt If a transaction runs, it is interrupted: at its next barrier it leaves by tutti::out_of_stack, like by
+//             any exception. A reserve of the stack is opened for that.
+//   cut off   If no transaction runs, or that reserve was not enough, the context is given up in the middle of its run.
+//             Its transactions are rolled back, no destructor runs, work::cut_off is called, and the context is free
+//             again.
+//   step on   If the context may not be cut off there, a reserve is opened, and the processor traps after each
+//             instruction until it may be cut off. If an exception is in flight, stepping ends.
+//   go under  When all reserves are used up, the fault goes to the handler that was installed before, which usually
+//             ends the process.
 //
-// Cutting off passes over frames, so it is for those of application code only, from the instruction that runs up to the
-// procedure itself: none of them can be the runtime in the middle of its own work, nor the C library with a lock of its
-// own. Locks that application code holds itself stay taken, and what its frames own stays allocated.
+// Cutting off skips frames, so all of them must be frames of application code, from the running instruction up to the
+// procedure itself. So none of them can be the runtime in the middle of its own work, or the C library with a lock of
+// its own. Locks that application code itself holds stay taken, and objects that its frames own stay allocated.
 //
-// A context that is doomed, because its time is over and it does not end (scheduler::end_where_it_stands), is cut off
-// in the same way. Its worker looks at each tick whether it may be, and from there on steps with it for a while
-// (stepping.hpp): it may be in its own code for some instructions out of millions, which no tick would ever find.
+// A context is doomed if its time is over and it does not end (scheduler::end_where_it_stands). A doomed context is cut
+// off in the same way. Its worker checks at each tick whether the context may be cut off. After such a check, the
+// worker steps with the context for a while (stepping.hpp). The context may be in its own code for only a few
+// instructions out of millions, which ticks would never find.
 //
-// A signal whose frame finds no room below the stack is a fault as well. The first one opens a reserve, and nothing
-// else happens.
+// A signal whose frame finds no room below the stack causes a fault as well. The first one only opens a reserve.
 //
-// A frame of more than all that lies below the stack (stack.hpp) meets these pages as well if its code was compiled
-// with -fstack-clash-protection, which touches every page of a large frame. tutti.pc and tutti::tutti ask for that
-// option. A large frame that was compiled without the option reaches memory that is not its own, and no fault tells.
+// A frame may be larger than everything below the stack (stack.hpp). Such a frame meets these pages if its code was
+// compiled with -fstack-clash-protection, which touches every page of a large frame. tutti.pc and tutti::tutti request
+// that option. Without the option, a large frame reaches memory of other objects, and no fault occurs.
 #pragma once
 
 #include <csignal>
@@ -35,7 +35,8 @@
 
 namespace tutti::preempt {
 
-/// Where the calling thread handles faults of its stack: what it has already, or one that goes with this object.
+/// The stack on which the calling thread handles faults: its existing alternate stack, or one that ends with this
+/// object.
 class TUTTI_EXPORT signal_stack {
 public:
     signal_stack();  // throws std::bad_alloc
@@ -47,13 +48,13 @@ private:
     std::unique_ptr<char[]> own_;
 };
 
-/// Puts worker::handle_fault in front of the handler of faults that is there, until `stop_catching`.
+/// Installs worker::handle_fault in front of the existing handler of faults, until `stop_catching`.
 void start_catching_faults() noexcept;
-/// The same with traps, and worker::handle_step. From a signal handler, and more than once. False: the program has put
-/// another handler in front since.
+/// Does the same for traps with worker::handle_step. A signal handler may call it, also repeatedly. Returns false if
+/// the program has installed another handler since.
 [[nodiscard]] bool start_catching_traps() noexcept;
 void stop_catching() noexcept;
-/// To the handler that was there before.
+/// Calls the handler that was installed before.
 void pass_on(int signal, siginfo_t* what, void* interrupted) noexcept;
 
 }  // namespace tutti::preempt

@@ -1,20 +1,21 @@
-// The queue of section III-C: for each level of priority a list of started contexts (`active`, hot) and one of those
-// that have not been started (`standing`, cold). The highest level goes first; within it, what has been started before
-// what has not: the longer a started transaction takes to its commit, the more likely it meets a conflict.
+// The queue of section III-C: for each level of priority, a list of started contexts (`active`, hot) and a list of
+// contexts that have not started (`standing`, cold). The highest level comes first. Within a level, started contexts
+// come first: the longer a started transaction takes until its commit, the more likely it meets a conflict.
 //
-// Standing contexts belong to all workers. Active ones belong to the worker that has started them, as compiled code
-// may keep the address of a thread's variable across any instruction; with migration all of them share one list.
+// Standing contexts belong to all workers. Active contexts belong to the worker that started them, because compiled
+// code may keep the address of a thread-local variable across any instruction. With migration, all of them share one
+// list.
 //
-// So nothing has to be stolen: a worker without work takes what comes next of all that stands. Lists of standing
-// contexts for each worker would spare it the others' lock, but let a worker run what is less urgent than what stands
-// at another. On two processors, ratio of two workers to one in calls a second: 2.0 where a call computes for 5 us, 2.1
-// for 17 us; calls of 1 us and of none lose, 0.7 and 0.2. A server's trivial call costs its worker 6 us, so there is
-// nothing to gain there.
+// So workers do not steal: an idle worker takes the next of all standing contexts. Separate lists of standing contexts
+// for each worker would avoid contention for the lock. But then a worker could run a context that is less urgent than
+// one in another list. On two processors, the ratio of two workers to one, in calls per second, is 2.0 for calls that
+// compute for 5 us, and 2.1 for 17 us. It is 0.7 for calls of 1 us, and 0.2 for empty calls. A trivial call of a server
+// costs its worker 6 us, so separate lists would gain nothing there.
 //
-// A preempted context is put back only when the one that it gave way to has been taken: it may be promoted to the very
-// level of that one, and would then go before it.
+// A preempted context is put back only after the context that it gave way to has been taken. Otherwise, if it was
+// promoted to the level of that one, it would come first.
 //
-// Not synchronized: the scheduler's lock guards it.
+// Not synchronized. The scheduler's lock guards it.
 #pragma once
 
 #include <array>
@@ -31,31 +32,31 @@ public:
 
     [[nodiscard]] unsigned highest_level() const noexcept { return highest_; }
 
-    /// A context that has not been started.
+    /// Adds a context that has not started.
     void admit(context& c) noexcept;
-    /// The one that would be started after all others, if it is of a lower level than that; or null.
+    /// Returns the standing context that would start last, if its level is below `level`; or null.
     [[nodiscard]] context* last_below(unsigned level) const noexcept;
-    /// Takes it out, as if it had never been admitted. REQUIRES: it is standing.
+    /// Removes a context as if it had never been admitted. REQUIRES: it is standing.
     void withdraw(context& c) noexcept;
-    /// One that has, and can go on on the worker with that number.
+    /// Adds a started context that can continue on the worker with that number.
     void put_back(context& c, unsigned worker) noexcept;
-    /// The next context for that worker, or null.
+    /// Removes and returns the next context for that worker, or null.
     context* take(unsigned worker) noexcept;
-    /// The level of what `take` would return, or -1.
+    /// Returns the level of the context that `take` would return, or -1.
     [[nodiscard]] int next_level(unsigned worker) const noexcept;
-    /// After a change of its effective level. REQUIRES: it is active or standing.
+    /// Moves a context after its effective level has changed. REQUIRES: it is active or standing.
     void reorder(context& c, unsigned worker) noexcept;
 
-    /// Equation (1): counts a preemption of `c`, and promotes it if it is time to.
+    /// Equation (1): counts a preemption of `c`, and promotes it when it is due.
     void count_preemption(context& c) const noexcept;
 
-    /// The level of what would be started first, or -1.
+    /// Returns the level of the context that would start first, or -1.
     [[nodiscard]] int highest_standing() const noexcept { return standing_.highest(); }
-    /// The level of what would go on first on that worker, or -1.
+    /// Returns the level of the context that would continue first on that worker, or -1.
     [[nodiscard]] int highest_active(unsigned worker) const noexcept {
         return active_[migrates_ ? 0 : worker].highest();
     }
-    /// How many of the first `most` of that level came before the one with the number `order`.
+    /// Returns how many of the first `most` standing contexts of that level have a number below `order`.
     [[nodiscard]] unsigned standing_since(unsigned level, std::uint64_t order, unsigned most) const noexcept;
     [[nodiscard]] std::size_t standing() const noexcept { return standing_count_; }
     [[nodiscard]] std::size_t standing(unsigned level) const noexcept { return standing_at_[level]; }

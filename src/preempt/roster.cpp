@@ -16,8 +16,7 @@ void roster::take(unsigned worker, const context* c, calls& whom) noexcept {
 }
 
 void roster::answer(unsigned worker, calls& whom) noexcept {
-    // A promise that stayed would keep others from calling it for something that comes while it runs something of a
-    // lower level.
+    // If the call stayed set, the worker would not be called for a new context while it runs one of a lower level.
     posts_[worker].promised = -1;
     spare_no_more(posts_[worker]);
     const std::uint64_t bit = std::uint64_t{1} << worker;
@@ -47,8 +46,8 @@ bool roster::call_any(unsigned level, calls& whom, unsigned first, haste how) no
     const bool prefers = first != nobody && posts_[first].busy_with() < 0;
     post& least = prefers ? posts_[first] : *std::ranges::min_element(posts_, {}, &post::busy_with);
     if (least.busy_with() >= static_cast<int>(level)) return false;
-    // With several workers one is free after a part of a call's time; to interrupt another, and leave what it owns in
-    // the way of the rest, would gain less than that.
+    // With several workers, one becomes free after a part of a call's time. Interrupting another one would gain less,
+    // because the objects that it owns would block other contexts.
     post* const soon = how == haste::patient && least.busy_with() >= 0 ? soon_free() : nullptr;
     if (soon != nullptr) spare(*soon, static_cast<int>(level));
     else call(least, static_cast<int>(level), whom);

@@ -1,4 +1,4 @@
-// Which sanitizers this is compiled under.
+// Macros that tell which sanitizers this code is compiled with.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -30,7 +30,8 @@ const options& checked(const options& how) {
     return how;
 }
 
-/// What runs, and what it has interrupted at several levels. On a busy machine a thread may take milliseconds to start.
+/// Contexts for the running work, and for the work that it has interrupted at several levels. On a busy machine a
+/// thread may take milliseconds to start.
 constexpr unsigned contexts_prepared_per_worker = 4;
 
 void put(context*& on, context& c) noexcept {
@@ -79,7 +80,8 @@ const void* scheduler::argument_here() noexcept {
     return c == nullptr ? nullptr : c->what.argument;
 }
 
-/// Others get theirs when they begin (worker::enter), which costs their worker the start of a thread.
+/// Prepares blocks for some contexts. The others get theirs when they begin (worker::enter), which costs their worker
+/// the start of a thread.
 void scheduler::prepare_thread_locals() {
     if (!separates_thread_locals_) return;
     unsigned left = std::min(how_.contexts, contexts_prepared_per_worker * how_.workers);
@@ -92,7 +94,7 @@ void scheduler::equip(context& c) {
     connect(c);
 }
 
-/// The worker that the caller is, if it runs nothing.
+/// Returns the number of the calling worker if it runs no context.
 unsigned scheduler::idler() const noexcept {
     const worker* const w = worker::current();
     return w != nullptr && w->running() == nullptr ? w->number() : roster::nobody;
@@ -120,7 +122,7 @@ std::span<work> scheduler::submit(std::span<work> several, unsigned most_calls) 
         if (roster_.spares()) spares_.store(true, std::memory_order_relaxed);
     }
     deliver(whom);
-    // Handed in by a procedure: it may be the one that has to give way.
+    // If a procedure submits the work, its own context may have to give way.
     if (detail::current_transaction != nullptr && current() != nullptr) {
         core::descriptor& d = core::descriptor::of(*detail::current_transaction);
         if (d.critical_depth.load(std::memory_order_relaxed) == 0) core::serve_pending_tick(d);
@@ -171,7 +173,7 @@ std::optional<work> scheduler::accept(const work& w, arrivals& now) noexcept {
             return shed_for(level);
         }
     } catch (const std::exception&) {
-        // No memory: no room, to its caller.
+        // There is no memory, which the caller sees as no room.
     }
     ++counts_.refused;
     return w;
@@ -195,7 +197,7 @@ bool scheduler::gives_way_to(unsigned level) const noexcept {
 }
 
 work scheduler::shed_for(unsigned level) noexcept {
-    // What waits for a place comes after what stands at the same level: see context_for.
+    // Work that waits for a place comes after standing contexts of the same level: see context_for.
     context* const last = ready_.last_below(backlog_.empty() ? level : std::min(level, backlog_.lowest()));
     const work away = last != nullptr ? last->what : backlog_.pop_last().what;
     if (last != nullptr) {
@@ -210,8 +212,8 @@ work scheduler::shed_for(unsigned level) noexcept {
 
 context* scheduler::context_for(unsigned level) {
     if (context* const c = free_context()) return c;
-    // One that has not begun needs none yet. Otherwise a crowd of the lowest level would keep the highest from
-    // preempting anybody.
+    // Takes the context of work that has not begun, because such work does not need one yet. Otherwise many works of
+    // the lowest level would keep the highest level from preempting.
     context* const last = ready_.last_below(level);
     if (last == nullptr) return nullptr;
     backlog_.push({last->what, last->arrived, last->order});
@@ -227,13 +229,13 @@ void scheduler::withdraw(context& c) noexcept {
 context* scheduler::free_context() {
     if (places_taken_ == how_.contexts) return nullptr;
     if (pooled_ == nullptr && warm_ != nullptr) put(pooled_, take_first(warm_));
-    if (pooled_ == nullptr) add_context();  // others have contexts without a place
+    if (pooled_ == nullptr) add_context();  // all others have contexts without a place
     equip(*pooled_);
     return &take_first(pooled_);
 }
 
-/// What has not begun moves to the context that was used last, if one is free. So calls that do not interrupt each
-/// other run on one stack and with one transaction's logs, which are in the cache, however many wait.
+/// Moves work that has not begun to the most recently used context, if one is free. So calls that do not interrupt each
+/// other run on one stack and with the logs of one transaction. These stay in the cache, however many calls wait.
 context& scheduler::warmer(context& c) noexcept {
     if (warm_ == nullptr) return c;
     context& used = take_first(warm_);
@@ -251,7 +253,7 @@ context& scheduler::warmer(context& c) noexcept {
 }
 
 void scheduler::add_context() {
-    if (parked_.capacity() == contexts_.size()) parked_.reserve(2 * contexts_.size());  // there is room for all
+    if (parked_.capacity() == contexts_.size()) parked_.reserve(2 * contexts_.size());  // room for all contexts
     contexts_.push_back(std::make_unique<context>(how_.stack_bytes));
     put(pooled_, *contexts_.back());
 }
@@ -265,7 +267,7 @@ void scheduler::admit_another() noexcept {
     try {
         if (context* const c = free_context()) admit_unannounced(*c);
     } catch (const std::exception&) {
-        // No memory: it goes on waiting, for a context that comes free.
+        // There is no memory: the work continues to wait until a context becomes free.
     }
 }
 
@@ -309,8 +311,8 @@ void scheduler::recycle(context& c) noexcept {
 
 void scheduler::forget_interruption() noexcept { core::forget_interruption(*current()->descriptor); }
 
-/// What was begun goes before what stands at the same level, and may keep the caller for ever. One call at a time:
-/// the worker that comes for it announces what is left.
+/// Calls a worker for a standing context, because started contexts of the same level come first and may keep the caller
+/// busy for ever. Calls one at a time: the worker that comes for it announces the rest.
 void scheduler::announce(calls& whom) noexcept {
     if (!unannounced_) return;
     const int level = ready_.highest_standing();
@@ -381,9 +383,9 @@ void scheduler::put_where_it_belongs(worker& of, const left& before, calls& whom
         case departure::finished: recycle(c); break;
         case departure::preempted:
             ready_.put_back(c, of.number());
-            // Ticks no worker: a context that was promoted waits for the next tick, as in the paper.
+            // Does not tick a worker: a promoted context waits for the next tick, as in the paper.
             if (how_.migrate) roster_.ring_any(whom);
-            // Not so one that was lent a level while it was on its way here; worker::enter sees to it.
+            // A context that was lent a level on its way here does not wait; worker::enter handles it.
             if (c.lent != 0 && static_cast<int>(c.effective_level()) > roster_.level(of.number())) of.hurry();
             break;
         case departure::parked:
@@ -428,8 +430,9 @@ context* scheduler::take(worker& of, calls& whom) noexcept {
 void scheduler::deliver(const calls& whom) noexcept {
     for (std::uint64_t left = whom.turns; left != 0; left &= left - 1) {
         const auto number = static_cast<unsigned>(std::countr_zero(left));
-        // Two threads that deliver may do so in another order than the lock was theirs. The one whose system call is
-        // the later looks after it: the kernel orders the calls, and so the other's store, which came before its own.
+        // Two threads may deliver in another order than they held the lock. The thread whose system call comes later
+        // checks again after the call. The kernel orders the calls, so the thread sees the other's store, which came
+        // before its system call.
         for (bool first = roster_.goes_first(number);;) {
             workers_[number]->go_first(first);
             if (first == roster_.goes_first(number)) break;

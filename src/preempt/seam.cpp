@@ -1,15 +1,16 @@
-// What the runtime calls when a preemptable context has to wait, and which context then runs.
+// The functions that the runtime calls when a preemptible context has to wait, and the choice of the next context.
 //
-// A context that waits for a transaction is parked and lends its level, and its deadline, to the context of that
-// transaction, and to the context that that one waits for in turn: so it is scheduled as if the waiter itself ran. The
-// loan ends with the transaction. No lost wake-up:
+// A context that waits for a transaction is parked. It lends its level and its deadline to the context of that
+// transaction, and to the context that this one waits for in turn. So these are scheduled as if the waiting context
+// itself ran. The loan ends with the transaction. Why no wake-up is lost:
 //
-//   waiter:  entered in parked_ (lock); other.sleepers |= 1; heavy_fence; is it over? then leaves the list, else parks
+//   waiter:  enters parked_ (lock); other.sleepers |= 1; heavy_fence; is it over? then leaves the list, else parks
 //   owner:   ends its transaction; light_fence; is `sleepers` odd? then tell_of_letting_go:
 //            wakes all waiters for it (lock)
 //
-// By base/fence.hpp either the waiter sees the end or the owner sees the bit, and then finds it in the list. What else
-// a waiter may wait for (an orec alone, an execution over its restarts) it looks at again after `longest_wait`.
+// By base/fence.hpp, either the waiter sees the end, or the owner sees the bit and then finds the waiter in the list. A
+// waiter may also wait for an orec alone, or for an execution across its restarts. It checks these again after
+// `longest_wait`.
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -31,8 +32,9 @@ constexpr auto longest_wait = std::chrono::milliseconds{1};
 
 scheduler* the_scheduler = nullptr;
 
-// For threads that are no workers: null first, then none inside (seq_cst: a thread that has counted itself in finds
-// the null, or is found). Contexts need neither: they are over when the seam is closed.
+// For threads that are not workers. Closing stores null to `reachable` and then waits until `inside` is zero. Both are
+// seq_cst, so a thread that has counted itself in either reads the null, or is seen in the count. Contexts need
+// neither, because they have ended when the seam is closed.
 constinit std::atomic<scheduler*> reachable{nullptr};
 constinit std::atomic<unsigned> inside{0};
 
@@ -52,11 +54,11 @@ void scheduler::open_seam() {
     tick_in_this_process();
     struct sigaction tick{};
     tick.sa_sigaction = &worker::handle_signal;
-    // Further ticks are deferred, so that handlers do not pile up on the stack of a context, until the handler leaves
-    // its context for another one, which has to be interruptible.
+    // Blocks further ticks while the handler runs, so that handlers do not pile up on the stack of a context. When the
+    // handler switches to another context, it unblocks them, because that context must be interruptible.
     tick.sa_flags = SA_SIGINFO | SA_RESTART;
     sigemptyset(&tick.sa_mask);
-    ::sigaction(tick_signal, nullptr, &handler_before);  // before a signal can come that is passed on
+    ::sigaction(tick_signal, nullptr, &handler_before);  // comes before the first signal that may be passed on
     ::sigaction(tick_signal, &tick, nullptr);
     start_catching_faults();
     reachable.store(this, std::memory_order_seq_cst);
@@ -91,7 +93,7 @@ void scheduler::connect(context& c) const noexcept {
     c.hooks.stack_bytes = c.room.mapping_bytes();
     c.hooks.isolates = true;
     c.hooks.of = &c;
-    // Without ticks nothing is interrupted, and the critical regions are left out.
+    // Without ticks nothing is interrupted, so critical regions are omitted.
     if (source_.preempts) core::make_preemptable(*c.descriptor, c.hooks);
     else c.descriptor->hooks = &c.hooks;
 }
@@ -103,7 +105,7 @@ context* scheduler::context_of(const core::descriptor& d) noexcept {
 
 void scheduler::serve_tick(core::descriptor&) noexcept { worker::current()->check(); }
 
-// Signal fences: the handlers of the same thread see what is between, or nothing of it.
+// Signal fences: handlers on the same thread see either all or none of the effects in between.
 void scheduler::hold(core::descriptor& self, bool begins) noexcept {
     context& c = *context_of(self);
     const std::uint32_t before = c.held.load(std::memory_order_relaxed);
@@ -143,7 +145,7 @@ void scheduler::wait(core::descriptor& self, core::descriptor& other, core::word
     }
     s.deliver(whom);
     other.sleepers.fetch_or(1, std::memory_order_relaxed);
-    base::heavy_fence();  // partner: light_fence in wake_sleepers
+    base::heavy_fence();  // pairs with the light_fence in wake_sleepers
     if (!over && core::is_over(other, state)) {
         whom = {};
         {
@@ -166,10 +168,10 @@ void scheduler::sleep(core::descriptor& self, const detail::shared<std::uint32_t
     context& c = *context_of(self);
     {
         const short_guard guard{s.lock_};
-        // The thread that stores it takes the lock afterwards.
+        // The thread that stores `woken` takes the lock afterwards.
         if (woken.load(std::memory_order_acquire) != 0) return;
         c.in_retry = &self;
-        // Without a limit but that of looking again soon.
+        // It has no limit other than the interval of its own checks.
         if (!core::retry_limit(self)) {
             c.sleeper = &self;
             ++s.asleep_;
@@ -187,7 +189,7 @@ void scheduler::rest(core::descriptor& self, const detail::shared<std::uint32_t>
     context& c = *context_of(self);
     {
         const short_guard guard{s.lock_};
-        // The thread that stores it takes the lock afterwards.
+        // The thread that stores `woken` takes the lock afterwards.
         if (woken.load(std::memory_order_acquire) != 0) return;
         s.enter_parked(c, nullptr, until);
     }
@@ -229,7 +231,7 @@ void scheduler::enter_parked(context& c, core::descriptor* awaited, std::optiona
     c.until = until;
     if (awaited != nullptr || until) {
         c.parked_at = parked_.size();
-        parked_.push_back(&c);  // has room for all
+        parked_.push_back(&c);  // there is room for all contexts
     }
     ++parked_count_;
     ++counts_.parkings;
@@ -254,7 +256,7 @@ void scheduler::forget_parked(context& c) noexcept {
 void scheduler::wake(context& c, calls& whom) noexcept {
     forget_parked(c);
     if (c.state != condition::parked) {
-        c.woken = true;  // its worker sees it when the context has left
+        c.woken = true;  // its worker checks this when the context has left
         return;
     }
     make_active(c, whom);
@@ -287,7 +289,7 @@ void scheduler::take_back_loan(context& c, calls& whom) noexcept {
     c.due = c.what.due;
     if (c.state == condition::active) ready_.reorder(c, c.home->number());
     if (c.home == nullptr || !roster_.runs(c.home->number(), c)) return;
-    // No worker was called for what became ready while it ran at the higher level.
+    // No worker was called for contexts that became ready while this one ran at the higher level.
     const unsigned number = c.home->number();
     roster_.change_level(number, c.level, whom);
     if (const int next = ready_.next_level(number); next > roster_.level(number)) roster_.call(number, next, whom);

@@ -1,14 +1,13 @@
-// The stack of a context, and what lies below it for the case that it does not suffice.
+// The stack of a context, and the memory below it for an overflow.
 //
 //   mapping | brink | last resort | reserves | the stack itself | top
 //
-//   reserves     fault until they are opened: the stack has been run over,
-//                and what was being called must be able to return
-//   last resort  faults until it is opened: a context is ended on it, whose frames above are still looked at
-//   brink        faults for ever
+//   reserves     fault until they are opened: the stack has overflowed, and the called function must be able to return
+//   last resort  faults until it is opened: used to end a context while the frames above are still needed
+//   brink        always faults
 //
-// Memory is taken page by page as it is touched; `close` gives back what was opened. What opens is async-signal-safe.
-// overrun.hpp says when.
+// Memory is allocated page by page when it is touched; `close` releases the opened parts. The functions that open a
+// part are async-signal-safe. overrun.hpp says when they are called.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@ namespace tutti::preempt {
 
 class stack {
 public:
-    /// At least `bytes` long. Throws std::bad_alloc.
+    /// Makes a stack of at least `bytes`. Throws std::bad_alloc.
     explicit stack(std::size_t bytes);
     ~stack();
     stack(const stack&) = delete;
@@ -27,23 +26,23 @@ public:
     [[nodiscard]] char* top() const noexcept { return mapping_ + mapping_bytes_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
-    /// Where the mapping begins, below all that may be opened, and its size.
+    /// The begin of the mapping, below everything that may be opened, and its size.
     [[nodiscard]] const char* mapping() const noexcept { return mapping_; }
     [[nodiscard]] std::size_t mapping_bytes() const noexcept { return mapping_bytes_; }
 
-    /// Where what may be used begins now.
+    /// Returns the current lower end of the usable stack.
     [[nodiscard]] const char* edge() const noexcept { return bottom() - open_reserves_ * reserve_bytes; }
-    /// Whether an access to it faults because it is too far down.
+    /// Returns true if an access to the address faults because it is too far down.
     [[nodiscard]] bool is_beyond(const char* address) const noexcept { return address >= mapping_ && address < edge(); }
 
-    /// Where it would begin with one reserve more.
+    /// Returns the lower end with one more open reserve.
     [[nodiscard]] const char* next_edge() const noexcept { return edge() - reserve_bytes; }
     [[nodiscard]] unsigned open_reserves() const noexcept { return open_reserves_; }
-    /// One more. False if there is none, or the system refuses.
+    /// Opens one more reserve. Returns false if all are open, or the system refuses.
     bool open_reserve() noexcept;
-    /// Its top, or null if the system refuses.
+    /// Opens the last resort. Returns its top, or null if the system refuses.
     char* open_last_resort() noexcept;
-    /// REQUIRES: no context runs on it.
+    /// Closes the opened parts. REQUIRES: no context runs on the stack.
     void close() noexcept;
 
     static constexpr unsigned reserves = 3;                   // for a signal, for an exception to leave, to step on

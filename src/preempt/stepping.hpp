@@ -1,14 +1,15 @@
-// How a context goes on instruction by instruction, to one where it may be cut off (overrun.hpp): the processor traps
-// after each.
+// Runs a context instruction by instruction until it may be cut off (overrun.hpp): the processor traps after each
+// instruction.
 //
-// One whose stack has been run over steps for as long as that takes. A doomed one steps for a while, and then runs
-// freely for about as long, so that it takes at most some twice as long as by itself to where it may be cut off; each
-// while is twice as many instructions as the one before. So a procedure that comes back to its own code again and again
-// is found there, however short it stays: at the latest when a while is as long as it is away.
+// A context whose stack has overflowed steps for as long as necessary. A doomed context steps for a while and then runs
+// freely for about as long. So it takes at most about twice its usual time to reach a place where it may be cut off.
+// Each while has twice as many instructions as the previous one. So a procedure that repeatedly returns to its own code
+// is found there, however short its stay. This happens at the latest when a while is as long as the time between two
+// stays.
 //
-// A doomed context makes no system call in steps but those known to be harmless; where another one comes, the while
-// ends, and ticks alone may find what follows. A trap while SIGTRAP is blocked, or in a process or thread that has just
-// been made, would end the process.
+// While it steps, a doomed context makes only system calls that are known to be harmless. Before any other system call
+// the while ends, and only ticks may find the code after it. A trap while SIGTRAP is blocked, or in a new process or
+// thread, would end the process.
 #pragma once
 
 #include <ucontext.h>
@@ -20,7 +21,7 @@
 
 namespace tutti::preempt {
 
-/// Of one context, on its own thread. Async-signal-safe.
+/// The stepping of one context, on its own thread. Async-signal-safe.
 class stepping {
 public:
     [[nodiscard]] bool under_way() const noexcept { return on_; }
@@ -31,7 +32,7 @@ public:
         on_ = true;
         left_ = length_;
     }
-    /// After a step: whether another one follows.
+    /// Called after a step. Returns true if another step follows.
     [[nodiscard]] bool goes_on() noexcept { return --left_ != 0; }
     void pause(base::deadline now) noexcept {
         on_ = false;
@@ -42,14 +43,14 @@ public:
 
 private:
     static constexpr std::uint64_t first_length = 512;
-    static constexpr std::chrono::nanoseconds step_takes{2000};  // with the signal; one to three microseconds
+    static constexpr std::chrono::nanoseconds step_takes{2000};  // including the signal; one to three microseconds
 
     bool on_ = false;
     std::uint64_t left_ = 0, length_ = first_length;
     base::deadline not_before_ = base::deadline::min();
 };
 
-/// Whether the next instruction may be a step of a doomed context, and SIGTRAP would find its handler.
+/// Returns true if the next instruction may be a step of a doomed context, and SIGTRAP would reach its handler.
 [[nodiscard]] bool can_step(const ucontext_t& where) noexcept;
 
 }  // namespace tutti::preempt

@@ -1,19 +1,19 @@
-// The concept `tick source`: what interrupts a worker that is busy, so that it looks at the queue (preemption_check).
+// The concept `tick source`: it interrupts a busy worker, so that the worker looks at the queue (preemption_check).
 //
-// A source is an entry of a table, chosen by name. It knows a worker by its `tick_target` and no scheduler. A tick is a
-// signal to the worker's thread, or a redirection by the kernel module (kernel_device.hpp); where a source can avoid
-// one it raises the pending tick of the context instead, which is looked at wherever a critical region ends.
+// A source is an entry of a table, chosen by name. It knows a worker only by its `tick_target`. A tick is a signal to
+// the worker's thread, or a redirection by the kernel module (kernel_device.hpp). If a source can avoid a tick, it
+// raises the pending tick of the context instead, which is checked wherever a critical region ends.
 //
 //   event     when                                                on which thread
 //   start     before the worker's first context                   the worker's
-//   request   something is ready that goes before what runs       any; also in a critical region of the worker's own
+//   request   a ready context goes before the running one         any; also in a critical region of the worker's own
 //   stop      after its last context                              the worker's
 //   enter     a context is about to run                           the worker's
-//   again     a redirection has been looked at                    the worker's
-//   leave     the context runs no more                            the worker's
-//   allow     there is more code that may be interrupted          any
+//   again     a redirection has been handled                      the worker's
+//   leave     the context does not run any more                   the worker's
+//   allow     more code may be interrupted                        any
 //
-// An acknowledgement is `urgent` going back to false: the worker stores that before it takes the lock and looks.
+// A worker acknowledges a tick by storing false to `urgent`, before it takes the lock and looks at the queue.
 #pragma once
 
 #include <atomic>
@@ -31,15 +31,15 @@ namespace tutti::preempt {
 
 class stack;
 
-/// Ignored unless handled, and not queued: a late one does no harm.
+/// A signal that is ignored by default and not queued, so a late one does no harm.
 inline constexpr int tick_signal = SIGURG;
 
 struct tick_timing {
     std::chrono::nanoseconds period{100'000};  // of a periodic source
-    std::chrono::nanoseconds patience{1'000};  // how long the polled flag has before a signal is sent
-    // From a tick that came in vain, mostly because it found library code, to the next: twice as long each time, up to
-    // a limit. A timer of the kernel that is shorter than the slack of a sleep, 50 us, would restart that sleep without
-    // end.
+    std::chrono::nanoseconds patience{1'000};  // how long the polled flag may stay unseen before a signal is sent
+    // The time from a tick without effect to the next one. A tick without effect usually found library code. The time
+    // doubles with each such tick, up to a limit. A kernel timer that is shorter than the slack of a sleep, 50 us,
+    // would restart that sleep without end.
     std::chrono::nanoseconds repetition{20'000};
     std::chrono::nanoseconds most_patient{2'000'000};
 };
@@ -48,57 +48,61 @@ struct tick_target {
     tick_timing timing;
     int thread = 0;
     timer_t timer{};
-    std::chrono::nanoseconds interval{0};       // from each tick of the timer to the next; 0: one at a time
-    std::chrono::nanoseconds backed_off_to{0};  // while ticks find library code; 0: the latest has not
-    tutti_entry* kernel = nullptr;              // which the module shares with the worker, if its ticks come from there
+    std::chrono::nanoseconds interval{0};  // between ticks of the timer; 0: single ticks
+    // current pause while ticks find library code; 0: the latest tick did not
+    std::chrono::nanoseconds backed_off_to{0};
+    // shared with the kernel module, if the ticks come from the module
+    tutti_entry* kernel = nullptr;
     unsigned kernel_number = 0;
-    std::uint64_t kernel_stood = 0;  // of its ticks, once it has stopped
+    std::uint64_t kernel_stood = 0;  // count of its ticks, after it has stopped
     std::atomic<bool> urgent{false};
-    std::atomic<core::descriptor*> running{nullptr};  // of the context that runs; null between two
+    std::atomic<core::descriptor*> running{nullptr};  // descriptor of the running context; null between two contexts
 };
 
 struct tick_source {
     std::string_view name;
     std::string_view summary;
-    /// Whether contexts are preempted at all: without that they need no critical regions.
+    /// True if the source preempts contexts. Otherwise they need no critical regions.
     bool preempts;
     void (*start)(tick_target& t);
     void (*request)(tick_target& t) noexcept;
     void (*stop)(tick_target& t) noexcept;
-    // Null, all of them: the source need not know.
+    // All of these may be null: the source does not need the event.
     void (*enter)(tick_target& t, core::descriptor& d, const stack& on) noexcept = nullptr;
     void (*again)(tick_target& t) noexcept = nullptr;
     void (*leave)(tick_target& t) noexcept = nullptr;
     void (*allow)(std::uintptr_t begin, std::uintptr_t end) noexcept = nullptr;
-    /// How often a tick found code that may not be interrupted without the worker's hearing of it. From any thread.
+    /// Returns how often a tick found code that may not be interrupted, without the worker's knowledge. Any thread may
+    /// call it.
     std::uint64_t (*stood)(const tick_target& t) noexcept = nullptr;
 };
 
-/// The source of that name. `automatic` is the best that can be had, and `kernel` is on-demand where it cannot, with a
-/// line on standard error that says why. Throws std::invalid_argument if there is none of that name.
+/// Returns the source of that name. `automatic` is the best available one. `kernel` falls back to on-demand if it is
+/// not available, with a line on standard error that says why. Throws std::invalid_argument for an unknown name.
 [[nodiscard]] const tick_source& choose_tick_source(std::string_view name);
 
-// --- what sources are made of
+// --- building blocks of sources
 
-/// The timer of the calling thread, a worker. Throws std::system_error.
+/// Makes the timer of the calling thread, a worker. Throws std::system_error.
 void make_timer(tick_target& t);
 void delete_timer(tick_target& t) noexcept;
-/// Raises the flag that is polled where critical regions end. False: it is seen at once, or another caller that raised
-/// it and was not answered has sent a tick, which repeats itself until it is served.
+/// Raises the flag that is polled where critical regions end. Returns true if the caller must send a tick. Returns
+/// false if the worker sees the flag at once. Also returns false if another caller has raised the flag and was not
+/// answered: that caller has sent a tick, which repeats itself until it is served.
 [[nodiscard]] bool goes_unseen(tick_target& t) noexcept;
 
-/// The signal, now.
+/// Sends the signal now.
 void send_tick(const tick_target& t) noexcept;
-/// The next tick of the worker's timer comes after that time, in place of the one that it was set to, and others after
-/// it at the timer's interval. Async-signal-safe.
+/// Sets the worker's timer: the next tick comes after `time`, instead of the previous setting, and later ticks follow
+/// at the timer's interval. Async-signal-safe.
 void tick_after(tick_target& t, std::chrono::nanoseconds time) noexcept;
 
-/// How long after a tick that came in vain, if it came now, the next one would come.
+/// Returns the pause that would follow a tick without effect, if one came now.
 [[nodiscard]] std::chrono::nanoseconds next_pause(const tick_target& t) noexcept;
-/// After a tick that came in vain: the next one comes later than after the one before, and so do those of the
-/// timer's interval. Async-signal-safe.
+/// Handles a tick without effect: the next tick comes after a longer pause than the one before, and the timer's
+/// interval grows, too. Async-signal-safe.
 void back_off(tick_target& t) noexcept;
-/// After a tick that found application code, or another context: what follows is as if there had been no such tick.
+/// Handles a tick that found application code, or a switch to another context: resets the pause.
 void end_back_off(tick_target& t) noexcept;
 
 }  // namespace tutti::preempt

@@ -20,13 +20,13 @@
 namespace tutti::preempt {
 namespace {
 
-// Of the auxiliary vector: AT_RSEQ_FEATURE_SIZE and AT_RSEQ_ALIGN, which headers before Linux 6.3 lack.
+// Entries of the auxiliary vector: AT_RSEQ_FEATURE_SIZE and AT_RSEQ_ALIGN, which headers before Linux 6.3 lack.
 [[maybe_unused]] constexpr unsigned long rseq_features = 27, rseq_alignment = 28;
 
-// The C library takes a thread's static thread-local storage out of its stack, and refuses one that lacks the room.
+// The C library takes a thread's static thread-local storage from its stack, and refuses a stack without enough room.
 constexpr std::size_t least_stack = 128 * 1024, most_stack = std::size_t{1} << 30;
 
-/// Returns an error of pthread_create.
+/// Returns the error of pthread_create.
 int start_thread(pthread_t& thread, void* (*run)(void*), void* argument) noexcept {
     int error = EINVAL;
     for (std::size_t stack = least_stack; error == EINVAL && stack <= most_stack; stack *= 2) {
@@ -39,11 +39,12 @@ int start_thread(pthread_t& thread, void* (*run)(void*), void* argument) noexcep
     return error;
 }
 
-/// The kernel writes no more into the calling thread's area of restartable sequences, and marks it as not in use.
+/// Makes the kernel stop writing to the calling thread's area of restartable sequences, and mark it as unused.
 void leave_restartable_sequences() noexcept {
 #if defined(TUTTI_HAS_RSEQ_AREA)
     constexpr int unregister = 1;  // RSEQ_FLAG_UNREGISTER
-    // The length has to be the one that the C library gave: it began with the first, and newer ones give the second.
+    // The length must be the one that the C library registered. Older versions register the first length, newer ones
+    // the second.
     constexpr std::size_t first_length = 32;
     if (__rseq_size == 0) return;  // never registered
     char* const area = reinterpret_cast<char*>(tls_block::current()) + __rseq_offset;
@@ -58,7 +59,7 @@ void leave_restartable_sequences() noexcept {
 
 bool tls_block::available() noexcept {
 #if defined(TUTTI_ASAN) || defined(TUTTI_TSAN)
-    return false;  // they know a thread by its block
+    return false;  // they identify a thread by its block
 #else
     constexpr unsigned long may_set_fs = 2;  // HWCAP2_FSGSBASE
     return (::getauxval(AT_HWCAP2) & may_set_fs) != 0;
@@ -74,8 +75,8 @@ std::uintptr_t tls_block::current() noexcept {
 void tls_block::use(std::uintptr_t base) noexcept { asm volatile("wrfsbase %0" ::"r"(base) : "memory"); }
 
 tls_block::tls_block() {
-    // The lender's own signals would be handled with the variables of a context that runs elsewhere. abort is for
-    // the thread that calls it: to the C library, that is the lender.
+    // Blocks the lender's signals, because their handlers would use the variables of a context that runs elsewhere.
+    // SIGABRT is not blocked: abort sends it to the calling thread, which the C library takes to be the lender.
     sigset_t all, before;
     sigfillset(&all);
     sigdelset(&all, SIGABRT);
@@ -95,7 +96,7 @@ tls_block::~tls_block() {
 
 void* tls_block::lend(void* of) noexcept {
     auto& block = *static_cast<tls_block*>(of);
-    ::pthread_setname_np(::pthread_self(), "tutti-storage");  // not as the worker that may have started it
+    ::pthread_setname_np(::pthread_self(), "tutti-storage");  // otherwise it has its creator's name
     leave_restartable_sequences();
     block.base_ = current();
     block.lent_.store(1, std::memory_order_release);

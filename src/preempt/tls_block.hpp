@@ -1,19 +1,20 @@
-// A block of thread-local storage for one context.
+// A block of thread-local storage for a context.
 //
-// A context may be interrupted in the middle of changing a thread-local variable, and the next context of the same
-// worker may use that variable. So each context has a block of its own, which it brings along by way of the base of the
-// segment FS: its thread_local variables, errno, malloc's cache and the exceptions in flight. A context that resumes on
-// another worker needs the same for one more reason: compilers compute an address such as `&errno` once in a function.
+// A context may be interrupted while it changes a thread-local variable, and the next context of the same worker may
+// use that variable. So each context has a block of its own: its thread_local variables, errno, malloc's cache and the
+// exceptions in flight. The context brings the block along by setting the base of the segment FS. A context that
+// resumes on another worker needs the block for one more reason: compilers compute an address such as `&errno` once in
+// a function.
 //
-// The C library knows how to make such a block, when it starts a thread. So the block is borrowed: from a thread
-// that sleeps from its first moment on and ends with the block, running the destructors of what was made in it. To
-// the C library a context is that thread: pthread_self names the lender, and an object that is loaded later has its
-// variables in each block.
+// The C library makes such a block when it starts a thread. So a context borrows the block of a lender: a thread that
+// sleeps from its start, and ends with the block after running the destructors of the objects in it. To the C library,
+// a context is that thread: pthread_self returns the lender, and a library that is loaded later has its variables in
+// each block.
 //
-// What the kernel keeps by thread stays the worker's: signal masks, priorities, processors, gettid. Restartable
-// sequences (rseq) are of that kind, and the C library keeps their area in the block. The kernel would go on to write
-// the lender's area, so that sched_getcpu told where the lender fell asleep. The lender therefore takes its
-// registration back, and the C library asks the kernel instead, as before there were such areas.
+// State that the kernel keeps per thread remains the worker's: signal masks, priorities, processors, gettid.
+// Restartable sequences (rseq) are of this kind, but the C library keeps their area in the block. The kernel would
+// continue to write the lender's area, so sched_getcpu would return the processor on which the lender fell asleep. So
+// the lender unregisters its area, and the C library asks the kernel instead, as before such areas existed.
 #pragma once
 
 #include <pthread.h>
@@ -25,7 +26,8 @@ namespace tutti::preempt {
 
 class tls_block {
 public:
-    /// Whether processor and kernel let a program set the base of FS. False under sanitizers that know a thread by it.
+    /// Returns true if processor and kernel let a program set the base of FS. Returns false under sanitizers that
+    /// identify a thread by it.
     [[nodiscard]] static bool available() noexcept;
 
     /// Throws std::system_error.
@@ -36,7 +38,7 @@ public:
 
     [[nodiscard]] std::uintptr_t base() const noexcept { return base_; }
 
-    /// The block that the calling thread uses, and another one from here on. REQUIRES: available()
+    /// The block that the calling thread uses, and a switch to another one. REQUIRES: available()
     [[nodiscard]] static std::uintptr_t current() noexcept;
     static void use(std::uintptr_t base) noexcept;
 

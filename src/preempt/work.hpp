@@ -1,4 +1,4 @@
-// What a client of the scheduler hands in, and what it may ask of its scheduling.
+// The work that clients submit to the scheduler, and its scheduling options.
 #pragma once
 
 #include <chrono>
@@ -10,36 +10,38 @@
 
 namespace tutti::preempt {
 
-/// A function to run once, on a context of its own, with its parameters behind `argument`.
+/// A function to run once, on a context of its own. `argument` points to its parameters.
 struct work {
     void (*run)(void* argument) noexcept;
     void* argument = nullptr;
-    unsigned priority = 0;                   // the larger, the sooner; above the highest level counts as that
+    unsigned priority = 0;                   // a larger one runs sooner; capped at the highest level
     std::optional<base::deadline> due = {};  // orders work of equal priority
-    bool brief = false;                      // its worker is expected to be free before an interruption pays
-    // Waits for such work, if there is any, and interrupts nothing; its submitter calls scheduler::tick_the_late while
-    // `spares()`.
+    bool brief = false;                      // its worker is expected to be free before an interruption pays off
+    // The work waits for brief work, if there is any, and interrupts nothing. Its submitter calls
+    // scheduler::tick_the_late while `spares()`.
     bool patient = false;
-    // For scheduler::interrupt: what runs it is noted here before it begins. Lives until then at least. May be null.
+    // For scheduler::interrupt: the scheduler stores the context that runs the work here before the work begins. Must
+    // live at least until then. May be null.
     void** carrier = nullptr;
-    // Called with `argument` in place of what is left of `run`, which is given up because its stack did not suffice and
-    // it could not be ended by an exception (overrun.hpp). Null: that ends the process.
+    // Called with `argument` instead of the rest of `run`, which is given up because its stack overflowed and an
+    // exception could not end it (overrun.hpp). Null: that ends the process.
     void (*cut_off)(void* argument) noexcept = nullptr;
-    // Called with `argument` in place of `run`, on the worker, if the system gives no thread for the thread-local
+    // Called with `argument` instead of `run`, on the worker, if the system gives no thread for the thread-local
     // storage of a context. Must not block. Null: that ends the process.
     void (*turn_away)(void* argument) noexcept = nullptr;
-    // Told with `argument` before its transaction is interrupted because nothing that was accepted can wake it from
-    // retry any more (scheduler::end_waits). Must not block, and the scheduler's lock is held. May be null.
+    // Called with `argument` before its transaction is interrupted because no accepted work can wake it from retry any
+    // more (scheduler::end_waits). Must not block; the scheduler's lock is held. May be null.
     void (*strand)(void* argument) noexcept = nullptr;
 };
 
-/// How often a transaction is preempted before it goes to the highest level: C_max of the paper's equation (1).
+/// The number of preemptions after which a transaction is promoted to the highest level: C_max of the paper's equation
+/// (1).
 inline constexpr unsigned never = std::numeric_limits<unsigned>::max();
 
 struct promotion {
     unsigned most_preemptions = never;
-    bool lazy = false;         // up one level with each preemption before that
-    unsigned highest = never;  // P_max: no promotion goes beyond it; none beyond the highest level
+    bool lazy = false;         // one level up with each earlier preemption
+    unsigned highest = never;  // P_max: no promotion goes beyond it, or beyond the highest level
 };
 
 }  // namespace tutti::preempt

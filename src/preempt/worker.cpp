@@ -22,8 +22,8 @@
 #include "preempt/overrun.hpp"
 #include "preempt/scheduler.hpp"
 
-// Of the worker of the calling thread: whether something urgent waits. Read by the stubs of library_calls.cpp, on every
-// thread.
+// Points to the flag of the calling thread's worker that says whether something urgent waits. The stubs of
+// library_calls.cpp read it, on every thread.
 extern "C" {
 namespace {
 constinit const std::atomic<bool> nothing_is_urgent{false};
@@ -35,7 +35,7 @@ constinit const std::atomic<bool> nothing_is_urgent{false};
 namespace tutti::preempt {
 namespace {
 
-// Read by signal handlers, so nothing may be allocated for it when it is first looked at.
+// Signal handlers read it, so the first access must not allocate.
 [[gnu::tls_model("initial-exec")]] thread_local worker* of_this_thread = nullptr;
 
 const sigset_t only_ticks = [] {
@@ -52,26 +52,27 @@ const sigset_t faults_and_ticks = [] {
     return s;
 }();
 
-/// Turns of looking for work before a worker sleeps: 1.3 us where one takes 5 ns.
+/// Turns of looking for work before a worker sleeps: 1.3 us if a turn takes 5 ns.
 constexpr int idle_turns = 4 * base::spin_turns;
 
-/// What goes before workers, as threads that bring them work, has a higher one.
+/// Threads that bring work to workers have a higher priority.
 constexpr int realtime_priority = 1;
 
-/// Calls f for the descriptor that a context is in and those around it (open nesting).
+/// Calls f for the descriptor that a context is in, and for those around it (open nesting).
 template <class F>
 void for_each_open(tx* t, F&& f) noexcept {
     if (t == nullptr) return;
     for (core::descriptor* d = &core::descriptor::of(*t); d != nullptr; d = d->outer) f(*d);
 }
 
-/// One thread and its signal handlers count.
+/// Only one thread and its signal handlers count.
 void count(std::atomic<std::uint64_t>& what) noexcept {
     what.store(what.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-/// Whether others move the version clock, and whether its deferred mode pays, is a matter of threads. A context that
-/// found out for itself would take its neighbours on the same worker for other writers (algorithms/version_clock.hpp).
+/// Passes on the thread's view of the version clock. It depends on threads whether others move the clock, and whether
+/// its deferred mode pays off. A context with a view of its own would mistake other contexts on the same worker for
+/// other writers (algorithms/version_clock.hpp).
 void pass_on(const core::clock_view& from, core::clock_view& to) noexcept {
     to.own = from.own;
     to.counted = from.counted;
@@ -83,7 +84,7 @@ void pass_on(const core::clock_view& from, core::clock_view& to) noexcept {
 
 }  // namespace
 
-// Out of line, both: compilers keep addresses of a thread's variables.
+// Both functions are out of line, because compilers keep addresses of thread-local variables.
 [[gnu::noinline]] worker* worker::current() noexcept { return of_this_thread; }
 [[gnu::noinline]] void worker::run_as(worker* w, tx* t) noexcept {
     of_this_thread = w;
@@ -102,7 +103,7 @@ void worker::start() {
 }
 
 void worker::run(std::promise<void> starts) noexcept {
-    run_as(this, nullptr);  // first: what comes before a thread is known as a worker is passed on to the program
+    run_as(this, nullptr);  // first: a signal that finds no worker here goes to the program
     std::optional<signal_stack> for_faults;
     try {
         for_faults.emplace();
@@ -112,8 +113,8 @@ void worker::run(std::promise<void> starts) noexcept {
         starts.set_exception(std::current_exception());
         return;
     }
-    ::pthread_sigmask(SIG_UNBLOCK, &faults_and_ticks, nullptr);  // the program's threads may have them blocked
-    ::pthread_setname_np(::pthread_self(), "tutti-worker");      // as tools show it
+    ::pthread_sigmask(SIG_UNBLOCK, &faults_and_ticks, nullptr);  // the program's threads may have blocked them
+    ::pthread_setname_np(::pthread_self(), "tutti-worker");      // the name that tools show
     if (of_.separates_thread_locals()) own_block_ = tls_block::current();
     starts.set_value();
     for (;;) {
@@ -129,7 +130,7 @@ void worker::run(std::promise<void> starts) noexcept {
 context* worker::choose() noexcept {
     for (;;) {
         const std::uint32_t seen = bell_.load(std::memory_order_acquire);
-        target_.urgent.store(false, std::memory_order_release);  // partner: goes_unseen
+        target_.urgent.store(false, std::memory_order_release);  // pairs with goes_unseen
         const scheduler::turn now = of_.take_turn(*this, std::exchange(left_, {}));
         if (now.next != nullptr || now.over) return now.next;
         if (!now.again) rest(seen);
@@ -139,7 +140,7 @@ context* worker::choose() noexcept {
 bool worker::pass_time(std::uint32_t seen) noexcept {
     const pastime& idle = of_.how().idle;
     if (idle.spend == nullptr) return false;
-    elsewhere_.store(true, std::memory_order_seq_cst);  // partner: the load in ring
+    elsewhere_.store(true, std::memory_order_seq_cst);  // pairs with the load in ring
     const bool spent = idle.spend(idle.self, bell_, seen, nearest_);
     elsewhere_.store(false, std::memory_order_relaxed);
     return spent;
@@ -151,7 +152,7 @@ void worker::rest(std::uint32_t seen) noexcept {
         if (bell_.load(std::memory_order_acquire) != seen) return;
         base::spin_turn();
     }
-    asleep_.store(true, std::memory_order_seq_cst);  // partner: the load in ring
+    asleep_.store(true, std::memory_order_seq_cst);  // pairs with the load in ring
     const bool waits = nearest_ != base::deadline::max();
     base::futex_wait(bell_, seen, waits ? std::optional{nearest_} : std::nullopt);
     asleep_.store(false, std::memory_order_relaxed);
@@ -159,15 +160,17 @@ void worker::rest(std::uint32_t seen) noexcept {
 
 void worker::ring() noexcept {
     bell_.fetch_add(1, std::memory_order_seq_cst);
-    // Either this sees that the worker is about to sleep, or the worker sees the new count, as late as in the kernel.
-    // The same holds for a sleep in its pastime, but for its own calls: it looks before it sleeps.
+    // Either this thread sees that the worker is about to sleep, or the worker sees the new count, at the latest in the
+    // kernel. The same holds for a sleep in its pastime, except for a call by the worker itself, which checks before it
+    // sleeps.
     if (asleep_.load(std::memory_order_seq_cst)) base::futex_wake_all(bell_);
     else if (elsewhere_.load(std::memory_order_seq_cst) && current() != this)
         of_.how().idle.recall(of_.how().idle.self);
 }
 
 void worker::go_first(bool first) noexcept {
-    // The process was allowed to at the start. If it no longer is, work is as late as without.
+    // The process had the permission at the start. If it has lost the permission, work runs as late as without the
+    // priority.
     if (first) (void)base::take_realtime_priority(target_.thread, realtime_priority);
     else base::give_realtime_priority_up(target_.thread, usual_policy_);
 }
@@ -182,7 +185,7 @@ void worker::try_to_go_first() {
     base::give_realtime_priority_up(0, usual_policy_);
 }
 
-// Here, and not where work is admitted: as many contexts need a block as have begun, and not as many as wait.
+// Makes the block here, and not at admission, because only contexts that have begun need a block.
 bool worker::has_thread_locals(context& c) const noexcept {
     if (c.block || !of_.separates_thread_locals()) return true;
     try {
@@ -221,11 +224,12 @@ void worker::enter(context& c) noexcept {
         c.tick_kept.store(false, std::memory_order_relaxed);
         c.place.prepare(c.room, run_context, &c);
     }
-    end_back_off(target_);  // the context before was the one in library code
+    end_back_off(target_);  // the library code belonged to the previous context
     run_as(this, c.transaction);
-    target_.running.store(&d, std::memory_order_release);  // partner: goes_unseen
+    target_.running.store(&d, std::memory_order_release);  // pairs with goes_unseen
     if (source().enter != nullptr) source().enter(target_, d, c.room);
-    // What this tick is for may have become ready since `c` was chosen, and the signal may have come before now.
+    // The reason for this tick may have become ready after `c` was chosen, and the signal may have come before this
+    // point.
     if (target_.urgent.load(std::memory_order_acquire)) note_tick();
     else set_timer();
     pass_on(clock_, d.kept.clock);
@@ -235,7 +239,7 @@ void worker::enter(context& c) noexcept {
     if (source().leave != nullptr) source().leave(target_);
     target_.running.store(nullptr, std::memory_order_relaxed);
     if (c.block) {
-        run_as(nullptr, nullptr);  // no signal finds this worker in the block when it is used elsewhere
+        run_as(nullptr, nullptr);  // no signal may find this worker in the block when it is used elsewhere
         tls_block::use(own_block_);
     }
     run_as(this, nullptr);
@@ -252,15 +256,15 @@ void worker::enter(context& c) noexcept {
 void worker::run_context(void* of) noexcept {
     auto& c = *static_cast<context*>(of);
     {
-        // The next work on this context must find no block open.
+        // The next work on this context must not find an open transaction.
         const core::call_boundary nothing_stays_open;
         c.what.run(c.what.argument);
     }
     current()->leave_finished(c);
 }
 
-// Signal fence: the trap that follows the store, and each tick since, finds what is stored (cutting_off.cpp). So the
-// first of these traps is the last one, and it comes while the worker is still known as that of its thread.
+// Signal fence: the trap after the store, and each later tick, finds the stored value (cutting_off.cpp). So the first
+// of these traps is the last one, and it comes while the thread still knows its worker.
 void worker::end_traps() noexcept {
     off_context_.store(true, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -275,9 +279,10 @@ void worker::leave_finished(context& c) noexcept {
 void worker::leave(departure why) noexcept {
     context& c = *running_;
     c.transaction = detail::current_transaction;
-    // What it owns may be taken from here on. A context that parks itself owns nothing that anybody waits for long
-    // (core/waiting/waiting.hpp), and may be inside a barrier, which would not notice. One that rests for the network
-    // keeps what it owns, as a thread that sleeps does: its commit may be under way elsewhere.
+    // Other transactions may take what the context owns from here on. A context that parks itself owns nothing that
+    // others wait for long (core/waiting/waiting.hpp), and may be inside a barrier, which would not notice the loss. A
+    // context that rests for the network keeps what it owns, like a thread that sleeps: its commit may be in progress
+    // elsewhere.
     if (why == departure::preempted) for_each_open(c.transaction, core::suspend);
     left_.why = why;
     end_traps();
@@ -288,14 +293,14 @@ void worker::leave(departure why) noexcept {
 void worker::park() noexcept { leave(departure::parked); }
 
 bool worker::must_give_way() noexcept {
-    target_.urgent.store(false, std::memory_order_release);  // partner: goes_unseen
+    target_.urgent.store(false, std::memory_order_release);  // pairs with goes_unseen
     chosen_ = of_.next_above(*this, *running_);
     if (chosen_ == nullptr) set_timer();
     return chosen_ != nullptr;
 }
 
-// The tick is answered: the end of the hold looks (scheduler::hold). Otherwise each call of a library would take
-// another tick until then.
+// Acknowledges the tick: the end of the hold checks again (scheduler::hold). Otherwise each call of a library would
+// take another tick until then.
 bool worker::keeps_tick() noexcept {
     if (running_->held.load(std::memory_order_relaxed) == 0) return false;
     running_->tick_kept.store(true, std::memory_order_relaxed);
@@ -308,7 +313,7 @@ void worker::check() noexcept {
 }
 
 void worker::note_tick() noexcept {
-    if (raise_tick()) tick_after(target_, target_.timing.repetition);  // there may be no barrier for long
+    if (raise_tick()) tick_after(target_, target_.timing.repetition);  // the next barrier may be far away
 }
 
 bool worker::raise_tick() noexcept {
@@ -318,27 +323,27 @@ bool worker::raise_tick() noexcept {
     return true;
 }
 
-/// A parked context's time may come while another one runs, and a doomed one is to be ended.
+/// Sets the timer. A parked context may become due while another one runs, and a doomed context must be ended.
 void worker::set_timer() noexcept {
-    if (target_.interval.count() != 0) return;  // it is looked at anyway
+    if (target_.interval.count() != 0) return;  // the periodic timer checks it anyway
     std::chrono::nanoseconds pause = std::chrono::nanoseconds::max();
     if (nearest_ != base::deadline::max() && source().preempts) {
         pause = nearest_ - base::now();
         tick_after(target_, pause);
     }
-    // Last: the tick that found it doomed may have come, and set the timer, before the line above did.
+    // Comes last: the tick that found the context doomed may have come, and set the timer, before the line above did.
     if (running_->doomed.load(std::memory_order_relaxed)) tick_after(target_, std::min(pause, next_pause(target_)));
 }
 
-/// Whether there is anything to look at: what a tick was for may have been served at a barrier before it came.
+/// Returns true if there is a reason to look. A barrier may have served the tick before it arrived.
 bool worker::is_wanted() const noexcept {
     return target_.urgent.load(std::memory_order_acquire) || target_.interval.count() != 0 ||
            (nearest_ != base::deadline::max() && base::now() >= nearest_);
 }
 
 void worker::on_tick(std::uintptr_t instruction) noexcept {
-    if (!source().preempts) return;  // another source's signal; critical regions are left out
-    if (running_ == nullptr || detail::current_transaction == nullptr) return;  // `enter` looks whether it was urgent
+    if (!source().preempts) return;  // another source's signal; there are no critical regions
+    if (running_ == nullptr || detail::current_transaction == nullptr) return;  // `enter` checks `urgent`
     count(signals_);
     if (!is_wanted()) return;
     core::descriptor& d = core::descriptor::of(*detail::current_transaction);
@@ -346,7 +351,7 @@ void worker::on_tick(std::uintptr_t instruction) noexcept {
     if (application) end_back_off(target_);
     if (application && core::tick(d) && !keeps_tick()) {
         if (!must_give_way()) return;
-        // The handler is left in the middle, and ticks are held back while it runs.
+        // The switch leaves the handler in the middle, and ticks are blocked while the handler runs.
         ::pthread_sigmask(SIG_UNBLOCK, &only_ticks, nullptr);
         return leave(departure::preempted);
     }
@@ -354,7 +359,7 @@ void worker::on_tick(std::uintptr_t instruction) noexcept {
     if (!application && raise_tick()) back_off(target_);
 }
 
-/// The module has looked where the instruction is.
+/// The module has checked the position of the instruction.
 void worker::on_redirection() noexcept {
     if (running_ == nullptr || detail::current_transaction == nullptr) return;
     count(redirections_);
@@ -367,7 +372,7 @@ void worker::on_redirection() noexcept {
 void worker::handle_redirection() noexcept {
     const int error = errno;
     current()->on_redirection();
-    worker& now = *current();  // a context that migrates comes back on another one
+    worker& now = *current();  // a migrated context returns on another worker
     now.source().again(now.target_);
     errno = error;
 }
@@ -379,7 +384,7 @@ void worker::handle_signal(int number, siginfo_t* about, void* interrupted) noex
     auto& where = *static_cast<ucontext_t*>(interrupted);
     if (w->ends_doomed(where)) return;
     w->on_tick(static_cast<std::uintptr_t>(where.uc_mcontext.gregs[REG_RIP]));
-    // The return from a handler puts back the alternate stack that the thread had, which here may be another one.
+    // The return from a handler restores the thread's alternate stack, which may be that of another thread here.
     if (current() != w) ::sigaltstack(nullptr, &where.uc_stack);
     current()->keep_stepping(where);
     errno = error;
