@@ -1,7 +1,7 @@
 // The instructions that belong to the application. Only there may a tick interrupt a context for another one.
 //
-// Any other code may hold a lock that the next context needs: malloc the lock of its arena, stdio the lock of a stream,
-// the dynamic linker its own lock. These locks are invisible from outside, but the processor's position is not.
+// Any other code may hold a lock that the next context needs, such as malloc's lock of an arena, stdio's lock of a
+// stream, or the dynamic linker's lock. These locks are invisible from outside, but the processor's position is not.
 //
 // A signal handler may call `contains` at any time. One thread at a time calls the other functions.
 #pragma once

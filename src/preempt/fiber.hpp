@@ -1,8 +1,8 @@
 // A position in the execution of a stack. A thread can leave it, and enter it again later.
 //
 // To both sides, a switch is a function call. It preserves what the System V ABI requires a callee to preserve,
-// including the control words of both floating-point units, and nothing else. A context that a signal interrupts needs
-// no more: the kernel has saved all its registers, with the extended state, in the frame of the handler, below the red
+// including the control words of both floating-point units, and nothing else. This suffices for a context that a signal
+// interrupts. The kernel has saved all its registers, with the extended state, in the handler's frame below the red
 // zone. The handler then switches, and the kernel restores the registers when the handler returns.
 //
 // Boost.Context has a similar switch (fcontext). Tutti has its own, because it takes only two dozen instructions, and a

@@ -7,14 +7,14 @@
 // take ticks at the return of library functions. The next call is the first such point after a return. Using the call
 // leaves frames, return addresses and the unwinding of exceptions unchanged.
 //
-// How: a call of another object goes through a word of the global offset table, which the dynamic linker fills with the
-// address of the function. That word gets the address of a stub instead. The stub reads one flag, the worker's
+// How: a call of another object goes through a word of the global offset table. The dynamic linker fills the word with
+// the address of the function. That word gets the address of a stub instead. The stub reads one flag, the worker's
 // `urgent`, and jumps to the function. If the flag is set, the stub first sends the signal of ticks to its own thread.
 // The handler finds the stub, which counts as application code. A stub changes only register r11, which the dynamic
 // linker's own stubs change as well.
 //
 // Not covered: calls through pointers, virtual functions of libraries, functions whose address the same object takes,
-// and calls of code compiled with -fno-plt. In the last two cases, the program also reads the words as addresses. A
+// and calls of code compiled with -fno-plt. In the last two cases, the object also reads the words as addresses. A
 // library that calls back by such an address may hold a lock. There is one stub for each function.
 #pragma once
 

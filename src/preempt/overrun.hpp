@@ -22,9 +22,9 @@
 //
 // A signal whose frame finds no room below the stack causes a fault as well. The first one only opens a reserve.
 //
-// A frame may be larger than everything below the stack (stack.hpp). Such a frame meets these pages if its code was
-// compiled with -fstack-clash-protection, which touches every page of a large frame. tutti.pc and tutti::tutti request
-// that option. Without the option, a large frame reaches memory of other objects, and no fault occurs.
+// A frame may be larger than everything below the stack (stack.hpp). The option -fstack-clash-protection makes code
+// touch every page of a large frame, so that it faults. tutti.pc and tutti::tutti request that option. Without the
+// option, a large frame reaches memory of other objects, and no fault occurs.
 #pragma once
 
 #include <csignal>

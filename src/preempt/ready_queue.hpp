@@ -1,4 +1,4 @@
-// The queue of section III-C: for each level of priority, a list of started contexts (`active`, hot) and a list of
+// The queue of section III-C. Each level of priority has a list of started contexts (`active`, hot) and a list of
 // contexts that have not started (`standing`, cold). The highest level comes first. Within a level, started contexts
 // come first: the longer a started transaction takes until its commit, the more likely it meets a conflict.
 //
@@ -8,9 +8,9 @@
 //
 // So workers do not steal: an idle worker takes the next of all standing contexts. Separate lists of standing contexts
 // for each worker would avoid contention for the lock. But then a worker could run a context that is less urgent than
-// one in another list. On two processors, the ratio of two workers to one, in calls per second, is 2.0 for calls that
-// compute for 5 us, and 2.1 for 17 us. It is 0.7 for calls of 1 us, and 0.2 for empty calls. A trivial call of a server
-// costs its worker 6 us, so separate lists would gain nothing there.
+// one in another list. Measured on two processors: the throughput of two workers relative to one is 2.0 for calls of 5
+// us, and 2.1 for 17 us. It is 0.7 for calls of 1 us, and 0.2 for empty calls. A trivial call of a server costs its
+// worker 6 us, so separate lists would gain nothing there.
 //
 // A preempted context is put back only after the context that it gave way to has been taken. Otherwise, if it was
 // promoted to the level of that one, it would come first.

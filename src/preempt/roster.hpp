@@ -55,9 +55,10 @@ public:
     /// Calls a worker for a context of that level that has waited for too long. The worker with the lowest level gives
     /// way, if that level is lower.
     bool call_for_late(unsigned level, calls& whom) noexcept;
-    /// Calls spared workers. These have been spared since before the previous call of this function, have taken nothing
-    /// since, and have a started context that only they can continue: own(worker) is its level, or -1. Ends the sparing
-    /// of workers for which no context above their level is ready. `any` is the highest level that all may run, or -1.
+    /// Calls workers that have been spared since before the previous call of this function, and have taken nothing
+    /// since. Calls such a worker only for a started context that only it can continue. own(worker) is that context's
+    /// level, or -1. Ends the sparing of workers for which no context above their level is ready. `any` is the highest
+    /// level that all may run, or -1.
     template <class Own>
     void look_at_the_spared(calls& whom, int any, Own&& own) noexcept {
         for (post& p : posts_) {

@@ -44,8 +44,8 @@ public:
     [[nodiscard]] bool submit(work w) noexcept { return submit({&w, 1}).empty(); }
     /// Does the same for several works at once, without interrupting a worker for one of them that then gives way to
     /// the next. Returns the works that will not run, in the first elements of `several`. With options::sheds, they may
-    /// be works that were submitted earlier: these have a lower level than the work that replaced them, and would have
-    /// begun last of all. At most `most_calls` sleeping workers are woken for the rest. They and the workers that are
+    /// include works that were submitted earlier. These have a lower level than the work that replaced them, and would
+    /// have begun last. At most `most_calls` sleeping workers are woken for the rest. They and the workers that are
     /// awake find more work when they are done, and `rouse` wakes others. If a worker submits during its pastime, it
     /// counts as the first.
     [[nodiscard]] TUTTI_EXPORT std::span<work> submit(std::span<work> several,
@@ -75,9 +75,9 @@ public:
     /// Ends the interruption of the work that the caller runs, whatever its reason was. REQUIRES: the caller is a
     /// context; no thread interrupts that work any more.
     TUTTI_EXPORT static void forget_interruption() noexcept;
-    /// Interrupts, from now on, work that sleeps in retry when all other accepted work has ended or sleeps in the same
-    /// way, because then no work is left to wake it. Calls work::strand first. Interrupts one work at a time, because
-    /// it may wake others on its way out. A sleep with a limit ends by itself. Any thread may call it.
+    /// Interrupts work that sleeps in retry, from now on, when all other accepted work has ended or sleeps in the same
+    /// way. Then no work is left to wake it. Calls work::strand first. Interrupts one work at a time, because it may
+    /// wake others on its way out. A sleep with a limit ends by itself. Any thread may call it.
     TUTTI_EXPORT void end_waits() noexcept;
     /// Stops: accepts only work that procedures submit, ends waits, drains, and ends the workers. Idempotent. One
     /// thread calls it.

@@ -88,7 +88,7 @@ void make_timer(tick_target& t);
 void delete_timer(tick_target& t) noexcept;
 /// Raises the flag that is polled where critical regions end. Returns true if the caller must send a tick. Returns
 /// false if the worker sees the flag at once. Also returns false if another caller has raised the flag and was not
-/// answered: that caller has sent a tick, which repeats itself until it is served.
+/// answered. That caller has sent a tick, which repeats until it is served.
 [[nodiscard]] bool goes_unseen(tick_target& t) noexcept;
 
 /// Sends the signal now.

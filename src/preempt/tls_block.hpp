@@ -6,10 +6,10 @@
 // resumes on another worker needs the block for one more reason: compilers compute an address such as `&errno` once in
 // a function.
 //
-// The C library makes such a block when it starts a thread. So a context borrows the block of a lender: a thread that
-// sleeps from its start, and ends with the block after running the destructors of the objects in it. To the C library,
-// a context is that thread: pthread_self returns the lender, and a library that is loaded later has its variables in
-// each block.
+// The C library makes such a block when it starts a thread. So a context borrows the block of a lender, which is a
+// thread that sleeps from its start. The lender ends with the block, after running the destructors of the objects in
+// the block. To the C library, a context is that thread. pthread_self returns the lender. A library that is loaded
+// later has its variables in each block.
 //
 // State that the kernel keeps per thread remains the worker's: signal masks, priorities, processors, gettid.
 // Restartable sequences (rseq) are of this kind, but the C library keeps their area in the block. The kernel would

@@ -13,7 +13,7 @@ namespace tutti::server {
 namespace {
 
 /// Throws if a duration is too long. Durations are added to times of the clock, which counts nanoseconds in 64 bits:
-/// about 292 years. slow_log_slower_than may be longer, because it is only compared with durations.
+/// about 292 years. The setting slow_log_slower_than may be longer, because it is only compared with durations.
 void need_representable(const settings& how) {
     const auto need = [](auto duration, const char* what) {
         if (duration > longest_duration || duration < -longest_duration)

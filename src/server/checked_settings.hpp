@@ -5,7 +5,7 @@
 
 namespace tutti::server {
 
-/// Returns the settings, with those that follow from others. @throws std::invalid_argument with a message that says
+/// Returns the settings, with those that follow from others. @throws std::invalid_argument  with a message that says
 /// which setting is invalid, and what would be valid
 [[nodiscard]] settings checked(settings how);
 

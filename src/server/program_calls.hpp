@@ -1,5 +1,5 @@
-// Calls from within the program. This class does for them what an I/O thread does for clients: it counts the calls,
-// answers each once, and ends those that exceed their time limit.
+// Calls from within the program. This class takes the place of an I/O thread for them: it counts the calls, answers
+// each once, and ends those that exceed their time limit.
 //
 //   linked -> submitted -> run -> unlinked, counted, answered -> deleted by the thread that ran it
 //                |          \-> answered before, because its time limit passed and it did not end

@@ -52,7 +52,7 @@ public:
     /// Promotes this server. `order`: number of the order of a leader that hands over its lead; 0: an operator's order.
     /// Returns the reason if it fails.
     [[nodiscard]] std::string promote(std::uint64_t order = 0);
-    /// Begins to hand over the lead. @throws std::runtime_error if it cannot begin
+    /// Begins to hand over the lead. @throws std::runtime_error  if it cannot begin
     [[nodiscard]] std::shared_ptr<const journal::handover_outcome> hand_over(std::string to,
                                                                              std::chrono::milliseconds longest);
     [[nodiscard]] bool renew_certificates();

@@ -39,7 +39,7 @@ public:
     void share(cluster_access* objects) noexcept { objects_of_others_ = objects; }
     [[nodiscard]] const std::vector<kept_data>& kept() const noexcept { return kept_; }
 
-    /// Loads a shared object permanently and lets it register its procedures. @throws registration_error if the object
+    /// Loads a shared object permanently and lets it register its procedures. @throws registration_error  if the object
     /// is missing or broken, is not a Tutti object, or its registration fails
     void load(const std::string& path);
     /// Returns an address in each loaded shared object.

@@ -25,7 +25,7 @@ protected:
 /// Runs the dumps of all data in one read-only transaction. @throws what the dumps and `to` throw
 void dump(const catalog& procedures, piece_sink& to);
 
-/// Splits a piece into the name of the data and the bytes. @throws std::runtime_error if the piece is too short
+/// Splits a piece into the name of the data and the bytes. @throws std::runtime_error  if the piece is too short
 [[nodiscard]] std::pair<std::string_view, std::string_view> name_and_bytes(std::string_view piece);
 
 }  // namespace tutti::server

@@ -39,7 +39,7 @@ public:
     /// if the system refuses
     [[nodiscard]] bool start(base::deadline until, api::at_rest& first);
     /// Passes all pieces to `to` until the process has ended. Returns the bytes of memory that the process had to
-    /// itself by then. REQUIRES: start has returned true. @throws std::runtime_error if the process ended early; what
+    /// itself by then. REQUIRES: start has returned true. @throws std::runtime_error  if the process ended early; what
     /// `to` throws
     [[nodiscard]] std::uint64_t read_into(piece_sink& to);
     /// Kills the process if it is still running. Any thread may call it.

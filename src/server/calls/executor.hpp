@@ -13,8 +13,8 @@
 // E3  Jobs begin in the order of their priority, then of their deadline (no deadline is last), then of their
 //     submission.
 // E4  If the queue is full, a new job replaces the queued job that would begin last, if that job has a lower priority.
-//     Otherwise the new job itself is refused. Within a priority no job gives way: the jobs that are given up are those
-//     that would have been refused if the others had come first.
+//     Otherwise the new job itself is refused. A job never gives way to one of its own priority. So the jobs that are
+//     given up would have been refused if the others had come first.
 #pragma once
 
 #include <array>
@@ -159,8 +159,8 @@ public:
     /// abort, like any other. REQUIRES: no interrupt() of it is in progress, and none will follow.
     virtual void forget_interruption() noexcept = 0;
 
-    /// Interrupts, from now on, transactions that sleep in `retry` without a limit when no other accepted job can
-    /// continue, because then no thread is left to wake them. Called once, by one thread.
+    /// Interrupts transactions that sleep in `retry` without a limit, from now on, when no other accepted job can
+    /// continue. Then no thread is left to wake them. Called once, by one thread.
     virtual void end_waits() noexcept = 0;
 
     /// Waits until every accepted job has ended; then refuses all jobs. Called once, by one thread, after end_waits.

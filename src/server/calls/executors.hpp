@@ -19,7 +19,7 @@ namespace tutti::server {
 [[nodiscard]] unsigned workers_for(const settings& how, execution chosen, unsigned processors) noexcept;
 
 /// Makes an executor for these procedures. Its workers do `idle` while they have nothing to run; null: they sleep.
-/// REQUIRES: `chosen` is not automatic. @throws std::invalid_argument, std::logic_error if the requested executor is
+/// REQUIRES: `chosen` is not automatic. @throws std::invalid_argument, std::logic_error  if the requested executor is
 /// not available
 [[nodiscard]] std::unique_ptr<executor> make_executor(execution chosen, const settings& how, unsigned workers,
                                                       const catalog& procedures, timeline& shown, idle_work* idle);

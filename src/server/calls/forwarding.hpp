@@ -7,8 +7,8 @@
 //                                   \-> elsewhere --> sent once more, to the server it names -> ran, or declined
 //                                   \-> the node is gone -> UNKNOWN -> mine
 //
-// F1  A call is sent to a second server, or run here, only if the previous server has said that it has not run the
-//     call, or the bytes were not sent. So a call runs at most once. It is unknown whether a call has run only if a
+// F1  A call is sent to a second server, or run here, only if the first server has not run it. The first server has
+//     said so, or the bytes were not sent. So a call runs at most once. It is unknown whether a call has run only if a
 //     node is gone that was sent the call and has not answered.
 // F2  A server that receives a call either runs it or says that it does not. It does not forward the call.
 // F3  The thread that takes a call out of `sent_` ends the call, or sends it again. No other thread touches the call

@@ -14,8 +14,8 @@ class attention {
 public:
     attention(const std::atomic<std::uint32_t>& bell, std::uint32_t seen, base::deadline next) noexcept
         : until{next}, bell_{bell}, seen_{seen} {}
-    /// Returns true if the worker is wanted. Sequentially consistent: either this sees the bell of a thread that rings
-    /// it and then calls `idle_work::recall`, or the recall sees what was stored before this call.
+    /// Returns true if the worker is wanted. Sequentially consistent. Suppose that a thread rings the bell and then
+    /// calls `idle_work::recall`. Either this function sees the bell, or the recall sees every store before this call.
     [[nodiscard]] bool is_wanted() const noexcept { return bell_.load(std::memory_order_seq_cst) != seen_; }
 
     /// The time at which the worker has something to do in any case; the end of the clock: never.

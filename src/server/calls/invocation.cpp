@@ -18,8 +18,8 @@ using std::chrono::microseconds;
 constexpr microseconds longest_deadline{std::chrono::hours{24 * 365}};
 
 /// Throws the exception that is being handled, or the one that it stands for. A signal arrives here if it has passed a
-/// noexcept function, and then its own block, which did not expect an exception from that function. call_boundary has
-/// rolled back that block.
+/// noexcept function and then its own block. The block did not expect an exception from that function, and
+/// call_boundary has rolled it back.
 [[noreturn]] void throw_what_ends_call() {
     try {
         throw;

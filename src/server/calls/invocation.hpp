@@ -62,7 +62,7 @@ struct logging {
     std::uint64_t awaits = 0;          ///< position after its own, once it has run; 0: it has no position
 };
 
-/// Sets priority and deadline. The chosen values take precedence over the procedure's own. @throws bad_argument if a
+/// Sets priority and deadline. The chosen values take precedence over the procedure's own. @throws bad_argument  if a
 /// priority or deadline is out of range
 void plan(invocation& i, std::optional<int> priority, std::optional<std::chrono::microseconds> deadline,
           instant arrived);
@@ -75,7 +75,7 @@ void plan(invocation& i, std::optional<int> priority, std::optional<std::chrono:
                          std::string& answer, logging& logged) noexcept;
 
 /// Runs a call from a log again, as one transaction whose outcome does not depend on the present. `answer` receives its
-/// answer. @throws std::runtime_error if it did not commit; the message says how it ended
+/// answer. @throws std::runtime_error  if it did not commit; the message says how it ended
 void run_again(const invocation& i, const call& how, std::span<const std::string_view> arguments, std::string& answer);
 
 /// Returns true if the call promises to write nothing.

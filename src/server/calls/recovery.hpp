@@ -31,7 +31,7 @@ public:
     replay(const replay&) = delete;
     replay& operator=(const replay&) = delete;
 
-    /// Runs the calls of a group from position `first` on. Returns their number. @throws std::runtime_error as recover
+    /// Runs the calls of a group from position `first` on. Returns their number. @throws std::runtime_error  as recover
     std::uint64_t run(std::string_view group, std::uint64_t first);
 
 private:

@@ -2,8 +2,8 @@
 //
 // A snapshot contains the data at one position of the log, which is drawn while no transaction runs
 // (dumping_process.hpp). So it contains the effects of each call with an earlier position, and of no call with a later
-// one. Calls continue while a copy of the process dumps the data. If that fails, for lack of memory for a copy or by a
-// crash in a dump, the previous snapshot and the calls behind it stay, and the server tries again. The last snapshot is
+// one. Calls continue while a copy of the process dumps the data. The copy may fail for lack of memory, or by a crash
+// in a dump. Then the previous snapshot and the calls behind it stay, and the server tries again. The last snapshot is
 // taken without a copy, because no call runs any more.
 #pragma once
 

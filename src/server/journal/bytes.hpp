@@ -23,7 +23,7 @@ inline void put(std::string& to, std::string_view bytes) {
     to.append(bytes);
 }
 
-/// Takes `length` bytes off `from`. @throws std::runtime_error if `from` has fewer bytes
+/// Takes `length` bytes off `from`. @throws std::runtime_error  if `from` has fewer bytes
 inline std::string_view take_bytes(std::string_view& from, std::size_t length) {
     if (from.size() < length) throw std::runtime_error{"a record of the log ends too early"};
     const std::string_view bytes = from.substr(0, length);

@@ -41,14 +41,14 @@ public:
     durable_end(const durable_end&) = delete;
     durable_end& operator=(const durable_end&) = delete;
 
-    /// Reads the file. Returns nothing if the file does not exist or is new. @throws store_error if it cannot be read,
+    /// Reads the file. Returns nothing if the file does not exist or is new. @throws store_error  if it cannot be read,
     /// or is damaged
     [[nodiscard]] std::optional<known_log> read();
     /// Records that everything in `now` is on the disk. Ignores errors: an outdated file can only detect less.
     void note(const known_log& now) noexcept;
     [[nodiscard]] std::uint64_t end() const noexcept { return last_.end; }
-    /// Records that the pages of the log's file are about to change. The record is on the disk on return. @throws
-    /// store_error
+    /// Records that the pages of the log's file are about to change. The record is on the disk on return.
+    /// @throws store_error
     void forget_pages();
     /// Lowers the recorded end to `end`. The record is on the disk on return. @throws store_error
     void lower(std::uint64_t end);

@@ -14,8 +14,8 @@ class journal;
 
 class incoming_snapshot {
 public:
-    /// Drops the remains of an earlier snapshot. REQUIRES: no other snapshot of that journal exists. @throws
-    /// store_error
+    /// Drops the remains of an earlier snapshot. REQUIRES: no other snapshot of that journal exists.
+    /// @throws store_error
     explicit incoming_snapshot(journal& to);
     incoming_snapshot(const incoming_snapshot&) = delete;
     incoming_snapshot& operator=(const incoming_snapshot&) = delete;

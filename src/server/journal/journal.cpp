@@ -237,8 +237,9 @@ place journal::draw(std::size_t bytes, const kept_answer* answer) {
     if (closed_) [[unlikely]]
         throw draws_no_more{};
     const place at = tail_.reserve(bytes);
-    // This is the oldest position on its way to the disk. If the journal's thread makes the position before durable at
-    // this moment, it has found an earlier time and has stored that time before durable_ (write).
+    // This is the oldest position on its way to the disk. The journal's thread may be making the position before it
+    // durable at this moment. Then that thread has found an earlier time, and has stored that time before durable_
+    // (write).
     if (durable_.load(std::memory_order_acquire) == at.position)
         oldest_.store(base::ticks(), std::memory_order_relaxed);
     const std::uint64_t all = bytes + bytes_of(answer) + overhead;

@@ -19,8 +19,8 @@
 //          lock of the variable, taken before B's draw, happens before A's draw. It also happens before A's validation,
 //          which would then have found that lock.
 //     So running the calls again one after the other, in the order of their positions, produces the same results.
-// J4  Under `always`, an answer goes out only after everything that the call may have seen is durable: every call that
-//     it has read from drew its position before this call ended. Under `everysec`, no answer goes out while a call that
+// J4  Under `always`, an answer goes out only after everything that the call may have seen is durable. Every call that
+//     it has read from drew a position before this call ended. Under `everysec`, no answer goes out while a call that
 //     was answered more than a second ago is not durable. So a crash loses at most the calls answered within one
 //     second.
 //
@@ -29,14 +29,14 @@
 //
 // When a group begins, under `always`: a client's call can share its fsync with the calls of other clients. So the call
 // has a host, which is its I/O thread, or the worker that stands in for that thread. The host tells the journal when it
-// has read, run and answered everything that had arrived. While a group is being written, no further group begins,
-// because the clients of that group send new calls as soon as they get their answers. So one fsync covers all calls
-// that arrived during the previous one, and a group does not interrupt the threads that send answers. A call without a
-// host, or whose host sleeps, starts a group itself. That group waits briefly for other calls (gathering.hpp). A call
-// waits for other calls for at most gathering::longest, plus the end of the group before.
+// has read, run and answered everything that had arrived. No group begins while another one is being written, because
+// its clients send new calls as soon as they get their answers. So one fsync covers all calls that arrived during the
+// previous one, and a group does not interrupt the threads that send answers. A call without a host, or whose host
+// sleeps, starts a group itself. That group waits briefly for other calls (gathering.hpp). A call waits for other calls
+// for at most gathering::longest, plus the end of the group before.
 //
 // Full disk: the group stays in memory, the journal tries to write it again, and committed calls wait for that.
-// Meanwhile `trouble` refuses calls before they run, and a call that only read gets the answer that it may have seen
+// Meanwhile `trouble` refuses calls before they run. The answer of a call that only read says that it may have seen
 // data that will be lost. A failed fsync is final: the journal writes no more, and each waiting call gets the answer
 // that its outcome is unknown.
 //
@@ -143,8 +143,8 @@ public:
     void reopen() noexcept;
     /// Makes the journal write the drawn positions soon, even if no answer waits for them.
     void write_soon() noexcept { ask(); }
-    /// Continues to lead after close(), in a later term than any in the log, and allows draw() again. @throws
-    /// store_error, std::bad_alloc nothing has changed
+    /// Continues to lead after close(), in a later term than any in the log, and allows draw() again.
+    /// @throws store_error, std::bad_alloc  nothing has changed
     void lead_again();
     /// Ends this server's lead. From now on the journal appends what `leader` has written, as after follow(). REQUIRES:
     /// close(), and all drawn positions are durable.
@@ -182,7 +182,7 @@ public:
     void end() noexcept;
 
     /// Draws a position and reserves room for a record of `bytes`. `answer` is the answer to keep with the record, or
-    /// null. REQUIRES: J3, takes(). @throws std::bad_alloc, draws_no_more no position was drawn
+    /// null. REQUIRES: J3, takes(). @throws std::bad_alloc, draws_no_more  no position was drawn
     [[nodiscard]] place draw(std::size_t bytes, const kept_answer* answer = nullptr);
     /// Reports that the record at this position has been filled in.
     void hand_over(const place& at, std::unique_ptr<kept_answer> answer = {}) noexcept;
@@ -298,7 +298,7 @@ private:
     [[nodiscard]] std::string finish_snapshot(std::uint64_t position) noexcept;
     [[nodiscard]] std::string drop_what_was_replaced() noexcept;
     void note_written(const group& g, std::size_t calls) noexcept;
-    /// Tidies the file now and then. Each thread that writes to the file calls it. @throws store_error the written
+    /// Tidies the file now and then. Each thread that writes to the file calls it. @throws store_error  the written
     /// groups stay valid
     void tidy_file();
     void pass_on() noexcept;

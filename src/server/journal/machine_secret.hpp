@@ -16,8 +16,8 @@
 
 namespace tutti::server::journal {
 
-/// Returns the secret, 64 hexadecimal digits. Creates it if it does not exist. Thread safety: any thread. @throws
-/// std::runtime_error if the file cannot be created or read, or if another user could read it
+/// Returns the secret, 64 hexadecimal digits. Creates it if it does not exist. Thread safety: any thread.
+/// @throws std::runtime_error  if the file cannot be created or read, or if another user could read it
 [[nodiscard]] std::string machine_secret();
 
 /// Does the same below `folder`. Creates `folder` for its owner alone if it is absent.

@@ -8,7 +8,7 @@
 namespace tutti::server::journal {
 
 /// Syncs `anew` to the disk, gives it the owner and the mode of `file` if `file` exists, and renames it to `file`. The
-/// rename is on the disk on return. @throws store_error then `file` is unchanged, or is `anew`
+/// rename is on the disk on return. @throws store_error  then `file` is unchanged, or is `anew`
 void put_in_place(const std::string& file, const std::string& anew);
 
 /// The mode of new logs: the owner may write, the group may read. umask(2) may restrict it further.

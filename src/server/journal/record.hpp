@@ -44,7 +44,7 @@ struct record : circumstances {
 void encode(const circumstances& of, std::span<const part> parts, std::span<const std::string_view> arguments,
             char* to) noexcept;
 
-/// Takes the first record off `group`. @throws std::runtime_error if `group` does not begin with a record
+/// Takes the first record off `group`. @throws std::runtime_error  if `group` does not begin with a record
 [[nodiscard]] record decode(std::string_view& group);
 
 }  // namespace tutti::server::journal

@@ -12,13 +12,13 @@
 // T3  A follower appends only groups that continue its own log: the leader compares branches before it answers. This
 //     never shortens or overwrites a log. If two logs have diverged, the server tells the operator.
 // T4  A log lists a branch only if the log lacks nothing before the first call of that branch. Otherwise the log would
-//     vouch for a branch that it left earlier: a log with calls of that branch would pass for one that has not
+//     vouch for a branch that it left earlier. A log with calls of that branch would pass for one that has not
 //     diverged.
 //
 // T5  A leader that hands over its lead stops drawing positions. It notes in its log that the next term belongs to
 //     another server. Then it answers the next question of the chosen follower with an order to lead (`order`). It
-//     leads again only in a still later term, and only after that follower has promised not to follow the order, or an
-//     operator has decided so.
+//     leads again only in a still later term. Before, that follower must promise not to follow the order, or an
+//     operator must decide so.
 //
 // T6  A refused follower shows all of its branches. Suppose that they continue, in the same term, the branches that
 //     this server had before its start. Then this server has lost calls, because only one server writes within a term.

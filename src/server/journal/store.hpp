@@ -3,16 +3,16 @@
 // that it replaces.
 //
 // A crash of the process or the machine may leave a torn end: a part of a group whose calls were not answered as
-// durable. The store cuts off the torn end and reports it. Any other corruption is damage: of a page of the file
-// (checked_pages.hpp), or of a frame of SQLite's own log with later groups behind it (write_ahead_log.hpp). A log that
+// durable. The store cuts off the torn end and reports it. Any other corruption is damage: a damaged page of the file
+// (checked_pages.hpp), or a damaged frame of SQLite's own log before later groups (write_ahead_log.hpp). A log that
 // ends before the end that was on the disk (durable_end.hpp) is damaged, too. On damage, the start fails, and the store
 // changes no file.
 //
 // The store notes each transaction that a caller may rely on in -end, after its fsync. These are groups (add, append),
 // snapshots (finish_snapshot, replace_by), and transactions without calls (change_durably: branches, terms, former
 // leaders, hand-overs, redirections, the follower's number). Without that note, damage of the last such transaction
-// would look like a torn end. A crash may lose two kinds of transactions, which are not noted: parts of an unfinished
-// snapshot, and the removal of replaced groups and parts or of old answers.
+// would look like a torn end. Two kinds of transactions are not noted, because a crash may lose them. They add parts to
+// an unfinished snapshot, or remove replaced groups, replaced parts and old answers.
 //
 // Why SQLite: one file, and every error of write and fsync returns as a code, after which the database is unchanged.
 // Why not RocksDB or LMDB: docs/server-operation.md has the figures.
@@ -41,8 +41,8 @@ namespace tutti::server::journal {
 class store_error : public std::runtime_error {
 public:
     store_error(const std::string& what, bool again) : std::runtime_error{what}, again_{again} {}
-    /// Returns true if the state on the disk is known, so that the caller can write other data now and this data later,
-    /// as on a full disk. Otherwise only a restart can read the state, as after a failed fsync: the system may have
+    /// Returns true if the state on the disk is known, as on a full disk. Then the caller can write other data now, and
+    /// this data later. Otherwise only a restart can read the state, as after a failed fsync: the system may have
     /// dropped its pages.
     [[nodiscard]] bool may_try_again() const noexcept { return again_; }
 
@@ -130,7 +130,7 @@ enum class on_damage : std::uint8_t {
 
 class store {
 public:
-    /// Opens the file, creates it if it does not exist, and locks it for this process. @throws store_error also if
+    /// Opens the file, creates it if it does not exist, and locks it for this process. @throws store_error  also if
     /// another process has locked it, or if it is of another version, or damaged
     explicit store(const std::string& file, on_damage how = on_damage::refuse);
     ~store();
@@ -159,7 +159,7 @@ public:
     void add(std::span<const group> groups, bool sync);
     /// Replaces the snapshot if there are calls that the old one does not hold. Drops the groups that are older than
     /// the new snapshot, except for the newest ones, up to `kept_bytes` bytes of records. The change is on the disk on
-    /// return. @throws store_error the snapshot and the groups are unchanged
+    /// return. @throws store_error  the snapshot and the groups are unchanged
     void replace_snapshot(const snapshot& s, std::uint64_t kept_bytes);
 
     // ---- the same in short steps, between which groups may be added
@@ -186,7 +186,7 @@ public:
     /// Returns the position after the last logged call.
     [[nodiscard]] std::uint64_t end();
     void read_snapshot(const std::function<void(std::string_view part)>& take);
-    /// Reads the groups in the order of their positions. @throws store_error if a group is damaged
+    /// Reads the groups in the order of their positions. @throws store_error  if a group is damaged
     void read_groups(const std::function<void(std::string_view records)>& take);
     void read_answers(const std::function<void(const kept_answer&)>& take);
     /// Returns the time of the latest kept answer.
@@ -205,7 +205,7 @@ public:
     void add_branch(const branch& b, const std::optional<handed_over>& latest);
     /// Appends groups that a leader of `term` has sent. `later`: the leader's branches behind last_branch(). The log
     /// then contains those of them that begin at `upto` or earlier, because nothing before `upto` is missing then. They
-    /// replace the branches behind last_branch(), which hold no call. @throws store_error nothing has changed
+    /// replace the branches behind last_branch(), which hold no call. @throws store_error  nothing has changed
     void append(std::span<const group> groups, const std::vector<branch>& later, std::uint64_t upto, std::uint64_t term,
                 bool sync);
     /// Returns the latest term that other servers have announced.
@@ -231,17 +231,17 @@ public:
     [[nodiscard]] std::uint64_t kept_from();
     /// Returns groups that begin at `from` or later, in order and with their answers, until they have `most` bytes or
     /// more. The last group ends at `from` or later, so a caller that asks again from its end reaches the end of the
-    /// log. @throws store_error if a group is damaged
+    /// log. @throws store_error  if a group is damaged
     [[nodiscard]] std::vector<group> read_from(std::uint64_t from, std::size_t most);
     /// Returns the bytes of records of the groups from `from` on. O(a piece), except for the first call, which scans
     /// the log.
     [[nodiscard]] std::uint64_t bytes_from(std::uint64_t from);
     /// Returns the description of a copy, without its parts.
     [[nodiscard]] copied describe_copy();
-    /// Returns a part of the snapshot; numbers begin at 1. @throws store_error if the part is damaged or missing
+    /// Returns a part of the snapshot; numbers begin at 1. @throws store_error  if the part is damaged or missing
     [[nodiscard]] std::string part(std::uint64_t number);
-    /// Replaces the whole log by a copy, which is on the disk on return. `part` fetches a part of the copy. @throws
-    /// store_error, what `part` throws nothing has changed
+    /// Replaces the whole log by a copy, which is on the disk on return. `part` fetches a part of the copy.
+    /// @throws store_error, what `part` throws nothing has changed
     void replace_by(const copied& c, const std::function<std::string(std::uint64_t number)>& part);
 
 private:

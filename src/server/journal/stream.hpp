@@ -30,7 +30,7 @@ struct piece {
 /// Returns `bytes` behind a checksum.
 [[nodiscard]] std::string seal(std::string_view bytes);
 
-/// Returns the bytes after the checksum. @throws std::runtime_error if there is no checksum, or if it does not match
+/// Returns the bytes after the checksum. @throws std::runtime_error  if there is no checksum, or if it does not match
 [[nodiscard]] std::string_view unseal(std::string_view bytes);
 [[nodiscard]] piece decode_piece(std::string_view bytes);
 [[nodiscard]] copied decode_copy(std::string_view bytes);

@@ -56,9 +56,9 @@ public:
     tail& operator=(const tail&) = delete;
 
     /// Starts empty, or anew after all reservations have been marked and taken. REQUIRES: T1, and the journal's thread
-    /// does not look. @throws std::bad_alloc nothing has changed
+    /// does not look. @throws std::bad_alloc  nothing has changed
     void begin(std::uint64_t position);
-    /// Reserves the position after the latest one. @throws std::bad_alloc then nothing is reserved
+    /// Reserves the position after the latest one. @throws std::bad_alloc  then nothing is reserved
     [[nodiscard]] place reserve(std::size_t bytes);
     /// Marks a place with what became of it. Takes ownership of the answer.
     static void set(const place& at, std::uint64_t what, std::unique_ptr<kept_answer> answer = {}) noexcept {

@@ -1,5 +1,4 @@
-// A client: its stream, the input that is not yet cut into requests, its requests in order, and the answers that it has
-// not read yet.
+// A client: its stream, the input that is not yet cut into requests, its requests in order, and its unread answers.
 //
 //   open -> quitting (it said QUIT, was malformed, or the server ends)   the server takes no further requests
 //         -> lingering (all is answered and written, our side is closed)  the server discards further input, which

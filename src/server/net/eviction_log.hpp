@@ -20,8 +20,8 @@ class eviction_log {
 public:
     using teller = std::function<void(severity, const std::string&)>;
 
-    /// Records `line`, and passes it to `tell` unless that was done less than a second before `now`. @throws
-    /// std::bad_alloc
+    /// Records `line`, and passes it to `tell` unless that was done less than a second before `now`.
+    /// @throws std::bad_alloc
     void note(const std::string& line, instant now, const teller& tell) {
         std::string told;
         {

@@ -6,8 +6,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// After this time, a client that has read its last answer has lost interest, and a client that has sent nothing is not
-/// about to send.
+/// After this time without a request, a client is not about to send one. After this time since its last answer, a
+/// client does not notice that the server waits for it.
 constexpr milliseconds silence{100};
 
 }  // namespace

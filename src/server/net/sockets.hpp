@@ -12,7 +12,7 @@
 
 namespace tutti::server {
 
-/// Listens on `host`. With `port` 0 the system chooses the port. @throws std::system_error, std::runtime_error whose
+/// Listens on `host`. With `port` 0 the system chooses the port. @throws std::system_error, std::runtime_error  whose
 /// text names the address
 [[nodiscard]] handle listen_tcp(const std::string& host, std::uint16_t port);
 
@@ -35,8 +35,8 @@ struct local_listener {
 /// Refuses clients that connect from now on, and those that have connected but were not accepted.
 void stop_listening(const handle& listener) noexcept;
 
-/// Takes ownership of a listening socket that the process inherited. @throws std::invalid_argument if the descriptor is
-/// not a listening socket
+/// Takes ownership of a listening socket that the process inherited. @throws std::invalid_argument  if the descriptor
+/// is not a listening socket
 [[nodiscard]] handle take_over(int descriptor);
 [[nodiscard]] bool is_local(const handle& listener) noexcept;
 

@@ -11,17 +11,17 @@ struct ssl_ctx_st;
 
 namespace tutti::server {
 
-/// Throws if OpenSSL does not know one of the ciphers. @throws std::runtime_error which names them
+/// Throws if OpenSSL does not know one of the ciphers. @throws std::runtime_error  which names them
 void require_known_ciphers(const tls_files& how);
 
 /// A certificate and its key, read at the start and again when they have been renewed. Thread safety: any thread.
 class tls {
 public:
-    /// @throws std::runtime_error which names the file and the problem
+    /// @throws std::runtime_error  which names the file and the problem
     explicit tls(tls_files files);
 
-    /// Reads the files again, for later streams. Existing streams keep the certificate that they began with. @throws
-    /// std::runtime_error as the constructor; the certificate in use then stays
+    /// Reads the files again, for later streams. Existing streams keep the certificate that they began with.
+    /// @throws std::runtime_error  as the constructor; the certificate in use then stays
     void renew();
 
     /// Returns a stream that performs the handshake while it is read from.

@@ -5,9 +5,9 @@
 // The limit of a principal depends on the free memory, as in switches that share memory among ports (Choudhury and
 // Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM Transactions on Networking 6(2),
 // 1998). While n principals have calls, each may hold at most an n-th of the memory that all calls leave free. So a
-// principal alone holds at most half of the budget. If principals take all they can, one after the other, the first
-// holds 1/2 of the budget, the second 1/6, the n-th 1/(n (n + 1)), and 1/(n + 1) is left. So some memory is always
-// free, and the next principal finds room for its first calls.
+// principal alone holds at most half of the budget. Suppose that principals take all they can, one after the other. The
+// first then holds 1/2 of the budget, the second 1/6, the n-th 1/(n (n + 1)), and 1/(n + 1) is left. So some memory is
+// always free, and the next principal finds room for its first calls.
 //
 // A call that is longer than its limit is accepted if no other call is counted. Calls of operators are not counted, and
 // never refused.

@@ -3,7 +3,7 @@
 //   CALL [PRIORITY n] [DEADLINE µs] [ID key] [--] name argument…
 //   CALL name argument… [PRIORITY n] [DEADLINE µs]      if the procedure takes a fixed number of arguments
 //
-// An argument is never taken for an option: arguments do not come before the name, and options after the name begin
+// An argument is never taken for an option. Arguments do not come before the name, and options after the name begin
 // where the fixed number of arguments ends. So a client may pass on its users' words unchanged.
 #pragma once
 
@@ -33,8 +33,8 @@ struct unknown_procedure {
 void require_key(std::string_view given);
 
 /// Reads the words after CALL. `likely` is the procedure that they most likely name, or null.
-/// @throws bad_argument if an option has no number, is given twice, or is forbidden by the procedure, or if the name is
-/// missing
+/// @throws bad_argument  if an option has no number, is given twice, or is forbidden by the procedure, or if the name
+/// is missing
 /// @throws unknown_procedure
 [[nodiscard]] call_line read_call(std::span<const std::string_view> given, const catalog& procedures,
                                   const entry* likely);

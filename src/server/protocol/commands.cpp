@@ -114,8 +114,8 @@ const commands::command commands::list[17] = {
      }},
 };
 
-// Answers COMMAND, as far as client libraries parse it: for each command its name, its arity (negative: at least), its
-// flags, and that it has no keys.
+// Answers COMMAND, as far as client libraries parse it. The answer has each command's name, arity (negative: at least)
+// and flags, and says that it has no keys.
 void commands::describe(words given, reply& to) {
     struct arity {
         std::string_view name;

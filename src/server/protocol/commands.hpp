@@ -45,8 +45,8 @@ public:
     /// Returns true if the answer occupies an I/O thread for long, because it shows all procedures, clients or calls,
     /// or reads a file.
     [[nodiscard]] static bool is_costly(std::span<const std::string_view> words) noexcept;
-    /// Returns true if a login shows that a client has the rights of an operator: some users have them, or a client
-    /// that knows the password has them.
+    /// Returns true if a login shows whether a client has the rights of an operator. Some users have these rights, or
+    /// else any client with the password.
     [[nodiscard]] bool tells_operators_by_login() const noexcept {
         return users_.has_operators() || (users_.empty() && !password_.empty());
     }

@@ -1,4 +1,4 @@
-// Checks passwords on a thread of its own, because their hashes are slow on purpose, and no I/O thread or worker should
+// Checks passwords on a thread of its own. Their hashes are slow on purpose, and I/O threads and workers should not
 // wait for a check. It skips logins of disconnected clients. The number of waiting logins is bounded, so that the last
 // of them is checked before its client exceeds the login timeout.
 //

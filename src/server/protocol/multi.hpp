@@ -19,7 +19,7 @@ class multi {
 public:
     explicit multi(std::size_t most_bytes) noexcept : most_bytes_{most_bytes} {}
 
-    /// Queues a call. REQUIRES: `what` is planned. @throws bad_argument if the queue would exceed its limit
+    /// Queues a call. REQUIRES: `what` is planned. @throws bad_argument  if the queue would exceed its limit
     void add(const call_line& line, const invocation& what);
     void spoil() noexcept { spoiled_ = true; }
     [[nodiscard]] bool spoiled() const noexcept { return spoiled_; }

@@ -9,7 +9,7 @@
 
 namespace tutti::server {
 
-/// Reads a number. @throws bad_argument if `given` is not a whole number that N can hold; `of` is its name
+/// Reads a number. @throws bad_argument  if `given` is not a whole number that N can hold; `of` is its name
 template <class N>
 N number(std::string_view of, std::string_view given) {
     N value{};

@@ -53,8 +53,9 @@ std::shared_ptr<principal> principals::at(const std::string& address, instant no
     if (const auto known = addresses_.find(address); known != addresses_.end()) return known->second;
     if (addresses_.size() >= sweep_at_) {
         // A use count of one is the table's own reference. Only a thread with the mutex can increase it. Without
-        // connections, no call is added. The fence orders the check of calls after the end of the last connection.
-        // use_count() is a relaxed load, and the connection counted its calls before it released its reference.
+        // connections, no call is added. The fence orders the check of calls after the end of the last connection. It
+        // is necessary because use_count() is a relaxed load. The connection counted its calls before it released its
+        // reference.
         std::erase_if(addresses_, [now](const auto& one) {
             if (one.second.use_count() != 1) return false;
             std::atomic_thread_fence(std::memory_order_acquire);

@@ -41,8 +41,8 @@ private:
 struct replicas {
     journal::journal* log = nullptr;         ///< null: no log, and so no followers
     std::function<std::string()> promote{};  ///< returns the reason if it fails; may take a while
-    /// Begins to hand over the lead to the named follower, or to the one that has most, within a time. @throws
-    /// std::runtime_error if it cannot begin
+    /// Begins to hand over the lead to the named follower, or to the one that has most, within a time.
+    /// @throws std::runtime_error  if it cannot begin
     std::function<std::shared_ptr<const journal::handover_outcome>(std::string, std::chrono::milliseconds)> hand_over{};
     /// Returns the outcome of an order to lead. `true` also forbids this server to follow the order from now on.
     std::function<std::string(std::uint64_t, bool)> answer_order{};

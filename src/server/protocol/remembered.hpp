@@ -37,7 +37,7 @@ public:
     /// Looks up a key. `call` identifies the procedure, its arguments and the form of the answer: a key belongs to one
     /// such call. If the state is `answered`, `answer` receives the answer.
     [[nodiscard]] state begin(std::string_view key, std::size_t call, std::string& answer, instant now);
-    /// Keeps the answer. REQUIRES: begin() has returned `fresh`. @throws std::bad_alloc then the key is forgotten
+    /// Keeps the answer. REQUIRES: begin() has returned `fresh`. @throws std::bad_alloc  then the key is forgotten
     void keep(std::string_view key, std::string_view answer, instant now);
     void forget(std::string_view key) noexcept;
     /// Adds an answer that another server, or this one before its start, has given. It replaces an earlier one.

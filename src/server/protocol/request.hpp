@@ -3,7 +3,7 @@
 //
 // R1  A request is in its connection's order until it is answered, or until the connection is gone.
 // R2  A submitted request is in its I/O thread's list of requests in progress until it is given back, even if its
-//     connection is gone: an accepted call runs although its client has disconnected.
+//     connection is gone. An accepted call runs although its client has disconnected.
 #pragma once
 
 #include <atomic>
@@ -113,12 +113,12 @@ public:
     bool lasts = false;                // it was not expected to be brief when it was submitted
     bool silent = false;               // `answer` is discarded: its client wants none
     std::size_t charged = 0;           // bytes charged to its connection
-    principal* payer = nullptr;        // principal in the budget of calls, or null
+    principal* payer = nullptr;        // principal that the budget of calls charges, or null
     std::size_t paid = 0;              // bytes counted in that budget
     bool is_beyond_share = false;      // that budget has refused it
     bool is_of_operator = false;       // it runs however much the server holds
     connection* from = nullptr;        // null: no client waits for the answer
-    std::atomic<bool> is_left{false};  // the same for the doorkeeper
+    std::atomic<bool> is_left{false};  // for the doorkeeper: `from` is null
     request* behind = nullptr;         // next request of its connection
     request* behind_given = nullptr;   // the request given back before it
     request* previous = nullptr;       // among requests in progress

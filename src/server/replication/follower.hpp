@@ -38,8 +38,8 @@ namespace tutti::server {
 class follower {
 public:
     /// `keep` receives the answers of calls with an ID. `take_order` receives the number of an order to lead,
-    /// repeatedly while the leader repeats it, and must not wait. All arguments outlive this object. @throws
-    /// store_error
+    /// repeatedly while the leader repeats it, and must not wait. All arguments outlive this object.
+    /// @throws store_error
     follower(const settings& how, leader_settings leader, journal::journal& log, const catalog& procedures,
              std::function<void(const journal::kept_answer&)> keep, std::function<void(std::uint64_t)> take_order);
     ~follower();
@@ -47,8 +47,8 @@ public:
     follower& operator=(const follower&) = delete;
 
     /// Prepares the log so that the leader's groups can be appended to it, by copying the leader's log if necessary. If
-    /// the leader cannot be reached, the log must not be empty. REQUIRES: the log has not been read yet. @throws
-    /// std::runtime_error
+    /// the leader cannot be reached, the log must not be empty. REQUIRES: the log has not been read yet.
+    /// @throws std::runtime_error
     void catch_up();
     /// Starts to follow. `address`: this server's address, for users. @throws std::system_error
     void start(std::string address);
@@ -78,7 +78,8 @@ private:
     void greet(link& leader);
     [[nodiscard]] journal::piece ask(link& leader, const journal::pull& from, std::chrono::milliseconds longest);
     void copy(link& leader);
-    /// Shows all branches to a leader that has refused this log. @throws refused_by_leader if the leader has lost calls
+    /// Shows all branches to a leader that has refused this log. @throws refused_by_leader  if the leader has lost
+    /// calls
     void show_branches(link& leader, const refused_by_leader& refusal);
     /// `end`: the end of the log before the piece.
     void take(const journal::piece& p, std::uint64_t end);

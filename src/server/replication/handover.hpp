@@ -49,7 +49,7 @@ public:
     handover& operator=(const handover&) = delete;
 
     /// Begins. `to`: HOST:PORT of a follower, as this server reaches it; empty: the follower that has most. `longest`:
-    /// the time limit until the other server leads. @throws std::runtime_error a hand-over is in progress;
+    /// the time limit until the other server leads. @throws std::runtime_error  a hand-over is in progress;
     /// std::system_error
     std::shared_ptr<const journal::handover_outcome> begin(std::string to, std::chrono::milliseconds longest);
     /// Stops the hand-over at its current step. Before ORDER, this server continues to lead. After ORDER, the outcome

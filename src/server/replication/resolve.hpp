@@ -15,7 +15,7 @@ using addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
 /// Returns the TCP addresses of a host. The system cannot cancel its question to name servers, so a separate thread
 /// asks. This function waits at most for `patience`, and returns soon after `stops` becomes true.
-/// @throws std::runtime_error with the problem, as the end of a sentence about the host
+/// @throws std::runtime_error  with the problem, as the end of a sentence about the host
 [[nodiscard]] addresses resolve(const std::string& host, std::uint16_t port, std::chrono::milliseconds patience,
                                 const std::atomic<bool>& stops);
 
