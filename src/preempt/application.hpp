@@ -4,7 +4,7 @@
 // A tick may interrupt a library like the application's own code, and the next context may want a lock that the library
 // holds. So libraries that may hold a lock are left out: those that import functions that take locks, or that define
 // malloc. The runtimes of C and C++ and those of sanitizers are left out, too. A lock that consists of atomic variables
-// in a library's own code is invisible. Such a lock is the user's responsibility, as it is in the object itself.
+// in a library's own code is invisible. The user is responsible for this kind of lock, as in the object itself.
 #pragma once
 
 #include <vector>

@@ -35,7 +35,7 @@ bool code_map::add_object_of(const void* address) {
     std::vector<const loaded_object*> added;
     for (const loaded_object* const o : objects) {
         const std::vector<loaded_object::range> code = o->code();
-        // The object itself has to find room. A library without room only gets no ticks in its own code.
+        // The object itself must fit. A library that does not fit is skipped, so ticks in its code are postponed.
         const std::size_t taken = count_.load(std::memory_order_relaxed) + code.size() + (ticks_at_calls_ ? 1 : 0);
         if (o != objects.front() && taken > most_ranges) continue;
         for (const loaded_object::range& r : code) add(r);

@@ -128,7 +128,7 @@ bool worker::survives(const siginfo_t& fault, ucontext_t& where) noexcept {
     if (!c.room.is_beyond(address) || (!of_signal && address < sp - red_zone)) return false;
 
     const bool fits = sp - signal_frame > c.room.next_edge();
-    // Opens one reserve for a signal, and no more. If a second signal lacks room so far below, the stack has
+    // Opens one reserve for a signal, and no more. If a second signal lacks room below that reserve, the stack has
     // overflowed.
     if (of_signal && c.room.open_reserves() == 0 && fits && c.room.open_reserve()) {
         tick_after(target_, target_.timing.repetition);  // instead of the lost tick

@@ -1,7 +1,7 @@
 // Takes a lock that is usually held for less time than falling asleep takes. The guard spins for about that long before
 // it sleeps. Longer holds are rare: creating a context, releasing the opened reserves of a stack, or waking many.
 //
-// Workers that run short calls contend for the scheduler's lock all the time. With a guard that sleeps at once, both
+// Workers that run short calls contend for the scheduler's lock all the time. If the guard slept at once, both would
 // pay for system calls. For calls of 5 us, two workers had 1.8 times the throughput of one with such a guard, and 2.0
 // times with this one.
 #pragma once

@@ -1,5 +1,5 @@
-// SQLite files that wrap the real ones. Such a file forwards every call, except for the methods that its file system
-// replaces.
+// SQLite files that wrap the real ones. A wrapping file forwards every call, except for the methods that its file
+// system replaces.
 #pragma once
 
 #include <sqlite3.h>

@@ -22,10 +22,10 @@
 //
 // T6  A refused follower shows all of its branches. Suppose that they continue, in the same term, the branches that
 //     this server had before its start. Then this server has lost calls, because only one server writes within a term.
-//     The same holds if the follower has any calls and this server had none. From then on this server accepts no calls
-//     that write until an operator has decided which log is right. The operator promotes either the other server or
-//     this one, which then leads in a later term. With `await_followers`, a start waits for followers to show their
-//     branches.
+//     This server has also lost calls if the follower has any calls and this server had none. From then on this server
+//     accepts no calls that write until an operator has decided which log is right. The operator promotes either the
+//     other server or this one, which then leads in a later term. With `await_followers`, a start waits for followers
+//     to show their branches.
 //
 // T7  A server that follows another one refuses its own followers with ELSEWHERE and the address of its leader, so that
 //     they ask there. A redirection only names the server to ask: by T3 a follower appends only groups that continue

@@ -1,6 +1,6 @@
 // The file of the log: an SQLite database in WAL mode. A group of records is one row and one transaction of the
-// database, so a crash keeps all of it or nothing. The same holds for a snapshot together with the end of the range
-// that it replaces.
+// database, so a crash keeps all of it or nothing. A snapshot and the end of the range that it replaces are also one
+// transaction.
 //
 // A crash of the process or the machine may leave a torn end: a part of a group whose calls were not answered as
 // durable. The store cuts off the torn end and reports it. Any other corruption is damage: a damaged page of the file

@@ -226,7 +226,7 @@ void handover::hand_over(const std::string& to) {
     is_ordered_ = false;
     try {
         const heir h = find(to);
-        // The longer part of the wait comes first, while calls continue.
+        // Calls continue during this wait, which is the longest one.
         others.show_handover("waits for " + h.address, {});
         await_position(h, log_.durable());
         const held_calls held{others};

@@ -1,5 +1,5 @@
 // A connection from a follower to another server, for questions and answers one after the other, with or without TLS.
-// It blocks, but only until no byte has arrived for the length of its patience, or until it is to stop.
+// Operations block. They fail when no byte has moved for the length of the patience, or when the link is to stop.
 //
 // Thread safety: one thread.
 #pragma once
