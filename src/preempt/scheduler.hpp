@@ -46,8 +46,8 @@ public:
     /// the next. Returns the works that will not run, in the first elements of `several`. With options::sheds, they may
     /// include works that were submitted earlier. These have a lower level than the work that replaced them, and would
     /// have begun last. At most `most_calls` sleeping workers are woken for the rest. They and the workers that are
-    /// awake find more work when they are done, and `rouse` wakes others. If a worker submits during its pastime, it
-    /// counts as the first.
+    /// awake find more work when they are done, and `rouse` wakes others. If a worker submits during its pastime, it is
+    /// the first to be called.
     [[nodiscard]] TUTTI_EXPORT std::span<work> submit(std::span<work> several,
                                                             unsigned most_calls = most_workers) noexcept;
     /// Wakes workers for work that has not begun, as many as there are works. Without such work, an idle worker wakes
@@ -171,7 +171,7 @@ private:
     /// Connects and disconnects the runtime and its one scheduler (seam.cpp).
     void open_seam();
     void close_seam() noexcept;
-    /// Closes the seam and ends the workers. REQUIRES: no work is left.
+    /// Ends the workers, then closes the seam. REQUIRES: no work is left.
     void end_workers() noexcept;
     void connect(context& c) const noexcept;
 

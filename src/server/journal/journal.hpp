@@ -203,8 +203,8 @@ public:
     [[nodiscard]] bool holds(waiter& w, std::uint64_t awaits, const std::atomic<bool>* host_sleeps = nullptr) noexcept;
 
     // ---- called by a host; under `always`
-    /// Returns true if calls wait for a group to begin, and no group is being written. While one is written, the host
-    /// need not look: its clients send new calls when it ends.
+    /// Returns true if calls wait for a group to begin, and no group is being written. While a group is being written,
+    /// the host need not act, because the clients of that group send new calls when it ends.
     [[nodiscard]] bool gathers() const noexcept {
         return how_.sync == log_sync::always && held_.load() != nullptr && !writing_.load();
     }
@@ -214,11 +214,11 @@ public:
     [[nodiscard]] std::chrono::nanoseconds patience() const noexcept;
     /// Reports that the host is idle and its flag says that it sleeps. The calls that wait then form a group.
     void no_more_come() noexcept;
-    /// Reports that the host has more work, which other hosts may wait for. The waiting calls form a group anyway if
-    /// they have waited for long, or if there are plenty.
+    /// Reports that the host has more to do, while ended calls wait. These calls form a group anyway if they have
+    /// waited for long, or if there are plenty.
     void more_come() noexcept;
-    /// Returns how long the host may block, unless it is called, which is usual: a group is being written, so no answer
-    /// is due.
+    /// Returns how long the host may block: a group is being written, so no answer is due. Usually a wake-up ends the
+    /// block earlier.
     [[nodiscard]] std::chrono::nanoseconds quiet_for() const noexcept;
 
     /// Returns why no call that may write can begin now; empty: it can.
