@@ -1,33 +1,34 @@
 // The concept `algorithm`: a concurrency control, and the table entry that makes it selectable at run time.
 //
-// An algorithm is a type with static members only; its state is in the descriptor and in its own globals. It knows no
-// API, no policy and no scheduler: where it meets another transaction it calls core/conflict/conflict.hpp, where it
-// must give up it calls core::attempt_abort. What each operation is told and owes:
+// An algorithm is a type with static members only; its state is in the descriptor and in its own globals. It does not
+// depend on any API, policy or scheduler. When it meets another transaction it calls core/conflict/conflict.hpp; when
+// it must give up it calls core::attempt_abort. The operations, with their preconditions and duties:
 //
-//   begin(d)            the state says running, so a snapshot that it takes is seen as one; under one_at_a_time it does
-//                       not yet. Takes a snapshot, opens the inlined paths if it can, keeps d.mode.
-//   read(d, place)      the value in the snapshot, or what d wrote. May extend the snapshot, wait, or abort.
-//   write(d, place, v)  likewise. Everything it needs to allocate, it allocates before it changes anything.
-//   prepare(d)          d wrote something; the state says preparing. Acquires what is missing and validates:
-//                       none, or why it must abort. After it no step of the algorithm can fail.
-//   publish(d)          makes the writes visible and releases their orecs. If it privatizes by waiting, it calls
-//                       announce_publication before the first of them; and prepare calls announce_draw before it draws
-//                       a version that others could have in their snapshot before it is published.
-//   draw_again(d)       between prepare and publish, when participants have decided: d's writes get a version that no
-//                       snapshot holds which was taken before. A participant that shows data of its own needs that:
-//                       otherwise a transaction could see its earlier data, and then d's writes, and nobody would be
-//                       told. Nothing to do where no snapshot can be ahead of what is published.
-//   end(d)              commit of a transaction that wrote nothing: gives up whatever else it holds.
-//   roll_back(d)        gives back every orec, lock and token of the algorithm's. noexcept; idempotent; may run on
-//                       another context when d is suspended.
-//   rewind(d, mark)     the same for what was written since `mark`. Reads stay: the parent's path depends on them.
-//   unchanged(d)        whether all reads are still current, for retry and for readers whose participants vote or whose
-//                       at_commit actions run. The state says running.
-//   become(d, s)        switches a running attempt to visible or irrevocable; false if it has to start over as such.
-//                       The slot is taken and the state says s.
-//   refresh(d)          moves the snapshot to now. Where reads have changed it calls core::attempt_rewind,
-//                       which finds the way back or aborts.
-//   load_outside(d, cell)  one read outside any transaction, on the context of d.
+//   begin(d)            Takes a snapshot, opens the inlined paths if it can, and keeps d.mode. The state says running
+//                       already, so others count the snapshot; under one_at_a_time the state does not say so yet.
+//   read(d, place)      Returns the value in the snapshot, or the value that d wrote. May extend the snapshot, wait, or
+//                       abort.
+//   write(d, place, v)  Writes v; may do the same. Allocates all that it needs before it changes anything.
+//   prepare(d)          Acquires the orecs that are missing, and validates. d has written something; the state says
+//                       preparing. Returns none, or the reason to abort. After it, no step of the algorithm can fail.
+//   publish(d)          Makes the writes visible and releases their orecs. An algorithm that privatizes by waiting
+//                       calls announce_publication before the first of these steps. Its prepare calls announce_draw
+//                       before it draws a version that other snapshots could contain before that version is published.
+//   draw_again(d)       Gives d's writes a version that no earlier snapshot contains. Called between prepare and
+//                       publish, when participants have decided. A participant that shows data of its own needs the new
+//                       version: otherwise a transaction could see the participant's earlier data and then d's writes,
+//                       and would not notice. Does nothing if no snapshot can be ahead of the published versions.
+//   end(d)              Commits a transaction that wrote nothing: gives up whatever else it holds.
+//   roll_back(d)        Releases every orec, lock and token of the algorithm. noexcept; idempotent; may run on another
+//                       context when d is suspended.
+//   rewind(d, mark)     Does the same for the writes since `mark`. Reads stay: the parent's path depends on them.
+//   unchanged(d)        Returns true if all reads are still current. Used by retry, and by readers whose participants
+//                       vote or whose at_commit actions run. The state says running.
+//   become(d, s)        Switches a running attempt to visible or irrevocable. Returns false if the attempt has to start
+//                       over in mode s. The slot is taken already, and the state says s.
+//   refresh(d)          Moves the snapshot to now. If reads have changed it calls core::attempt_rewind, which rolls
+//                       back partially or aborts.
+//   load_outside(d, cell)  Reads once outside any transaction, on the context of d.
 #pragma once
 
 #include <concepts>
@@ -43,13 +44,13 @@ concept algorithm = requires(descriptor& d, const memory::var_place& v, const me
                              const detail::savepoint& mark, const detail::cell& cell, status s) {
     { A::name } -> std::convertible_to<std::string_view>;
     { A::summary } -> std::convertible_to<std::string_view>;
-    /// Whether plain memory made private by a commit may still be touched by others when it returns.
+    /// Whether other transactions may still touch plain memory when the commit that made it private returns.
     { A::privatizes_by_waiting } -> std::convertible_to<bool>;
-    /// Whether writes go to memory at once, so that code which is not instrumented sees them.
+    /// Whether writes go to memory at once, so that uninstrumented code sees them.
     { A::in_place } -> std::convertible_to<bool>;
-    /// Whether no two transactions run at once.
+    /// Whether at most one transaction runs at a time.
     { A::one_at_a_time } -> std::convertible_to<bool>;
-    /// The lowest bit of a version, and of a snapshot's bound, that orders commits.
+    /// The lowest bit of a version, and of a snapshot bound, that orders commits.
     { A::first_version_bit } -> std::convertible_to<int>;
     { A::begin(d) } -> std::same_as<void>;
     { A::read(d, v) } -> std::same_as<word>;
@@ -68,22 +69,22 @@ concept algorithm = requires(descriptor& d, const memory::var_place& v, const me
     { A::load_outside(d, cell) } -> std::same_as<word>;
 };
 
-/// One selectable algorithm: what the barriers call (the base) and what the runtime calls.
+/// One selectable algorithm: the operations that barriers call (in the base) and those that the runtime calls.
 struct instance : detail::operations {
-    void (*begin)(descriptor&);  // an attempt; core/lifecycle/execution.cpp has set the mode
-    // As `open`, for a block of the language.
+    void (*begin)(descriptor&);  // begins an attempt; core/lifecycle/execution.cpp has set the mode
+    // The counterpart of `open` for a block of the language.
     void (*open_plainly)(tx& t, detail::frame& f, detail::call_site where, const options& how);
     std::string_view name;
     std::string_view summary;
-    const instance* preemptable;  // the same with critical regions
+    const instance* preemptable;  // the same algorithm with critical regions
     bool privatizes_by_waiting;
     bool in_place;
     bool one_at_a_time;
     int first_version_bit;
-    // Ends a hardware attempt, of its own or of a block of the language, which then runs in software. Null where there
-    // are none.
+    // Ends a hardware attempt, of its own or of a block of the language, which then runs in software. Null for an
+    // algorithm without hardware attempts.
     void (*leave_hardware)(descriptor&, hardware_abort);
-    // Whether this machine has what it needs. Null where it needs nothing.
+    // Returns true if this machine has the features that the algorithm needs. Null if it needs none.
     bool (*is_served)() noexcept;
     void (*roll_back)(descriptor&) noexcept;
     void (*rewind)(descriptor&, const detail::savepoint&) noexcept;
@@ -91,19 +92,19 @@ struct instance : detail::operations {
     bool (*become)(descriptor&, status);
     void (*refresh)(descriptor&);
     word (*load_outside)(descriptor&, const detail::cell&);
-    // After a commit that has raised slow_commit_late_clock: starts the clock anew if no transaction is in the way.
-    // The descriptor is idle. Null where there is no such clock, or where the next begin does so.
+    // Starts the clock anew, unless a transaction prevents that. Called after a commit that has raised
+    // slow_commit_late_clock; the descriptor is idle. Null without such a clock, or if the next begin does this.
     void (*renew_clock)(descriptor&) noexcept;
 };
 
-/// d is about to do what cannot be done in hardware: if it runs there it starts over in software, and this does not
-/// return. What it does next may then be done.
+/// Prepares d for an action that hardware cannot do. If d runs in hardware, d starts over in software and this call
+/// does not return. When it returns, the action is allowed.
 inline void leave_hardware(descriptor& d, hardware_abort why) {
     if (d.kept.hardware.runs_in == hardware_state::place::hardware) [[unlikely]]
         d.algorithm->leave_hardware(d, why);
 }
 
-/// The instance that new descriptors get.
+/// Returns the instance that new descriptors get.
 [[nodiscard]] const instance& chosen_instance() noexcept;
 
 }  // namespace tutti::core

@@ -1,25 +1,27 @@
-// The port of hardware transactions: what an algorithm asks of the processor, and why the processor gives up.
+// The port of hardware transactions: the operations that an algorithm asks of the processor, and the reasons why an
+// attempt ends.
 //
-// A hardware attempt is one whose reads and writes the processor keeps apart from all others, and makes visible as one
-// step or not at all. The engine uses it for a whole attempt (algorithms/hybrid.hpp). Two types model the concept
-// `hardware`: hardware/rtm.hpp is the processor's, hardware/software_htm.hpp stands in for it in tests.
+// The processor keeps the reads and writes of a hardware attempt apart from those of all other contexts. It makes them
+// visible as one step or not at all. The engine uses hardware for a whole attempt (algorithms/hybrid.hpp). Two types
+// model the concept `hardware`: hardware/rtm.hpp is the processor's, hardware/software_htm.hpp replaces it in tests.
 //
-//   exists()             whether this machine has it. The others may be called only then.
-//   begin(d)             true: from here on d runs in hardware. False: an attempt has ended, or does not begin; all
-//                        that was stored after the `begin` of that attempt is undone.
-//   read(d, place)       what is in memory. Ends the attempt where it is in conflict.
-//   watch(d, word)       the same for a word of the engine's: a store to it by another context ends the attempt.
-//   commit(d, last)      calls `last`, which stores what is to be seen, or says why that must not happen. True: all
-//                        that the attempt has read is current at the one instant at which all that it stored is seen.
-//   leave(d)             ends the attempt, of which nothing is to be seen but what lies in d itself. noexcept; what the
-//                        attempt has read is consistent.
-//   abort(d, why)        does not return.
-//   refresh(d)           what the attempt has read is current, or it ends here.
+//   exists()             Returns true if this machine has hardware transactions. Only then may the others be called.
+//   begin(d)             Returns true when d runs in hardware. Returns false if an attempt has ended, or does not
+//                        begin; all stores after the `begin` of that attempt are then undone.
+//   read(d, place)       Returns the value in memory. Ends the attempt if the read is in conflict.
+//   watch(d, word)       Does the same for a word of the engine. A store to it by another context ends the attempt.
+//   commit(d, last)      Calls `last`, which does the final stores, or returns why the commit must not happen. Returns
+//                        true if all values that the attempt has read are current at the one instant at which all its
+//                        stores become visible.
+//   leave(d)             Ends the attempt, of which only the stores to d itself remain. noexcept; the values that the
+//                        attempt has read are consistent.
+//   abort(d, why)        Ends the attempt and does not return.
+//   refresh(d)           Checks that the values read so far are current; otherwise ends the attempt.
 //
-// How an attempt ends that has begun: a processor goes back to `begin`, which returns a second time, with all memory
-// and all registers of the context as they were then; so nothing needs to be undone. The stand-in rolls back and
-// restarts as every software attempt (core::attempt_abort); from `commit`, which may be called by code that must not be
-// left, it returns false. Code that uses the port must be right under both. Both call hardware::note_abort.
+// When a running attempt ends, a processor goes back to `begin`, which returns a second time. All memory and registers
+// of the context are then as they were at the first return, so nothing needs to be undone. The stand-in rolls back and
+// restarts as every software attempt does (core::attempt_abort). Its `commit` returns false instead, because code that
+// must not be left may call it. Code that uses the port must be correct with both. Both call hardware::note_abort.
 #pragma once
 
 #include <concepts>
@@ -32,7 +34,7 @@
 
 namespace tutti::core {
 
-/// Why a commit must not happen, or nothing.
+/// The reason why a commit must not happen, or nullopt.
 using hardware_verdict = std::optional<hardware_abort>;
 
 template <class H>

@@ -1,35 +1,38 @@
-// What the kernel module does for policies: a loser leaves the processor, or runs at a lower weight, until the winner's
-// execution is over; and an execution whose deadline is near keeps its processor a little longer. src/device writes it.
+// The services of the kernel module for policies; src/device implements them. A loser leaves the processor, or runs at
+// a lower weight, until the winner's execution is over. An execution whose deadline is near keeps its processor a
+// little longer.
 //
-// A thread shows the execution that it runs in an entry which it shares with the module, without a system call, and
-// takes it back at the end. Contexts of a preemption layer show nothing, and neither do open nested blocks: theirs is
-// not the thread's only execution.
+// A thread shows its execution in an entry that it shares with the module, without a system call, and clears the entry
+// at the end. Contexts of a preemption layer show nothing, and neither do open-nested blocks, because theirs is not the
+// only execution of the thread.
 //
-// Where the module cannot be had, or this thread, nothing is shown and nothing can be awaited; the first thread that
-// finds it so has said why on standard error, in one line for the process, and one more for those that ask for more
-// time. The child of a fork begins anew.
+// Without the module, or if it refuses the thread, these functions show nothing and wait for nothing. The first thread
+// that finds the module missing writes the reason to standard error, in one line for the process. Requests for more
+// time write one more line. The child of a fork begins anew.
 #pragma once
 
 #include "core/state/kernel_sleep.hpp"
 
 namespace tutti::core {
 
-/// Between an attempt's start and the end of its execution `self`'s entry shows it, with its priority and deadline.
+/// Shows `self`'s execution, with its priority and deadline, from the start of an attempt until the end of the
+/// execution.
 void show_in_kernel(descriptor& self) noexcept;
-/// Wakes those that wait for it.
+/// Clears the entry, and wakes the threads that wait for the execution.
 void hide_in_kernel(descriptor& self) noexcept;
 
-/// show_in_kernel; and where its thread's turn on the processor would end at `from` or later, it is a little longer,
-/// once. The kernel's own extension does that where there is no module (device/slice_extension.hpp).
+/// Does what show_in_kernel does. Also asks for a longer turn: if the thread's turn on the processor would end at
+/// `from` or later, the kernel extends it a little, once. Without the module, the kernel's own extension does that
+/// (device/slice_extension.hpp).
 void ask_for_longer_turn(descriptor& self, base::deadline from) noexcept;
-/// hide_in_kernel, which pays back what the turn was longer.
+/// Does what hide_in_kernel does, and gives back the rest of the longer turn.
 void give_turn_back(descriptor& self) noexcept;
 
-/// Sleep there, for wait_for_commit.
+/// The kernel's way to sleep, for wait_for_commit.
 extern const kernel_sleep sleep_in_kernel;
 
-/// Until the execution that `other` shows is over, or self's own, self's thread runs at a lower weight. False: `other`
-/// shows none, or it cannot be done.
+/// Lowers the weight of self's thread until the execution that `other` shows, or self's own, is over. Returns false if
+/// `other` shows no execution, or if the kernel refuses.
 [[nodiscard]] bool defer_in_kernel(descriptor& self, const descriptor& other) noexcept;
 
 }  // namespace tutti::core

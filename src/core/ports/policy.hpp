@@ -1,12 +1,12 @@
 // The concept `policy`: which of two transactions that meet gives way, and what the loser does before it tries again.
 //
-// A policy is told of events. It never touches logs or orecs; it answers a conflict with a verdict, and the runtime
-// (core/conflict/conflict.hpp) carries it out. Every event but `conflict` may be null: what a policy does not listen to
-// costs nothing. All of them are called on the thread that runs `self`.
+// The runtime calls a policy at events. A policy never touches logs or orecs. It answers a conflict with a verdict, and
+// the runtime (core/conflict/conflict.hpp) acts on the verdict. Every event but `conflict` may be null, and then costs
+// nothing. All of them are called on the thread that runs `self`.
 //
 //   event     when                                           may
 //   start     an attempt begins, before its snapshot         announce a rank; wait a bounded time
-//   conflict  self met `other`, which runs                   look at the ranks of both
+//   conflict  self met `other`, which runs                   read the ranks of both
 //   abort     the attempt is rolled back                     announce a rank
 //   pause     between two attempts, when self holds nothing  wait, through core/waiting/waiting.hpp; not after restart
 //   end       the execution is over: committed or given up   release others
@@ -21,30 +21,30 @@ namespace tutti::core {
 
 enum class verdict : std::uint8_t {
     abort_self,  ///< roll back, pause, run again
-    kill_other,  ///< ask the other to die; if it can no longer be killed, wait for it
-    wait,  ///< wait in place for the end of the other's transaction. Becomes abort_self where it could close a cycle
+    kill_other,  ///< ask the other to abort; if that is no longer possible, wait for it
+    wait,  ///< wait in place for the end of the other's transaction. Becomes abort_self if the wait could close a cycle
 };
 
-/// The steps of a copy of the process, during which a policy locks what several threads share.
+/// The steps of a fork, during which a policy locks the data that several threads share.
 enum class copying : std::uint8_t {
     begins,
-    in_child,  ///< it still is; only the thread that copies is here
-    is_over    ///< in both
+    in_child,  ///< the copy is still under way; the child has only the thread that forked
+    is_over    ///< in both processes
 };
 
-/// What a policy makes of the blocks of other processes, which it cannot look at: src/cluster acts by it.
+/// How a policy treats blocks of other processes, which it cannot look at; src/cluster acts on it.
 struct distant_conduct {
     enum class claim : std::uint8_t {
-        none,      ///< goes before nobody
-        age,       ///< once it has lost, the older goes first
-        work,      ///< once it has lost, whoever has opened more objects goes first
-        priority,  ///< that above 0 goes first
-        deadline,  ///< the earlier one goes first
-        all,       ///< goes before everybody that makes no claim
+        none,      ///< never goes first
+        age,       ///< after a loss, the older block goes first
+        work,      ///< after a loss, the block that has opened more objects goes first
+        priority,  ///< a block with a priority above 0 goes first
+        deadline,  ///< the block with the earlier deadline goes first
+        all,       ///< goes before every block that makes no claim
     };
     claim by = claim::none;
-    bool waits = true;   ///< asks for a while for what another has, rather than give way at once
-    bool pauses = true;  ///< before the next attempt, the longer the more it has lost
+    bool waits = true;   ///< asks for a while for an object that another block holds, instead of giving way at once
+    bool pauses = true;  ///< waits before the next attempt, longer after more losses
 };
 
 struct policy {
@@ -55,28 +55,28 @@ struct policy {
     void (*start)(descriptor& self) noexcept = nullptr;
     void (*abort)(descriptor& self) noexcept = nullptr;
     void (*end)(descriptor& self) noexcept = nullptr;
-    /// Another policy has become the process's.
+    /// Called when another policy has become that of the process.
     void (*leave)() noexcept = nullptr;
-    /// The process is copied (core/lifecycle/fork.hpp); `self` is the descriptor of the thread that does so, if it has
-    /// one.
+    /// Called when the process forks (core/lifecycle/fork.hpp). `self` is the descriptor of the forking thread, if it
+    /// has one.
     void (*copy)(copying step, const descriptor* self) noexcept = nullptr;
-    /// Whether a transaction that keeps losing is helped out (core/conflict/contention_rank.hpp): its restarts are then
-    /// bounded.
+    /// Whether the runtime helps a transaction that keeps losing (core/conflict/contention_rank.hpp), which bounds its
+    /// restarts.
     bool bounded = true;
-    /// Whether it needs to hear of the starts of first attempts only while it has called `listen` itself.
+    /// Whether the policy needs the start events of first attempts only while it has called `listen` itself.
     bool listens_on_demand = false;
     distant_conduct abroad{};
 };
 
-/// The process's; null until policy_of has first been asked for it.
+/// The policy of the process; null until the first call of policy_of.
 extern TUTTI_EXPORT std::atomic<const policy*> chosen_policy;
 
-/// The policy of the block that `d` runs: its own, or the process's.
+/// Returns the policy of the block that `d` runs: the block's own, or that of the process.
 [[nodiscard]] const policy& policy_of(const descriptor& d) noexcept;
 
-/// How many reasons there are to begin first attempts out of line: that transactions are counted, and that the
-/// process's policy wants to hear of them. Every begin looks at it; restarts, and blocks that name a policy, go out of
-/// line anyway. Those of blocks of the language are counted beside: a report is no reason for them.
+/// The number of reasons to begin first attempts out of line: statistics count transactions, or the process's policy
+/// listens to them. Every begin reads it. Restarts, and blocks that name a policy, always begin out of line. Blocks of
+/// the language have their own counter, because a report is no reason for them.
 inline constinit detail::shared<std::uint32_t> listeners{0};
 inline constinit detail::shared<std::uint32_t> listeners_to_language{0};
 

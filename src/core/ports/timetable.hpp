@@ -1,4 +1,4 @@
-// The port of the deadline policy: when an execution with a deadline has to become stricter.
+// The port of the deadline policy, which decides when an execution with a deadline has to become stricter.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -6,30 +6,30 @@
 
 namespace tutti::core {
 
-/// How long commits take at a site in a stricter mode, the wait for a slot included. 0: none is known.
+/// How long commits of a site take in a stricter mode, including the wait for a slot. 0: unknown.
 struct strict_durations {
     std::chrono::nanoseconds median{0};
-    std::chrono::nanoseconds expected{0};  ///< the percentile that L is
+    std::chrono::nanoseconds expected{0};  ///< the percentile used for L
 };
 
-/// What is known about an execution when one of its attempts is planned. 0: nothing is known about that.
+/// Measurements that an attempt is planned with. 0: unknown.
 struct outlook {
     std::chrono::nanoseconds expected{0};  ///< L: how long a commit takes in the mode that the block asks for
     strict_durations visible;
     strict_durations irrevocable;
-    double in_vain = 0;        ///< how many attempts are usually rolled back for one that commits
-    bool rolled_back = false;  ///< this execution has lost an attempt to others
+    double in_vain = 0;        ///< how many attempts are usually rolled back for each one that commits
+    bool rolled_back = false;  ///< this execution has lost an attempt to other transactions
     base::deadline planned;    ///< when the attempt was planned
 };
 
-/// Whether the factors of `tuning` alone decide when attempts become stricter, and measurements do not.
+/// Returns true if only the factors of `tuning`, and no measurements, decide when attempts become stricter.
 [[nodiscard]] constexpr bool by_factors_alone(const deadline_tuning& tuning) noexcept {
     constexpr deadline_tuning defaults{};
     return tuning.visible_factor != defaults.visible_factor || tuning.irrevocable_factor != defaults.irrevocable_factor;
 }
 
-/// From when on attempts are stricter, until when that is in time, and after when the deadline cannot be met.
-/// The spans of the two modes leave no gap: where both are possible, that of `irrevocable` begins within the other.
+/// When attempts become stricter, until when that is in time, and when the deadline can no longer be met. The spans of
+/// the two modes leave no gap: if both are possible, the span of `irrevocable` begins within that of `visible`.
 struct timetable {
     base::deadline visible_from;
     base::deadline irrevocable_from;
@@ -44,12 +44,12 @@ struct timetable {
     [[nodiscard]] bool hopeless_at(base::deadline now, base::deadline due) const noexcept {
         return now > latest_start || now >= due;
     }
-    /// The mode that it is time for, but for that mode taking too long; active if there is none.
+    /// Returns the mode that is due but takes too long; active if that is true of no mode.
     [[nodiscard]] status too_slow_at(base::deadline now) const noexcept {
         if (now >= irrevocable_from) return now > irrevocable_until ? status::irrevocable : status::active;
         return now >= visible_from && now > visible_until ? status::visible : status::active;
     }
-    /// When an attempt in mode `m` is due to become stricter; the end of time if it is not.
+    /// Returns when an attempt in mode `m` is due to become stricter; the maximum if it is not.
     [[nodiscard]] base::deadline end_of(status m) const noexcept {
         if (m == status::active && visible_from <= visible_until) return visible_from;
         if (m >= status::irrevocable || irrevocable_from > irrevocable_until) return base::deadline::max();
@@ -57,7 +57,7 @@ struct timetable {
     }
 };
 
-/// The timetable of the deadline policy; api/configuration.cpp chooses it, as it chooses the other policies.
+/// Returns the timetable of the deadline policy. api/configuration.cpp chooses it, as it chooses the other policies.
 [[nodiscard]] timetable timetable_of(base::deadline due, const outlook& seen, const deadline_tuning& tuning) noexcept;
 
 }  // namespace tutti::core

@@ -14,7 +14,7 @@
 namespace tutti::core {
 namespace {
 
-/// Whether the outermost block is one of the language, which keeps `plain` raised from its begin on.
+/// Returns true if the outermost block is one of the language, which keeps `plain` raised from its begin on.
 bool began_plainly(const descriptor& d) noexcept { return d.opened_under == opened_by_language; }
 
 void end_publication(descriptor& self) noexcept {
@@ -23,7 +23,7 @@ void end_publication(descriptor& self) noexcept {
     wake_sleepers(self);
 }
 
-/// Whether self's context holds something that those self would wait for may be waiting for.
+/// Returns true if self's context holds something that the awaited transactions may be waiting for.
 bool is_encumbered(const descriptor& self) noexcept {
     if (broken(fault::wait_with_abstract_locks)) return ancestor_runs(self);
     for (const descriptor* d = &self; d != nullptr; d = d->outer) {
@@ -43,9 +43,9 @@ void for_each_publisher(descriptor& self, bool settled, F&& f) {
     }
 }
 
-/// What members showed that a walk is interested in. A walk notes it without a branch, so that the processor fetches
-/// the lines of all members side by side: behind a branch on what one of them shows, which is beyond prediction, it
-/// would fetch the next line when that one has come.
+/// The members that a walk has found and that concern it. The walk notes them without a branch, so that the processor
+/// fetches the cache lines of all members in parallel. A branch on a member's word cannot be predicted: the next line
+/// would be fetched only after the previous one has arrived.
 class sightings {
 public:
     struct sighting {
@@ -77,9 +77,9 @@ private:
     std::size_t count_ = 0;
 };
 
-/// Waits until those transactions have ended or shown that their reads are current.
+/// Waits until each of those transactions has ended, or has shown that its reads are current.
 void wait_for_current_reads(descriptor& self, sightings& of) noexcept {
-    // In a preemption layer one of them may be suspended on this very thread, which switches when it has asked.
+    // In a preemption layer, one of them may be suspended on this very thread, which switches once it has asked.
     const std::uint64_t patience = self.hooks == nullptr ? base::asking_ticks : base::asking_ticks / 10;
     for (const std::uint64_t start = base::ticks(); base::ticks() - start < patience; base::spin_turn()) {
         of.filter([](const sightings::sighting& s) { return !is_over(*s.who, s.shown); });
@@ -89,13 +89,13 @@ void wait_for_current_reads(descriptor& self, sightings& of) noexcept {
     of.clear();
 }
 
-/// Waits until no commit quiesces that has published a version up to `bound`. Returns up to where none does, nor will,
-/// which is `known` at least and the snapshot's bound at most.
+/// Waits until no commit that has published a version up to `bound` quiesces. Returns the version up to which no commit
+/// quiesces, now or later: at least `known` and at most the snapshot bound.
 word await_up_to(descriptor& self, word bound, word known) noexcept {
-    // Before it looks: a commit that did not see that plain memory is used had put its bound up before the fence of the
-    // context that raised this bit, and the look sees it. Acquire: partner is the release in use_plain_memory.
+    // Read before the look: a commit that did not see attention_plain had stored its bound before the fence of the
+    // context that raised this bit, and the look sees that bound. Acquire: partner is the release in use_plain_memory.
     const bool settled = (attention.load(std::memory_order_acquire) & attention_plain_settled) != 0;
-    // 0: a wait without a snapshot, which finds nothing out.
+    // 0: a wait without a snapshot, which has no result.
     word first_left = bound != memory::no_version ? self.snapshot_bound + 1 : 0;
     sightings quiescing;
     const auto wait = [&] {
@@ -117,7 +117,8 @@ word await_up_to(descriptor& self, word bound, word known) noexcept {
     return settled && first_left != 0 ? std::max(known, first_left - 1) : known;
 }
 
-/// Debts are one, and so is their share in `settling`. REQUIRES: self has begun settling for this one.
+/// Adds the wait up to `bound` to self's debt. All debts are one debt with one share in `settling`. REQUIRES: self has
+/// begun settling for this wait.
 void owe(descriptor& self, word bound) noexcept {
     const word before = self.quiescing.owes_up_to;
     self.quiescing.owes_up_to = std::max(before, bound);
@@ -127,9 +128,9 @@ void owe(descriptor& self, word bound) noexcept {
 /// Ends every publication that self's context owes. Returns false if the context holds something in the way.
 ///
 /// A context does that before it waits as a reader. A handler or an undo action runs blocks while an open-nested block
-/// of the same context still owes its wait. Such a block would wait for the publication of its own context, for ever;
-/// and two contexts that do so would wait for each other. To end a publication means to wait for running transactions
-/// only, and these do not wait for publications before they are over.
+/// of the same context still owes its wait. Such a block would wait for the publication of its own context forever, and
+/// two such contexts would wait for each other. Ending a publication only waits for running transactions, and these do
+/// not wait for publications before they are over.
 [[nodiscard]] bool end_own_publications(descriptor& self) noexcept {
     if (is_encumbered(self)) return false;
     descriptor* d = &self;
@@ -142,13 +143,13 @@ void owe(descriptor& self, word bound) noexcept {
     return true;
 }
 
-/// The same, or later where it cannot wait now. REQUIRES: self has begun settling.
+/// Waits up to `bound`, or adds the wait to self's debt if self cannot wait now. REQUIRES: self has begun settling.
 void await_or_owe(descriptor& self, word bound) noexcept {
     word& known = self.quiescing.received_up_to;
     if (!end_own_publications(self)) return owe(self, bound);
     if (broken(fault::settle_before_waiting)) settled_up_to.store(self.snapshot_bound, std::memory_order_release);
     known = await_up_to(self, bound, known);
-    // Of two stores the lesser may come last: it is true as well. Release: partner in has_read_unsettled.
+    // The lesser of two results may be stored last: it is true as well. Release: partner in has_read_unsettled.
     if (known > settled_up_to.load(std::memory_order_relaxed)) settled_up_to.store(known, std::memory_order_release);
     end_settling(self);
 }
@@ -178,13 +179,14 @@ void enter_plain(descriptor& d) {
 
 void quiesce(descriptor& self) noexcept {
     if (is_encumbered(self)) {
-        self.quiescing.announced = false;  // it is owed from here on
+        self.quiescing.announced = false;  // the wait is owed from here on
         return;
     }
     sightings running;
     for_each_member(self, [&](descriptor& other) {
         const bool plain = other.plain.load(std::memory_order_seq_cst) != 0;
-        // seq_cst, as above: partners are the exchanges in enter_plain and open_plainly, the fence in attempt_start.
+        // seq_cst, as above: partners are the exchanges in enter_plain and open_plainly, and the fence in
+        // attempt_start.
         const word state = other.state.load(std::memory_order_seq_cst);
         const std::uint32_t asked = other.asked.load(std::memory_order_seq_cst);
         running.note({&other, state, asked}, plain & memory::is_running(state));
@@ -196,7 +198,8 @@ void quiesce(descriptor& self) noexcept {
 }
 
 void pay_debts(descriptor& self) noexcept {
-    // All publications of the context end first: what it owes as a reader waits for every publication, its own too.
+    // All publications of the context end first, because what it owes as a reader includes a wait for its own
+    // publications.
     for (descriptor* d = &self; d != nullptr; d = d->inner) {
         if (d->privatizing.load(std::memory_order_relaxed) == 0) continue;
         if (d != &self && broken(fault::forget_what_inner_owes)) end_publication(*d);
@@ -217,7 +220,7 @@ namespace {
 bool may_have_read_unsettled(descriptor& self) noexcept {
     word& latest = self.quiescing.latest_read;
     latest = self.snapshot_bound | below_versions(self);
-    constexpr std::size_t most_asked = 256;  // to ask more of them costs what the look does that it may save
+    constexpr std::size_t most_asked = 256;  // asking more of them costs as much as the look that it may save
     if (!self.logging || self.reads() > most_asked || !self.kept.values.empty()) return true;
     if (self.quiescing.rewound == self.own_sequence) return true;
     word seen = 0;
@@ -254,16 +257,16 @@ bool await_settlement(descriptor& self, base::deadline until) noexcept {
     for (std::uint32_t id = 0; id < count; ++id) {
         descriptor& other = descriptor::of(memory::activity_of(id));
         if (!is_settling(other)) continue;
-        if (is_of(other, &self)) return false;  // an end that this very call is a part of
+        if (is_of(other, &self)) return false;  // this call is part of the end of that transaction
         wait_for_settlement(self, other, until);
         if (is_settling(other)) return false;
     }
     return true;
 }
 
-// The owners' fields: they are idle, and touch these only in a transaction or while they settle. What an owner did
-// before happened before its idle state, or the end of its settling, was found; what it does next it does after a begin
-// that acquires the serial token (T3), or finds the caller's end of it.
+// Writes fields of other owners. They are idle, and touch these fields only in a transaction or while they settle. What
+// an owner did before happened before its idle state, or the end of its settling, was found. What it does next comes
+// after a begin that acquires the serial token (T3), or that finds the caller's end of it.
 void forget_what_is_settled() noexcept {
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) {

@@ -9,12 +9,12 @@ namespace {
 constinit base::lock set_lock;
 
 bool is_at_nothing(const memory::activity& a) noexcept {
-    // Acquire: what the transaction that has ended did comes before the link that is released below.
+    // Acquire: the actions of the transaction that has ended come before the link that is released below.
     return !memory::is_running(a.state.load(std::memory_order_acquire)) &&
            a.privatizing.load(std::memory_order_acquire) == 0;
 }
 
-/// REQUIRES: the lock is held, as below.
+/// Marks idle members for removal, and returns true if there are any. REQUIRES: the caller holds the lock, as below.
 bool mark_the_idle(const descriptor& self) noexcept {
     bool any = false;
     for (memory::activity* a = quiescence_set.load(std::memory_order_relaxed); a != nullptr;
@@ -46,11 +46,11 @@ void unlink_the_marked() noexcept {
 void enlist(descriptor& d) noexcept {
     undisturbed(d, [&] {
         const base::lock_guard guard{set_lock};
-        // A sweep may have kept it, or use_plain_memory have entered it.
+        // A sweep may have kept d, or use_plain_memory may have entered it.
         if (d.enlisted.load(std::memory_order_relaxed) != 0) return;
         d.next_enlisted.store(quiescence_set.load(std::memory_order_relaxed), std::memory_order_relaxed);
         d.enlisted.store(1, std::memory_order_relaxed);
-        quiescence_set.store(&d, std::memory_order_seq_cst);  // Q3; release: with its link
+        quiescence_set.store(&d, std::memory_order_seq_cst);  // Q3; release: publishes d together with its link
     });
 }
 

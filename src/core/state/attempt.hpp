@@ -1,4 +1,4 @@
-// What every attempt begins and ends with, whatever its mode, and how long it may wait before it begins or goes on.
+// The first and last steps of every attempt, in all modes, and the limits of its waits.
 #pragma once
 
 #include <optional>
@@ -20,8 +20,8 @@ TUTTI_ALWAYS_INLINE void attempt_reset(descriptor& d) noexcept {
     TUTTI_PROBE3(begin, d.run.how->name, d.run.attempt, d.id);
 }
 
-/// The descriptor is idle from here on; wakes the waiters for the transaction. `lasting` of the slow-commit flags are
-/// the next transaction's as well.
+/// Makes the descriptor idle, and wakes the waiters for its transaction. Keeps the slow-commit flags in `lasting` for
+/// the next transaction, and lowers all others.
 TUTTI_ALWAYS_INLINE void attempt_close(descriptor& d, std::uint32_t lasting = slow_commit_large) noexcept {
     d.frame_ = nullptr;
     d.slow_path = slow_path_idle;
@@ -31,7 +31,7 @@ TUTTI_ALWAYS_INLINE void attempt_close(descriptor& d, std::uint32_t lasting = sl
     wake_sleepers(d);
 }
 
-/// The end of a commit with no slow-commit flag, so that none lasts.
+/// Closes an attempt that has committed without a slow-commit flag, so no flag needs to be kept.
 TUTTI_ALWAYS_INLINE void attempt_close_committed(descriptor& d) noexcept {
     TUTTI_PROBE3(commit, d.run.how->name, d.run.attempt, d.id);
     attempt_close(d, 0);
@@ -39,20 +39,21 @@ TUTTI_ALWAYS_INLINE void attempt_close_committed(descriptor& d) noexcept {
 
 // --- an interruption (lifecycle/interrupt.hpp), as waiters see it
 
-/// Whether attempt_start, whose condition this is, ends the execution once it is interrupted. False for an undo action,
-/// for a destructor, and for a block of the language, which no exception of the runtime can leave. REQUIRES: d.frame_
-/// is the outermost block.
+/// Returns true if attempt_start ends the execution once it is interrupted; attempt_start asks this function. Returns
+/// false for an undo action, for a destructor, and for a block of the language, which no exception of the runtime can
+/// leave. REQUIRES: d.frame_ is the outermost block.
 [[nodiscard]] inline bool ends_when_interrupted(const descriptor& d) noexcept {
     return !d.compensating && !d.destroying && d.frame_->receive == nullptr;
 }
 
-/// Whether a wait of d before an attempt is needless because its execution ends here: the wait returns early, and the
-/// start of the attempt throws. Acquire: partner is the release in `interrupt`.
+/// Returns true if d need not wait before its attempt, because an interruption ends its execution here: the wait
+/// returns early, and the start of the attempt throws. Acquire: partner is the release in `interrupt`.
 [[nodiscard]] inline bool ends_here(const descriptor& d) noexcept {
     return d.run.unbegun && d.interrupted.load(std::memory_order_acquire) != 0;
 }
 
-/// While it lives, d's attempt cannot run before d has what it waits for. REQUIRES: d.frame_ is the outermost block.
+/// The scope of a wait before d's attempt: while it lives, an interruption may end the execution (`ends_here`).
+/// REQUIRES: d.frame_ is the outermost block.
 class before_attempt {
 public:
     explicit before_attempt(descriptor& d) noexcept : d_{d} { d_.run.unbegun = ends_when_interrupted(d); }
@@ -66,7 +67,7 @@ private:
 
 // --- a deadline (modes/deadline.hpp), as waiters see it
 
-/// Until when d may wait for another transaction.
+/// Returns the time until which d may wait for another transaction, or nullopt if d may wait without a limit.
 [[nodiscard]] inline std::optional<base::deadline> patience(const descriptor& d) noexcept {
     const timing& t = d.run.timed;
     if (!t.on || t.next_look == base::deadline::max() || d.is_irrevocable()) [[likely]]
@@ -74,7 +75,7 @@ private:
     return t.next_look;
 }
 
-/// Whether d has to start over, stricter, instead of waiting.
+/// Returns true if d has to start over in a stricter mode instead of waiting.
 [[nodiscard]] inline bool out_of_patience(const descriptor& d) noexcept {
     const auto until = patience(d);
     return until && base::now() >= *until;

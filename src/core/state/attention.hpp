@@ -1,7 +1,8 @@
-// What every update commit has to look at once it is published: one word, read without a fence.
+// The word that every update commit reads, without a fence, after it has published.
 //
-// A context that raises a bit fences heavily afterwards (and may then raise another that says so). So a commit that did
-// not see the bit published before that fence, and the context sees everything that the commit wrote.
+// A context that raises a bit executes a heavy fence afterwards (and may then raise another bit that says so). So a
+// commit that did not see the bit had published before that fence, and the context sees everything that the commit
+// wrote.
 #pragma once
 
 #include "tutti/detail/shared.hpp"

@@ -1,10 +1,10 @@
 // Critical regions: while one is open on a preemptable context, the context must not be switched away.
 //
-// A tick that arrives meanwhile (from a signal handler of the same thread) only raises `pending_tick`; the end of the
-// outermost region serves it. One thread and its signal handlers write both words, so relaxed atomics and signal fences
-// are enough.
+// A tick that arrives in a critical region, from a signal handler of the same thread, only raises `pending_tick`. The
+// end of the outermost region serves the tick. Only one thread and its signal handlers write both words, so relaxed
+// atomics and signal fences are enough.
 //
-// Contexts without a preemption layer have instances in which these guards are compiled out.
+// Contexts without a preemption layer use instances in which these guards are compiled out.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -13,37 +13,40 @@ namespace tutti::core {
 
 /// What a preemption layer provides for its contexts (descriptor::hooks).
 struct preemption {
-    /// A tick arrived in a critical region, which has just ended. May switch to other contexts and come back.
+    /// Serves a tick that arrived in a critical region, at the end of that region. May switch to other contexts and
+    /// come back.
     void (*serve_tick)(descriptor& self) noexcept;
-    /// `self` has to wait for the transaction that `other` was in when its state read `state`. Returns when that is
-    /// over, or early. Switches instead of sleeping, so that an awaited context of the same worker can run.
-    /// Null: sleeps.
+    /// Waits for the transaction that `other` was in when its state read `state`. Returns when that transaction is
+    /// over, or early. Switches contexts instead of sleeping, so that an awaited context of the same worker can run.
+    /// Null: the thread sleeps.
     void (*wait)(descriptor& self, descriptor& other, word state) noexcept;
-    /// `self`, which runs no transaction, has nothing to do until `woken` is no longer zero or `until`. Returns then,
-    /// or early. The thread that changes `woken` calls `wake`. Null: sleeps.
+    /// Waits until `woken` is no longer zero, or until `until`; may return early. `self` runs no transaction. The
+    /// thread that changes `woken` calls `wake`. Null: the thread sleeps.
     void (*sleep)(descriptor& self, const detail::shared<std::uint32_t>& woken,
                   std::optional<base::deadline> until) noexcept = nullptr;
-    /// On any thread, once for a `sleep` and perhaps before it: `sleeper` has something to do.
-    /// Not null if `sleep` is not.
+    /// Wakes `sleeper`, on any thread, once for each `sleep` and perhaps before that call. Not null if `sleep` is not
+    /// null.
     void (*wake)(descriptor& sleeper) noexcept = nullptr;
-    /// `self`, in the middle of a transaction, waits for what is no transaction: as `sleep`, but nothing interrupts it,
-    /// and it is not held to wait for ever. Null: sleeps.
+    /// Waits as `sleep` does, in the middle of a transaction, for something other than a transaction. Interruptions do
+    /// not end this wait, and it always has an end. Null: the thread sleeps.
     void (*rest)(descriptor& self, const detail::shared<std::uint32_t>& woken, base::deadline until) noexcept = nullptr;
-    /// Whether `self` takes what `other` owns, which is suspended, instead of waiting for it. Null: the policy decides.
+    /// Returns true if `self` takes what the suspended `other` owns, instead of waiting for it. Null: the policy
+    /// decides.
     bool (*outranks)(descriptor& self, descriptor& other) noexcept = nullptr;
-    /// In user code: no tick takes the processor from the context of `self` until it has ended as often as it has
-    /// begun. Null: there are no ticks.
+    /// Begins or ends a span of user code in which no tick takes the processor from the context of `self`. Spans nest.
+    /// Null: this layer has no ticks.
     void (*hold)(descriptor& self, bool begins) noexcept = nullptr;
-    /// The stack of the context, with all that may be opened below it. 0 bytes: it is that of its thread.
+    /// The stack of the context, with all frames that may be opened below it. 0 bytes: the context uses the stack of
+    /// its thread.
     const void* stack = nullptr;
     std::size_t stack_bytes = 0;
-    /// What runs here is a procedure of a server, which must not end for it: a jump out of a block rolls the block back
-    /// (core/lifecycle/left_behind.hpp), and an interruption passes a function that is noexcept (interrupt.hpp there).
-    /// The executor that calls the procedure uses call_boundary.
+    /// True if the context runs a procedure of a server, which must survive errors of the procedure. Then a jump out of
+    /// a block rolls the block back (core/lifecycle/left_behind.hpp), and an interruption passes a noexcept function
+    /// (interrupt.hpp there). The executor that calls the procedure uses call_boundary.
     bool isolates = false;
 };
 
-/// For a tick: whether it may switch contexts now. If not, notes it as pending. Async-signal-safe.
+/// Returns true if a tick may switch contexts now. Otherwise notes the tick as pending. Async-signal-safe.
 [[nodiscard]] inline bool tick(descriptor& d) noexcept {
     if (d.critical_depth.load(std::memory_order_relaxed) == 0) return true;
     d.pending_tick.store(true, std::memory_order_relaxed);
@@ -71,10 +74,10 @@ class critical<true> {
 public:
     explicit critical(descriptor& d) noexcept : descriptor_{d} {
         d.critical_depth.store(d.critical_depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // nothing of the region before the depth
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // nothing of the region moves before this store
     }
     ~critical() {
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // nothing of the region after it
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // nothing of the region moves after this fence
         const std::uint32_t depth = descriptor_.critical_depth.load(std::memory_order_relaxed) - 1;
         descriptor_.critical_depth.store(depth, std::memory_order_relaxed);
         if (depth == 0) serve_pending_tick(descriptor_);
@@ -86,8 +89,8 @@ private:
     descriptor& descriptor_;
 };
 
-/// Runs `f` in a critical region where the context is preemptable: for code that is compiled once for all contexts, and
-/// takes a lock that others of the same worker need.
+/// Runs `f`, in a critical region if the context is preemptable. For code that is compiled once for all contexts and
+/// takes a lock that other contexts of the same worker need.
 template <class F>
 auto undisturbed(descriptor& d, F&& f) {
     std::optional<critical<true>> region;
@@ -95,7 +98,8 @@ auto undisturbed(descriptor& d, F&& f) {
     return f();
 }
 
-/// A jump skips the ends of the guards that are open. User code runs outside all regions.
+/// Closes all open critical regions after a jump, which has skipped the destructors of their guards. User code runs
+/// outside all regions.
 inline void leave_critical_regions(descriptor& d) noexcept {
     d.critical_depth.store(0, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -1,16 +1,16 @@
-// Steps of the protocol that a test may leave out, to prove that the tests would notice.
+// Steps of the protocol that a test can leave out, to prove that the tests notice the omission.
 //
-// Where a step is, the engine asks: `if (!broken(fault::skip_validation) && !validate(t)) …`. In the library that users
-// get `broken` is a constant, and the branch behind it is gone. Two others can be broken: the interleaving build
-// (TUTTI_INTERLEAVE), by tests/interleaving/faults_test.cpp, and the library with faults (TUTTI_FAULTS), by
-// tests/mutations, which runs the suite that is named for a fault and demands that it fails.
+// At each such step the engine asks: `if (!broken(fault::skip_validation) && !validate(t)) …`. In the library for users
+// `broken` is a constant, so the compiler removes the branch. Two builds can break steps. The interleaving build
+// (TUTTI_INTERLEAVE) does so in tests/interleaving/faults_test.cpp. The library with faults (TUTTI_FAULTS) does so in
+// tests/mutations, which runs the suite named for a fault and demands that the suite fails.
 #pragma once
 
 #include <cstdint>
 
 namespace tutti::core {
 
-/// An algorithm that has no such step ignores the fault.
+/// The step to leave out. An algorithm that does not have the step ignores the fault.
 enum class fault : std::uint8_t {
     none,
 #define TUTTI_FAULT(name) name,
@@ -19,7 +19,7 @@ enum class fault : std::uint8_t {
 };
 
 #if defined(TUTTI_INTERLEAVE) || defined(TUTTI_FAULTS)
-/// Set while no transaction runs.
+/// Change it only while no transaction runs.
 inline constinit fault injected_fault = fault::none;
 [[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
 #else

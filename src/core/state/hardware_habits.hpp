@@ -1,11 +1,11 @@
-// How the hardware attempts of blocks end, as one context has seen it.
+// How the hardware attempts of blocks end, as one context has observed it.
 //
-// A block that makes a system call ends each of its hardware attempts, and so does one that touches more than the
-// processor keeps apart. Two users ask the table which blocks these are: algorithms/hybrid.hpp for blocks of the
+// A block that makes a system call ends each of its hardware attempts. So does a block that touches more memory than
+// the processor can keep apart. Two users ask the table which blocks these are: algorithms/hybrid.hpp for blocks of the
 // library, and itm/hardware.hpp for blocks of the language.
 //
-// Only a block whose attempts have failed for a reason of its own is in the table. So a block that hardware serves pays
-// one look at the number of entries while there is none, and one at four entries of a cache line else. Its commits
+// The table contains only blocks whose attempts have failed for a reason of their own. So a block that hardware serves
+// reads only the number of entries while the table is empty, and otherwise four entries in one cache line. Its commits
 // store nothing here. The table belongs to one context, so contexts do not share these lines.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace tutti::core {
 /// The hardware attempts of one execution.
 class hardware_trial {
 public:
-    /// Notes that an attempt has ended for `why`. Returns true if another one of this execution would end likewise.
+    /// Notes that an attempt has ended for `why`. Returns true if another attempt of this execution would end likewise.
     [[nodiscard]] bool is_over_after(hardware_abort why) noexcept {
         switch (why) {
             case hardware_abort::conflict:
@@ -41,8 +41,8 @@ private:
     bool interrupted_ = false;
 };
 
-/// A block whose hardware attempts have failed. One of 2^level of its executions tries hardware: each execution that
-/// fails there adds one to the level, up to `rarest`, and each hardware commit takes one away.
+/// A block whose hardware attempts have failed. One of 2^level of its executions tries hardware. Each execution that
+/// fails there adds one to the level, up to `rarest`; each hardware commit subtracts one.
 class hardware_habit {
 public:
     static constexpr unsigned rarest = 6;
@@ -55,7 +55,8 @@ public:
     }
     /// Returns why the latest execution that tried hardware has failed there.
     [[nodiscard]] hardware_abort why() const noexcept { return why_; }
-    /// Returns false and true in turns, beginning with false: for a caller with two ways to run what hardware fails.
+    /// Returns false and true alternately, starting with false: for a caller with two ways to run a block that hardware
+    /// fails.
     [[nodiscard]] bool takes_turn() noexcept { return (turns_++ & 1) != 0; }
 
 private:
@@ -68,8 +69,8 @@ private:
     hardware_abort why_ = hardware_abort::conflict;
 };
 
-/// The table. A key is a number that tells the blocks of one user apart: an address in the program that the block has
-/// for itself. All calls are O(1).
+/// The table of blocks whose hardware attempts have failed. A key tells the blocks of one user apart: an address in the
+/// program that belongs to one block only. All calls are O(1).
 class hardware_habits {
 public:
     using key = std::uintptr_t;
@@ -83,8 +84,8 @@ public:
         hardware_habit* const known = find(block);
         return known == nullptr || known->tries();
     }
-    /// The hardware attempts of an execution have failed for `why`, a reason of the block's own. The block takes the
-    /// place of the one in its set that tries hardware most often, if the set is full. Returns its entry.
+    /// Notes that the hardware attempts of an execution have failed for `why`, a reason of the block's own. Returns the
+    /// block's entry. If its set is full, the entry replaces the one that tries hardware most often.
     hardware_habit& note_failure(key block, hardware_abort why) noexcept {
         hardware_habit* known = find(block);
         if (known == nullptr) {
@@ -99,8 +100,8 @@ public:
         known->why_ = why;
         return *known;
     }
-    /// An attempt of the block has committed in hardware. A caller may say so inside the attempt, whose end by the
-    /// processor takes the note back.
+    /// Notes that an attempt of the block has committed in hardware. A caller may call it inside the attempt: if the
+    /// processor then ends the attempt, it undoes the note.
     void note_commit(key block) noexcept {
         hardware_habit* const known = find(block);
         if (known != nullptr && --known->level_ == 0) --used_;

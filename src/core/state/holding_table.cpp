@@ -11,13 +11,14 @@ namespace tutti::core {
 
 namespace {
 
-/// The hash of the slot of a holding that is not the first of its lock. All bits of the name's hash and of the holder
-/// go into the upper bits of the product.
+/// Returns the hash for the slot of a holding that is not the first of its lock. All bits of the name's hash and of the
+/// holder affect the upper bits of the product.
 std::uint64_t hash_for(const descriptor* who, std::uint64_t hash) noexcept {
     return (hash ^ reinterpret_cast<std::uintptr_t>(who) * 0x9E3779B97F4A7C15U) * 0xD6E8FEB86659FD93U;
 }
 
-/// Whether it is the first of its lock. The first one has the last one before it, and only the last one has no next.
+/// Returns true if `h` is the first holding of its lock. `before` of the first holding is the last one, and only the
+/// last one has a null `next`.
 bool is_first(const abstract_holding& h) noexcept { return h.before->next == nullptr; }
 
 }  // namespace
@@ -91,7 +92,7 @@ void holding_table::remove(abstract_holding& h, std::uint64_t hash) noexcept {
     } else if (next == nullptr) {
         erase(place_of(h, hash));
     } else {
-        // The next one gives up its own slot and gets that of the first.
+        // The next holding gives up its own slot and takes the slot of the first.
         erase(place_of(*next, hash_for(next->who, hash)));
         begin()[place_of(h, hash)].of = next;
         next->before = h.before;
@@ -129,8 +130,8 @@ void holding_table::resize(unsigned bits) noexcept {
 }
 
 void holding_table::attempt_fail() noexcept {
-    // The child sees the thread that was changing the table as a signal handler would: by the fence in resize, `many_`
-    // no longer points to what that thread is about to free.
+    // The child sees the table in the state in which a signal handler of the changing thread would see it. By the fence
+    // in resize, `many_` no longer points to memory that the thread is about to free.
     std::free(std::exchange(many_, nullptr));
     std::fill(std::begin(few_), std::end(few_), slot{});
     held_ = 0;

@@ -1,5 +1,5 @@
-// How a thread sleeps in the kernel for an execution, and not on a word that each end of an attempt changes:
-// core/ports/kernel_serializer.hpp has the one way there is.
+// The interface by which a thread sleeps in the kernel until an execution ends, instead of on a word that each end of
+// an attempt changes. core/ports/kernel_serializer.hpp has its only implementation.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -7,9 +7,10 @@
 namespace tutti::core {
 
 struct kernel_sleep {
-    /// What to sleep on for the execution that `other` is in; 0: there is nothing.
+    /// Returns a key to sleep on for the execution that `other` is in, or 0 if that execution has no key.
     word (*look)(const descriptor& other) noexcept;
-    /// Returns when that execution is over, at `until`, or earlier. False: it cannot be slept on. REQUIRES: `on` not 0.
+    /// Sleeps until that execution is over, until `until`, or for a shorter time. Returns false if the thread cannot
+    /// sleep on `on`. REQUIRES: `on` is not 0.
     bool (*sleep)(descriptor& self, word on, base::deadline until) noexcept;
 };
 

@@ -1,10 +1,10 @@
-// Whether partial roll-backs pay.
+// The decision whether partial roll-backs pay.
 //
-// A partial roll-back saves the work before its block, and pays by keeping what was taken there while it waits and
-// tries again. The attempt's end tells whether it paid: an attempt that commits has saved work, one that starts over
-// after all has kept others waiting for nothing. Where conflicts come late and on one place, nearly all attempts
-// commit; where they come anywhere, and with more threads than processors, most do not, and starting over at once is up
-// to four times faster.
+// A partial roll-back saves the work before its block. Its cost is that the attempt keeps its locks while it waits and
+// tries again. The end of the attempt tells whether that paid. An attempt that commits has saved work; an attempt that
+// starts over after all has made others wait in vain. Where conflicts come late and at one place, nearly all attempts
+// commit. Where conflicts come anywhere, and threads outnumber processors, most attempts do not commit, and starting
+// over at once is up to four times faster.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,11 @@
 
 namespace tutti::core {
 
-/// What one context has found. Attempts without a partial roll-back do not change it.
+/// The experience of one context. Attempts without a partial roll-back do not change it.
 class rewinding {
 public:
-    /// Whether to try one at a conflict. While they do not pay, one conflict in `probe` tries it: times change.
+    /// Returns true if a conflict should try a partial roll-back. While they do not pay, one conflict in `probe` still
+    /// tries one, because the load may change.
     [[nodiscard]] bool worthwhile() noexcept { return balance_ >= 0 || ++declined_ % probe == 0; }
 
     void note_commit() noexcept { balance_ = std::min(balance_ + 1, furthest); }

@@ -1,5 +1,5 @@
-// The owner's half of every wait for a transaction: it wakes the waiters that sleep for it. The other half is
-// waiting/waiting.cpp.
+// The owner's half of every wait for a transaction: the owner wakes the waiters that sleep for it. waiting/waiting.cpp
+// has the waiters' half.
 #pragma once
 
 #include "base/fence.hpp"
@@ -7,19 +7,19 @@
 
 namespace tutti::core {
 
-/// wake_sleepers calls it beside the wake-up of those that sleep for `d`, on a thread that may hold locks of the
-/// runtime: for a preemption layer, whose contexts wait without sleeping. Null if there is none.
+/// A hook of the preemption layer, whose contexts wait without sleeping; null without such a layer. wake_sleepers calls
+/// it when it wakes the sleepers of `d`, on a thread that may hold locks of the runtime.
 inline constinit std::atomic<void (*)(descriptor& d) noexcept> tell_of_letting_go{nullptr};
 
-/// REQUIRES: `seen` is what d.sleepers reads, and says that some may be asleep.
+/// Wakes all threads that sleep for d. REQUIRES: `seen` is the value of d.sleepers, and its lowest bit is set.
 TUTTI_COLD inline void wake_those_asleep(descriptor& d, std::uint32_t seen) noexcept {
     d.sleepers.store(seen + 1, std::memory_order_relaxed);  // sleepers only set the bit, which is set already
     base::futex_wake_all(d.sleepers.raw());
     if (auto* const tell = tell_of_letting_go.load(std::memory_order_acquire)) tell(d);
 }
 
-/// The owner calls it after it has released what others may be waiting for: the transaction, an orec, an algorithm's
-/// one lock.
+/// Wakes the threads that sleep for d. The owner calls it after it has released something that others may wait for: the
+/// transaction, an orec, or the one lock of an algorithm.
 TUTTI_ALWAYS_INLINE void wake_sleepers(descriptor& d) noexcept {
     base::light_fence();  // partner: heavy_fence in waiting/waiting.cpp
     const std::uint32_t seen = d.sleepers.load(std::memory_order_relaxed);
@@ -27,8 +27,8 @@ TUTTI_ALWAYS_INLINE void wake_sleepers(descriptor& d) noexcept {
         wake_those_asleep(d, seen);
 }
 
-/// Whether the transaction that `other` was in when its state read `seen` has ended. Acquire: what it did before is
-/// visible.
+/// Returns true if the transaction that `other` was in when its state read `seen` has ended. Acquire: everything that
+/// this transaction did before its end is visible.
 [[nodiscard]] inline bool is_over(const descriptor& other, word seen) noexcept {
     const word state = other.state.load(std::memory_order_acquire);
     return !memory::is_running(state) || memory::sequence_of(state) != memory::sequence_of(seen);

@@ -20,7 +20,8 @@ constexpr word revoked = 1;
 // V5
 constinit detail::shared<std::uint32_t> waiting_to_begin{0};
 
-// The sequence of the biased owner's latest attempt that was to run serially; stored before the state that has it.
+// The sequence of the biased owner's latest attempt that was to run serially; stored before the state with that
+// sequence.
 constinit detail::shared<word> serial_attempt{0};
 
 descriptor& owner_of(word seen) noexcept {
@@ -28,7 +29,7 @@ descriptor& owner_of(word seen) noexcept {
 }
 word word_of(const descriptor& d) noexcept { return word{d.id + 1} << 32 | word{d.bias.count & 0x7fffffffU} << 1; }
 
-/// How many transactions all others have begun; nothing if one of them runs.
+/// Returns how many transactions all others have begun, or nullopt if one of them runs.
 std::optional<word> begun_by_others(const descriptor& d) noexcept {
     word sum = 0;
     const std::uint32_t count = memory::activities();
@@ -41,7 +42,8 @@ std::optional<word> begun_by_others(const descriptor& d) noexcept {
     return sum;
 }
 
-/// A context that sleeps in retry is idle. Changed orecs wake it, and code without barriers changes none.
+/// Returns true if a context sleeps in retry, where it is idle. Only changed orecs wake it, and code without barriers
+/// changes none.
 bool somebody_sleeps() noexcept { return (attention.load(std::memory_order_relaxed) & attention_waiters) != 0; }
 
 bool become_biased_owner(descriptor& d) noexcept {
@@ -50,16 +52,17 @@ bool become_biased_owner(descriptor& d) noexcept {
     ++d.bias.count;  // V4
     word none = 0;
     if (!biased_owner.compare_exchange(none, word_of(d), std::memory_order_seq_cst)) return false;
-    base::heavy_fence();  // V2; partner: the fence between the state and a look at the word in transaction::begin
+    base::heavy_fence();  // V2; partner: the fence between the state and the load of the word in transaction::begin
     const bool nobody_is_alone = serial_owner_in(serial_token.load(std::memory_order_seq_cst)) == nullptr;  // V6
-    // V5, in this order: a context that no longer waits has begun, and is found; or it looks at the word from now on.
+    // V5, in this order: a context that no longer waits has begun, and is found; or it looks at the word after this.
     if ((nobody_is_alone && waiting_to_begin.load(std::memory_order_seq_cst) == 0 && begun_by_others(d) == before) ||
         broken(fault::bias_without_second_look)) {
         d.bias.word_as_owner = word_of(d);
         return true;
     }
     word mine = word_of(d);
-    biased_owner.compare_exchange(mine, 0, std::memory_order_seq_cst);  // or the revoker does so
+    // If the exchange fails, the revoker has cleared the word.
+    biased_owner.compare_exchange(mine, 0, std::memory_order_seq_cst);
     return false;
 }
 
@@ -76,7 +79,7 @@ bool begin_as_biased_owner(descriptor& d) {
     attempt_reset(d);
     d.logging = true;
     serial_attempt.store(d.own_sequence, std::memory_order_relaxed);
-    d.algorithm->begin(d);  // the state, and a light fence
+    d.algorithm->begin(d);  // stores the state, and executes a light fence
     // V1; partner: heavy_fence in revoke_bias
     if (biased_owner.load(std::memory_order_relaxed) == d.bias.word_as_owner || broken(fault::bias_although_revoked))
         [[likely]]
@@ -95,7 +98,7 @@ void revoke_bias(descriptor& d, word seen) noexcept {
     base::heavy_fence();  // V1; partner: light_fence in transaction::begin
     descriptor& other = owner_of(seen);
     const word state = other.state.load(std::memory_order_acquire);
-    // Acquire above: serial_attempt is the sequence of this attempt, if that was to run serially.
+    // By the acquire above, serial_attempt is the sequence of this attempt if the attempt was to run serially.
     bool is_ended = true;
     if (memory::is_running(state) && memory::sequence_of(state) == serial_attempt.load(std::memory_order_relaxed)) {
         wait_for(d, other, state);

@@ -9,14 +9,14 @@ namespace tutti::core {
 namespace {
 
 #if defined(TUTTI_INTERLEAVE)
-// So that small programs come to it.
+// Small, so that small programs reach these paths.
 constexpr word transactions_between_takes = ~word{0};
 constexpr std::uint32_t fences_in_vain = 1;
 #else
-/// A context that takes the token again before so many of its transactions does so often. A heavy fence costs as much
-/// as some hundred full ones.
+/// A context takes the token often if it takes it again within this number of its transactions. A heavy fence costs as
+/// much as some hundred full ones.
 constexpr word transactions_between_takes = 256;
-/// So many begins of one context fence while nobody takes the token; then they stop.
+/// After this number of fenced begins of one context, during which no context took the token, begins stop fencing.
 constexpr std::uint32_t fences_in_vain = 4096;
 #endif
 
@@ -33,9 +33,9 @@ token_taken take(descriptor& d, bool seizes) noexcept {
     return (seen & begins_have_fenced) != 0 ? token_taken::openly : token_taken::quietly;
 }
 
-/// What the token reads after an owner that was alone.
+/// Returns the token's value after an owner that was alone.
 word after_owner(word token) noexcept {
-    if ((token & begins_have_fenced) == 0) return 0;  // with no count: 0 is what begins look for
+    if ((token & begins_have_fenced) == 0) return 0;  // without the count, because begins compare the token with 0
     return (token & ~serial_owner_mask) | world_is_still;
 }
 
@@ -46,7 +46,7 @@ token_taken seize_serial_token(descriptor& d) noexcept { return take(d, true); }
 
 void note_begins_have_fenced(const descriptor& d) noexcept {
     word mine = serial_token.load(std::memory_order_relaxed);
-    if (serial_owner_in(mine) != &d) return;  // it has been seized: that one fences for itself
+    if (serial_owner_in(mine) != &d) return;  // the token has been seized, and its new owner fences for itself
     if ((mine & begins_fence) != 0)
         serial_token.compare_exchange(mine, mine | begins_have_fenced, std::memory_order_acq_rel);
 }
@@ -69,20 +69,20 @@ bool begin_under(descriptor& d, word token) noexcept {
 
 void drop_serial_token(descriptor& d) noexcept {
     word mine = serial_token.load(std::memory_order_relaxed);
-    while (serial_owner_in(mine) == &d) {  // else it has been seized
+    while (serial_owner_in(mine) == &d) {  // otherwise the token has been seized
         const word without = (mine & begins_have_fenced) != 0 ? mine & ~serial_owner_mask : 0;
         if (serial_token.compare_exchange(mine, without, std::memory_order_acq_rel)) return;
     }
 }
 
-// Nobody else changes the word while it has an owner that is alone.
+// No other context changes the word while its owner is alone.
 void end_serial(descriptor& d) noexcept {
     d.serial = false;
     const word mine = serial_token.load(std::memory_order_relaxed);
     // The biased owner runs serially without the token.
     if (serial_owner_in(mine) != &d) return;
-    // The owner, or the one before it in a world that stood still since, has waited for every context that registered
-    // before, and none has registered since.
+    // This owner, or the one before it in a world that has stood still since, has waited for every context that
+    // registered before; and none has registered since.
     wake_all_waiters();
     serial_token.store(after_owner(mine), std::memory_order_release);
 }

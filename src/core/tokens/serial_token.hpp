@@ -1,40 +1,42 @@
-// The serial token: whose transaction runs with no other beside it. modes/serial.hpp takes it and waits for others.
+// The serial token. Its owner's transaction runs alone. modes/serial.hpp takes the token and waits for others.
 //
 // One word:
 //   63 … 35 how often it was taken | 34 still | 33 settled | 32 fencing | 31 … 0 the owner's number + 1, or 0
 //
-// The count wraps. It keeps a begin that was switched away from taking `still` down for a later owner, and the exchange
-// of that begin compares the whole word: 2^29 takes, each of microseconds, would have to come between its load and the
-// exchange, and even then the word says the same of owner and bits.
+// The count wraps. It protects against a begin that was switched away before it takes `still` down, and would do so for
+// a later owner: the exchange of that begin compares the whole word. Between its load and its exchange, 2^29 takes of
+// some microseconds each would have to come, and even then the word says the same about owner and bits.
 //
-// A taker must know who runs, and a begin whether there is an owner. Begins are frequent, takers mostly rare, so a
-// taker pays for both (base/fence.hpp). Where takers are frequent, they have begins fence for themselves:
+// A taker must know which contexts run, and a begin must know whether there is an owner. Begins are frequent and takers
+// usually rare, so a taker pays for both (base/fence.hpp). If takers are frequent, they make begins fence for
+// themselves:
 //
 //   taker, rare:      owner = its own; heavy fence; looks at every state
 //   taker, frequent:  the same with `fencing` up; after the heavy fence `settled` is up
 //   later takers:     owner = its own (seq_cst), and found `settled` up by the same access; looks at every state
-//   begin:            state = running; light fence; the word is 0? goes on. `fencing` is up? full fence; is there an
-//                     owner? stands aside
+//   begin:            state = running; light fence; is the word 0? Goes on. Is `fencing` up? Full fence; is there an
+//                     owner? Stands aside
 //
-// and the next owner goes on where the one before it has stopped, in a world that stands still:
+// In a world that stands still, the next owner continues where the previous one has stopped:
 //
-//   owner, when it ends:  no owner; `still` is up if `settled` is
-//   taker:                found `still` up? looks at nobody
-//   begin:                is `still` up? takes it down by an exchange that finds no owner
+//   owner, when it ends:  clears the owner; `still` is up if `settled` is
+//   taker:                found `still` up? Looks at no state
+//   begin:                is `still` up? Takes it down by an exchange that finds no owner
 //
 // Invariants
 //   T1  A taker that found `settled` up finds every begin that misses it running. A begin that has seen `fencing` has a
-//       full fence between its state and its second look, the taker a seq_cst read-modify-write before its look: one
-//       sees the other. A begin that has not seen it looked before it was raised, so the heavy fence after that raise
-//       ordered its state before `settled`, which the taker acquires.
-//   T2  The bits come down only by an exchange that finds no owner, and go up only with one. So the taker's exchange
-//       decides: one that comes first makes the other fail, and one that comes later finds them down and fences.
-//   T3  Every change of the word is a read-modify-write, or a store by an owner that is alone, which has acquired what
-//       was there. So who finds no owner, and who becomes it, acquires what every owner before did.
-//   T4  While `still` is up only contexts run that stand aside: the owner that raised it was alone, and a begin since
-//       then has seen the word, because it has seen `fencing` (T1), and goes on only by the exchange that takes `still`
-//       down. A taker's exchange comes before that one, which then fails and finds the owner, or after it, and finds
-//       `still` down.
+//       full fence between its state and its second look; the taker has a seq_cst read-modify-write before its look. So
+//       one sees the other. A begin that has not seen `fencing` looked before it was raised. So the heavy fence after
+//       that raise ordered the begin's state before `settled`, which the taker acquires.
+//   T2  The bits come down only by an exchange that finds no owner, and go up only with an owner. So the taker's
+//       exchange decides: if it comes first, the other exchange fails; if it comes later, it finds the bits down, and
+//       the taker fences.
+//   T3  Every change of the word is a read-modify-write, or a store by an owner that is alone and has acquired the old
+//       value. So a context that finds no owner, or becomes the owner, acquires the actions of every earlier owner.
+//   T4  While `still` is up, only contexts that stand aside run. The owner that raised it was alone. A begin since then
+//       has seen the word, because it has seen `fencing` (T1), and goes on only by the exchange that takes `still`
+//       down. A taker's exchange comes before that one, which then fails and finds the owner; or it comes after that
+//       one, and finds `still` down.
 //       Blocks of the language in hardware rely on `still` without taking the token: itm/hardware.hpp.
 #pragma once
 
@@ -42,7 +44,7 @@
 
 namespace tutti::core {
 
-/// On a line of its own: begins read it all the time.
+/// The token on a cache line of its own, because begins read it all the time.
 struct alignas(128) serial_token_line {
     detail::shared<word> value{0};
 };
@@ -55,7 +57,7 @@ inline constexpr word begins_have_fenced = word{1} << 33;
 inline constexpr word world_is_still = word{1} << 34;
 inline constexpr word one_take = word{1} << 35;
 
-/// The owner that a value of the token names, or null.
+/// Returns the owner that a value of the token names, or null.
 [[nodiscard]] inline descriptor* serial_owner_in(word token) noexcept {
     const auto number = static_cast<std::uint32_t>(token & serial_owner_mask);
     return number == 0 ? nullptr : &descriptor::of(memory::activity_of(number - 1));
@@ -64,12 +66,12 @@ inline constexpr word one_take = word{1} << 35;
     return serial_owner_in(serial_token.load(std::memory_order_acquire));  // T3
 }
 
-/// For a context that has just begun, by a light fence: whether there is more to do.
+/// Returns true if a context that has just begun, with a light fence, has more to do.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool begins_specially(const descriptor& d) noexcept {
     const word biased = biased_owner.load(std::memory_order_acquire);
     return serial_token.load(std::memory_order_acquire) != 0 || (biased != 0 && biased != d.bias.word_as_owner);
 }
-/// The same for one that has stored its state by a seq_cst access, and so need not fence. T1
+/// Does the same for a context that has stored its state by a seq_cst access, and so need not fence. T1
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool begins_specially_in_sight(const descriptor& d) noexcept {
     const word biased = biased_owner.load(std::memory_order_acquire);
     return (serial_token.load(std::memory_order_seq_cst) & (serial_owner_mask | world_is_still)) != 0 ||
@@ -77,35 +79,37 @@ inline constexpr word one_take = word{1} << 35;
 }
 
 enum class token_taken : std::uint8_t {
-    no,       ///< it has an owner
-    quietly,  ///< begins may miss it: the caller fences heavily, and calls note_begins_have_fenced
-    openly,   ///< every begin that misses it is seen running from here on: T1
-    still,    ///< nobody runs: T4
+    no,       ///< the token has an owner
+    quietly,  ///< begins may miss the take: the caller fences heavily, and calls note_begins_have_fenced
+    openly,   ///< every begin that misses the take is seen running from here on: T1
+    still,    ///< no transaction runs: T4
 };
-/// d becomes the owner if there is none.
+/// Makes d the owner if there is no owner.
 [[nodiscard]] token_taken try_serial_token(descriptor& d) noexcept;
-/// d becomes the owner, in place of one that has not found itself alone yet. REQUIRES: d has the irrevocable slot and
-/// runs, so that one waits for it.
+/// Makes d the owner, instead of an owner that has not found itself alone yet. REQUIRES: d has the irrevocable slot and
+/// runs, so that the other one waits for d.
 [[nodiscard]] token_taken seize_serial_token(descriptor& d) noexcept;
-/// d, which has taken it quietly, has fenced heavily since.
+/// Notes that d, which has taken the token quietly, has fenced heavily since.
 void note_begins_have_fenced(const descriptor& d) noexcept;
 
-/// The next take by d counts as frequent, so that the world stands still when that owner ends.
+/// Makes the next take by d count as frequent, so that the world stands still when that owner ends.
 void take_often(descriptor& d) noexcept;
 
-/// d has begun and found no owner in `token`, which is not 0. False: there may be one by now.
+/// Finishes the begin of d, which has found no owner in `token`, although that is not 0. Returns false if there may be
+/// an owner by now.
 [[nodiscard]] bool begin_under(descriptor& d, word token) noexcept;
 
-/// d, which has done nothing yet, is no longer the owner.
+/// Takes the token from d, which has done nothing yet.
 void drop_serial_token(descriptor& d) noexcept;
 
-/// Others may run alone, or begin again. REQUIRES: d is alone, or has come to be (modes/serial.hpp).
+/// Ends serial execution: others may run alone, or begin again. REQUIRES: d is alone, or has come to be
+/// (modes/serial.hpp).
 void end_serial(descriptor& d) noexcept;
 
-/// Gives back the serial token if d has that, and after it d's slot. REQUIRES: d has one of the two.
+/// Releases the serial token if d has it, and then d's slot. REQUIRES: d has one of the two.
 void give_back_tokens(descriptor& d) noexcept;
 
-/// In the child of a fork: only `self` is left, which may be null.
+/// Resets the token in the child of a fork, where only `self` is left; `self` may be null.
 void forget_serial_others(const descriptor* self) noexcept;
 
 }  // namespace tutti::core

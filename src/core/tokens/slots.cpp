@@ -10,26 +10,26 @@
 namespace tutti::core {
 namespace {
 
-/// After so many looks in vain a waiter is handed a slot.
+/// A waiter that has looked in vain this many times is handed a slot.
 constexpr unsigned tries_before_hand_over = 4;
 
-/// A waiter, on its own stack.
+/// A waiter for a slot, on the waiter's own stack.
 struct candidate {
     descriptor& who;
     candidate* next = nullptr;
     unsigned tries = 0;
-    unsigned slot = slot_count;               // what it was handed; written under the lock
-    detail::shared<std::uint32_t> called{0};  // what it sleeps on
+    unsigned slot = slot_count;               // the slot that it was handed; written under the lock
+    detail::shared<std::uint32_t> called{0};  // the word on which it sleeps
 };
 
-/// The waiting list for slots of one kind. All but `wanted` is under `lock`.
+/// The waiting list for slots of one kind. `lock` guards all members except `wanted`.
 struct alignas(128) row {
     const unsigned begin, end;
     detail::shared<std::uint32_t> wanted{0};  // S1
     base::lock lock{};
     candidate* first = nullptr;
     candidate* last = nullptr;
-    candidate* looking = nullptr;  // was called, and has not looked yet
+    candidate* looking = nullptr;  // the waiter that was called and has not looked yet
 };
 
 struct alignas(128) slot_table {
@@ -43,16 +43,16 @@ constinit row for_visible{1, slot_count};
 row& row_for(status mode) noexcept { return mode == status::irrevocable ? for_irrevocable : for_visible; }
 row& row_of_slot(unsigned slot) noexcept { return slot < for_irrevocable.end ? for_irrevocable : for_visible; }
 
-/// Whether the next slot is handed to c, if c is the first of the list.
+/// Returns true if the next slot is handed to c, provided that c is the first of the list.
 bool is_due(const candidate& c) noexcept { return c.tries >= tries_before_hand_over; }
 
-/// seq_cst: partner of the look at `wanted` in release_slot.
+/// Stores whether the list wants a released slot (S1). seq_cst: partner of the load of `wanted` in release_slot.
 void say_whether_wanted(row& r) noexcept {
     const bool wanted = r.first != nullptr && (r.looking == nullptr || is_due(*r.first));
     r.wanted.store(wanted ? 1 : 0, std::memory_order_seq_cst);
 }
 
-/// REQUIRES: d has a slot.
+/// Returns the number of d's slot. REQUIRES: d has a slot.
 unsigned slot_number(const descriptor& d) noexcept { return static_cast<unsigned>(std::countr_zero(d.slot)); }
 
 void join(row& r, candidate& c) noexcept {
@@ -84,7 +84,7 @@ void call(candidate& c) noexcept {
     base::futex_wake_all(c.called.raw());
 }
 
-/// Calls the first waiter to look, unless one is about to. REQUIRES: the lock.
+/// Calls the first waiter to look, unless a waiter is about to look. REQUIRES: the caller holds the lock.
 void call_next(row& r) noexcept {
     if (r.first != nullptr && r.looking == nullptr && !broken(fault::release_a_slot_quietly)) {
         r.looking = r.first;
@@ -100,7 +100,7 @@ bool is_any_free(const row& r) noexcept {
     return false;
 }
 
-/// True if c has a slot, and has left the list. REQUIRES: the lock.
+/// Returns true if c has a slot, and has left the list. REQUIRES: the caller holds the lock.
 bool look(row& r, candidate& c, status mode) noexcept {
     c.called.store(0, std::memory_order_relaxed);
     if (c.slot != slot_count) {
@@ -116,7 +116,7 @@ bool look(row& r, candidate& c, status mode) noexcept {
     return true;
 }
 
-/// Runs f with the list's lock, in a critical region: no context is switched away while it holds that lock.
+/// Runs f under the list's lock, in a critical region: no context is switched away while it holds that lock.
 template <class F>
 auto in_row(descriptor& d, row& r, F&& f) {
     return undisturbed(d, [&] {
@@ -129,7 +129,7 @@ bool gives_up(const descriptor& d, std::optional<base::deadline> until) noexcept
     return (until && base::now() >= *until) || ends_here(d);
 }
 
-/// For as long as a sleep costs: a slot is mostly held for less.
+/// Spins for about as long as a sleep takes, because most slots are held for less.
 bool spin_for_slot(descriptor& d, status mode) noexcept {
     const row& r = row_for(mode);
     for (const std::uint64_t start = base::ticks(); base::ticks() - start < base::spin_ticks;) {
@@ -165,7 +165,7 @@ bool take_slot(descriptor& d, status mode) noexcept {
     const row& r = row_for(mode);
     for (unsigned slot = r.begin; slot < r.end; ++slot) {
         std::uint32_t nobody = 0;
-        // seq_cst: partners are release_slot (S2), and a commit that looks at the occupants instead of at marks.
+        // seq_cst: partners are release_slot (S2), and a commit that reads the occupants instead of marks.
         if (slots.occupants[slot].load(std::memory_order_seq_cst) == 0 &&
             slots.occupants[slot].compare_exchange(nobody, d.id + 1, std::memory_order_seq_cst)) {
             d.slot = word{1} << slot;
@@ -177,12 +177,12 @@ bool take_slot(descriptor& d, status mode) noexcept {
 
 bool wait_for_slot(descriptor& d, status mode, std::optional<base::deadline> until) noexcept {
     if (d.hooks == nullptr) return take_slot(d, mode) || spin_for_slot(d, mode) || wait_in_row(d, mode, until);
-    // On a preemptable context: the occupant may be a context of the same worker.
+    // The context is preemptable, so the occupant may be a context of the same worker.
     while (!take_slot(d, mode)) {
         if (gives_up(d, until)) return false;
         if (descriptor* const other = occupant(row_for(mode).begin)) {
             const word state = other->state.load(std::memory_order_acquire);
-            if (!memory::is_running(state)) base::spin_turn();  // it was handed the slot, and is on its way
+            if (!memory::is_running(state)) base::spin_turn();  // the occupant was handed the slot, and is about to run
             else wait_for(d, *other, state, until);
         }
     }
@@ -230,7 +230,7 @@ void forget_other_occupants(const descriptor* self) noexcept {
         const descriptor* const d = occupant(slot);
         if (d != nullptr && !is_of(*d, self)) slots.occupants[slot].store(0, std::memory_order_relaxed);
     }
-    // Also if the caller has a slot that they wait for.
+    // Also if the caller has a slot that these waiters want.
     for (row* r : {&for_irrevocable, &for_visible}) {
         r->lock.forget_holder();
         r->first = r->last = r->looking = nullptr;

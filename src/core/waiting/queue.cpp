@@ -8,20 +8,21 @@ namespace tutti::core {
 
 void enqueue(queue& where, descriptor& self, std::optional<base::deadline> until) noexcept {
     self.run.queued = true;
-    // From now on the execution must pass for one that goes on, though it has not begun. It does so if an attempt of
-    // it has been defeated (is_settled in waiting.cpp): without one,
-    // its present number is given to one that never runs.
+    // From now on other contexts must take the execution for one that goes on, although it has not begun. They do so if
+    // one of its attempts has been defeated (is_settled in waiting.cpp). If none has been, its present number goes to
+    // an attempt that never runs.
     if (!std::exchange(self.run.was_defeated, true)) {
         self.first_defeat.store(self.own_sequence, std::memory_order_relaxed);
         self.last_defeat.store(self.own_sequence, std::memory_order_release);  // partner: is_settled
         ++self.own_sequence;
     }
-    // Names are compared for equality alone. Two executions of one descriptor have the same name if 2^44 of its
-    // transactions, two days at 100 million a second, lie between them; self then waits for the wrong one, for `until`
-    // at most.
+    // Names are compared for equality only. Two executions of one descriptor have the same name if 2^44 of its
+    // transactions lie between them: two days at 100 million a second. Then self waits for the wrong one, but at most
+    // until `until`.
     const auto name = [](const descriptor& d, word first) { return first * memory::max_activities + d.id; };
     const word mine = name(self, self.first_defeat.load(std::memory_order_relaxed));
-    // Release: an execution that finds self here finds what was stored above. Acquire: self finds the same of `found`.
+    // Release: an execution that finds self here also finds the stores above. Acquire: self finds the same stores of
+    // `found`.
     const word found = where.last.exchange(mine, std::memory_order_acq_rel);
     if (found == 0) return;
     descriptor& ahead = descriptor::of(memory::activity_of(found % memory::max_activities));

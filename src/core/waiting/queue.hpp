@@ -1,13 +1,13 @@
-// A queue of executions: each of them runs after the one ahead of it, over all restarts of that one.
+// A queue of executions. Each of them runs after the one ahead of it has ended, including all restarts of that one.
 //
-//   L1  `last` is the execution that joined last: its first_defeat, and below it, in 20 bits, the number of its
-//       descriptor. An execution that joins puts itself there and waits for the one it found: an edge leads to one that
-//       joined earlier, so a queue by itself is free of cycles. If a first_defeat has changed, it belongs to another
-//       execution: the one found is over
-//   L2  no execution leaves: a wait ends because the execution ahead has ended, however it ended: by its commit, by an
-//       exception, with its thread. No execution waits for a descriptor that serves another one by then
-//   L3  a waiter holds nothing, and waits until a given time at most. So a body that waits for something that only
-//       those behind it can do goes on after that time
+//   L1  `last` names the execution that joined last: its first_defeat, and below it, in 20 bits, the number of its
+//       descriptor. An execution that joins stores its own name there, and waits for the execution that it found. So it
+//       waits only for one that joined earlier, and a queue by itself has no cycles. A first_defeat that has changed
+//       belongs to another execution: the execution that was found is over
+//   L2  an execution does not leave the queue. A wait ends because the execution ahead has ended: by its commit, by an
+//       exception, or with its thread. By then no execution waits for a descriptor that serves another execution
+//   L3  a waiter holds nothing, and waits until a given time at most. So a body continues after that time even if it
+//       waits for something that only the executions behind it can do
 #pragma once
 
 #include <optional>
@@ -20,9 +20,9 @@ struct queue {
     detail::shared<word> last{0};
 };
 
-/// Joins, and returns when the execution ahead has committed or been given up, when it waits for self in a similar way,
-/// when self has to become stricter for its deadline, or at `until`.
-/// REQUIRES: an attempt of self is about to begin (a policy's start); its execution has not joined one yet.
+/// Joins the queue. Returns when the execution ahead has committed or been given up, or waits for self in a similar
+/// way. Also returns when self has to become stricter for its deadline, or at `until`. REQUIRES: an attempt of self is
+/// about to begin (a policy's start), and its execution has not joined a queue yet.
 void enqueue(queue& where, descriptor& self, std::optional<base::deadline> until) noexcept;
 
 }  // namespace tutti::core

@@ -9,7 +9,7 @@
 namespace tutti::core {
 namespace {
 
-/// True once `done`; false if that takes longer than some microseconds.
+/// Spins until `done` returns true, and returns true; returns false if that takes longer than some microseconds.
 template <class Done>
 bool spin_until(Done&& done) noexcept {
     for (const std::uint64_t start = base::ticks(); base::ticks() - start < base::spin_ticks;) {
@@ -32,7 +32,8 @@ void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& d
     }
     for (;;) {
         const std::uint32_t seen = other.sleepers.fetch_or(1, std::memory_order_relaxed) | 1;
-        base::heavy_fence();  // partner: light_fence in wake_sleepers. It sees the bit, or self sees what it has done.
+        // Partner: light_fence in wake_sleepers. The owner sees the bit, or self sees what the owner has done.
+        base::heavy_fence();
         if (done() || (late && base::now() >= *late)) return;
         base::futex_wait(other.sleepers.raw(), seen, base::nap_until(late));
     }
@@ -50,26 +51,27 @@ void wait_until(descriptor& self, descriptor& other, word seen, std::optional<ba
     self.shows_wait_for.store(nullptr, std::memory_order_relaxed);
 }
 
-/// Whether the execution whose attempt `other` was in when its state read `seen` has committed or been given up. Exact
-/// but for on_abort handlers that run transactions of their own between two attempts: then it may say so too early.
+/// Returns true if the execution whose attempt `other` was in when its state read `seen` has committed or been given
+/// up. May return true too early if on_abort handlers run transactions of their own between two attempts; otherwise
+/// exact.
 bool is_settled(const descriptor& other, word seen) noexcept {
     const word attempt = memory::sequence_of(seen);
     const word state = other.state.load(std::memory_order_acquire);
     const word now = memory::sequence_of(state);
     if (now == attempt && memory::is_running(state)) return false;
-    // The owner stores both before the end of the attempt that they name, the first before the last, which releases it:
-    // so these two cannot be the first of this execution and the last of the next one.
+    // The owner stores both words before the end of the attempt that they name: first_defeat, then last_defeat with
+    // release. So the two loads cannot return the first of this execution and the last of the next one.
     const word last = other.last_defeat.load(std::memory_order_acquire);
     const word first = other.first_defeat.load(std::memory_order_relaxed);
     if (attempt < first) return true;
     return now > last && !(now == last + 1 && memory::is_running(state));
 }
 
-/// While it lives, says for which descriptor `self` waits. The transactions around self's wait with it: they share its
-/// stack, so none of them ends before the wait does.
+/// States for which descriptor `self` waits, while it lives. The transactions around self's wait with it: they share
+/// its stack, so none of them ends before the wait does.
 class waiting {
 public:
-    // seq_cst: of the waiters that are about to close a cycle, the last one to say so sees all the others.
+    // seq_cst: of the waiters that are about to close a cycle, the last one to store `waits_for` sees all other links.
     waiting(descriptor& self, descriptor& other, word seen) noexcept : self_{self}, other_{other} {
         for (descriptor* each = &self; each != nullptr; each = each->outer) {
             each->waits_for_state.store(seen, std::memory_order_relaxed);
@@ -84,21 +86,22 @@ public:
         }
     }
 
-    /// Whether `other`, or one that it waits for in turn, waits for self. Links seen one after the other need not have
-    /// been there together; links found twice were, between the two times. In a true cycle nothing changes any more, so
-    /// its last member finds it.
+    /// Returns true if `other`, or one that it waits for in turn, waits for self. Links seen one after the other need
+    /// not have existed together; links found twice existed at all times between the two looks. In a true cycle nothing
+    /// changes any more, so its last member finds it.
     [[nodiscard]] bool in_a_cycle() const noexcept {
         const word once = way_back();
         return once != 0 && way_back() == once;
     }
 
 private:
-    /// A fingerprint of the links from `other` to self; 0 if they do not lead there. A waiter whose awaited execution
-    /// has ended is about to notice, and so counts as waiting for none.
+    /// Returns a fingerprint of the links from `other` to self, or 0 if the links do not lead to self. A waiter whose
+    /// awaited execution has ended is about to notice that, so its link does not count.
     [[nodiscard]] word way_back() const noexcept {
         const descriptor* o = &other_;
         word print = 1;
-        // The path may enter another cycle until that one's last member finds it: so no more hops than contexts.
+        // The path may enter another cycle, until the last member of that cycle finds it. So the loop makes at most as
+        // many hops as there are contexts.
         for (std::uint32_t hops = memory::activities(); hops != 0; --hops) {
             const descriptor* const next = o->waits_for.load(std::memory_order_seq_cst);
             if (next == nullptr) return 0;
@@ -115,13 +118,13 @@ private:
     descriptor& other_;
 };
 
-/// Whether the context of `self` may hold what another execution needs before it can commit: it runs an undo action or
-/// an on_abort handler, while the abstract locks and the possessions of the attempt that is undone are still held; or
-/// a transaction around self runs.
+/// Returns true if the context of `self` may hold something that another execution needs before it can commit. This is
+/// so while a transaction around self runs. It is also so in an undo action or an on_abort handler, because the attempt
+/// that is undone still holds its abstract locks and possessions.
 bool may_own_outside(const descriptor& self) noexcept { return undoes(self) || ancestor_runs(self); }
 
-/// The part of wait_for_commit that such a context may wait for. An attempt always ends: it waits for an abstract lock
-/// for a while only, and it owns nothing afterwards.
+/// Waits for one attempt, the part of wait_for_commit that such a context may wait for. An attempt always ends: it
+/// waits for an abstract lock only for a while, and owns nothing afterwards.
 void wait_for_attempt(descriptor& self, descriptor& other, word seen, std::optional<base::deadline> until) noexcept {
     std::optional<base::deadline> late = patience(self);
     if (until && (!late || *until < *late)) late = until;
@@ -150,7 +153,7 @@ void wait_for(descriptor& self, descriptor& other, word seen, std::optional<base
 
 void wait_for_current_reads(descriptor& self, descriptor& other, word seen, std::uint32_t asked_before) noexcept {
     if (is_over(other, seen)) return;
-    // seq_cst: after what self has published. So is a request that somebody else has made meanwhile.
+    // seq_cst: the load comes after self's publication, and so does a request that another context has made meanwhile.
     std::uint32_t asked = other.asked.load(std::memory_order_seq_cst);
     if (asked == asked_before) {
         asked = other.asked.fetch_add(1, std::memory_order_seq_cst) + 1;
@@ -195,7 +198,8 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinni
 }
 
 void wait_for_commit(descriptor& self, descriptor& other, word seen, const kernel_sleep& how) noexcept {
-    // A preemption layer switches, and whoever waits for a context of one sleeps as its layer wakes.
+    // A preemption layer switches contexts. A thread that waits for a context of such a layer sleeps on the word that
+    // the layer wakes.
     if (self.hooks != nullptr || may_own_outside(self)) return wait_for_commit(self, other, seen, false);
     {
         const waiting w{self, other, seen};
@@ -203,7 +207,7 @@ void wait_for_commit(descriptor& self, descriptor& other, word seen, const kerne
         if (spin_until(done)) return;
         const std::optional<base::deadline> late = patience(self);
         self.shows_wait_for.store(&other, std::memory_order_relaxed);
-        // What is slept on comes first: if it is that of a later execution, the one that is awaited is settled.
+        // The key is read first: if it belongs to a later execution, the awaited execution is settled already.
         bool asleep = true;
         while (asleep) {
             const word on = how.look(other);

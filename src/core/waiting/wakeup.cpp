@@ -13,22 +13,22 @@ namespace tutti::core {
 namespace {
 
 #if defined(TUTTI_INTERLEAVE)
-constexpr unsigned woken_by_commit = 1;  // so that small programs have a waiter to pass the wake on to
+constexpr unsigned woken_by_commit = 1;  // so that small programs have a waiter to pass the wake-up on to
 #else
-/// So that one thread that gets no processor does not hold up all others.
+/// Two, so that one thread that gets no processor does not delay all others.
 constexpr unsigned woken_by_commit = 2;
 #endif
-/// While the orec has not changed again.
+/// How many waiters a woken waiter wakes while the orec has not changed again.
 constexpr unsigned woken_by_woken = 2;
 
-/// The latest place that was drawn: the first to wait looks first, however often it has to wait again.
+/// The latest place that was drawn. The first execution to wait looks first, even if it has to wait again.
 constinit detail::shared<std::uint64_t> places{0};  // 5,845 years at 100 million a second
 
 // W6
 constinit base::lock census_lock;
 constinit detail::shared<std::uint32_t> census{0};
 
-/// Counts one in or out, unless it is the first or the last.
+/// Adds `change` to the census, unless this waiter is the first to come or the last to leave. Returns true if it did.
 bool count_among_others(std::uint32_t change, std::uint32_t at_least) noexcept {
     std::uint32_t seen = census.load(std::memory_order_relaxed);
     while (seen >= at_least) {
@@ -59,7 +59,7 @@ void count_out() noexcept {
 
 }  // namespace
 
-/// The waiters whose orecs fall here, in the order in which they look; and how far they have come.
+/// The waiters whose orecs map to this bucket, in the order in which they look, and how far their wake-ups have come.
 struct waiter::bucket {
     struct change {
         const orec* of = nullptr;
@@ -69,11 +69,12 @@ struct waiter::bucket {
     base::lock lock;
     watch* first = nullptr;
     watch* last = nullptr;
-    watch* rest = nullptr;  // no waiter before it is left to wake for the newest change
-    watch* near = nullptr;  // where one entered last
+    // Every waiter before this one has been woken for the newest change, or does not wait for it.
+    watch* rest = nullptr;
+    watch* near = nullptr;  // the watch that was entered last
     change newest;
     std::uint64_t newest_place = 0;  // the latest place drawn before the newest change
-    change swept;                    // whose chain no other cuts short; number 0: none
+    change swept;                    // the change whose chain is never cut short; number 0: none
 
     void join(watch& w, std::uint64_t place) noexcept;
     void leave(watch& w) noexcept;
@@ -82,8 +83,8 @@ struct waiter::bucket {
     void wake_next(const change& c, unsigned at_most, sleepers& woken) noexcept;
 };
 
-/// Words to wake once the bucket's lock is free. The sleeper may be gone by then: the address alone counts, and a
-/// thread that sleeps there then wakes early.
+/// Words to wake after the bucket's lock is released. A sleeper may be gone by then. Only the address counts, and
+/// another thread that sleeps there wakes early.
 class waiter::sleepers {
 public:
     sleepers() noexcept = default;
@@ -109,7 +110,7 @@ waiter::bucket& waiter::bucket_of(const orec* r) noexcept {
 void waiter::bucket::join(watch& w, std::uint64_t place) noexcept {
     w.since = newest.number;
     w.place = place;
-    // By place. A waiter that has looked and waits again mostly belongs behind the one that did so before.
+    // By place. A waiter that has looked and waits again usually belongs behind the one that did so before it.
     watch* before = last == nullptr || place > last->place ? last : near;
     while (before != nullptr && before->place > place) before = before->before;
     watch* after = before != nullptr ? before->next : first;
@@ -138,14 +139,16 @@ void waiter::bucket::wake_next(const change& c, unsigned at_most, sleepers& woke
         next = w->next;
         if (w->on != c.of || w->since >= c.number) continue;
         if (at_most == 0) return;
-        // Taken out, because once is enough; under the lock a waiter that is found here cannot go away.
+        // The watch is removed, because one wake-up is enough; under the lock a waiter that is found here cannot go
+        // away.
         leave(*w);
         if (w->who->wake_soon(woken)) {
             w->owes = c.number;
             --at_most;
         }
     }
-    if (swept.number == c.number && at_most != 0) swept = {};  // all have been woken, here or by waiters that owed it
+    // All have been woken, here or by waiters that owed the wake-up.
+    if (swept.number == c.number && at_most != 0) swept = {};
 }
 
 void waiter::bucket::announce(const orec* r, sleepers& woken) noexcept {
@@ -198,7 +201,8 @@ waiter::~waiter() {
 }
 
 void waiter::sleep(std::optional<base::deadline> until, cancellable c) {
-    sleeps_.store(1, std::memory_order_seq_cst);  // partner: wake_soon, which finds it or has stored `woken_` before
+    // Partner: wake_soon, which finds this store, or has stored `woken_` before it.
+    sleeps_.store(1, std::memory_order_seq_cst);
     while (woken_.load(std::memory_order_seq_cst) == 0 && mine_ == generation) {
         if (until && base::now() >= *until) return;
         sleep_on(self_, woken_, until, c);
@@ -218,7 +222,7 @@ void waiter::wake() noexcept {
 
 bool waiter::wake_soon(sleepers& woken) noexcept {
     if (wake_in_context()) return false;
-    if (sleeps_.load(std::memory_order_seq_cst) == 0) return false;  // it finds the word before it sleeps
+    if (sleeps_.load(std::memory_order_seq_cst) == 0) return false;  // the waiter reads the word before it sleeps
     woken.add(woken_.raw());
     return true;
 }
@@ -234,7 +238,7 @@ void wake_waiters(descriptor& d) noexcept {
 }
 
 void wake_all_waiters() noexcept {
-    // No fence before the look: the caller has heard of every context that raised the bit.
+    // No fence before this load: the caller has heard of every context that raised the bit.
     if ((attention.load(std::memory_order_relaxed) & attention_waiters) == 0) return;
     for (waiter::bucket& b : waiter::buckets) {
         const base::lock_guard guard{b.lock};
