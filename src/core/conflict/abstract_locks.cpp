@@ -20,15 +20,15 @@
 namespace tutti::core {
 namespace {
 
-/// A share of the locks. Everything in it is written under `lock`.
+/// A share of the locks. `lock` guards all writes to it.
 ///
-/// No wake-up is lost. A transaction that finds a lock held notes `releases` in the same critical section; before it
-/// sleeps it enters itself as a sleeper in a second one. A release before that second section has moved the count,
-/// which the kernel compares with what the sleeper noted. A release after it finds the sleeper, moves the count and
-/// wakes all.
+/// No wake-up is lost. A transaction that finds a lock held notes `releases` in the same critical section. Before it
+/// sleeps, it enters itself as a sleeper in a second critical section. A release before that second section has moved
+/// the count, which the kernel compares with the noted value. A release after it finds the sleeper, moves the count and
+/// wakes all sleepers.
 struct alignas(64) stripe {
     base::lock lock;
-    detail::shared<std::uint32_t> releases{0};  // waiters for a lock of this stripe sleep on it
+    detail::shared<std::uint32_t> releases{0};  // waiters for a lock of this stripe sleep on this word
     std::uint32_t sleepers = 0;
     holding_table held;
 };
@@ -37,7 +37,8 @@ constinit stripe stripes[std::size_t{1} << holding_table::bits_of_table];
 
 stripe& stripe_of(std::uint64_t hash) noexcept { return stripes[hash >> (64 - holding_table::bits_of_table)]; }
 
-/// A context of the same worker would wait for the lock of one that was switched away with it.
+/// Runs f under the lock, in a critical region. Otherwise a context of the same worker could wait for the lock of a
+/// context that was switched away.
 template <class F>
 auto locked(descriptor& d, stripe& s, F&& f) {
     return undisturbed(d, [&] {
@@ -46,14 +47,14 @@ auto locked(descriptor& d, stripe& s, F&& f) {
     });
 }
 
-/// How often to sleep before giving up, while an older or a younger transaction holds the lock.
+/// How often a transaction sleeps before it gives up, while an older or a younger transaction holds the lock.
 constexpr unsigned patience_with_older = 4;
 constexpr unsigned patience_with_younger = 64;
-/// The same for one that cannot start over, whose caller hears of it: seconds, so that it says nothing of how soon a
-/// holder gets a processor to notice that it was killed.
+/// The same for a transaction that cannot start over, whose caller gets an error. It amounts to seconds, so that the
+/// error does not depend on how soon a killed holder gets a processor to notice the request.
 constexpr unsigned patience_of_the_bound = 2048;
 
-/// REQUIRES: another holds the lock.
+/// Returns how often d sleeps before it gives up. REQUIRES: another transaction holds the lock.
 unsigned patience(const descriptor& d, bool with_older) noexcept {
     if (d.bound_to_commit()) return patience_of_the_bound;
     return with_older && !d.is_irrevocable() ? patience_with_older : patience_with_younger;
@@ -65,18 +66,18 @@ struct finding {
     bool held_already = false;
 };
 
-/// Whether `h`, which is of no transaction around d, keeps d from taking the lock.
+/// Returns true if `h`, which belongs to no transaction around d, keeps d from taking the lock.
 bool is_in_the_way(const abstract_holding& h, bool shared, const descriptor& d, std::uint64_t age) noexcept {
     if (h.held && !(h.shared && shared)) return true;
     return h.claimed_alone && h.age < age && !d.prevails();
 }
 
-/// Looks for a holder that d has to wait for, or for one that has claimed the lock. Takes time in proportion to how
-/// deeply open-nested transactions nest and to how many claim the lock, however many share it. Every exclusive holder
-/// was alone but for its ancestors when it took the lock. A transaction that took it later runs inside it. So
-/// exclusive holders are d and its ancestors, up to the first one that is in the way; and the same is true of all
-/// holders that a transaction which wants the lock for itself looks at.
-/// REQUIRES: the stripe is locked.
+/// Looks for a holder that d has to wait for, or for a transaction that has claimed the lock. The time grows with the
+/// nesting depth of open-nested transactions and with the number of claims, but not with the number of sharers. Every
+/// exclusive holder was alone, except for its ancestors, when it took the lock. A transaction that took the lock later
+/// runs inside that holder. So exclusive holders are d and its ancestors, up to the first one that is in the way. The
+/// same is true of all holders that a transaction looks at if it wants the lock for itself. REQUIRES: the stripe is
+/// locked.
 finding look(const stripe& s, std::uint64_t hash, const lock_name& name, bool shared, const descriptor& d,
              std::uint64_t age) noexcept {
     finding found{.mine = s.held.held_by(d, name, hash).of};
@@ -99,7 +100,7 @@ finding look(const stripe& s, std::uint64_t hash, const lock_name& name, bool sh
     return found;
 }
 
-/// Enters a new holding or claim of d's. Throws std::bad_alloc, and then nothing has changed. REQUIRES: the stripe is
+/// Adds a new holding or claim of d. Throws std::bad_alloc, and then nothing has changed. REQUIRES: the stripe is
 /// locked.
 void enter(descriptor& d, stripe& s, std::uint64_t hash, const abstract_holding& as) {
     s.held.make_room();
@@ -109,10 +110,10 @@ void enter(descriptor& d, stripe& s, std::uint64_t hash, const abstract_holding&
     d.abstract_locks = &mine;
 }
 
-/// So many looks in vain, and a transaction that does not hold the lock claims it.
+/// A transaction that does not hold the lock claims it after this number of looks in vain.
 constexpr unsigned turns_before_claim = 8;
 
-/// d waits to have the lock for itself. REQUIRES: the stripe is locked.
+/// Claims the lock for d, which waits to be its only holder. REQUIRES: the stripe is locked.
 void claim(descriptor& d, stripe& s, std::uint64_t hash, const lock_name& name, abstract_holding* mine,
            std::uint64_t age, unsigned turn) {
     if (mine == nullptr) {
@@ -121,19 +122,19 @@ void claim(descriptor& d, stripe& s, std::uint64_t hash, const lock_name& name, 
     } else if (!mine->claimed_alone) {
         s.held.remove(*mine, hash);
         mine->claimed_alone = true;
-        s.held.insert(*mine, hash);  // there is room: it has just been there
+        s.held.insert(*mine, hash);  // the table has room, because the holding was in it just now
     }
 }
 
-/// Another holder of a lock, as found in the critical section in which `releases` was `seen`.
+/// Another holder of a lock, found in the critical section in which `releases` read `seen`.
 struct meeting {
     obstacle other;
-    bool older = false;  // than the one that met it
+    bool older = false;  // older than the transaction that met it
     std::uint32_t seen = 0;
 };
 
-/// Has d hold the lock, unless another holder is in the way, or one that has claimed it. Throws std::bad_alloc, and
-/// then nothing has changed.
+/// Takes the lock for d, unless another holder or a claim is in the way, which it then returns. Throws std::bad_alloc,
+/// and then nothing has changed.
 std::optional<meeting> take_or_meet(descriptor& d, const lock_name& name, bool shared, std::uint64_t age,
                                     unsigned turn) {
     const std::uint64_t hash = hash_of(name);
@@ -152,7 +153,7 @@ std::optional<meeting> take_or_meet(descriptor& d, const lock_name& name, bool s
     });
 }
 
-/// While it lives, undo actions commit beside d once it has come to wait.
+/// Lets undo actions commit beside d once d has begun to wait, while it lives.
 class making_way {
 public:
     explicit making_way(descriptor& d) noexcept : d_{d} {}
@@ -166,11 +167,11 @@ public:
         d_.makes_way.store(1, std::memory_order_seq_cst);
         wake_sleepers(d_);
     }
-    /// Before a block that jumps leaves without destructors.
+    /// Withdraws the offer. Called before a block that jumps is left without destructors.
     void end() noexcept {
         if (std::exchange(offered_, false)) d_.makes_way.store(0, std::memory_order_seq_cst);
     }
-    /// Whether what d has read is unchanged.
+    /// Withdraws the offer, and returns true if the values that d has read are unchanged.
     [[nodiscard]] bool withdraw() {
         if (!offered_) return true;
         end();
@@ -182,7 +183,7 @@ private:
     bool offered_ = false;
 };
 
-/// Until a holder releases a lock of the stripe, for a random time that grows with the turns.
+/// Sleeps until a holder releases a lock of the stripe, or for a random time whose limit grows with the turns.
 void sleep_a_while(descriptor& d, stripe& s, const meeting& met, unsigned turn) noexcept {
     if (d.hooks != nullptr && d.hooks->wait != nullptr) return d.hooks->wait(d, *met.other.who, met.other.state);
     locked(d, s, [&] { ++s.sleepers; });
@@ -194,9 +195,9 @@ void sleep_a_while(descriptor& d, stripe& s, const meeting& met, unsigned turn) 
 
 bool is_same(const obstacle& a, const obstacle& b) noexcept { return a.who == b.who && a.state == b.state; }
 
-/// An on_abort handler of the holder waits for a slot of the kind that d has, and the holder keeps its locks until that
-/// handler has run. REQUIRES: the holder held the lock before and after it was found among the waiters, and had begun
-/// no transaction in between.
+/// Gives up, because an on_abort handler of the holder waits for a slot of the kind that d has. The holder keeps its
+/// locks until that handler has run. REQUIRES: the holder held the lock before and after it was found among the
+/// waiters, and began no transaction in between.
 [[noreturn]] void let_holder_have_slot(descriptor& d, const obstacle& holder) {
     if (d.bound_to_commit()) {
         throw usage_error{
@@ -226,15 +227,15 @@ void take_abstract_lock(descriptor& d, const lock_name& name, bool shared) {
             waits_for_slot = {};
             if (call_forward(d, *met->other.who)) {
                 waits_for_slot = met->other;
-                continue;  // to find out whether that holder still has the lock
+                continue;  // to check whether that holder still has the lock
             }
         }
         if (d.asked_to_die() || ancestor_is_doomed(d)) {
             way.end();
             attempt_abort(d, abort_cause::killed);
         }
-        // The irrevocable transaction wins. What it may still wait for in vain is an undo of the holder's, which would
-        // need what it has marked.
+        // The irrevocable transaction wins. It may still wait in vain for an undo of the holder, if that undo needs
+        // data that this transaction has marked.
         if (d.is_irrevocable()) kill_before_waiting(d, *met->other.who, met->other.state);
         if (turn >= patience(d, met->older)) {
             if (d.bound_to_commit()) {
@@ -279,8 +280,8 @@ bool any_abstract_lock_is_held(descriptor& d) noexcept {
 }
 
 void forget_other_holders(const descriptor* self) noexcept {
-    // Another thread may have been in the middle of changing a table. A list of holdings is changed by its holder only,
-    // and the caller is not at that. What runs out of memory here ends the child.
+    // Another thread may have been changing a table. Only its holder changes a list of holdings, and the caller is not
+    // doing so. An allocation failure here ends the child.
     for (stripe& s : stripes) {
         s.lock.forget_holder();
         s.sleepers = 0;

@@ -8,7 +8,7 @@
 namespace tutti::core {
 namespace {
 
-/// Attempts before a block without a known obstacle backs off.
+/// Number of attempts before a block without a known obstacle backs off.
 constexpr std::uint32_t patient_attempts = 4;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the loser of a conflict does before it tries again, unless its policy knows better.
+// The usual actions of the loser of a conflict before it tries again, unless its policy has its own.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -8,7 +8,8 @@ namespace tutti::core {
 /// Spins for a random time that grows with the attempts: at most 4,095 turns, 20 us where a turn takes 5 ns.
 void back_off(descriptor& d) noexcept;
 
-/// The usual pause of a policy: waits for the end of what was in the way; without that, backs off after a few attempts.
+/// Waits for the end of the transaction that was in the way; if none is known, backs off after a few attempts. This is
+/// the usual pause of a policy.
 void pause_patiently(descriptor& self) noexcept;
 
 }  // namespace tutti::core

@@ -25,50 +25,50 @@ bool spin_while(const orec& r, word seen) noexcept {
 
 namespace {
 
-/// Where d met the transaction that `other` was in when its state read `state`.
+/// A meeting of d with the transaction that `other` was in when its state read `state`.
 struct encounter {
     descriptor& other;
     word state;
     abort_cause where;
-    const orec* at;  // which then read `seen`; null if there is no orec to look at
+    const orec* at;  // it then read `seen`; null if there is no orec to look at
     word seen;
-    bool owns_more = false;  // d does, besides orecs
+    bool owns_more = false;  // d owns more than orecs
 };
 
-/// A nested block of the other's may let go of the orec before its transaction ends, and the other may then sleep for
-/// us: so this wait ends with either.
+/// Waits for e.other's transaction. A nested block of the other may release the orec before its transaction ends, and
+/// the other may then sleep for d. So this wait ends with either event.
 ///
-/// It ends, too, when d is asked to die. Of transactions that have killed each other and wait for the victim's end,
-/// each has asked before the heavy fence with which it goes to sleep, and looks at its own request after it: the last
-/// one to fence sees that it is a victim itself, and its end wakes the others.
+/// The wait also ends when d is asked to die. Transactions that have killed each other may each wait for the victim's
+/// end. Each has asked before the heavy fence with which it goes to sleep, and looks at its own request after that
+/// fence. So the last one to fence sees that it is a victim itself, and its end wakes the others.
 void wait_out(descriptor& d, const encounter& e) noexcept { wait_in_place(d, e.other, e.state, e.at, e.seen); }
 
-/// Whether d may wait for another that can no longer be killed, even while it holds orecs: that one is preparing, so
-/// it waits for no other, but for one that is preparing and has a higher number. So there is no cycle. (The
-/// irrevocable transaction is waited for only by transactions that hold nothing.)
+/// Returns true if d may wait, even while it holds orecs, for another transaction that can no longer be killed. That
+/// one is preparing, so it waits only for a preparing transaction with a higher number; so no cycle arises. (Only
+/// transactions that hold nothing wait for the irrevocable transaction.)
 bool may_outlast(const descriptor& d, const encounter& e) noexcept {
     const bool preparing = memory::status_of(d.state.load(std::memory_order_relaxed)) == status::preparing ||
-                           e.at == nullptr;  // a commit under one lock is `preparing` no longer while it meets another
+                           e.at == nullptr;  // a commit under one lock is no longer `preparing` when it meets another
     return !preparing || d.is_irrevocable() || d.id < e.other.id || is_over(e.other, e.state);
 }
 
-/// Whether d may sleep in place until another transaction ends, without a cycle of sleepers. A sleeper has written
-/// nothing, so it owns no orec, and no transaction sleeps for an owner that sleeps. A reader with marks may sleep for
-/// an owner (which does not sleep), but not for another reader (which may be sleeping for d's mark).
+/// Returns true if d may sleep in place until another transaction ends, without a cycle of sleepers. A sleeper has
+/// written nothing, so it owns no orec, and no transaction sleeps for an owner that sleeps. A reader with marks may
+/// sleep for an owner (which does not sleep), but not for another reader (which may be sleeping for d's mark).
 bool may_wait(const descriptor& d, abort_cause where) noexcept {
     return d.writes.empty() && !ancestor_runs(d) && (where != abort_cause::conflict_visible_read || !d.strict());
 }
 
-/// The irrevocable transaction wins, then an undo under abstract locks, then those that have lost too often, by age;
-/// then it is the policy's turn.
+/// Decides the meeting. The irrevocable transaction wins, then an undo under abstract locks, then a transaction that
+/// has lost too often, by age; otherwise the policy decides.
 ///
-/// The other may wait for such a lock, or come to wait for it, while it owns or marks what the undo needs. The lock is
-/// free only after the undo. So an undo that waited for the other would wait until that one gives up, and would then
-/// meet the next. The bound on restarts stands: a transaction that is killed too often becomes irrevocable, and an undo
-/// beside it makes it start over no more.
+/// The other may wait, now or later, for an abstract lock of the undo, while it owns or marks data that the undo needs.
+/// The lock is free only after the undo. So an undo that waited for the other would wait until that one gives up, and
+/// would then meet the next one. The bound on restarts still holds: a transaction that is killed too often becomes
+/// irrevocable, and an undo beside it no longer makes it start over.
 verdict decide(descriptor& d, const encounter& e) noexcept {
     if (memory::status_of(e.state) == status::irrevocable) return verdict::wait;
-    // Relaxed: an old value only costs a wait or a restart, and the meeting is decided anew.
+    // Relaxed: an old value only costs a wait or a restart, and the next meeting is decided anew.
     const bool undoes = d.undoes_under_locks.load(std::memory_order_relaxed) != 0;
     if (undoes != (e.other.undoes_under_locks.load(std::memory_order_relaxed) != 0))
         return undoes ? verdict::kill_other : verdict::wait;
@@ -77,7 +77,7 @@ verdict decide(descriptor& d, const encounter& e) noexcept {
     if (senior || other_senior) {
         return senior && (!other_senior || is_older(d, e.other)) ? verdict::kill_other : verdict::wait;
     }
-    // A suspended owner takes no part in a race: what counts is which of the two is to run first.
+    // A suspended owner does not compete: what counts is which of the two is to run first.
     if (d.hooks != nullptr && d.hooks->outranks != nullptr && e.other.suspended.load(std::memory_order_acquire) != 0) {
         return d.hooks->outranks(d, e.other) ? verdict::kill_other : verdict::wait;
     }
@@ -90,11 +90,11 @@ verdict judge(descriptor& d, const encounter& e) noexcept {
     return v == verdict::wait && (e.owns_more || !may_wait(d, e.where)) ? verdict::abort_self : v;
 }
 
-/// True if the other was killed.
+/// Acts on the verdict. Returns true if the other was killed.
 bool carry_out(descriptor& d, const encounter& e) {
     if (is_ancestor(e.other, d)) {
-        // Without its deadline that transaction would have no marks, and would start over when it found its reads
-        // changed. So d overrides its mark, and it starts over at its next barrier.
+        // Without its deadline, that transaction would have no marks, and would start over when it found its reads
+        // changed. So d overrides its mark, and that transaction starts over at its next barrier.
         if (e.where == abort_cause::conflict_visible_read && e.other.run.timed.made_visible) {
             note_kill(e.other, d);
             if (kill(e.other, e.state)) return true;
@@ -123,11 +123,12 @@ void meet_owner(descriptor& d, const orec& r, word seen, abort_cause where) {
     attempt_abort_if_doomed(d);
     descriptor& other = descriptor::of(memory::activity_of(memory::owner_of(seen)));
     const word state = other.state.load(std::memory_order_acquire);
-    // Only if the orec is still locked does the state belong to the transaction that locked it.
+    // The state belongs to the transaction that locked the orec only if the orec is still locked.
     if (r.load(std::memory_order_acquire) != seen) return;
     const encounter e{other, state, where, &r, seen};
     if (!carry_out(d, e)) return;
-    // Doomed: it lets go at its next barrier, unless it was suspended and has been relieved of the orec already.
+    // The owner is doomed and releases the orec at its next barrier, unless it was suspended and evicted: then the orec
+    // is free already.
     wait_out(d, e);
 }
 
@@ -137,7 +138,7 @@ bool meet_readers(descriptor& d, const orec& r, word seen, word others) {
     for (unsigned slot = 0; slot < slot_count; ++slot) {
         if ((others >> slot & 1) == 0) continue;
         descriptor* const other = occupant(slot);
-        if (other == nullptr) return false;  // just left; it took its marks away before
+        if (other == nullptr) return false;  // the reader has just left; before that, it removed its marks
         const word state = other->state.load(std::memory_order_acquire);
         if (r.load(std::memory_order_acquire) != seen) return false;
         if (!carry_out(d, {*other, state, abort_cause::conflict_visible_read, &r, seen})) return false;
@@ -152,7 +153,7 @@ void meet(descriptor& d, descriptor& other, word state, abort_cause where) {
 void meet_outside(descriptor& d, descriptor& owner, word state, bool owns_more) {
     attempt_abort_if_doomed(d);
     const encounter e{owner, state, abort_cause::conflict_write_locked, nullptr, 0, owns_more || d.strict()};
-    if (carry_out(d, e)) wait_out(d, e);  // doomed: it gives the thing back when it notices
+    if (carry_out(d, e)) wait_out(d, e);  // the owner is doomed, and gives the thing back when it notices
 }
 
 void wait_out(descriptor& self, const orec& r, word seen) noexcept {
@@ -168,7 +169,7 @@ bool wait_out_detached(descriptor& self, const orec& r, word seen) noexcept {
     const word state = other.state.load(std::memory_order_acquire);
     if (r.load(std::memory_order_acquire) != seen) return false;
     if (serial_owner() == &other) return true;
-    // For a while: the owner may come to run alone.
+    // With a time limit, because the owner may come to run alone.
     wait_for(self, other, state, r, seen, base::now() + std::chrono::milliseconds{1});
     return false;
 }

@@ -11,7 +11,7 @@ namespace {
 
 constinit detail::shared<std::uint64_t> ages{0};  // 5,845 years at 100 million a second
 
-/// Whose rank and age a transaction shows: that of the outermost one around it.
+/// Returns the descriptor whose rank and age d shows: the outermost running one around d.
 descriptor& bearer(descriptor& d) noexcept {
     descriptor* b = &d;
     while (b->outer != nullptr && b->outer->running()) b = b->outer;
@@ -67,8 +67,8 @@ void count_defeat(descriptor& d, abort_cause cause) noexcept {
         announce_rank(d, senior_rank);
         age_of(d);
     }
-    // Inside another transaction it might wait for the slot of one that waits for the outer one; that one has a bound
-    // of its own.
+    // An inner transaction could wait for the slot of one that waits for the outer transaction. The outer transaction
+    // has its own bound.
     if (d.run.defeats >= defeats_to_last_resort && d.run.next_mode != status::irrevocable && !ancestor_runs(d)) {
         d.run.next_mode = status::irrevocable;
         d.run.hurried = true;

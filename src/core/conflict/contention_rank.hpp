@@ -1,16 +1,16 @@
-// What a transaction that meets another shows of itself, and how one that keeps losing is helped out.
+// The rank and age that a transaction shows to those it meets, and the help for a transaction that keeps losing.
 //
-//   rank  what the policy in force goes by (priority, deadline, work done): the larger wins. 0 until announced
-//   age   a number drawn from one counter when an execution first needs one, kept over its restarts: the smaller, which
-//         is older, wins; a transaction without one is younger than all
+//   rank  the measure of the policy in force (priority, deadline, work done): the larger wins. 0 until announced
+//   age   a number drawn from one counter when an execution first needs one, and kept over its restarts. The smaller,
+//         which is older, wins; a transaction without an age is younger than all others
 //
-// Both are hints. A rank may be read while its owner moves on to another transaction; what follows from it (a kill,
-// which names the transaction by its sequence, or a wait for that transaction) is sound whatever it said.
+// Both are hints. A rank may be read while its owner moves on to another transaction. The action taken on it is sound
+// with any value: a kill names the transaction by its sequence, and so does a wait for that transaction.
 //
-// A bound on restarts (every policy with `bounded`): after `defeats_to_seniority` defeats an execution goes by age
-// alone, before any rank; after `defeats_to_last_resort` it runs irrevocably, and so commits. A defeat is a restart
-// that another transaction caused. In the last resort `retry`, `restart` and `become_visible` still do what they always
-// do: its body may run more than once.
+// Restarts are bounded under every policy with `bounded`. After `defeats_to_seniority` defeats, an execution competes
+// by age alone, before any rank. After `defeats_to_last_resort` it runs irrevocably, and so commits. A defeat is a
+// restart that another transaction caused. In the last resort `retry`, `restart` and `become_visible` still work as
+// always, so the body may run more than once.
 #pragma once
 
 #include <limits>
@@ -22,22 +22,22 @@ namespace tutti::core {
 inline constexpr std::uint32_t defeats_to_seniority = 16;
 inline constexpr std::uint32_t defeats_to_last_resort = 64;
 
-/// Ranks are below it; a transaction that has it goes by age alone.
+/// The rank of a transaction that competes by age alone. All other ranks are below it.
 inline constexpr std::int64_t senior_rank = std::numeric_limits<std::int64_t>::max();
 
 /// Shows `rank` from now on.
 void announce_rank(descriptor& d, std::int64_t rank) noexcept;
 
-/// Draws an age, at the first call of an execution, and shows it.
+/// Returns the age of the execution; draws and shows it at the first call.
 std::uint64_t age_of(descriptor& d) noexcept;
 
-/// At the start of an attempt that is not the first: others that used the descriptor meanwhile left theirs.
-/// A transaction inside the body of another one (open nesting) shows what that one has.
+/// Shows the rank and age of d again, at the start of an attempt that is not the first: other transactions may have
+/// used the descriptor meanwhile. An open-nested transaction shows those of the transaction around it.
 void show_rank(descriptor& d) noexcept;
-/// At the end of an execution that has shown one.
+/// Clears rank and age at the end of an execution that has shown one.
 void hide_rank(descriptor& d) noexcept;
 
-/// What has been shown; see `age` above for 0.
+/// Return the shown rank and age; see `age` above for 0.
 [[nodiscard]] inline std::int64_t rank_shown(const descriptor& d) noexcept {
     return d.rank.load(std::memory_order_relaxed);
 }
@@ -45,14 +45,14 @@ void hide_rank(descriptor& d) noexcept;
     return d.age.load(std::memory_order_relaxed);
 }
 
-/// Whether `self` is older; draws its age.
+/// Returns true if `self` is older; draws its age.
 [[nodiscard]] bool is_older(descriptor& self, const descriptor& other) noexcept;
 
-/// Whether another transaction caused it.
+/// Returns true if another transaction caused an abort for `cause`.
 [[nodiscard]] bool is_defeat(abort_cause cause) noexcept;
 
-/// After an attempt that ended for `cause`: counts it if it was a defeat, and takes the next step where that was one
-/// too many.
+/// Counts the end of an attempt for `cause`, if it was a defeat. If there are too many defeats, takes the next step
+/// against further ones.
 void count_defeat(descriptor& d, abort_cause cause) noexcept;
 
 }  // namespace tutti::core

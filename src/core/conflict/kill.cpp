@@ -17,16 +17,16 @@ bool kill(descriptor& victim, word seen) noexcept {
     base::heavy_fence();  // partner: light_fence between `preparing` and the test in commit
     const word state = victim.state.load(std::memory_order_acquire);
     if (memory::sequence_of(state) != memory::sequence_of(seen) || !killable(state)) return false;
-    // Sends its next inlined read out of line, where it finds the request. If its next transaction has begun
-    // meanwhile, that one takes the slow path once and finds itself healthy.
+    // The victim's next inlined read then goes out of line, where it finds the request. If the victim's next
+    // transaction has begun meanwhile, that one takes the slow path once and finds itself healthy.
     victim.close_bounds();
     return true;
 }
 
 namespace {
 
-/// Code of the language reads memory of its own without barriers, so it would go on with what a roll-back behind its
-/// back has put there.
+/// Returns true if the attempt has run code of the language. Such code reads private memory without barriers, so it
+/// would continue with values that another context's roll-back has put there.
 bool has_run_language(const descriptor& d) noexcept {
     if ((d.slow_commit & slow_commit_language) != 0) return true;
     const detail::frame* f = d.frame_;
@@ -39,13 +39,14 @@ bool has_run_language(const descriptor& d) noexcept {
 bool evict(descriptor& victim) noexcept {
     const base::lock_guard guard{victim.eviction};
     if (victim.suspended.load(std::memory_order_acquire) == 0 || has_run_language(victim)) return false;
-    // As if it had found the request itself; when it is resumed it finds the signal at its next barrier or at commit.
+    // Dooms the victim as if it had found the request itself. It finds the signal at its next barrier or at commit,
+    // when it is resumed.
     if (victim.asked_to_die() && victim.pending == signal::none) doom(victim, signal::restart, abort_cause::killed);
     return true;
 }
 
 bool kill_before_waiting(descriptor& self, descriptor& victim, word seen) noexcept {
-    note_kill(victim, self);  // before, so that the victim finds it
+    note_kill(victim, self);  // first, so that the victim finds this note
     if (!kill(victim, seen)) return false;
     evict(victim);
     // Either the victim finds the request before it sleeps, or it has said before kill's fence that it sleeps.
@@ -53,8 +54,8 @@ bool kill_before_waiting(descriptor& self, descriptor& victim, word seen) noexce
     return true;
 }
 
-// The lock is what makes the victim's fields safe to touch: its owner took it after its last instruction, and takes
-// it again before its next one.
+// The lock makes the victim's fields safe to touch: the owner took it after its last instruction, and takes it again
+// before its next one.
 void suspend(descriptor& d) noexcept {
     const base::lock_guard guard{d.eviction};
     d.suspended.store(1, std::memory_order_release);

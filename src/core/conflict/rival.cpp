@@ -5,15 +5,15 @@
 namespace tutti::core {
 namespace {
 
-// The killer's number and one, or 0. Relaxed throughout: the answer is a hint.
+// The killer's number plus 1, or 0. Relaxed throughout: the answer is a hint.
 constinit std::array<std::atomic<std::uint32_t>, 4096> killers{};
 
 std::atomic<std::uint32_t>& entry_of(const descriptor& d) noexcept { return killers[d.id % killers.size()]; }
 
 const descriptor& number(std::uint32_t id) noexcept { return descriptor::of(memory::activity_of(id)); }
 
-/// The descriptor that wrote last to something that d has read and that has changed since. The log of an attempt
-/// outlives it.
+/// Returns the descriptor that last wrote a place that d has read and that has changed since. The log of an attempt is
+/// still there after the attempt.
 const descriptor* overtaker_of(const descriptor& d) noexcept {
     for (const orec* const* r = d.read_begin; r != d.read_next_; ++r) {
         const word seen = (*r)->load(std::memory_order_acquire);

@@ -1,6 +1,6 @@
-// Whose transaction was in the way of an attempt, for the reports that tell a user which two blocks meet. Hints that
-// nothing is decided by: the other may have gone on to another transaction; of killers, descriptors whose numbers are
-// 4096 apart share an entry, and a later one overwrites an earlier one.
+// Which transaction was in the way of an attempt: for reports that tell a user which two blocks meet. The results are
+// hints, and no decision depends on them. The other descriptor may have gone on to another transaction. Descriptors
+// whose numbers are 4096 apart share an entry for killers, and a later killer overwrites an earlier one.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -9,8 +9,9 @@ namespace tutti::core {
 
 void note_kill(const descriptor& victim, const descriptor& killer) noexcept;
 
-/// The descriptor in the way of the attempt of `d` that ended, or is about to end, for `cause`; null: no other's, or
-/// not known. REQUIRES: d has not begun another attempt, and is the caller's.
+/// Returns the descriptor in the way of the attempt of `d` that ended, or is about to end, for `cause`. Returns null if
+/// it was not another one's fault, or if that is not known. REQUIRES: d belongs to the caller and has not begun another
+/// attempt.
 [[nodiscard]] const descriptor* rival_of(const descriptor& d, abort_cause cause) noexcept;
 
 }  // namespace tutti::core

@@ -8,9 +8,9 @@
 namespace tutti::core {
 namespace {
 
-/// Attempts of an inner transaction before the outer one starts over.
+/// Number of attempts of an inner transaction before the outer one starts over.
 #if defined(TUTTI_INTERLEAVE)
-constexpr std::uint32_t attempts_inside = 2;  // so that small programs come to it
+constexpr std::uint32_t attempts_inside = 2;  // small, so that small programs reach this path
 #else
 constexpr std::uint32_t attempts_inside = 16;
 #endif
@@ -19,8 +19,8 @@ constexpr std::uint32_t attempts_inside = 16;
 
 void restart_ancestor(descriptor& d, abort_cause cause) {
     execution_fail(d);
-    d.pending = signal::none;  // what leaves through frames of d's is not d's: detail::signalled
-    // A block of the language is begun again by a jump that passes over the frames that would leave.
+    d.pending = signal::none;  // the signal that leaves through d's frames is not d's: detail::signalled
+    // A block of the language is begun again by a jump that skips the frames that would call leave_open_nested.
     if (d.outer->frame_->receive != nullptr) leave_open_nested(*d.outer);
     attempt_abort(*d.outer, cause);
 }

@@ -1,21 +1,20 @@
-// What an open-nested transaction does about the transactions around it: it has them start over where one of them is
-// what others wait for.
+// How an open-nested transaction restarts the transactions around it, if other contexts wait for one of those.
 #pragma once
 
 #include "core/state/ancestry.hpp"
 
 namespace tutti::core {
 
-/// Has the transaction around d start over. REQUIRES: may_restart_ancestor; d is idle, with nothing left to do for its
-/// execution.
+/// Makes the transaction around d start over. REQUIRES: may_restart_ancestor; d is idle, and its execution has nothing
+/// left to do.
 [[noreturn]] void restart_ancestor(descriptor& d, abort_cause cause);
 
-/// Has the transaction around d start over if it, or an ancestor of it, was asked to die: the one that asked may be
-/// what d would wait for. REQUIRES: d is idle.
+/// Makes the transaction around d start over if it, or an ancestor of it, was asked to die: d would perhaps wait for
+/// the transaction that asked. REQUIRES: d is idle.
 void heed_ancestors(descriptor& d);
 
-/// After an attempt of an inner transaction met another while the outer one may own something. May have the outer one
-/// start over. REQUIRES: d is idle.
+/// Backs off after an attempt of an inner transaction met another one, while the outer transaction may own something.
+/// May make the outer one start over. REQUIRES: d is idle.
 void back_off_inside(descriptor& d);
 
 }  // namespace tutti::core

@@ -8,13 +8,15 @@
 namespace tutti::core {
 
 void answer_with_current_reads(descriptor& d) {
-    // One that is being left has no snapshot to refresh, and its bounds stay closed (I3).
+    // An attempt that is being left has no snapshot to refresh, and its bounds stay closed (I3).
     if ((d.slow_path & ~slow_path_timed) != 0 || d.unwinding()) return;
     if (d.strict() || d.prevails()) return;
     const std::uint32_t asked = d.asked.load(std::memory_order_acquire);  // partner: wait_for_current_reads
     if (d.logging && !broken(fault::answer_without_refreshing)) d.algorithm->refresh(d);
-    d.set_bounds();  // those of an unlogged reader, which cannot refresh, too: it is not to be slow until its end
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // a killer may have closed them before; it asked before that
+    // Also those of an unlogged reader, which cannot refresh, so that it does not stay slow until its end.
+    d.set_bounds();
+    // A killer may have closed the bounds before; its request came earlier still.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     attempt_abort_if_doomed(d);
     if (!d.logging) return;
     d.answered.store(asked, std::memory_order_release);

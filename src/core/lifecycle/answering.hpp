@@ -1,17 +1,18 @@
-// What a running transaction does for a commit that waits in quiescence and asks it whether its reads are current:
-// privatization/quiescence.hpp says why that is enough.
+// The answer of a running transaction to a commit that waits in quiescence and asks whether its reads are current.
+// privatization/quiescence.hpp explains why the answer is enough.
 #pragma once
 
 #include "core/state/descriptor.hpp"
 
 namespace tutti::core {
 
-/// In a barrier of d that is not inlined: somebody has asked.
+/// Returns true if a commit has asked d. Called in a barrier of d that is not inlined.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool is_asked(const descriptor& d) noexcept {
     return d.asked.raw().load(std::memory_order_relaxed) != d.answered.raw().load(std::memory_order_relaxed);
 }
 
-/// Refreshes d's snapshot and says so. May abort. Says nothing in a transaction whose end has to be waited for.
+/// Refreshes d's snapshot, and tells the commits that have asked. May abort. Does not answer in a transaction whose end
+/// the commits must wait for.
 void answer_with_current_reads(descriptor& d);
 
 }  // namespace tutti::core

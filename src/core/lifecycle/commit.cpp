@@ -24,7 +24,7 @@ void count_commit(descriptor& d) noexcept {
     d.ledger.count_duration(d.run.block(), static_cast<std::uint64_t>(elapsed * base::nanoseconds_per_tick()));
 }
 
-/// Takes the vote that `ask` asks for; where it is no yes, or there is an error, `have_abort` tells who was asked.
+/// Takes the vote by `ask`. If it is not a yes, or throws, `have_abort` tells the participants that were asked.
 template <class Ask, class HaveAbort>
 bool take_vote(descriptor& d, Ask&& ask, HaveAbort&& have_abort) {
     vote v = vote::commit;
@@ -45,7 +45,7 @@ bool take_vote(descriptor& d, Ask&& ask, HaveAbort&& have_abort) {
     return v == vote::commit;
 }
 
-/// Has `act` run what must happen once the decision is made.
+/// Calls `act` for the actions that must follow the decision.
 template <class Act>
 void announce(descriptor& d, Act&& act) noexcept {
     if (!d.is_irrevocable()) d.set_status(status::committed);
@@ -79,7 +79,7 @@ void finish_slowly(descriptor& d, privacy owed) {
     constexpr std::uint32_t put_off = slow_commit_memory | slow_commit_handlers | slow_commit_possessions;
     if ((d.slow_commit & put_off) != 0) settle_committed(d, after);
     if (d.strict() || d.serial) give_back_tokens(d);
-    // Release: a committer that no longer sees the flag sees all that this transaction did to plain memory.
+    // Release: a committer that no longer sees the flag sees all accesses of this transaction to plain memory.
     if ((d.slow_commit & slow_commit_plain) != 0) d.plain.store(0, std::memory_order_release);
     if ((d.slow_commit & slow_commit_counting) != 0) count_commit(d);
     if ((d.slow_commit & (slow_commit_restarted | slow_commit_strict | slow_commit_abstract_locks)) != 0) {
@@ -91,19 +91,19 @@ void finish_slowly(descriptor& d, privacy owed) {
     const bool orphans = (d.slow_commit & slow_commit_orphans) != 0;
     const bool late = (d.slow_commit & slow_commit_late_clock) != 0;
     attempt_close(d);
-    d.serial = false;  // handlers may run transactions, which others do not wait for
+    d.serial = false;  // handlers may run transactions, for which others do not wait
     release_abstract_locks(d);
-    pay_debts(d);  // its own among them; before a wait for all numbers, of which one may be its own
+    pay_debts(d);  // before the wait below: it may wait for a version that this context itself announces
     if (owed == privacy::received) await_quiescence(d, d.quiescing.latest_read);
     if ((d.slow_commit & slow_commit_large) != 0) count_towards_settling(d);
     if (orphans || d.limbo.due() || d.inner != nullptr) [[unlikely]]
         collect_retired(d);
-    // Not inside another transaction, nor in an undo action, whose context may own what others wait for.
+    // Not inside another transaction, nor in an undo action, whose context may own something that others wait for.
     if (late && d.algorithm->renew_clock != nullptr && !ancestor_runs(d) && !undoes(d)) [[unlikely]]
         d.algorithm->renew_clock(d);
     if (!has_entries(after)) return;
     run_after_commit(d, after);
-    after.swap(d.deferred_log);  // its memory is there for the next transaction
+    after.swap(d.deferred_log);  // the next transaction uses its memory
 }
 
 }  // namespace tutti::core

@@ -1,4 +1,4 @@
-// The slow commit: what the hot path in transaction.hpp leaves to a commit with slow-commit flags.
+// The slow commit: the steps that transaction.hpp leaves to a commit with slow-commit flags.
 #pragma once
 
 #include "core/privatization/quiescence.hpp"
@@ -6,17 +6,17 @@
 
 namespace tutti::core {
 
-/// Asks the participants. False: rolled back; leaves by their exception if one of them throws.
+/// Lets the participants vote. Returns false if the attempt was rolled back. Rethrows the exception of a participant.
 bool put_to_the_vote(descriptor& d);
 
-/// The same of a transaction that has nothing put off but one that votes; where that says yes, what announce_decision
-/// does, too.
+/// Does the same for a transaction whose log has one entry only, of a participant. After a yes, also does what
+/// announce_decision does.
 bool put_to_one_vote(descriptor& d);
 
-/// status = committed; at_commit handlers and the participants' commits.
+/// Stores the status committed, and runs at_commit handlers and the participants' commits.
 void announce_decision(descriptor& d) noexcept;
 
-/// The end of the commit, from the moment its writes are published.
+/// Finishes the commit, from the moment when its writes are published.
 void finish_slowly(descriptor& d, privacy owed);
 
 }  // namespace tutti::core

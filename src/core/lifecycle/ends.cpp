@@ -26,16 +26,16 @@
 namespace tutti::core {
 namespace {
 
-/// What to count an exception under that is just being handled.
+/// Returns the cause under which to count the exception that is being handled.
 abort_cause cause_of_exception() noexcept {
-    // By type and not by rethrowing it: the forced unwind of a thread that exits must not be caught, and has no type.
+    // By type, without rethrowing: the forced unwind of a thread that exits must not be caught, and has no type.
     const std::type_info* const type = abi::__cxa_current_exception_type();
     if (type != nullptr && *type == typeid(usage_error)) return abort_cause::usage;
     if (type != nullptr && *type == typeid(std::bad_alloc)) return abort_cause::allocation;
     return abort_cause::exception;
 }
 
-/// Before it goes on to another attempt or block: its read log is still that of this one.
+/// Counts an abort. Called before the next attempt or block, while the read log is still that of this attempt.
 void count_abort(descriptor& d, abort_cause cause) noexcept {
     const descriptor* const rival = rival_of(d, cause);
     const bool lost_something = d.started != 0 && is_defeat(cause);
@@ -45,8 +45,8 @@ void count_abort(descriptor& d, abort_cause cause) noexcept {
                          static_cast<std::uint64_t>(lost));
 }
 
-/// Undo actions and destructors are code of the user's, and may run transactions on this descriptor. So what the
-/// execution needs is put aside. REQUIRES: d is idle.
+/// Undoes and destroys the deferred entries. Undo actions and destructors are user code, and may run transactions on
+/// this descriptor, so the execution's state is saved meanwhile. REQUIRES: d is idle.
 void end_what_was_put_off(descriptor& d, abort_cause cause) noexcept {
     execution mine = std::exchange(d.run, {});
     const unsigned opened_under = d.opened_under;
@@ -62,7 +62,7 @@ void end_what_was_put_off(descriptor& d, abort_cause cause) noexcept {
     d.undoes_under_locks.store(under_locks, std::memory_order_relaxed);
     pay_debts(d);
     if (has_entries(left)) destroy_left(d, left);
-    left.swap(d.deferred_log);  // its memory is there for the next attempt
+    left.swap(d.deferred_log);  // the next attempt uses its memory
     mine.last_cause = cause;
     d.run = mine;
     d.unwinds_from = d.opened_under = opened_under;
@@ -75,8 +75,8 @@ void attempt_end(descriptor& d, abort_cause cause) noexcept {
     TUTTI_PROBE3(abort, d.run.how->name, static_cast<int>(cause), d.id);
     if ((d.slow_commit & slow_commit_counting) != 0) count_abort(d, cause);
     if (const policy& p = policy_of(d); p.abort != nullptr) p.abort(d);
-    // Relaxed: a thread that finds this attempt over by its status, which is stored with release, finds this too. An
-    // execution that sleeps in retry is not on its way to a commit.
+    // Relaxed: a thread that finds this attempt over by its status, which is stored with release, also finds these
+    // values. An execution that sleeps in retry will not commit soon, so it does not count.
     if (cause != abort_cause::explicit_retry) {
         if (!std::exchange(d.run.was_defeated, true)) d.first_defeat.store(d.own_sequence, std::memory_order_relaxed);
         d.last_defeat.store(d.own_sequence, std::memory_order_release);  // partner: is_settled in waiting.cpp
@@ -99,7 +99,7 @@ void execution_end(descriptor& d) noexcept {
 void execution_fail(descriptor& d) noexcept {
     execution_end(d);
     if ((d.slow_commit & slow_commit_large) != 0) count_towards_settling(d);
-    // A transaction that waits for d's commit finds that there is no next attempt.
+    // A transaction that waits for d's commit finds that no attempt follows.
     d.last_defeat.store(0, std::memory_order_relaxed);
     wake_sleepers(d);
 }
@@ -110,7 +110,7 @@ void execution_give_up(descriptor& d, abort_cause cause) noexcept {
     attempt_end(d, cause);
     execution_fail(d);
     if (!receives) return;
-    // Also what was cancelled has told its caller what is private.
+    // A cancelled block, too, has told its caller what is private.
     if (plain_memory_is_used()) await_quiescence(d, d.snapshot_bound | below_versions(d));
     else end_settling(d);
 }
@@ -136,10 +136,10 @@ using core::descriptor;
 
 void fail(tx& t) noexcept {
     descriptor& d = descriptor::of(t);
-    // The forced unwind of a thread has no type. An asynchronous one may have interrupted a step of the engine.
+    // The forced unwind of a thread has no type. If it is asynchronous, it may have interrupted a step of the engine.
     if (abi::__cxa_current_exception_type() == nullptr && core::ends_cancellable_anywhere())
         core::refuse_asynchronous_cancel(d);
-    if (!d.running()) return;  // thrown by an on_commit handler: the commit stands
+    if (!d.running()) return;  // thrown by an on_commit handler: the transaction stays committed
     if (core::broken(core::fault::commit_on_exception) && d.pending == core::signal::none && d.operations_->commit(d))
         return;
     core::execution_give_up(d, d.pending != core::signal::none ? d.cause : core::cause_of_exception());

@@ -1,12 +1,12 @@
-// How attempts and executions end that do not commit. `attempt_*` ends one attempt, and d.run goes on to the next;
-// `execution_*` ends them all.
+// How attempts and executions end without a commit. `attempt_*` ends one attempt, and d.run goes on to the next;
+// `execution_*` ends the whole execution.
 //
-//   attempt_fail              commit failed: rolls back, and leaves the rest to reopen
-//   attempt_end               the attempt is over: gives back what is left, counts, compensates
-//   execution_end             `run` is as a fresh execution has it: also after a commit
-//   execution_fail            the same after the last attempt of an execution that does not commit
-//   execution_give_up         attempt_end and execution_fail, and the wait for private memory
-//   execution_end_unstarted   execution_fail of a block whose next attempt will not begin
+//   attempt_fail              handles a failed commit: rolls back, and leaves the rest to reopen
+//   attempt_end               ends the attempt: gives back what is left, counts, compensates
+//   execution_end             resets `run` to that of a fresh execution; also after a commit
+//   execution_fail            does the same after the last attempt of an execution that does not commit
+//   execution_give_up         does attempt_end and execution_fail, and waits for private memory
+//   execution_end_unstarted   does execution_fail for a block whose next attempt will not begin
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -16,7 +16,7 @@ namespace tutti::core {
 void attempt_fail(descriptor& d, abort_cause cause) noexcept;
 void attempt_end(descriptor& d, abort_cause cause) noexcept;
 
-/// REQUIRES: no attempt runs. The same for the others, but for execution_give_up.
+/// REQUIRES: no attempt runs. This holds for all of these functions except execution_give_up.
 void execution_end(descriptor& d) noexcept;
 void execution_fail(descriptor& d) noexcept;
 void execution_end_unstarted(descriptor& d) noexcept;

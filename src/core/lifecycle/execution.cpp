@@ -26,7 +26,8 @@
 namespace tutti::core {
 namespace {
 
-/// Attempts of a read-only block that go unlogged before its reads are logged, so that it can extend its snapshot.
+/// Number of attempts of a read-only block without a log. Later attempts log their reads, so that they can extend their
+/// snapshots.
 constexpr std::uint32_t unlogged_attempts = 4;
 
 status status_for(mode m) noexcept {
@@ -48,20 +49,20 @@ void start_counting(descriptor& d) noexcept {
     d.started = d.ledger.enter(d.run.block(), d.run.attempt) ? base::ticks() : 0;
 }
 
-/// Takes a slot. Inside another transaction one that is not to be had is done without by a visible reader, and by an
-/// undo with the rank of the transaction that goes on: the occupants may be waiting for what that transaction owns, or
-/// for the slot that it has, as d does. False: the execution ends here, or the transaction around d has to start over
-/// instead.
+/// Takes a slot. Inside another transaction, two kinds go on without a slot that they do not get: a visible reader, and
+/// an undo with the rank of the transaction that goes on. The reason: the occupants may be waiting for something that
+/// the outer transaction owns, or for its slot, as d does. Returns false if the execution ends here, or if the
+/// transaction around d has to start over instead.
 bool take_place(descriptor& d) noexcept {
     if (!ancestor_runs(d)) return wait_for_slot(d, d.mode);
-    // The occupant of the slot may be waiting for what the transaction around d owns.
+    // The occupant of the slot may be waiting for something that the transaction around d owns.
     constexpr auto a_while = std::chrono::milliseconds{1};
     while (!wait_for_slot(d, d.mode, base::now() + a_while)) {
         if (ancestor_is_doomed(d)) return false;
         if (d.mode == status::visible || (d.outer->slow_path & slow_path_frozen) != 0) {
             d.mode = status::active;
             d.slow_commit |=
-                slow_commit_restarted;  // its end has `run` to reset, which still has the mode that it asked for
+                slow_commit_restarted;  // its end has to reset `run`, which still has the mode that it asked for
             return true;
         }
     }
@@ -73,8 +74,9 @@ bool begins_strictly(descriptor& d) noexcept {
     if (!so_that_it_does_not_lack_a_slot.is_so() || !take_place(d)) return false;
     if (d.slot == 0) return true;
     d.slow_commit |= slow_commit_strict;
-    // Before the snapshot is taken: a transaction that finds the slot occupied must find its occupant running, or it
-    // would take it for one that has just left. seq_cst: partner is the commit that looks at slots (norec.hpp).
+    // Before the snapshot is taken: a transaction that finds the slot occupied must find its occupant running.
+    // Otherwise it would take that occupant for one that has just left. seq_cst: partner is the commit that looks at
+    // slots (norec.hpp).
     d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
     return true;
 }
@@ -95,7 +97,7 @@ void start_strictly(descriptor& d) {
 
 namespace {
 
-/// Calls f(d), which may throw before an attempt begins: then no block is open.
+/// Calls f(d), which may throw before an attempt begins; then closes the block.
 void or_end(descriptor& d, void (*f)(descriptor&)) {
     try {
         f(d);
@@ -109,7 +111,7 @@ void or_end(descriptor& d, void (*f)(descriptor&)) {
 
 void attempt_start(descriptor& d) {
     std::optional<before_attempt> unbegun{d};
-    // Not what runs for the first time, unless it has to wait.
+    // An execution that runs for the first time is not ended here, unless it has to wait.
     if (d.run.attempt > 1 && ends_here(d)) [[unlikely]] {
         const std::uint32_t why = d.interrupted.load(std::memory_order_acquire);
         execution_end_unstarted(d);
@@ -132,11 +134,11 @@ void attempt_start(descriptor& d) {
         start_strictly(d);
     unbegun.reset();
     if (d.frame_->receive != nullptr)
-        d.plain.store(1, std::memory_order_relaxed);  // an undo action may have lowered it
+        d.plain.store(1, std::memory_order_relaxed);  // an undo action may have lowered the flag
     d.algorithm->begin(d);
     if (d.frame_->receive != nullptr) {
-        // A block of the language has said that it uses plain memory; what it says must be seen before it reads
-        // anything. Partner: quiesce.
+        // A block of the language has announced its use of plain memory. That announcement must be visible before the
+        // block reads anything. Partner: quiesce.
         if (!is_enlisted(d)) enlist(d);
         std::atomic_thread_fence(std::memory_order_seq_cst);
     }
@@ -173,7 +175,7 @@ sequel reopen(tx& t) {
         core::execution_give_up(d, d.cause);
         return sequel::cancelled;
     }
-    const bool ends_when_interrupted = core::ends_when_interrupted(d);  // while its block is open
+    const bool ends_when_interrupted = core::ends_when_interrupted(d);  // read while its block is open
     if (d.pending == core::signal::retry) {
         core::wait_in_retry(d);
         core::heed_ancestors(d);
@@ -182,12 +184,12 @@ sequel reopen(tx& t) {
         core::count_defeat(d, d.run.last_cause);  // transactions of handlers have left other causes in d
         d.run.unbegun = ends_when_interrupted;
         if (d.run.last_cause == abort_cause::explicit_restart) {
-            core::heed_ancestors(d);  // it lost to no other: at once, under every policy
+            core::heed_ancestors(d);  // no conflict: the block restarts at once, under every policy
         } else if (core::ancestor_runs(d)) {
             core::back_off_inside(d);
         } else if (const core::obstacle& o = d.run.in_the_way;
                    o.who != nullptr && memory::status_of(o.state) == memory::status::irrevocable) {
-            // No other wins against it.
+            // The irrevocable transaction always wins, so waiting for it is the only way.
             if (o.at != nullptr) core::wait_for(d, *o.who, o.state, core::patience(d));
             else core::wait_for_passage(d, *o.who, o.state, core::patience(d));
         } else {
@@ -196,7 +198,7 @@ sequel reopen(tx& t) {
     }
     core::execution& run = d.run;
     run.unbegun = false;
-    // Stays at its end: a block that waits in `retry` may start over without limit.
+    // The counter stays at its maximum: a block that waits in `retry` may start over without limit.
     if (run.attempt != std::numeric_limits<std::uint32_t>::max()) ++run.attempt;
     if (run.rewinds != 0 && core::is_defeat(run.last_cause)) d.rewind.partial.note_failure();
     run.rewinds = 0;

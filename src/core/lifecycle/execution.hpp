@@ -1,5 +1,5 @@
-// An execution: all attempts of one outermost block. How its attempts begin, whatever the algorithm; ends.hpp and
-// commit.hpp are how they end.
+// An execution: all attempts of one outermost block. This file has their begin, for all algorithms; ends.hpp and
+// commit.hpp have their ends.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -7,7 +7,7 @@
 namespace tutti::core {
 
 /// Begins the next attempt of d.run. Throws deadline_missed or interrupted, and then the block is closed. REQUIRES:
-/// d.frame_ is the outermost block; nothing is held.
+/// d.frame_ is the outermost block; d holds nothing.
 void attempt_start(descriptor& d);
 
 /// Begins the first attempt of a block that starts in a stricter mode, has a deadline, is counted, or has a policy that

@@ -16,7 +16,7 @@ footing examine(descriptor& d) {
     }
     if ((d.slow_path & slow_path_pending) != 0) {
         if (!d.unwinding()) raise_again(d);
-        // A block that is only being left still owns what it wrote, and its algorithm can answer.
+        // A block that is only being left still owns its writes, so its algorithm can answer reads.
         return d.given_back ? footing::detached : footing::shielded;
     }
     if (d.unwinding()) {
@@ -27,7 +27,7 @@ footing examine(descriptor& d) {
     }
     attempt_abort_if_doomed(d);
     if ((d.slow_path & slow_path_timed) != 0) look_at_clock(d);
-    // Another transaction closed the bounds for one that is over by now.
+    // Another transaction closed the bounds, with a request for a transaction that is over by now.
     d.set_bounds();
     return footing::sound;
 }

@@ -1,4 +1,4 @@
-// What a barrier may do on a descriptor that is not healthy.
+// How a barrier may go on with a descriptor that is not healthy.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -8,11 +8,12 @@ namespace tutti::core {
 enum class footing : std::uint8_t {
     sound,     ///< go on
     shielded,  ///< go on, but catch the unwind: a destructor runs while an exception is in flight
-    detached,  ///< the attempt is over: answer from memory, drop writes
+    detached,  ///< the attempt is over: read from memory, drop writes
 };
 
-/// Finds out; leaves by usage_error where the transaction may not be touched, by the pending signal where the body
-/// swallowed it, by a restart where the attempt was killed, or has to become stricter to meet its deadline.
+/// Returns how the barrier may go on. Throws usage_error if the transaction must not be touched. Raises the pending
+/// signal if the body swallowed it. Restarts the attempt if it was killed, or has to become stricter to meet its
+/// deadline.
 footing examine(descriptor& d);
 
 }  // namespace tutti::core

@@ -23,10 +23,10 @@ void forget(descriptor& gone) noexcept {
     gone.waits_for.store(nullptr, std::memory_order_relaxed);
     gone.shows_wait_for.store(nullptr, std::memory_order_relaxed);
     gone.shows_retry.store(false, std::memory_order_relaxed);
-    gone.last_defeat.store(0, std::memory_order_relaxed);  // its execution does not go on
+    gone.last_defeat.store(0, std::memory_order_relaxed);  // its execution does not continue
     gone.asleep = nullptr;
     gone.limbo.forget_owner();
-    gone.abstract_locks = nullptr;  // their memory stays where it is, like that of its logs
+    gone.abstract_locks = nullptr;  // the holdings' memory stays where it is, like the memory of the logs
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ private:
 
 enum class refusal : std::uint8_t { of_another, caught, in_flight };
 
-/// Whether it is that exception that has been refused. The C++ runtime may have caught it to that end.
+/// Returns whether the refused exception is `thrown`, and whether the C++ runtime has already caught it in order to
+/// refuse it.
 refusal what_is_refused(const thrown_signal& thrown) noexcept {
     if (thrown.object == nullptr) return refusal::of_another;
     const auto& now = *reinterpret_cast<const exception_globals*>(abi::__cxa_get_globals());
@@ -56,7 +57,7 @@ refusal what_is_refused(const thrown_signal& thrown) noexcept {
     return refusal::of_another;
 }
 
-/// Ends the life of the exception, and whatever else the frames that are dropped were handling.
+/// Ends the life of the exception, and of all other exceptions that the dropped frames were handling.
 void end_refused(const thrown_signal& thrown, refusal how) noexcept {
     const exception_globals before = thrown.before;
     // The object follows the unwinder's header (Itanium C++ ABI, 2.2.1).
@@ -73,7 +74,7 @@ descriptor& innermost() noexcept { return descriptor::of(*detail::current_transa
 void throw_again() {
     descriptor& d = innermost();
     const std::uint32_t why = outermost_of(d).thrown.why;
-    if (d.running() && d.pending != signal::none) raise_again(d);  // a block around that place is on its way back
+    if (d.running() && d.pending != signal::none) raise_again(d);  // a block around that place has a signal in progress
     if (why != 0) throw_interruption(d, why);
     throw usage_error{
         "tutti: a restart of an atomic block cannot leave a function that is noexcept, and the block was in the same "
@@ -107,8 +108,8 @@ void interrupt(descriptor& d) noexcept {
     if (d.asleep != nullptr) d.asleep->wake();
 }
 
-// `asleep` goes back to null under the same lock, so the word is stored before the sleeper goes on: attempt_start finds
-// it, and what comes after that, forget_interruption among it, is not reached by it.
+// `asleep` becomes null again under the same lock, so the word is stored before the sleeper goes on. attempt_start
+// finds it, and later steps of the context, such as forget_interruption, come after it.
 void interrupt_sleeper(descriptor& d) noexcept {
     const base::lock_guard guard{d.eviction};
     if (d.asleep == nullptr) return;
@@ -120,7 +121,7 @@ void interrupt_for_stack(descriptor& d) noexcept {
     for (descriptor* each = &d; each != nullptr; each = each->outer) {
         each->interrupted.store(short_of_stack, std::memory_order_relaxed);
         if (!each->running() || each->prevails()) continue;
-        // As `kill` does it, but that needs no fence here: the caller is the one that commits.
+        // Does what `kill` does, without its fence: the caller is the thread that commits.
         each->kill_request.store(each->own_sequence, std::memory_order_relaxed);
         each->close_bounds();
     }

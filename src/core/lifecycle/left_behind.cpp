@@ -21,7 +21,7 @@ namespace {
 
 using text = std::array<char, 320>;
 
-/// What the calling thread has asked pthread_setcanceltype for.
+/// The latest requests of the calling thread to pthread_setcanceltype.
 struct cancel_type_requests {
     bool anywhere;  ///< the latest request was for asynchronous cancellation
     bool seen;      ///< there was a request since this was cleared
@@ -33,7 +33,7 @@ bool is_of_language(const detail::frame& f) noexcept {
     return language != nullptr && f.receive == language->receive;
 }
 
-/// Reads no frame of the library, which may have been overwritten.
+/// Returns the name of a block. Reads no frame of the library, because it may have been overwritten.
 text name_of_block(const descriptor& d, const detail::frame* language_frame, bool in_language) noexcept {
     text name{};
     if (in_language) {
@@ -44,8 +44,8 @@ text name_of_block(const descriptor& d, const detail::frame* language_frame, boo
     return name;
 }
 
-/// Whether both are on the stack of the calling thread, or of the calling context of the preemption layer. False for
-/// other contexts that have stacks of their own.
+/// Returns true if both addresses are on the stack of the calling thread, or of the calling context of the preemption
+/// layer. Returns false for other contexts that have stacks of their own.
 bool are_on_this_stack(const descriptor& d, std::uintptr_t a, std::uintptr_t b) noexcept {
     if (d.hooks != nullptr && d.hooks->stack_bytes != 0) {
         const auto from = reinterpret_cast<std::uintptr_t>(d.hooks->stack);
@@ -73,21 +73,21 @@ bool are_on_this_stack(const descriptor& d, std::uintptr_t a, std::uintptr_t b) 
 
 bool isolates(const descriptor& d) noexcept { return d.hooks != nullptr && d.hooks->isolates; }
 
-/// Whether a jump to a function with that stack pointer leaves the block f of d.
+/// Returns true if a jump to a function with that stack pointer leaves the block f of d.
 bool leaves(const descriptor& d, const detail::frame& f, std::uintptr_t stack, std::uintptr_t resume) noexcept {
     if (stack < f.stack || !are_on_this_stack(d, f.stack, stack)) return false;
-    // In the function with the block itself: a function that calls setjmp is not inlined, so the body of a block of the
-    // library has a frame of its own. A block of the language is part of the function, and its begin comes first.
+    // The target may be the function with the block itself. A function that calls setjmp is not inlined, so the body of
+    // a library block has its own frame. A block of the language is part of the function, and its begin comes first.
     const bool in_same_function_after_begin =
         is_of_language(f) && stack == f.stack && resume > blocks_of_language.load(std::memory_order_acquire)->resume(f);
     return !in_same_function_after_begin;
 }
 
-/// As an exception would that leaves the innermost block of d. The frames of the block are as they were.
+/// Leaves the innermost block of d as an exception would. The frames of the block are intact.
 void leave_block(descriptor& d) noexcept {
     detail::frame& f = *d.frame_;
     if (is_of_language(f) || !isolates(d)) refuse(d, is_of_language(f) ? &f : nullptr);
-    // In the middle of a step of the engine, which a signal's handler leaves by the jump.
+    // The jump leaves a signal handler that has interrupted a step of the engine.
     if (d.critical_depth.load(std::memory_order_relaxed) != 0) refuse(d, nullptr);
     outermost_of(d).left_by_jump = true;
     if (f.parent != nullptr) detail::fail_nested(d, f);
@@ -102,14 +102,14 @@ void leave_blocks(descriptor& innermost, std::uintptr_t stack, std::uintptr_t re
             leave_block(*d);
             left = true;
         }
-        // The jump passes over the end of open_nested as well.
+        // The jump also skips the end of open_nested.
         if (!left || d->running() || d->outer == nullptr) return;
         d = d->outer;
         leave_open_nested(*d);
     }
 }
 
-/// Rolls back the blocks of d, whose frames, and whose options, may have been overwritten.
+/// Rolls back the blocks of d. Their frames, and their options, may have been overwritten.
 void give_up_without_frames(descriptor& d) noexcept {
     if (d.opened_under == opened_by_language) refuse(d, nullptr);
     static constexpr options usual{};
@@ -147,7 +147,7 @@ void heed_jump_out(descriptor& innermost, std::uintptr_t stack, std::uintptr_t r
 }
 
 void leave_blocks_below(descriptor& innermost, std::uintptr_t stack) noexcept {
-    // The function at `stack` stays, and so does a block that it has opened itself.
+    // The function at `stack` stays, and so does a block that this function has opened itself.
     leave_blocks(innermost, stack - 1, 0, true);
 }
 
@@ -158,8 +158,8 @@ call_boundary::call_boundary() noexcept : of_{nullptr}, around_{nullptr} {
     outermost_of(*of_).left_by_jump = false;
 }
 
-// What a procedure has left open is inner to what was open when it was called: the frames of these blocks are those of
-// the caller, or further out, and as they were.
+// Blocks that a procedure has left open are inside the blocks that were open when it was called. The frames of the
+// latter belong to the caller, or lie further out, and are intact.
 bool call_boundary::left_block() noexcept {
     if (detail::current_transaction == nullptr) return false;
     descriptor* d = &descriptor::of(*detail::current_transaction);
@@ -178,7 +178,7 @@ bool call_boundary::left_block() noexcept {
     if (d->running() && d->frame_ != around_) {
         left = true;
         if (around_ == nullptr) give_up_without_frames(*d);
-        else d->frame_ = around_;  // the block around the call is to fail, which takes all back
+        else d->frame_ = around_;  // the block around the call has to fail, which rolls back everything
     }
     return left;
 }
@@ -193,14 +193,15 @@ bool ends_cancellable_anywhere() noexcept {
     int type = PTHREAD_CANCEL_DEFERRED;
     const int error = ::pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
     if (error != 0 || type != PTHREAD_CANCEL_ASYNCHRONOUS) return false;
-    // This call was seen only if calls of the program's are. Others are not: the library is static, or a plug-in
-    // brought it. Then the C library's answer counts, which may be that of a system call with deferred cancellation.
+    // The library sees this call only if it also sees the program's calls. It sees none if it is static, or if a
+    // plug-in loaded it. Then the C library's answer decides, although a system call with deferred cancellation may
+    // have set it.
     return asked || !requests.seen;
 }
 
 void refuse_asynchronous_cancel(const descriptor& d) noexcept {
     const detail::frame* const open = d.frame_;
-    // After the block, d still knows the site of the library's latest one, and src/itm that of the language's.
+    // After the block, d still knows the site of the library's latest block, and src/itm that of the language's.
     const bool in_language = open != nullptr ? is_of_language(*open) : d.language != nullptr;
     const text name = name_of_block(d, open, in_language);
     std::array<char, 640> message{};
@@ -209,7 +210,7 @@ void refuse_asynchronous_cancel(const descriptor& d) noexcept {
         "tutti: a thread ended by asynchronous cancellation in, or next to, the block at %s, which may be half "
         "begun or half ended; call pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED) before atomic blocks\n",
         name[0] != '\0' ? name.data() : "an unknown place");
-    // Not by stdio, whose write waits for ever in a thread that cancels itself.
+    // Not through stdio, whose write waits forever in a thread that cancels itself.
     base::say_last_words(message.data());
     std::abort();
 }

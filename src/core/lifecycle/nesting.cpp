@@ -1,5 +1,5 @@
-// Closed nesting: blocks inside a block. A nested block is a savepoint in the logs; its reads always stay, because
-// what its parent does next depends on them.
+// Closed nesting: blocks inside a block. A nested block is a savepoint in the logs. Its reads always stay, because the
+// later actions of its parent depend on them.
 #include <algorithm>
 #include <utility>
 
@@ -18,28 +18,30 @@
 namespace tutti::core {
 namespace {
 
-/// Returns how many entries of the deferred log were set aside before: those behind are of this block.
+/// Rolls back the block `f`. Returns how many entries of the deferred log were set aside before: later ones belong to
+/// this block.
 std::size_t rewind_block(descriptor& d, const detail::frame& f, abort_cause cause) noexcept {
     d.landing = f.stack;
     d.quiescing.rewound = d.own_sequence;
-    // An attempt that is over has given everything back.
+    // An attempt that is over has given back everything already.
     if (!d.given_back && !broken(fault::keep_nested_writes)) d.algorithm->rewind(d, f.mark);
     take_back_retry_calls(d, f.mark.waits);
     d.landing = 0;
-    // A sleeper for an orec that this let go of must not sleep until we end: we may come to sleep for it.
+    // A sleeper for an orec released here must not sleep until d's end, because d may come to sleep for that
+    // transaction.
     wake_sleepers(d);
     d.captured_size_ = 0;
     const std::uint32_t slow_path = d.slow_path;
     const std::size_t before = d.deferred_log.aside();
     d.slow_path =
-        slow_path_frozen;  // the parent is in the middle of its body: its handlers are not the place to access it
+        slow_path_frozen;  // the parent is in the middle of its body: handlers of the nested block must not access it
     compensate_nested(d, f.mark.deferred, cause, d.pending == signal::rewind);
     d.slow_path = slow_path;
     return before;
 }
 
-/// A block that a destructor opened has been left by a signal of its own: the one that the destructor runs because of
-/// goes on. False: there is none.
+/// Restores the signal that a destructor's block has interrupted. A signal of its own has left that block; the signal
+/// because of which the destructor runs goes on. Returns false if there is no such signal.
 bool go_on_passing(descriptor& d, const detail::frame& f) noexcept {
     const signal s = d.given_back ? signal::restart : static_cast<signal>(f.passing);
     if (s == signal::none) return false;
@@ -48,18 +50,18 @@ bool go_on_passing(descriptor& d, const detail::frame& f) noexcept {
     return true;
 }
 
-/// The user's code that a roll-back of `f` alone runs, which has set aside entries of number `from` and later.
+/// Destroys what a roll-back of `f` alone has set aside: entries of number `from` and later. This runs user code.
 /// REQUIRES: d.frame_ is the block around f, and healthy again.
 void destroy_what_is_left(descriptor& d, const detail::frame& f, std::size_t from) noexcept {
     if (d.deferred_log.aside() != from) destroy_in_parent(d, from, f.mark.reads);
 }
 
-/// After a partial roll-back: the block runs again, so what it read may be forgotten, and the snapshot may move on.
-/// Whether it does.
+/// Moves the snapshot after a partial roll-back, and returns true if it has moved. The block runs again, so its reads
+/// may be forgotten.
 [[nodiscard]] bool move_snapshot(descriptor& d, const detail::frame& f) noexcept {
     d.forget_reads(f.mark.reads);
     const word before = d.snapshot_bound;
-    // A destructor that ran on the way may have moved the snapshot further.
+    // A destructor that ran during the roll-back may have moved the snapshot further.
     d.snapshot_bound = std::max(before, d.rewind.bound);
     ++d.run.rewinds;
     if ((d.slow_commit & slow_commit_counting) != 0) d.ledger.count_rewind(d.run.block());
@@ -71,8 +73,8 @@ void destroy_what_is_left(descriptor& d, const detail::frame& f, std::size_t fro
 void let_go_first(descriptor& d) {
     const obstacle other = d.run.in_the_way;
     if (other.at == nullptr) return;
-    // Until the orec is free, not until the other ends: it may be on its way back like us, and have come to wait for
-    // us. A transaction that owns nothing may wait for as long as that takes.
+    // Waits until the orec is free, not until the other transaction ends: the other may be rolling back as d does, and
+    // may have come to wait for d. A transaction that owns nothing may wait without a limit.
     if (d.writes.empty()) {
         wait_in_place(d, *other.who, other.state, other.at, other.seen);
         attempt_abort_if_doomed(d);
@@ -99,7 +101,7 @@ using core::signal;
 
 TUTTI_NOINLINE void open_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
-    // A block of the language has looked itself (itm/transaction.cpp).
+    // For a block of the language, itm/transaction.cpp has done this check.
     if (f.receive == nullptr) {
         f.stack = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
         if (d.frame_ == &f) [[unlikely]]
@@ -115,21 +117,22 @@ TUTTI_NOINLINE void open_nested(tx& t, frame& f) {
     f.mark = {d.writes.size(), d.overwritten.size(), d.deferred_log.size(), d.reads(), d.run.waits_made};
     f.left_when_looked = 0;
     d.frame_ = &f;
-    d.captured_size_ = 0;  // what the parent allocated is shared with it: a direct write could not be undone
+    // The parent shares its allocations with the nested block: a direct write could not be undone.
+    d.captured_size_ = 0;
 }
 
 void close_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
     if (!d.unwinding()) {
         if (d.pending != signal::none) core::raise_again(d);
-        // Afterwards nothing but the whole transaction could run again.
+        // After this, only the whole transaction could run again.
         if (f.checkpoint && d.logging && !d.strict()) {
             d.algorithm->refresh(d);
             core::have_companions_look(d);
         }
     }
     d.frame_ = f.parent;
-    // What the block has replaced may have been made by its parent, which the two are now one with.
+    // The objects that the block has replaced may have been made by its parent, to which the block now belongs.
     f.parent->left_when_looked = std::max(f.parent->left_when_looked, f.left_when_looked);
     if (d.healthy()) core::destroy_replaced_where_due(d);
 }
@@ -151,7 +154,7 @@ sequel reopen_nested(tx& t, frame& f) {
     core::destroy_what_is_left(d, f, set_aside);
     if (d.pending != signal::none) core::raise_again(d);
     if (rewound) core::let_go_first(d);
-    // Participants may have shown the blocks around it what is older than this snapshot: these go back in their turn.
+    // Participants may have shown the blocks around f data older than this snapshot; these blocks then roll back, too.
     if (moved && !core::broken(core::fault::rewind_without_a_word)) core::follow_snapshot(d);
     return again ? sequel::again : sequel::cancelled;
 }

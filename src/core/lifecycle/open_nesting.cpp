@@ -15,7 +15,7 @@ descriptor& enter_open_nested(descriptor& outer) {
         outer.inner->outer = &outer;
         if (outer.hooks != nullptr) make_preemptable(*outer.inner, *outer.hooks);
     }
-    // A context may have come to another thread since the descriptor was made.
+    // A context may have moved to another thread since the descriptor was made.
     outer.inner->exceptions = outer.exceptions;
     if (outer.frame_ != nullptr) outer.inner->masked_jump = std::exchange(outer.frame_->jump, nullptr);
     outer.inner->threw_after_commit = false;
@@ -26,7 +26,7 @@ descriptor& enter_open_nested(descriptor& outer) {
 }
 
 void leave_open_nested(descriptor& outer) noexcept {
-    // Not of an undo of its own, which leaves nothing to undo.
+    // Not for an undo of the outer transaction, which leaves nothing to undo.
     if (outer.running() && (outer.slow_path & slow_path_frozen) == 0) {
         outer.run.opened_in = outer.run.attempt;
         outer.slow_commit |= slow_commit_restarted;  // so that `run` is reset
@@ -50,11 +50,11 @@ void allow_to_start_over(tx& t) noexcept { descriptor::of(t).run.hurried = true;
 bool nests_closed(tx& t) {
     descriptor& d = descriptor::of(t);
     if (!d.healthy()) core::examine(d);
-    core::leave_hardware(d, hardware_abort::software);  // which would take the inner commit back with the outer attempt
+    core::leave_hardware(d, hardware_abort::software);  // hardware would undo the inner commit with the outer attempt
     if (d.algorithm->one_at_a_time) return true;
     core::keep_nesting_open(d);
-    // All steps of an attempt are open, or all are closed. A closed one owns what it has written until the attempt
-    // ends, and the undo of an open one that came before it may need that.
+    // Either all nested blocks of an attempt are open, or all are closed. A closed one owns its writes until the
+    // attempt ends, and the undo of an earlier open one may need them.
     return d.is_irrevocable() && d.run.opened_in != d.run.attempt;
 }
 

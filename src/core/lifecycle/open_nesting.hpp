@@ -1,19 +1,19 @@
 // Open nesting: a transaction that runs inside another's body, on a descriptor of its own, and commits by itself.
 //
-// The inner transaction is to the outer one as any other transaction is, with three exceptions:
-//   - they share a stack, so neither can wait for the other: meeting the outer one's orecs is an error of use, and
-//     the quiescence of an inner commit passes over it, as does a commit that meets transactions as a whole;
-//   - a transaction in the inner one's way may be waiting for what the outer one owns: then the inner one does not wait
-//     but backs off, and after some attempts has the outer one start over, which gives everything back;
-//   - a jump of the outer one would pass over the inner one's frames: it unwinds instead.
+// The inner transaction treats the outer one as any other transaction, with three exceptions:
+//   - They share a stack, so neither can wait for the other. Meeting an orec of the outer one is a usage error. The
+//     quiescence of an inner commit ignores the outer one, and so does a commit that meets transactions as a whole.
+//   - A transaction in the way of the inner one may be waiting for something that the outer one owns. So the inner one
+//     backs off instead of waiting. After some attempts it makes the outer one start over, which releases everything.
+//   - A jump of the outer one would skip the frames of the inner one, so the outer one unwinds instead.
 #pragma once
 
 #include "core/state/descriptor.hpp"
 
 namespace tutti::core {
 
-/// The context's transactions run on a descriptor of their own from here until `leave_open_nested`. Throws
-/// std::bad_alloc at the first time.
+/// Switches the context to another descriptor, for its transactions until `leave_open_nested`. Throws std::bad_alloc at
+/// the first call.
 descriptor& enter_open_nested(descriptor& outer);
 void leave_open_nested(descriptor& outer) noexcept;
 

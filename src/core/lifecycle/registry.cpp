@@ -37,8 +37,8 @@ struct pool {
 
 constinit base::immortal<pool> descriptors;
 
-/// The stack pointer of the function that called at_exit's caller: all frames of the thread's own were below. As far as
-/// the stack can be read.
+/// Returns the stack pointer of the function that called at_exit's caller; all frames of the thread's own were below
+/// it. Reads as far up the stack as it can.
 TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
     struct walk {
         int frames;
@@ -48,7 +48,7 @@ TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
         [](_Unwind_Context* frame, void* argument) {
             walk& here = *static_cast<walk*>(argument);
             if (here.frames-- == 0) return _URC_END_OF_STACK;
-            // A frame is named by the stack pointer that it has after the call in it returns.
+            // A frame is identified by its stack pointer after the call in it has returned.
             here.stack = static_cast<std::uintptr_t>(_Unwind_GetCFA(frame));
             return _URC_NO_REASON;
         },
@@ -56,9 +56,9 @@ TUTTI_NOINLINE std::uintptr_t stack_of_thread_start() noexcept {
     return w.stack;
 }
 
-/// The thread exits in the middle of a transaction, and no frame of it was unwound on the way: code without exceptions,
-/// a language-level block in C. What ran alone cannot be undone, so it commits, as it does where frames are unwound.
-/// The frames of its open blocks are gone.
+/// Ends a transaction in the middle of which the thread exits, without having unwound its frames: code without
+/// exceptions, such as a language-level block in C. A serial transaction cannot be undone, so it commits, as it does
+/// where frames are unwound. The frames of its open blocks are gone.
 TUTTI_NOINLINE void end_with_thread(descriptor& d) noexcept {
     if (ends_cancellable_anywhere()) refuse_asynchronous_cancel(d);
     d.landing = stack_of_thread_start();
@@ -73,8 +73,8 @@ void at_exit(void* d) {
     release_descriptor(leaving);
 }
 
-// A pthread key rather than a thread_local destructor: keys are destroyed after all of those, which may themselves
-// run transactions, and again if that makes them anew.
+// A pthread key instead of a thread_local destructor: keys are destroyed after all of those, which may themselves run
+// transactions. A key is destroyed again if such a transaction sets it anew.
 pthread_key_t exit_key() {
     static const pthread_key_t key = [] {
         pthread_key_t k{};
@@ -95,7 +95,7 @@ descriptor& acquire_descriptor() {
             d = p.free.back();
             p.free.pop_back();
         } else {
-            p.free.reserve(memory::activities() + 1);  // so that releasing cannot fail
+            p.free.reserve(memory::activities() + 1);  // so that release_descriptor cannot fail
             d = new descriptor;
         }
     }
@@ -106,7 +106,7 @@ descriptor& acquire_descriptor() {
 }
 
 void release_descriptor(descriptor& d) noexcept {
-    if (d.serial) end_serial(d);  // its transaction never ended: the thread exited in it
+    if (d.serial) end_serial(d);  // its transaction never ended: the thread exited during it
     if (d.inner != nullptr) release_descriptor(*std::exchange(d.inner, nullptr));
     d.outer = nullptr;
     d.limbo.leave(d);
@@ -115,7 +115,7 @@ void release_descriptor(descriptor& d) noexcept {
     d.hooks = nullptr;
     d.shows_thread.store(0, std::memory_order_relaxed);
     d.notes_end = 0;
-    d.pending_tick.store(false, std::memory_order_relaxed);  // no handler is left to serve it
+    d.pending_tick.store(false, std::memory_order_relaxed);  // no handler is left that could serve it
     d.critical_depth.store(0, std::memory_order_relaxed);
     if (broken(fault::forget_descriptors)) return;
     pool& p = descriptors.value;
@@ -125,7 +125,7 @@ void release_descriptor(descriptor& d) noexcept {
 
 void hold_registry() noexcept {
     descriptors.value.mutex.lock();
-    memory::hold_orphanage();  // release_descriptor hands things on to it before it asks for the mutex
+    memory::hold_orphanage();  // release_descriptor hands objects over to it before it takes the mutex
     observe::hold_sites();
     hold_quiescence_set();
 }

@@ -1,29 +1,31 @@
-// Descriptors of threads: made at a thread's first transaction, given back when it ends, used again by the next.
+// The descriptors of threads: created at a thread's first transaction, returned when it ends, and reused by other
+// threads.
 #pragma once
 
 #include "core/state/critical.hpp"
 
 namespace tutti::core {
 
-/// The calling thread's descriptor, which becomes its current one. Given back when the thread exits, however late.
-/// Throws std::bad_alloc, or std::length_error beyond a million at once.
+/// Returns a descriptor for the calling thread, and makes it current. The thread returns it when it exits, after all
+/// other exit code. Throws std::bad_alloc, or std::length_error beyond a million at once.
 descriptor& attach();
 
-/// Gives back the current descriptor of the calling context, if any. REQUIRES: it runs no transaction.
+/// Returns the current descriptor of the calling context, if it has one, to the pool. REQUIRES: the context runs no
+/// transaction.
 void detach() noexcept;
 
-/// From here on the context of `d` may be switched away outside critical regions, and waits by switching.
-/// REQUIRES: it runs no transaction; `hooks` outlives it.
+/// Makes the context of `d` preemptable: it may be switched away outside critical regions, and waits by switching.
+/// REQUIRES: the context runs no transaction; `hooks` outlives it.
 void make_preemptable(descriptor& d, const preemption& hooks) noexcept;
 
-/// A descriptor for a context that is not a thread; release() gives it back.
+/// Take a descriptor for a context that is not a thread, and return it.
 descriptor& acquire_descriptor();
 void release_descriptor(descriptor& d) noexcept;
 
-/// Before a process is copied (fork.hpp): no other thread is taking or giving back a descriptor, handing on what it had
-/// retired, or making a site known.
+/// Keeps other threads from taking or returning a descriptor, handing on retired objects, or registering a site. Called
+/// before a fork (fork.hpp).
 void hold_registry() noexcept;
-/// After it, in both processes.
+/// Ends that, after the fork, in both processes.
 void let_go_of_registry() noexcept;
 
 }  // namespace tutti::core

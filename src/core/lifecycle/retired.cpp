@@ -15,7 +15,7 @@
 namespace tutti::core {
 namespace {
 
-/// Held by the one thread that empties all limbos. A second one waits: its objects may be among those of the first.
+/// Held by the one thread that empties all limbos. A second thread waits: its objects may be among those of the first.
 constinit base::lock emptying;
 
 struct holding {
@@ -25,8 +25,8 @@ struct holding {
     holding& operator=(const holding&) = delete;
 };
 
-/// Moves all that is retired to `all`. The orphanage is held meanwhile, so nothing moves from a limbo that has not been
-/// looked at to one that has.
+/// Moves all retired objects to `all`. Holds the orphanage meanwhile, so no object moves from a limbo that is still to
+/// be visited to one that was visited.
 void gather(memory::log<memory::retired>& all) {
     const holding orphanage;
     const std::uint32_t count = memory::activities();
@@ -34,7 +34,7 @@ void gather(memory::log<memory::retired>& all) {
     memory::take_orphans(all);
 }
 
-/// Every transaction that may have seen what is gathered is over on return.
+/// Returns when every transaction that may have seen the gathered objects is over.
 void wait_for_transactions(descriptor& self) noexcept {
     base::heavy_fence();  // partner of the plain store of the state in begin
     const std::uint32_t count = memory::activities();
@@ -50,7 +50,7 @@ void wait_for_transactions(descriptor& self) noexcept {
     }
 }
 
-/// Destructors that others had begun to run before the gathering have returned on return.
+/// Returns when all destructors have returned that other contexts had begun to run before the gathering.
 void wait_for_destructors(const descriptor& self) noexcept {
     const std::uint32_t count = memory::activities();
     for (std::uint32_t id = 0; id < count; ++id) {
@@ -66,8 +66,8 @@ void wait_for_destructors(const descriptor& self) noexcept {
 }  // namespace
 
 void collect_retired(descriptor& d) noexcept {
-    // Destructors run transactions, which may want what a transaction around d owns, or what an attempt holds whose
-    // undo actions run. A later commit collects.
+    // Destructors run transactions. These may want what a transaction around d owns, or what an attempt holds whose
+    // undo actions run. So a later commit collects.
     if (ancestor_runs(d) || undoes(d)) return;
     const bool orphans = (attention.load(std::memory_order_relaxed) & attention_orphans) != 0;
     for (descriptor* each = &d; each != nullptr; each = each->inner) {
@@ -77,7 +77,7 @@ void collect_retired(descriptor& d) noexcept {
     }
     if ((attention.load(std::memory_order_relaxed) & attention_orphans) == 0 || memory::orphans_exist()) return;
     attention.fetch_and(~attention_orphans, std::memory_order_seq_cst);
-    call_for_orphans();  // what came between the look and the line above
+    call_for_orphans();  // for orphans that came between the look and the line above
 }
 
 void call_for_orphans() noexcept {
@@ -104,7 +104,7 @@ void destroy_all_retired(descriptor& self) {
     try {
         gather(all);
     } catch (const std::bad_alloc&) {
-        complete = false;  // what is gathered is destroyed nevertheless
+        complete = false;  // the gathered objects are destroyed nevertheless
     }
     wait_for_transactions(self);
     {

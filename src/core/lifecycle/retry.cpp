@@ -49,7 +49,7 @@ private:
     memory::log<part> parts_;
 };
 
-/// Whether it has read anything that another transaction can change. Throws std::bad_alloc.
+/// Returns true if d has read anything that another transaction can change. Throws std::bad_alloc.
 bool has_read(descriptor& d) {
     if (!d.has_read() || (d.slow_commit & slow_commit_memory) == 0) return d.has_read();
     const own_memory own{d};
@@ -63,8 +63,8 @@ void sleep_until(descriptor& d, base::deadline until, waiter::cancellable c) {
     while (base::now() < until) sleep_on(d, nobody_wakes_this, until, c);
 }
 
-/// Runs `sleep`. A thread that is cancelled in it leaves all its frames, the block's among them, which is over then. (A
-/// forced unwind is no exception that could be counted.)
+/// Runs `sleep`. A thread that is cancelled in it leaves all its frames, including the block's, so the block is over
+/// then. (A forced unwind is not an exception that could be counted.)
 template <class F>
 void sleep_or_end(descriptor& d, F&& sleep) {
     struct ending {
@@ -91,15 +91,15 @@ bool inside_alternative(const descriptor& d) noexcept {
             "tutti: retry in an irrevocable transaction, whose effects cannot be repeated; call retry before "
             "become_irrevocable");
     }
-    // Without a log there is nothing to wait for: run again with one.
+    // Without a log the attempt has nothing to wait for, so it runs again with a log.
     if (!inside_alternative(d)) need_current_reads(d);
     raise(d, signal::retry, abort_cause::explicit_retry);
 }
 
-/// Returns when it is too late already.
+/// Raises retry; returns only if the time limit has passed already.
 void give_way_until(descriptor& d, base::deadline until, base::deadline now) {
     if (now >= until) return;
-    // Where one of them cannot wake this transaction, it looks again when its time is up.
+    // If a participant cannot wake this transaction, the transaction looks again when its time is up.
     static_cast<void>(tell_participants_of_retry(d));
     if (!d.run.retry_until || until < *d.run.retry_until) d.run.retry_until = until;
     give_way(d);
@@ -119,7 +119,7 @@ private:
 }  // namespace
 
 void wait_in_retry(descriptor& d) {
-    const bool can_be_ended = ends_when_interrupted(d);  // while its block is open
+    const bool can_be_ended = ends_when_interrupted(d);  // read while its block is open
     std::optional<waiter> me;
     try {
         if (has_read(d)) me.emplace(d);
@@ -143,16 +143,16 @@ void wait_in_retry(descriptor& d) {
             "tutti: retry before anything was read: nothing could ever wake this transaction; read what it waits for "
             "through its tx first"};
     }
-    // While the state says running, what was read cannot be reclaimed, so its orecs may be looked at. The writes go
-    // after that: under orecs that are d's own what it has read is as it was, but a roll-back may leave versions there
-    // that d cannot tell from those of others, and would make it run again instead of sleeping.
+    // While the state says running, the memory that was read cannot be reclaimed, so its orecs may be inspected. The
+    // writes are undone after that check. Under orecs that d owns, the values read are unchanged; but a roll-back may
+    // leave versions there that d cannot tell from those of others, which would make d run again instead of sleeping.
     const bool worth_sleeping = broken(fault::retry_without_recheck) || d.algorithm->unchanged(d);
     attempt_end(d, abort_cause::explicit_retry);
     if (!worth_sleeping) return;
     std::optional<base::deadline> until = retry_limit(d);
     if (ancestor_runs(d)) {
-        // The transaction that would wake d may be waiting for what the block around d owns, and ask that one to die:
-        // look now and then.
+        // The transaction that would wake d may be waiting for something that the block around d owns, and ask that
+        // block to die. So d looks from time to time.
         const base::deadline soon = base::now() + std::chrono::milliseconds{1};
         if (!until || soon < *until) until = soon;
     }
@@ -183,7 +183,7 @@ void raise_retry_for(tx& t, std::chrono::nanoseconds limit, const retry_place& a
     if (!d.healthy()) core::examine(d);
     const base::deadline now = base::now();
     const base::deadline since = core::first_time_at(d, at, now);
-    // A limit beyond the end of the clock means for ever.
+    // A limit beyond the end of the clock means forever.
     const base::deadline until = since + std::min(limit, std::chrono::nanoseconds{base::deadline::max() - since});
     core::give_way_until(d, until, now);
 }

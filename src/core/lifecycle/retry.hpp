@@ -5,8 +5,8 @@
 
 namespace tutti::core {
 
-/// Rolls back an attempt that called retry and waits until it is worth another one. REQUIRES: d.frame_ is the outermost
-/// block.
+/// Rolls back an attempt that called retry, and waits until another attempt is worthwhile. REQUIRES: d.frame_ is the
+/// outermost block.
 void wait_in_retry(descriptor& d);
 
 }  // namespace tutti::core

@@ -38,7 +38,7 @@ void take_back_retry_calls(descriptor& d, std::uint32_t made) noexcept {
             c.attempt = 0;
             --run.waits_made;
         } else if (end == 0) {
-            end = at + 1;  // the last one that stays
+            end = at + 1;  // one past the last call that stays
         }
     }
     run.waits_end = end != 0 ? end : at;

@@ -1,15 +1,17 @@
-// When each retry_for of an execution gives up.
+// The times at which the calls of retry_for in an execution give up.
 //
-// A limit is that of a call: a place in the source, and which time an attempt comes to it, so that a function that
-// waits may be called twice. It counts from when the execution first came there. A roll-back of a nested block takes
-// back its calls, which then find their limits again; those of an attempt that is over need no taking back.
+// A limit belongs to a call: a place in the source, together with how many times the attempt has come there. So a
+// function that waits may be called twice. The limit counts from the time when the execution first came there. A
+// roll-back of a nested block takes back its calls, which find their limits again when they are repeated. Calls of an
+// attempt that is over need not be taken back.
 //
-// The calls lie in one log of the descriptor, as executions do that handlers run while another one waits for its next
-// attempt: above its own.
+// The calls are in one log of the descriptor. Handlers may run other executions while one waits for its next attempt;
+// their calls are above its own.
 //
-// Cost. An attempt mostly makes its calls in the order in which the first one did. So it keeps two bounds: of the calls
-// in the log all before `waits_free` have been made in this attempt, and all from `waits_end` on have not. A search
-// begins at the first bound, and a roll-back goes down from the second one until it has found as many calls as it takes
+// Cost. Most attempts make their calls in the order of the first attempt. So an attempt keeps two bounds in the log:
+// all calls before `waits_free` have been made in this attempt, and all calls from `waits_end` on have not. A search
+// begins at the first bound. A roll-back goes down from the second bound until it has found as many calls as it takes
+// back. In that order both take constant time per call.
 // back. In that order both take constant time a call.
 #pragma once
 
@@ -17,13 +19,14 @@
 
 namespace tutti::core {
 
-/// When the execution first came to this call, now at the latest. Throws std::bad_alloc.
+/// Returns when the execution first came to this call, now at the latest. Throws std::bad_alloc.
 base::deadline first_time_at(descriptor& d, const detail::retry_place& place, base::deadline now);
 
-/// A nested block is rolled back, before which the attempt had made so many calls.
+/// Takes back the calls of a nested block that is rolled back. `made`: how many calls the attempt had made before that
+/// block.
 void take_back_retry_calls(descriptor& d, std::uint32_t made) noexcept;
 
-/// The execution is over.
+/// Drops the calls of an execution that is over.
 inline void forget_retry_calls(descriptor& d) noexcept {
     if (d.run.waits_from) d.retry_calls.shrink(*d.run.waits_from);
 }

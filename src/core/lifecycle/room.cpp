@@ -21,7 +21,7 @@ bool is_large(descriptor& d) noexcept {
 
 void settle(descriptor& d) noexcept {
     for_each_log(d, [](auto& log) { log.settle(); });
-    // The attempt is over, and with it what it read.
+    // The attempt is over, so its reads are no longer needed.
     d.read_next_ = d.read_begin;
     const std::size_t fitting = memory::fitting_room<const orec*>(std::exchange(d.large.most_read, 0), d.read_room());
     if (fitting < d.read_room()) d.resize_reads(fitting);

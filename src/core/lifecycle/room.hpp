@@ -1,8 +1,7 @@
 // The memory that a descriptor's logs keep from one transaction to the next, by the policy of memory/log.hpp.
 //
-// A log that becomes large raises slow_commit_large (I4 in descriptor.hpp), which stays up until none is large any
-// more. So only a descriptor with a large log counts its transactions, and a commit without slow_commit knows nothing
-// of all this.
+// A log that becomes large raises slow_commit_large (I4 in descriptor.hpp), which stays up until no log is large. So
+// only a descriptor with a large log counts its transactions, and a commit without slow_commit does nothing for this.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -12,7 +11,7 @@ namespace tutti::core {
 /// A period, in transactions: a large log has more than a thousand entries.
 inline constexpr std::uint32_t transactions_per_period = 64;
 
-/// Calls f(log) for every log but that of the orecs read, which is none of memory/log.hpp.
+/// Calls f(log) for every log except the log of read orecs, whose type is not from memory/log.hpp.
 template <class F>
 void for_each_log(descriptor& d, F&& f) {
     f(d.writes);
@@ -24,12 +23,12 @@ void for_each_log(descriptor& d, F&& f) {
     d.limbo.for_each_log(f);
 }
 
-/// At a commit, before what the logs hold is dropped.
+/// Records the sizes of the logs at a commit, before they are emptied.
 void note_use(descriptor& d) noexcept;
-/// At the end of an execution, when nothing reads its logs any more. Every so many times it gives memory back.
-/// REQUIRES: d is idle, and slow_commit_large is up.
+/// Counts an execution at its end, when its logs are no longer read. Frees memory after every transactions_per_period
+/// executions. REQUIRES: d is idle, and slow_commit_large is up.
 void count_towards_settling(descriptor& d) noexcept;
-/// All that is large and empty. REQUIRES: d is idle.
+/// Frees the memory of all logs that are large and empty. REQUIRES: d is idle.
 void give_back_room(descriptor& d) noexcept;
 
 }  // namespace tutti::core

@@ -1,17 +1,18 @@
-// Begin, the barriers and commit, for any algorithm: the way from the public API to the algorithm's steps.
+// Begin, barriers and commit, for any algorithm: they connect the public API with the algorithm's steps.
 //
 //   atomically -> open<A> -> begin<A> A::begin takes the snapshot; state = active
-//   get, set   -> read_var<A>, …      only what the inlined path leaves over; A::read, A::write
-//   end of body -> commit<A>          A::prepare, A::publish; with anything extra, commit_slowly<A>
+//   get, set   -> read_var<A>, …      what the inlined path cannot do; A::read, A::write
+//   end of body -> commit<A>          A::prepare, A::publish; with slow-commit flags, commit_slowly<A>
 //   restart    -> reopen              (execution.cpp)
 //
-// The order of a commit, with everything that may be there:
+// The order of a commit, with all its possible steps:
 //
 //   before_commit handlers | preparing, kill test | A::prepare | participants vote | committed | at_commit handlers and
 //   participants' commits | A::draw_again | A::publish | waiters woken, frees retired | marks and slot given back |
 //   idle | quiescence | reclamation | on_commit handlers
 //
-// A lone companion of a body that has touched no variable is asked to commit alone first; then `idle` follows.
+// A body that has touched no variable may have one companion only. That companion is first asked to commit alone; if it
+// does, `idle` follows.
 #pragma once
 
 #include "base/fence.hpp"
@@ -59,8 +60,8 @@ public:
         begin(d);
     }
 
-    /// For a block of the language: it announces its use of plain memory with its status, by one fence for both, and
-    /// takes its snapshot afterwards.
+    /// Opens a block of the language. Announces its use of plain memory together with its status, by one fence for
+    /// both, and takes its snapshot afterwards.
     static void open_plainly(tx& t, detail::frame& f, detail::call_site where, const options& how) {
         descriptor& d = descriptor::of(t);
         TUTTI_ASSERT(d.run.attempt == 1 && d.run.next_mode == status::active && d.run.in_the_way.who == nullptr, "I6");
@@ -74,7 +75,7 @@ public:
         TUTTI_ASSUME(d.slot == 0, "a slot is given back at the end of its transaction");
         attempt_reset(d);
         d.logging = true;
-        // Partner: quiesce, become_serial, revoke_bias and become_biased_owner.
+        // Partners: quiesce, become_serial, revoke_bias and become_biased_owner.
         d.state.exchange(memory::make_state(d.own_sequence, status::active), std::memory_order_seq_cst);
         if (!is_enlisted(d)) [[unlikely]]
             enlist(d);
@@ -86,18 +87,20 @@ public:
     TUTTI_ALWAYS_INLINE static void begin(descriptor& d) {
         const guard g{d};
         if constexpr (A::one_at_a_time) {
-            A::begin(d);  // takes what keeps all others out
+            A::begin(d);  // takes the lock that keeps out all other transactions
             d.set_status(d.mode);
         } else {
             if (broken(fault::take_the_snapshot_unannounced)) A::begin(d);
-            // No fence: a thread that must know which ones run fences heavily first (limbo.hpp, activity.hpp).
+            // No fence: a thread that must know which transactions run executes a heavy fence first (limbo.hpp,
+            // activity.hpp).
             d.set_status(d.mode);
-            // Partner: heavy_fence in become_serial, in alone_for_a_moment, in revoke_bias and in become_biased_owner.
+            // Partners: heavy_fence in become_serial, alone_for_a_moment, revoke_bias and become_biased_owner.
             base::light_fence();
             if (begins_specially(d) && !d.serial) [[unlikely]]
                 yield_or_end(d);
-            // The snapshot is taken afterwards, so that no context that runs alone finds d idle and its snapshot taken:
-            // the version clock may have started anew meanwhile (algorithms/new_era.hpp, E1).
+            // The snapshot is taken after the state is stored. Otherwise a context that runs alone could find d idle
+            // although d has its snapshot: the version clock may have started anew meanwhile (algorithms/new_era.hpp,
+            // E1).
             if (!broken(fault::take_the_snapshot_unannounced)) begin_in_sight(d);
         }
     }
@@ -134,7 +137,8 @@ public:
     }
 
 private:
-    /// A commit that is quick but for its decision, if `is_still_quick` when that is made: it may have put off more.
+    /// Commits quickly except for its decision. Takes the slow end if `is_still_quick` is false when the decision is
+    /// made: by then the transaction may have put off more.
     template <class Decide, class IsStillQuick>
     TUTTI_ALWAYS_INLINE static bool commit_by(descriptor& d, Decide&& decide_on, IsStillQuick&& is_still_quick) {
         privacy after = privacy::none;
@@ -153,25 +157,25 @@ private:
         return true;
     }
 
-    /// There is a slow-commit flag: of the two that leave a commit quick but for one step, or of those that do not.
+    /// Commits with slow-commit flags. Two combinations of flags leave the commit quick except for one step.
     TUTTI_NOINLINE static bool commit_with_more(descriptor& d) {
         if (is_put_off_to_one(d) && commit_by_companion(d)) return true;
         if (has_only_one_voter(d)) return commit_by_one_vote(d);
         return d.slow_commit == slow_commit_possessions ? commit_with_possessions(d) : commit_slowly(d);
     }
 
-    /// Quick but for what it gives back at its decision.
+    /// Commits quickly, except that it gives back possessions at its decision.
     TUTTI_NOINLINE static bool commit_with_possessions(descriptor& d) {
         return commit_by(d, decide, [](const descriptor& of) { return of.slow_commit == slow_commit_possessions; });
     }
 
-    /// Quick but for one vote, and what its voter does at the decision.
+    /// Commits quickly, except for one vote and the voter's action at the decision.
     TUTTI_NOINLINE static bool commit_by_one_vote(descriptor& d) {
         return commit_by(d, decide_by_one_vote, has_only_one_voter);
     }
 
-    /// The same of a body that has touched no variable: A has nothing to prepare, nor to validate for a vote. False:
-    /// nothing has happened.
+    /// Commits through one companion, if the body has touched no variable: A has nothing to prepare, or to validate for
+    /// a vote. Returns false if nothing has happened.
     TUTTI_ALWAYS_INLINE static bool commit_by_companion(descriptor& d) {
         const guard g{d};
         if (!d.writes.empty() || d.has_read() || !the_one_commits_alone(d)) return false;
@@ -182,7 +186,8 @@ private:
         return true;
     }
 
-    /// From the decision on, of an attempt that wrote nothing. REQUIRES: it has no slow-commit flag; the same below.
+    /// Ends the commit of an attempt that wrote nothing, from the decision on. REQUIRES: it has no slow-commit flag;
+    /// the same below.
     TUTTI_ALWAYS_INLINE static void close_reader(descriptor& d) {
         A::end(d);
         const bool receiving = receives(d);
@@ -190,10 +195,10 @@ private:
         if (receiving) [[unlikely]]
             await_quiescence(d, d.quiescing.latest_read);
     }
-    /// The same of one that wrote.
+    /// Ends the commit of an attempt that wrote.
     TUTTI_ALWAYS_INLINE static void close_update(descriptor& d) {
         const bool quiescing = quiesces(d, publish(d));
-        if (d.slow_commit != 0) [[unlikely]] {  // it met another while it prepared
+        if (d.slow_commit != 0) [[unlikely]] {  // it met another transaction while it prepared
             finish_slowly(d, quiescing ? privacy::made : privacy::none);
             return;
         }
@@ -208,17 +213,19 @@ private:
         if (!yield_to_serial(d)) execution_interrupt(d);
     }
 
-    /// A::begin of a transaction that others see already: a killer's closed bounds must not be opened again.
+    /// Calls A::begin for a transaction that others see already. Bounds that a killer has closed must not be opened
+    /// again.
     TUTTI_ALWAYS_INLINE static void begin_in_sight(descriptor& d) {
         A::begin(d);
-        base::light_fence();  // partner: heavy_fence in kill. We see the request, or it closes the bounds after this.
-        // Also of one that prevails, which loses nothing but a short way.
+        // Partner: heavy_fence in kill. Either d sees the request, or the killer closes the bounds after this.
+        base::light_fence();
+        // This also applies to a transaction that prevails, which only loses the fast path.
         if (d.kill_request.load(std::memory_order_relaxed) == d.own_sequence) [[unlikely]]
             d.close_bounds();
     }
 
-    /// Whether there is something that only execution_start does: options that ask for it, or a policy that listens.
-    /// Written so that it compiles to one load and one comparison for `mode` and `policy`.
+    /// Returns true if only execution_start can begin the block: its options ask for that, or a policy listens. Written
+    /// so that it compiles to one load and one comparison for `mode` and `policy`.
     static bool is_special(const options& how, const detail::shared<std::uint32_t>& listening) noexcept {
         return (static_cast<unsigned>(how.mode) | static_cast<unsigned>(how.policy) << 8) != 0 || how.priority != 0 ||
                how.deadline.exists() || listening.load(std::memory_order_relaxed) != 0;
@@ -250,7 +257,7 @@ private:
         A::write(d, place, value);
     }
 
-    /// `detached` answers when the attempt is over and only its frames are still unwinding.
+    /// Reads a place. `detached` gives the value when the attempt is over and only its frames are still unwinding.
     template <class Place, class Detached>
     static word answer(tx& t, const Place& place, Detached&& detached) {
         descriptor& d = descriptor::of(t);
@@ -265,7 +272,7 @@ private:
             case footing::detached: break;
             case footing::shielded: try { return read(d, place);
                 } catch (const detail::unwind&) {
-                    // doomed; the destructor that asked goes on with an answer that no longer matters
+                    // The attempt is doomed; the destructor that asked goes on with a value that no longer matters.
                 }
         }
         return detached(d);
@@ -284,12 +291,12 @@ private:
             case footing::detached: return;
             case footing::shielded: try { write(d, place, value);
                 } catch (const detail::unwind&) {
-                    // as above: the write is dropped
+                    // As above: the write is dropped.
                 }
         }
     }
 
-    /// True: the decision may be taken. False: rolled back.
+    /// Returns true if the decision may be made, and false if the attempt was rolled back.
     static bool prepare(descriptor& d) {
         if (d.prevails()) return A::prepare(d) == abort_cause::none;
         d.set_status(status::preparing);
@@ -314,26 +321,27 @@ private:
         return attend;
     }
 
-    /// Whether what it published may have made plain memory private.
+    /// Returns true if the published writes may have made plain memory private.
     static bool quiesces(const descriptor& d, std::uint32_t attend) noexcept {
         return A::privatizes_by_waiting && (attend & attention_plain) != 0 &&
                d.run.how->privatization == privatization::safe && !broken(fault::privatize_without_waiting);
     }
-    /// Whether what it read may have been made private for it. A serial transaction has waited for all others.
+    /// Returns true if values that d has read may have made plain memory private to it. A serial transaction has waited
+    /// for all others.
     static bool receives(descriptor& d) noexcept {
         return A::privatizes_by_waiting && plain_memory_is_used() && d.snapshot_bound > d.quiescing.received_up_to &&
                !d.serial && d.run.how->privatization == privatization::safe &&
                !broken(fault::receive_without_waiting) && has_read_unsettled(d);
     }
 
-    /// False. The value that the body returned is destroyed before `reopen` is called.
+    /// Returns false. The value that the body returned is destroyed before `reopen` is called.
     static bool leave_value(descriptor& d) noexcept {
         shield_value(d);
         return false;
     }
 
     TUTTI_NOINLINE static bool commit_slowly(descriptor& d) {
-        if (d.pending != signal::none) return leave_value(d);  // the body swallowed it; reopen knows what it was
+        if (d.pending != signal::none) return leave_value(d);  // the body swallowed the signal, which reopen handles
         if ((d.slow_commit & slow_commit_handlers) != 0) {
             run_before_commit(d);
             if (d.pending != signal::none) return leave_value(d);
@@ -347,7 +355,7 @@ private:
         finish_slowly(d, after);
         return true;
     }
-    /// From the decision to finish_slowly.
+    /// Does the steps between the decision and finish_slowly.
     static privacy take_effect(descriptor& d) {
         if ((d.slow_commit & slow_commit_large) != 0) note_use(d);
         if (!d.writes.empty()) return quiesces(d, publish(d)) ? privacy::made : privacy::none;
@@ -355,9 +363,9 @@ private:
         return receives(d) ? privacy::received : privacy::none;
     }
 
-    /// Prepares for the vote of others, or for an action at the decision. Readers serialize at their snapshot; where
-    /// others order by a vote or an action, they have to be current when the decision is made. They own nothing that
-    /// would keep it so.
+    /// Prepares for the vote of participants, or for an action at the decision. Readers serialize at their snapshot.
+    /// But a vote or an action orders them at the decision, so their reads have to be current then. They own nothing
+    /// that would keep their reads current.
     static bool holds_for_a_vote(descriptor& d) {
         if (!d.writes.empty()) return prepare(d);
         if (A::unchanged(d)) return true;
@@ -365,14 +373,14 @@ private:
         return false;
     }
 
-    /// What `decide` does where nothing is put off but to one that votes.
+    /// Does what `decide` does, if the log has only one entry, of a participant.
     static bool decide_by_one_vote(descriptor& d) {
         if (!holds_for_a_vote(d) || !put_to_one_vote(d)) return false;
         if (!d.writes.empty()) A::draw_again(d);
         return true;
     }
 
-    /// Prepares, lets the participants vote, and runs what must happen once the decision is made.
+    /// Prepares, lets the participants vote, and runs the actions that must follow the decision.
     static bool decide(descriptor& d) {
         const bool handles = (d.slow_commit & slow_commit_handlers) != 0;
         const bool owns = (d.slow_commit & slow_commit_possessions) != 0;

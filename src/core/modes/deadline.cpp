@@ -65,10 +65,11 @@ base::deadline due_of(const deadline& given) noexcept {
     return given.value() < base::deadline::max() - now ? now + given.value() : base::deadline::max();
 }
 
-/// A transaction that owns something waits for no other inside its body, not even for a slot.
+/// Returns true if the deadline may make d stricter. A transaction that owns something does not wait for another one
+/// inside its body, not even for a slot.
 bool may_hurry(const descriptor& d) noexcept { return !ancestor_runs(d); }
 
-/// The strictest mode that the deadline may ask for.
+/// Returns the strictest mode that the deadline may ask for.
 status strictest(const descriptor& d) noexcept {
     return d.run.timed.nests_openly ? status::visible : status::irrevocable;
 }
@@ -84,8 +85,8 @@ void ask_for(descriptor& d, status wanted) noexcept {
     d.run.irrevocable_reason = irrevocability_reason;
 }
 
-/// When an attempt that runs in `mode` has to become stricter. An optimistic one that has no stricter mode ahead looks
-/// again when its deadline can no longer be met. REQUIRES: at `now` it can.
+/// Returns when an attempt that runs in `mode` has to become stricter. An optimistic attempt without a stricter mode
+/// ahead looks again when its deadline can no longer be met. REQUIRES: at `now` the deadline can be met.
 base::deadline end_of(const descriptor& d, const timetable& plan, status mode, base::deadline now) noexcept {
     if (mode >= strictest(d)) return base::deadline::max();
     const base::deadline next = d.run.timed.may_be_strict ? plan.end_of(mode) : base::deadline::max();
@@ -94,26 +95,28 @@ base::deadline end_of(const descriptor& d, const timetable& plan, status mode, b
     return next > now ? std::min(next, hopeless_from) : hopeless_from;
 }
 
-/// The timetable wants the next attempt to run in that mode.
+/// Asks for `wanted` as the mode of the next attempt, because the timetable demands that mode.
 void hurry(descriptor& d, status wanted) noexcept {
     timing& t = d.run.timed;
     t.wanted_strict |= std::min(wanted, strictest(d)) > d.run.next_mode;
     if (t.may_be_strict) ask_for(d, wanted);
 }
 
-/// The execution ended, or is refused. Executions that do not go by measurements do not count for them.
+/// Reports the execution's end, or its refusal, to the trial. Executions that ignore measurements do not count for the
+/// trial.
 void count_for_trial(descriptor& d, bool met) noexcept {
     timing& t = d.run.timed;
     if (!by_factors_alone(tuning_of(d))) t.site->trial.leave({t.may_be_strict, t.term}, met, t.wanted_strict);
 }
 
-/// The deadline cannot be met.
+/// Handles a deadline that cannot be met.
 void give_up_on_it(descriptor& d, base::deadline now) {
     timing& t = d.run.timed;
     t.next_look = base::deadline::max();
     switch (d.run.how->when_missed) {
         case missed_deadline::run_anyway:
-            // Late is one thing, starved another: once it has been rolled back, writers make way for it.
+            // A late block must not starve: once it has been rolled back, it becomes visible, so that writers give way
+            // to it.
             if (d.run.attempt > 1 && may_hurry(d)) ask_for(d, status::visible);
             return;
         case missed_deadline::run_irrevocable:
@@ -129,8 +132,8 @@ void give_up_on_it(descriptor& d, base::deadline now) {
     throw deadline_missed{};
 }
 
-/// What a rolled back attempt says about this execution and its site. About the duration it says: at least as long as
-/// it lasted. That counts only at sites without a sample, which under permanent conflict would never get one.
+/// Learns about this execution and its site from an attempt that was rolled back. The duration of such an attempt is a
+/// lower bound. It counts only at sites without a sample, which would never get one under permanent conflict.
 void learn_from_failure(descriptor& d, base::deadline now) noexcept {
     timing& t = d.run.timed;
     if (d.run.attempt == 1 || d.run.last_cause == abort_cause::explicit_retry) return;
@@ -143,12 +146,12 @@ void learn_from_failure(descriptor& d, base::deadline now) noexcept {
 void learn_from_commit(descriptor& d, base::deadline now, bool met) noexcept {
     timing& t = d.run.timed;
     count_for_trial(d, met);
-    // Part of it ran in another mode.
+    // A part of the attempt ran in another mode.
     if (d.mode != t.began_in) return;
     if (d.mode == status::active) t.site->note_attempt(false);
-    // Undisturbed as far as can be seen: on one core all along, and not switched away by a preemption layer.
-    // Interrupts, page faults, and a time slice that ended on the core where the next one began cannot be told from
-    // work; nor can waits in place for others.
+    // Excludes attempts that were visibly disturbed: by a move to another core, or by a switch of a preemption layer.
+    // Interrupts, page faults, and a time slice that ends and begins again on the same core cannot be told from work;
+    // nor can waits in place for other transactions.
     if (t.core != base::core_number() || t.suspensions != d.suspensions) return;
     t.site->note_commit(d.mode, now - (d.mode == status::active ? t.began : t.planned), d.run.how->qos);
 }
@@ -209,7 +212,7 @@ void note_demand(descriptor& d, status wanted) noexcept {
 
 void note_start(descriptor& d) noexcept {
     timing& t = d.run.timed;
-    d.slow_commit |= slow_commit_restarted;  // there is something to do at its end, and `run` to reset
+    d.slow_commit |= slow_commit_restarted;  // its end has to learn from the attempt, and to reset `run`
     if (d.mode == status::active && !d.strict() && d.logging && t.next_look != base::deadline::max())
         d.slow_path |= slow_path_timed;
     t.began_in = d.mode;
@@ -225,7 +228,8 @@ void look_at_clock(descriptor& d) {
     const timetable plan = plan_of(d);
     const bool hopeless = plan.hopeless_at(now, t.due);
     if (hopeless && d.run.how->when_missed == missed_deadline::run_anyway) t.next_look = base::deadline::max();
-    // Strict: the body has asked for it itself. Hopeless: it may be about to commit, and starting over would not help.
+    // A strict attempt: the body has asked for that mode itself. A hopeless one may be about to commit, and starting
+    // over would not help.
     if (d.strict() || hopeless) {
         d.slow_path &= ~slow_path_timed;
         return;
@@ -238,7 +242,7 @@ void look_at_clock(descriptor& d) {
         return;
     }
     if (!become_strict_if_a_slot_is_free(d, wanted, abort_cause::mode_switch)) {
-        // What it has done is worth more than a place in the queue: it asks again at its next barrier.
+        // The work done is worth more than a place in the queue: the attempt asks again at its next barrier.
         d.run.next_mode = before;
         d.run.hurried = false;
         t.made_visible = t.made_irrevocable = false;

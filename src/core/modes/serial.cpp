@@ -16,7 +16,7 @@
 namespace tutti::core {
 namespace {
 
-/// Calls f(other, its state) for all but d and those around it.
+/// Calls f(other, its state) for each running transaction except d and those around d.
 template <class F>
 void for_each_running(descriptor& d, F&& f) {
     const std::uint32_t count = memory::activities();
@@ -28,23 +28,24 @@ void for_each_running(descriptor& d, F&& f) {
     }
 }
 
-/// d is idle while `wait` waits for another, and begins anew. False where its execution ends here.
+/// Makes d idle while `wait` waits for another context, and then begins anew. Returns false if d's execution ends here.
 template <class F>
 bool idle_while(descriptor& d, F&& wait) {
-    // A waiter that follows d's execution must not take the number below for that of a later one (is_settled).
+    // A waiter that follows d's execution must not mistake the number below for that of a later execution (is_settled).
     if (d.run.was_defeated) d.last_defeat.store(d.own_sequence, std::memory_order_release);
     d.set_status(status::idle);
     wake_sleepers(d);
     const before_attempt unbegun{d};
     wait();
     if (ends_here(d)) return false;
-    // A new number, so that a request to die that was meant for the begin before does not reach what follows.
+    // A new number, so that a kill request meant for the earlier begin does not hit the next transaction.
     ++d.own_sequence;
     d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
     return true;
 }
 
-/// Most blocks end by themselves sooner than they could be rolled back and begun again. Whether all have.
+/// Spins until the running transactions end, for a short time. Returns true if all have ended. Most blocks end sooner
+/// than they could be rolled back and begun again.
 bool spin_while_they_run(descriptor& d) noexcept {
     if (d.hooks != nullptr) return false;  // one of them may need this processor
     const std::uint64_t start = base::ticks();
@@ -56,16 +57,16 @@ bool spin_while_they_run(descriptor& d) noexcept {
     return all;
 }
 
-/// False: another has seized the token.
+/// Kills all running transactions and waits for their end. Returns false if another context has seized the token.
 bool wait_for_all(descriptor& d) noexcept {
     if (broken(fault::serial_without_waiting)) return true;
     static_cast<void>(spin_while_they_run(d));
     const word token = serial_token.load(std::memory_order_acquire);
-    // All are asked before any is waited for: one may be waiting for another.
+    // All are asked before d waits for any of them, because one may be waiting for another.
     for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
     for_each_running(d, [&](descriptor& other, word state) {
-        // A transaction that was preparing could not be asked. It may have stopped preparing to wait for us, as a
-        // commit under one lock does.
+        // A transaction that was preparing could not be asked. It may have stopped preparing to wait for d, as a commit
+        // under one lock does.
         constexpr auto a_moment = std::chrono::milliseconds{1};
         while (!is_over(other, state) && serial_token.load(std::memory_order_acquire) == token) {
             const bool asked = kill_before_waiting(d, other, other.state.load(std::memory_order_acquire));
@@ -76,14 +77,14 @@ bool wait_for_all(descriptor& d) noexcept {
     return serial_owner() == &d || broken(fault::overlook_the_seizure);
 }
 
-/// All are asked to die and then waited for. False: one still runs at `until`.
+/// Kills all running transactions and waits for their end. Returns false if one still runs at `until`.
 bool all_end_by(descriptor& d, base::deadline until) noexcept {
     if (broken(fault::serial_without_waiting) || spin_while_they_run(d)) return true;
     for_each_running(d, [&d](descriptor& other, word state) { kill_before_waiting(d, other, state); });
     bool all = true;
     for_each_running(d, [&](descriptor& other, word state) {
         while (!is_over(other, state) && base::now() < until) {
-            // One that was preparing could not be asked, and may not be preparing any more.
+            // A transaction that was preparing could not be asked, and may not be preparing any more.
             constexpr auto a_moment = std::chrono::milliseconds{1};
             const bool asked = kill_before_waiting(d, other, other.state.load(std::memory_order_acquire));
             wait_for(d, other, state, asked ? until : std::min(until, base::now() + a_moment));
@@ -93,7 +94,7 @@ bool all_end_by(descriptor& d, base::deadline until) noexcept {
     return all;
 }
 
-/// d is idle, and waits until the token has another owner, or none.
+/// Waits until the token has another owner, or no owner. REQUIRES: d is idle.
 void stand_aside(descriptor& d, descriptor& owner, word token) noexcept {
     const std::uint64_t began = base::ticks();
     wait_for_word(d, owner, serial_token, token);
@@ -101,28 +102,29 @@ void stand_aside(descriptor& d, descriptor& owner, word token) noexcept {
     d.aside.for_whom = &owner;
 }
 
-/// d owns the token: from here on it sees whoever runs. T1
+/// Makes sure that d, the owner of the token, sees every running transaction from here on. T1
 void see_all(const descriptor& d, token_taken how) noexcept {
     if (how != token_taken::quietly) return;
     base::heavy_fence();  // partner: light_fence after the status in transaction::begin
     note_begins_have_fenced(d);
 }
 
-/// d owns the token. False: another has seized it.
+/// Waits until d, the owner of the token, is alone. Returns false if another context has seized the token.
 bool await_stillness(descriptor& d, token_taken how) noexcept {
     if (how == token_taken::still) return true;
     see_all(d, how);
     return wait_for_all(d);
 }
 
-/// REQUIRES: d is idle. True: d owns the token and is alone. False: it may try once more.
+/// Returns true if d owns the token and is alone; false if d may try once more. REQUIRES: d is idle.
 bool comes_to_be_alone(descriptor& d) noexcept {
     const token_taken how = try_serial_token(d);
     if (how == token_taken::no) {
         core::stand_aside(d);
         return false;
     }
-    // seq_cst, as is the exchange of the token: partner is become_biased_owner, which finds an owner, or d its word.
+    // seq_cst, as is the exchange of the token: partner is become_biased_owner, which finds an owner of the token, or
+    // whose word d finds.
     const word biased = biased_owner.load(std::memory_order_seq_cst);
     if (biased != 0 && !may_run_beside(d, biased)) {
         drop_serial_token(d);
@@ -131,7 +133,7 @@ bool comes_to_be_alone(descriptor& d) noexcept {
         return false;
     }
     if (await_stillness(d, how)) return true;
-    wake_sleepers(d);  // those that wait for d's end as the owner
+    wake_sleepers(d);  // wakes those that wait for the end of d as the owner
     return false;
 }
 
@@ -161,10 +163,11 @@ void try_to_still_the_world(descriptor& d) noexcept {
     if (how == token_taken::no) return;
     see_all(d, how);
     const bool is_biased = biased_owner.load(std::memory_order_seq_cst) != 0;  // as in comes_to_be_alone
-    // A transaction that seizes the token runs, so once none runs d still has it, or it has gone on to the next.
+    // A transaction that seizes the token runs. So once no transaction runs, d still has the token, or it has passed to
+    // the next owner.
     if (!is_biased && (how == token_taken::still || spin_while_they_run(d)) && serial_owner() == &d) end_serial(d);
     else drop_serial_token(d);
-    wake_sleepers(d);  // those that wait for d's end as the owner
+    wake_sleepers(d);  // wakes those that wait for the end of d as the owner
 }
 
 bool alone_for_a_moment(descriptor& d, base::deadline until,
@@ -178,7 +181,8 @@ bool alone_for_a_moment(descriptor& d, base::deadline until,
             see_all(d, how);
             alone = all_end_by(d, until);
         }
-        // A transaction that seizes the token runs, so once none runs d still has it, or it has gone on to the next.
+        // A transaction that seizes the token runs. So once no transaction runs, d still has the token, or it has
+        // passed to the next owner.
         alone = alone && serial_owner() == &d;
         bool done = false;
         if (alone) {
@@ -187,7 +191,7 @@ bool alone_for_a_moment(descriptor& d, base::deadline until,
         } else {
             drop_serial_token(d);
         }
-        wake_sleepers(d);  // those that wait for d's end as the owner
+        wake_sleepers(d);  // wakes those that wait for the end of d as the owner
         return done;
     });
 }
@@ -197,20 +201,20 @@ void become_serial(descriptor& d) noexcept {
     d.serial = true;
     if (d.algorithm->one_at_a_time) return;
     const token_taken how = seize_serial_token(d);
-    // The one that it was seized from may sleep for d, and goes on doing so: it could only stand aside.
-    (void)await_stillness(d, how);  // no other seizes it from the one in the slot
+    // The context from which d seized the token may sleep for d, and continues to do so: it could only stand aside.
+    (void)await_stillness(d, how);  // no other context seizes the token from the owner of the irrevocable slot
 }
 
 bool yield_to_serial(descriptor& d) {
-    // The transaction around d began before the serial owner looked, or d's context would not have come this far, and
-    // has taken down the sign that the world is still. The owner waits for that one, so it does nothing alone before
+    // The transaction around d began before the serial owner looked, and has cleared the `still` bit; otherwise d's
+    // context would not have come here. The owner waits for the transaction around d, so it does nothing alone before
     // both have ended.
     if (broken(fault::begin_beside_a_serial_transaction) || ancestor_runs(d)) return true;
-    // Inside a block of the language that hardware runs: `still` says so.
+    // For a block of the language that runs in hardware inside a world that stands still.
     leave_hardware(d, hardware_abort::software);
     for (;;) {
         std::atomic_thread_fence(std::memory_order_seq_cst);  // T1
-        // Acquire: what the one before did is visible.
+        // Acquire: the actions of the previous owner are visible.
         const word token = serial_token.load(std::memory_order_acquire);
         if (descriptor* const owner = serial_owner_in(token)) {
             if (owner == &d) return true;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t outliers = 1;
 constexpr std::uint32_t whole = 1U << 16;
-constexpr std::uint32_t weight = 16;  // the moving average is of some 16 attempts
+constexpr std::uint32_t weight = 16;  // the moving average covers some 16 attempts
 
 }  // namespace
 
@@ -26,7 +26,8 @@ void site_times::note_commit(mode m, nanoseconds took, double q) noexcept {
     if (m == mode::active) return;
     d.q.store(q, std::memory_order_relaxed);
     summarise(d);
-    // Strict commits say nothing about rollbacks, but the estimate must not outlive what it was made from.
+    // Strict commits give no information on roll-backs, but the estimate must not outlive the attempts that it comes
+    // from.
     const std::uint32_t share = rolled_back_.load(std::memory_order_relaxed);
     rolled_back_.store(share - share / (4 * weight), std::memory_order_relaxed);
 }
@@ -54,7 +55,7 @@ void site_times::doubt(mode m) noexcept {
 }
 
 site_times& times_of(observe::site& where, std::size_t samples) {
-    // Acquire, and release below: a thread that finds it finds it made.
+    // Acquire, and release below: a thread that finds the object finds it constructed.
     if (site_times* const there = known_times_of(where)) return *there;
     auto fresh = std::make_unique<site_times>(samples, where.id + 1);
     void* there = nullptr;

@@ -1,12 +1,12 @@
-// What a site knows about its blocks with deadlines: how long commits take in each mode, how often optimistic attempts
-// are rolled back, and whether strictness pays there.
+// The measurements of a site's blocks with deadlines: how long commits take in each mode, how often optimistic attempts
+// are rolled back, and whether strictness pays.
 //
-// Each mode has a sample of its own, so strict commits never change what optimistic ones are expected to take. Every
-// estimate is robust and forgets:
-//   - The longest duration of a sample never is the estimate, unless it is the only one.
-//   - Samples forget (observe/reservoir.hpp). The share of rollbacks is a moving average.
-//   - An estimate that keeps blocks from running in a mode gets no new durations. So after every `doubts` executions
-//     that it turned away it forgets its longest duration.
+// Each mode has its own sample, so strict commits never change the expected duration of optimistic ones. Every estimate
+// is robust and forgets:
+//   - The longest duration of a sample is never the estimate, unless it is the only one.
+//   - Samples forget (observe/reservoir.hpp). The share of roll-backs is a moving average.
+//   - An estimate that keeps blocks from running in a mode gets no new durations. So it forgets its longest duration
+//     after each `doubts` executions that it has kept from that mode.
 //
 // Thread safety: any thread. A context that can be switched away calls inside a critical region.
 #pragma once
@@ -35,11 +35,11 @@ public:
     /// `samples`: size of each sample. Throws std::bad_alloc.
     site_times(std::size_t samples, std::uint64_t seed);
 
-    /// `q`: the share of executions that should be in time.
+    /// Adds the duration of a commit in mode `m`. `q`: the share of executions that should be in time.
     void note_commit(mode m, nanoseconds took, double q) noexcept;
-    /// The duration that the share `q` of the commits in mode `m` does not exceed; 0 if none is known.
+    /// Returns the duration that the share `q` of the commits in mode `m` does not exceed; 0 if no duration is known.
     [[nodiscard]] nanoseconds expected_in(mode m, double q) noexcept;
-    /// How long commits take in a stricter mode, as of the latest of them. O(1), without a lock.
+    /// Returns how long commits take in a stricter mode, as of the latest commit. O(1), without a lock.
     [[nodiscard]] strict_durations durations_in(mode m) const noexcept {
         const durations& d = of(m);
         return {nanoseconds{static_cast<std::int64_t>(d.median.load(std::memory_order_relaxed))},
@@ -47,12 +47,12 @@ public:
     }
     [[nodiscard]] std::vector<std::uint64_t> sample_in(mode m) const { return of(m).sample.sample(); }
 
-    /// An optimistic attempt ended.
+    /// Notes the end of an optimistic attempt.
     void note_attempt(bool rolled_back) noexcept;
-    /// The share of optimistic attempts that were rolled back, of late: below 1.
+    /// Returns the recent share of optimistic attempts that were rolled back: below 1.
     [[nodiscard]] double rolled_back() const noexcept;
 
-    /// A block was kept from running in mode `m`, because it usually takes too long there.
+    /// Notes that a block was kept from running in mode `m`, because it usually takes too long in that mode.
     void doubt(mode m) noexcept;
 
     strictness_trial trial;
@@ -75,9 +75,10 @@ private:
     std::atomic<std::uint32_t> rolled_back_{0};  // in units of 1 / whole
 };
 
-/// The times of a site; made at the first call, with samples of that size. They live on. Throws std::bad_alloc.
+/// Returns the times of a site. Creates them, with samples of that size, at the first call, and keeps them until the
+/// process ends. Throws std::bad_alloc.
 site_times& times_of(observe::site& where, std::size_t samples);
-/// Null if no block with a deadline has run there.
+/// Returns the times of a site, or null if no block with a deadline has run there.
 [[nodiscard]] site_times* known_times_of(const observe::site& where) noexcept;
 
 }  // namespace tutti::core

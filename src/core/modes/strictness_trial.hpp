@@ -1,15 +1,15 @@
-// Whether strictness for deadlines pays at a site, measured by the deadlines that are missed with it and without it.
+// Measures at a site whether strictness for deadlines pays, by the deadlines that are missed with and without it.
 //
 // A strict attempt also delays the other blocks of its site, which no prediction for one block shows. So the site runs
 // in one way, with strictness or without, and tries the other way from time to time:
 //
-//   - A term lasts some windows of `window` executions each. Where strictness was never wanted, both ways are the same,
+//   - A term lasts some windows of `window` executions each. If strictness was never wanted, both ways are the same,
 //     and the next term begins.
 //   - Otherwise a trial of at most one window follows. The other way wins if it misses no more deadlines than an
 //     average window of the term did; if the other way is strictness, it must miss fewer. A trial ends as soon as it is
 //     lost, so it costs one more missed deadline than usual.
-//   - A trial that is lost doubles the next term, up to `longest_term`. A trial that is won makes the term short again.
-//   - A window that misses far more deadlines than the average window before ends its term at once.
+//   - A lost trial doubles the next term, up to `longest_term`. A won trial makes the term short again.
+//   - A window that misses far more deadlines than the average earlier window ends its term at once.
 //
 // A new site begins with strictness and a term of one window.
 //
@@ -29,14 +29,15 @@ public:
     static constexpr std::uint32_t shortest_term = 8;  ///< windows
     static constexpr std::uint32_t longest_term = 256;
 
-    /// What an execution gets when it begins.
+    /// The way in which an execution runs, drawn when it begins.
     struct ticket {
         bool may_be_strict;
         std::uint32_t number;
     };
 
     [[nodiscard]] ticket enter() noexcept;
-    /// An execution with that ticket ended, in time or late. `wanted`: by its timetable an attempt had to be strict.
+    /// Notes that an execution with that ticket ended, in time or late. `wanted`: by its timetable an attempt had to be
+    /// strict.
     void leave(ticket given, bool met, bool wanted) noexcept;
 
 private:
@@ -47,14 +48,14 @@ private:
 
     base::lock lock_;
     bool strict_ = true;
-    bool tries_ = false;         // a trial is on
-    std::uint32_t number_ = 0;   // of the term or trial
-    std::uint32_t ended_ = 0;    // executions of the window
-    std::uint32_t missed_ = 0;   // deadlines of the window
-    bool wanted_ = false;        // in the term
-    std::uint32_t windows_ = 0;  // of the term that have ended
-    std::uint32_t sum_ = 0;      // of the deadlines that they missed
-    std::uint32_t allowed_ = 0;  // missed deadlines in the trial
+    bool tries_ = false;         // a trial is in progress
+    std::uint32_t number_ = 0;   // the number of the term or trial
+    std::uint32_t ended_ = 0;    // executions in this window
+    std::uint32_t missed_ = 0;   // missed deadlines in this window
+    bool wanted_ = false;        // strictness was wanted in this term
+    std::uint32_t windows_ = 0;  // windows of the term that have ended
+    std::uint32_t sum_ = 0;      // the missed deadlines of these windows
+    std::uint32_t allowed_ = 0;  // missed deadlines that the trial allows
     std::uint32_t term_ = 1;
 };
 

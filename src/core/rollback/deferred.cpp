@@ -18,23 +18,27 @@ companion* companion_of(const deferred& e) noexcept {
     return static_cast<companion*>(static_cast<participant*>(e.object));
 }
 
-/// Takes the place in the log of one that has been given back: blocks know their part of the log by its size.
+/// Replaces a possession in the log after its owner has taken it back, because blocks know their part of the log by its
+/// size.
 struct given_back final : possession {
     void keep() noexcept override {}
     void undo(descriptor&) noexcept override {}
 };
 constinit given_back nothing;
 
-/// What a roll-back does with an entry before anything that the block leaves is destroyed, whatever the block.
+/// Undoes an entry, before the roll-back destroys anything that the block leaves behind. Applies to blocks at any
+/// depth.
 void undo(descriptor& d, const deferred& e, abort_cause cause) noexcept {
     if (e.what == deferred::kind::exception) e.destroy(e.object);
-    // What was registered in hardware is taken back with it, on a processor before anybody could look.
+    // A handler that was registered in hardware is undone with the hardware attempt; on a processor, before others
+    // could see it.
     if (e.what == deferred::kind::on_abort && cause != abort_cause::hardware) handler_of(e)->run(d, cause);
     if (e.what == deferred::kind::participant) static_cast<participant*>(e.object)->rolled_back();
     if (e.what == deferred::kind::possession) possession_of(e).undo(d);
 }
 
-/// What a roll-back leaves to destroy later: code of the user's, and memory that it may look at.
+/// Returns what a roll-back makes of an entry: one to destroy later, because it is user code, or memory that user code
+/// may read; or spent.
 deferred::kind left_by_roll_back(deferred::kind what) noexcept {
     switch (what) {
         case deferred::kind::constructed: return deferred::kind::doomed;
@@ -45,7 +49,7 @@ deferred::kind left_by_roll_back(deferred::kind what) noexcept {
     }
 }
 
-/// Drops the entries for which `what_stays(e)` is spent, and makes the others that.
+/// Sets the kind of each entry to `what_stays(e)`, and drops the entries that become spent.
 template <class F>
 void keep_what_stays(memory::log<deferred>& entries, F&& what_stays) noexcept {
     std::size_t kept = 0;
@@ -57,7 +61,7 @@ void keep_what_stays(memory::log<deferred>& entries, F&& what_stays) noexcept {
     entries.shrink(kept);
 }
 
-/// Where the part of the log begins that the innermost alternative takes back, or 0.
+/// Returns where the innermost alternative's part of the log begins, or 0 without an alternative.
 std::size_t mark_of_alternative(const descriptor& d) noexcept {
     for (const detail::frame* f = d.frame_; f->parent != nullptr; f = f->parent) {
         if (f->alternative) return f->mark.deferred;
@@ -65,8 +69,8 @@ std::size_t mark_of_alternative(const descriptor& d) noexcept {
     return 0;
 }
 
-/// Moves the entries that `stays(e)` is true of to the front, in their order, and so the others behind. Returns where
-/// the others begin. O(n log n) without memory.
+/// Moves the entries for which `stays(e)` is true to the front, keeps their order, and returns where the others begin.
+/// O(n log n), without memory.
 template <class F>
 deferred* gather(deferred* first, deferred* last, const F& stays) noexcept {
     if (last - first <= 1) return first != last && stays(*first) ? last : first;
@@ -75,7 +79,8 @@ deferred* gather(deferred* first, deferred* last, const F& stays) noexcept {
     return std::rotate(others, middle, gather(middle, last, stays));
 }
 
-/// Drops the entries from `mark` on, but for those that `stays(e)` is true of, and sets aside what is to be destroyed.
+/// Drops the entries from `mark` on, except those for which `stays(e)` is true, and sets aside those that are to be
+/// destroyed.
 template <class F>
 void set_aside_what_is_left(memory::log<deferred>& entries, std::size_t mark, const F& stays) noexcept {
     deferred* kept = entries.begin() + mark;
@@ -118,7 +123,7 @@ void settle_possessions(descriptor& d) noexcept {
 }
 
 void run_before_commit(descriptor& d) {
-    // By index: a handler may register others, and the log may move.
+    // By index: a handler may register other handlers, and the log may move.
     const no_look_for_replaced meanwhile{*d.frame_};
     for (std::size_t i = 0; i < d.deferred_log.size(); ++i) {
         const deferred e = d.deferred_log[i];
@@ -171,7 +176,7 @@ std::size_t place_of_step(const descriptor& d, const companion& of, std::size_t 
 
 bool tell_participants_of_retry(descriptor& d) {
     if (!has_participants(d)) return true;
-    // By index: a participant reads variables, and the log may move.
+    // By index: a participant may read variables, and the log may move.
     for (std::size_t i = mark_of_alternative(d); i < d.deferred_log.size(); ++i) {
         const deferred e = d.deferred_log[i];
         if (votes(e.what) && !static_cast<participant*>(e.object)->heed_retry()) return false;
@@ -197,7 +202,7 @@ void run_at_commit(descriptor& d) noexcept {
 }
 
 void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept {
-    // `after` gets what runs code of the user's, in order. Its room was made by the swap: no allocation here can fail.
+    // `after` gets, in order, the entries that run user code. The swap makes its room, so no allocation here can fail.
     keep_what_stays(d.deferred_log, [&d](const deferred& e) {
         if (e.what == deferred::kind::freed || e.what == deferred::kind::replaced) {
             if (broken(fault::reclaim_without_waiting)) e.destroy(e.object);
@@ -213,7 +218,8 @@ void settle_committed(descriptor& d, memory::log<deferred>& after) noexcept {
 }
 
 void compensate(descriptor& d, memory::log<deferred>& left, abort_cause cause) noexcept {
-    // Taken out of the descriptor: a handler may run transactions of its own on it, and they must find an empty log.
+    // Moved out of the descriptor: a handler may run transactions of its own on the descriptor, which must find an
+    // empty log.
     left.swap(d.deferred_log);
     for (std::size_t i = left.size(); i-- > 0;) {
         const deferred& e = left[i];
@@ -225,7 +231,7 @@ void compensate(descriptor& d, memory::log<deferred>& left, abort_cause cause) n
 
 void compensate_nested(descriptor& d, std::size_t mark, abort_cause cause, bool partial) noexcept {
     for (std::size_t i = d.deferred_log.size(); i-- > mark;) {
-        // A copy: an undo action hands over what its own transaction leaves to destroy, and the log may move.
+        // A copy: an undo action hands over objects that its own transaction leaves to destroy, and the log may move.
         const deferred e = d.deferred_log[i];
         undo(d, e, cause);
         if (e.what == deferred::kind::shown && partial) companion_of(e)->forget_step();

@@ -1,8 +1,8 @@
-// Where blocks that promised to write nothing have turned out to need a log of their reads, because something votes on
-// them: the next execution there has one from its first attempt on, and does not start over for it.
+// A table of blocks that promised to write nothing but needed a log of their reads, because a participant votes on
+// them. The next execution of such a block logs its reads from its first attempt on, and so avoids a restart.
 //
-// Thread safety: all of it. A place is shared by the sites that fall on it; one that another has taken costs its next
-// execution a restart, nothing else, so the order of loads and stores does not matter.
+// Thread safety: all functions. Sites share the entries of the table. A site whose entry was overwritten only has one
+// more restart at its next execution, so the order of loads and stores does not matter.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ inline constinit std::array<std::atomic<const detail::site_slot*>, 64> logged_si
     return where.slot != nullptr && place_of_log(where).load(std::memory_order_relaxed) == where.slot;
 }
 
-/// need_current_reads for who votes on the transaction, as in every execution of the block.
+/// Does what need_current_reads does, for a participant that votes on the transaction in every execution of the block.
 inline void need_reads_to_vote_on(descriptor& d) {
     if (!d.logging) place_of_log(d.run.where).store(d.run.where.slot, std::memory_order_relaxed);
     need_current_reads(d);

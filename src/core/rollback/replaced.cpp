@@ -15,15 +15,15 @@ bool is_making(const deferred& e) noexcept {
     return e.what == deferred::kind::allocated || e.what == deferred::kind::constructed;
 }
 
-/// Moves the entries of kind `replaced` whose object was allocated in the same part of the log from there to `found`,
-/// and drops those that say that these objects were made.
+/// Moves the `replaced` entries whose object was allocated in the same part of the log from the log to `found`, and
+/// drops the entries of their allocation and construction.
 void take_out(descriptor& d, std::size_t mark, memory::log<deferred>& found) noexcept {
     for (std::size_t i = mark; i < d.deferred_log.size(); ++i) {
         if (d.deferred_log[i].what == deferred::kind::replaced) found.push_reserved(d.deferred_log[i]);
     }
     if (found.empty()) return;
     std::sort(found.begin(), found.end(), precedes);
-    // `what` says from here on whether the object was made in this part of the log.
+    // From here on, `what` says whether the object was allocated in this part of the log.
     const auto candidate = [&found](const deferred& e) -> deferred* {
         deferred* const at = std::lower_bound(found.begin(), found.end(), e, precedes);
         return at != found.end() && at->object == e.object ? at : nullptr;
@@ -59,14 +59,14 @@ void destroy_replaced(descriptor& d) noexcept {
         try {
             found.reserve(d.deferred_log.size() - mark);
         } catch (const std::bad_alloc&) {
-            return;  // they stay until the end
+            return;  // the objects stay until the end
         }
         take_out(d, mark, found);
     });
     d.frame_->left_when_looked = d.deferred_log.size() - mark;
     if (found.empty()) return;
-    d.captured_size_ = 0;  // it may have been the memory of one of them
-    // The log is whole again: a destructor may add to it.
+    d.captured_size_ = 0;  // the captured range may be the memory of one of these objects
+    // The log is consistent again: a destructor may add entries.
     for (const deferred& e : found) undisturbed(d, [&e] { e.destroy(e.object); });
 }
 
@@ -81,10 +81,10 @@ void abandon(descriptor& d, void* object) noexcept {
         }
         if (e.what != deferred::kind::constructed) continue;
         const detail::destroyer destroy = e.destroy;
-        // Of the entries behind it none is walked over: they were added after the object was made.
+        // No walk is at an entry behind this one: they were all added after the object was made.
         std::copy(&e + 1, d.deferred_log.end(), &e);
         d.deferred_log.shrink(d.deferred_log.size() - 1);
-        destroy(object);  // user code, and the log is whole
+        destroy(object);  // runs user code; the log is consistent
         i = std::min(i, d.deferred_log.size());
     }
 }

@@ -25,7 +25,7 @@ std::uintptr_t stack_of_outermost(const descriptor& d) noexcept {
 void give_back_locked(descriptor& d) noexcept {
     if (!d.given_back) {
         const bool by_owner = d.suspended.load(std::memory_order_relaxed) == 0;
-        // A thread that exits has said itself where its stack ends.
+        // A thread that exits has set itself where its stack ends.
         if (d.landing == 0 && by_owner) d.landing = stack_of_outermost(d);
         d.algorithm->roll_back(d);
         d.landing = 0;
@@ -43,7 +43,8 @@ void give_back(descriptor& d) noexcept {
 
 void doom(descriptor& d, signal s, abort_cause cause) noexcept {
     d.pending = s;
-    if (!d.given_back) d.cause = cause;  // else a destructor leaves a block of its own in an attempt that is over
+    // If given back, a destructor leaves a block of its own in an attempt that is over.
+    if (!d.given_back) d.cause = cause;
     d.close_bounds();
     d.slow_path |= slow_path_pending;
     d.slow_commit |= slow_commit_pending;
@@ -54,16 +55,17 @@ void doom(descriptor& d, signal s, abort_cause cause) noexcept {
 
 namespace {
 
-/// So many partial roll-backs may fail before an attempt starts over: what it keeps may be what makes it fail.
+/// After this number of partial roll-backs an attempt starts over, because the locks that it keeps may be what makes it
+/// fail.
 constexpr std::uint32_t rewinds_per_attempt = 64;
 
-/// The innermost nested block for which `fits(mark)`, or null. A strict attempt leaves marks behind that only its end
-/// takes away. What a destructor meets while an exception passes cannot leave it: the block may be over, and another
-/// roll-back on its way, before anybody looks at it.
+/// Returns the innermost nested block for which `fits(mark)` is true, or null. Returns null for a strict attempt,
+/// because only its end removes its marks. Returns null in a destructor while an exception passes: the block may be
+/// over, and another roll-back in progress, before the signal is handled.
 template <class F>
 const detail::frame* way_back(descriptor& d, F&& fits) noexcept {
     if (d.frame_->parent == nullptr || d.strict() || d.unwinding()) return nullptr;
-    // Decided once an attempt: one that has tried shows whether it pays only if it may go on.
+    // Decided once for each attempt: an attempt that has tried shows whether that pays only if it may continue.
     if (d.run.rewinds == 0 ? !d.rewind.partial.worthwhile() : d.run.rewinds >= rewinds_per_attempt) return nullptr;
     for (const detail::frame* f = d.frame_; f->parent != nullptr; f = f->parent) {
         if (fits(f->mark)) return f;
@@ -154,13 +156,13 @@ namespace tutti::detail {
 bool signalled(const tx& t) noexcept {
     const auto& d = static_cast<const core::descriptor&>(t);
     if (!d.running() || d.pending == core::signal::none) return false;
-    // A forced unwind has no C++ type; catching it for good ends the program.
+    // A forced unwind has no C++ type, and a program that catches it for good is terminated.
     const std::type_info* const type = abi::__cxa_current_exception_type();
     if (type == nullptr) return false;
     const bool is_signal = *type == typeid(unwind);
-    // In a destructor no access throws a signal, so that this exception has replaced none.
+    // No access in a destructor throws a signal, so this exception has not replaced a signal.
     if (!is_signal && d.unwinding()) return false;
-    // No transaction is const; the caller only has no need of it.
+    // No transaction object is const; only the caller does not need a mutable one.
     if (!is_signal) core::keep_exception(core::descriptor::of(const_cast<tx&>(t)));
     return true;
 }

@@ -1,4 +1,4 @@
-// Exceptions of the engine that the terminate handler knows again when a function of a procedure refuses them
+// Exceptions of the engine that the terminate handler recognises when a noexcept function of a procedure refuses them
 // (core/lifecycle/interrupt.hpp).
 #pragma once
 
@@ -14,15 +14,15 @@ namespace tutti::core {
     return *o;
 }
 
-/// An E that is thrown for d, which is interrupted for `why`, if that is not 0. The outermost descriptor knows the
-/// latest such exception while it lives.
+/// An E that is thrown for d; `why` is the reason of d's interruption, or 0. The outermost descriptor records the
+/// latest such exception while that exception lives.
 template <class E>
 class traced final : public E {
 public:
     traced(descriptor& d, std::uint32_t why) noexcept : of_{&outermost_of(d)} {
         of_->thrown = {this, why, *reinterpret_cast<const exception_globals*>(abi::__cxa_get_globals())};
     }
-    /// A copy is not what was thrown.
+    /// Copies only the E: the copy is not the thrown object.
     traced(const traced& other) noexcept : E{other} {}
     traced& operator=(const traced&) = delete;
     ~traced() {  // NOLINT(modernize-use-override): detail::unwind has no virtual one

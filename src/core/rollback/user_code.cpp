@@ -27,7 +27,7 @@ descriptor* running_ancestor(descriptor& d) noexcept {
     return o;
 }
 
-/// False: there is no memory for it, and it has to be destroyed here.
+/// Hands an entry over to `to`. Returns false if memory runs out: then the caller has to destroy the object.
 bool hand_over(descriptor& to, const deferred& e) noexcept {
     try {
         put_off(to, is_handler(e.what) ? deferred::kind::over : e.what, e.object, e.destroy);
@@ -37,13 +37,13 @@ bool hand_over(descriptor& to, const deferred& e) noexcept {
     }
 }
 
-/// Destroys the entries that `holds` is true of, and leaves spent ones in their places: first those set aside, in the
-/// order in which they were, then the others, the newest first.
+/// Destroys the entries for which `holds` is true, and replaces them by spent ones: first those set aside, in their
+/// order, then the others, the newest first.
 template <class Predicate>
 void destroy_some(descriptor& d, memory::log<deferred>& entries, Predicate&& holds) noexcept {
     descriptor* const around = running_ancestor(d);
     if (around != nullptr) {
-        // In the opposite order, because the transaction around it destroys the newest first.
+        // In reverse order, because the transaction around d destroys the newest first.
         const auto give = [&](deferred& e) {
             if (holds(e) && hand_over(*around, e)) e.what = deferred::kind::spent;
         };
@@ -64,8 +64,8 @@ bool is_of_nested_block(const deferred& e) noexcept {
     return e.what == deferred::kind::doomed || e.what == deferred::kind::discarded;
 }
 
-/// A nested block of the engine's around destructors. What they write can be told from what was there, and a signal
-/// that they meet finds no frame to jump to.
+/// A nested block that the engine opens around destructors. Its mark separates their writes from earlier ones, and a
+/// signal that they meet finds no frame to jump to.
 class destructors_block {
 public:
     explicit destructors_block(descriptor& d) noexcept : d_{d} {
@@ -75,8 +75,8 @@ public:
         d.frame_ = &f_;
         d.captured_size_ = 0;
     }
-    /// What destructors have read decides nothing that the transaction does, if they have written nothing. And it may
-    /// have been memory that they freed.
+    /// Forgets the destructors' reads if they have written nothing: such reads do not affect the transaction, and may
+    /// be of memory that was freed.
     ~destructors_block() {
         const bool changed = d_.pending != signal::none || d_.writes.size() != f_.mark.writes ||
                              d_.overwritten.size() != f_.mark.overwritten || d_.deferred_log.size() != f_.mark.deferred;
@@ -116,7 +116,7 @@ void run_after_commit(descriptor& d, memory::log<deferred>& after) {
         try {
             handler_of(e)->run(d, abort_cause::none);
         } catch (const abi::__forced_unwind&) {
-            // The thread exits, which must not be held up; the handlers behind this one do not run.
+            // The thread exits, which must not be delayed, so the handlers after this one do not run.
             d.threw_after_commit = !d.compensating;
             destroy_left(d, after);
             throw;
@@ -131,9 +131,9 @@ void run_after_commit(descriptor& d, memory::log<deferred>& after) {
 }
 
 void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexcept {
-    // A destructor may free memory with variables in it, and the log names those that the block has read. It may write,
-    // which a block that promised to write nothing does not allow. In a strict attempt the destructor marks what it
-    // reads, and only the end of the attempt takes marks away.
+    // Three cases are excluded. If the block has read something, the log names variables that a destructor may free. A
+    // block that promised to write nothing does not allow a destructor to write. In a strict attempt the destructor
+    // would mark its reads, and only the end of the attempt removes marks.
     const bool marks_reads = d.strict() && !d.algorithm->one_at_a_time;
     if (d.reads() != reads || d.frame_->read_only || marks_reads) return;
     TUTTI_ASSERT(d.running() && d.pending == signal::none && (d.slow_path & ~slow_path_timed) == 0,
@@ -141,7 +141,7 @@ void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexc
     const shield no_signal_leaves{d};
     memory::log<deferred>& entries = d.deferred_log;
     const std::size_t before = entries.size();
-    // By number: a destructor may have more set aside, behind these, and the log may move.
+    // By index: a destructor may set aside more entries, behind these, and the log may move.
     const std::size_t to = entries.aside();
     for (std::size_t i = from; i < to; ++i) {
         if (entries.aside(i).what != deferred::kind::doomed) continue;
@@ -162,7 +162,7 @@ void keep_exception(descriptor& d) noexcept {
     ::new (reference) std::exception_ptr{std::current_exception()};
     void* object = nullptr;
     std::memcpy(&object, reference, sizeof object);
-    // Without memory for the entry the handler destroys the exception after all, as if it had not been kept.
+    // If memory for the entry runs out, the handler destroys the exception, as if it had not been kept.
     if (object != nullptr && !hand_over(d, {deferred::kind::doomed, 0, object, drop_exception})) drop_exception(object);
 }
 

@@ -3,9 +3,9 @@
 // One word:
 //   63 … 35 how often it was taken | 34 still | 33 settled | 32 fencing | 31 … 0 the owner's number + 1, or 0
 //
-// The count wraps. It protects against a begin that was switched away before it takes `still` down, and would do so for
-// a later owner: the exchange of that begin compares the whole word. Between its load and its exchange, 2^29 takes of
-// some microseconds each would have to come, and even then the word says the same about owner and bits.
+// The count wraps. It protects a later owner from a begin that was switched away before its exchange takes `still`
+// down: that exchange compares the whole word. A wrapped count would need 2^29 takes of some microseconds each between
+// the begin's load and its exchange, and even then the word says the same about owner and bits.
 //
 // A taker must know which contexts run, and a begin must know whether there is an owner. Begins are frequent and takers
 // usually rare, so a taker pays for both (base/fence.hpp). If takers are frequent, they make begins fence for
