@@ -1,10 +1,10 @@
 // One transaction at a time: `serial` and `global-lock`, the baselines. They differ in what a transaction takes first.
 //
-//   serial       the irrevocable slot, so that every transaction is one that no other can abort
+//   serial       the irrevocable slot, so that no other transaction can abort it
 //   global-lock  a lock
 //
-// Writes go to memory under locked orecs with an undo log, although no other transaction runs: accesses outside
-// transactions look at the orecs, `retry` waits on them, and an exception or a cancel needs the log.
+// Writes go to memory under locked orecs with an undo log, although no other transaction runs. Accesses outside
+// transactions read the orecs, `retry` waits on them, and an exception or a cancel needs the log.
 #pragma once
 
 #include "algorithms/undo.hpp"
@@ -15,7 +15,7 @@
 
 namespace tutti::algorithms {
 
-/// `Token::take(d)` waits, and fails only where the execution of d ends here; `Token::give(d)` is idempotent.
+/// `Token::take(d)` waits, and fails only if the execution of d ends here; `Token::give(d)` is idempotent.
 template <class Token>
 struct exclusive {
     static constexpr std::string_view name = Token::name;
@@ -49,7 +49,7 @@ struct exclusive {
         const word there = r.load(std::memory_order_relaxed);
         if (d.owns(there)) return undo::write_owned(d, place, there, value);
         d.writes.reserve_one();
-        // seq_cst, as the draw that follows: version_clock.hpp, 1. No other transaction stores orecs.
+        // seq_cst, like the draw that follows: version_clock.hpp, 1. No other transaction stores orecs.
         r.store(d.self_lock | d.writes.size(), std::memory_order_seq_cst);
         undo::write_taken(d, place, {memory::version_of(there), false}, value);
     }
@@ -78,8 +78,8 @@ struct exclusive {
     }
 
 private:
-    /// `unchanged` compares with the snapshot bound, so the bound has to reach what was read. No other transaction
-    /// commits meanwhile.
+    /// Logs a read. `unchanged` compares orecs with the snapshot bound, so the bound has to reach the versions that
+    /// were read. No other transaction commits meanwhile.
     static void log_for_retry(descriptor& d, memory::orec& r) {
         for (;;) {
             const word seen = r.load(std::memory_order_acquire);
@@ -98,12 +98,13 @@ struct irrevocable_token {
 
     [[nodiscard]] static bool take(descriptor& d) noexcept {
         if (d.slot == core::irrevocable_slot) return true;
-        if (d.strict()) core::give_back_tokens(d);  // a visible reader's: of no use where no other transaction runs
+        // A visible reader's slot, which has no use if no other transaction runs.
+        if (d.strict()) core::give_back_tokens(d);
         if (!core::wait_for_slot(d, memory::status::irrevocable)) return false;
         d.slow_commit |= core::slow_commit_strict;
         return true;
     }
-    static void give(descriptor&) noexcept {}  // with the slot, which the runtime takes back
+    static void give(descriptor&) noexcept {}  // the runtime takes it back with the slot
 };
 
 struct global_lock_token {

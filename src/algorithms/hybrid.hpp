@@ -1,54 +1,56 @@
-// hytm and htm: a block runs in a hardware transaction, and in software where that does not serve.
+// hytm and htm: a block runs in a hardware transaction, or in software if hardware fails it.
 //
-// The software half is NOrec (norec.hpp), with which hardware needs least in common: one word. An orec for each
-// variable would put a second line into the hardware's read set for every first one, and stamping orecs at the commit
-// a third into its write set; capacity is what hardware attempts fail by. Dalessandro, Carouge, White, Lev, Moir,
-// Scott, Spear: "Hybrid NOrec: A Case Study in the Effectiveness of Best Effort Hardware Transactional Memory",
-// ASPLOS 2011: this is its variant with two locations, so that hardware commits, which all read the one, do not end
-// each other by writing it.
+// The software half is NOrec (norec.hpp), because it shares little with hardware: one word. An orec for each variable
+// would add a second line to the hardware's read set for every first one, and stamping orecs at the commit would add a
+// third to its write set. Capacity is the reason why hardware attempts fail. Dalessandro, Carouge, White, Lev, Moir,
+// Scott, Spear: "Hybrid NOrec: A Case Study in the Effectiveness of Best Effort Hardware Transactional Memory", ASPLOS
+// 2011. This is the paper's variant with two locations: hardware commits all read the first one, and would end each
+// other by writing it.
 //
 //   sequence            locked by a software commit while it writes back (norec.hpp)
-//   hardware_commits    how many commits there were in hardware
+//   hardware_commits    the number of commits in hardware
 //
 //   hardware attempt    begin; watch the sequence: locked? abort. Reads are loads; writes wait in the write set, as in
 //                       software. Commit: a slot is taken? abort; hardware_commits + 1; store the values; end
 //   software attempt    as in norec.hpp, where "the sequence" is the sum of both
 //   software commit     lock the sequence; have hardware commits been counted since the snapshot? unlock, revalidate
 //
-// What differs is where a block goes when hardware has failed it (attempts_in_hardware times, or earlier where another
-// try would fail as well), or has failed it so often that this execution does not try (core/state/hardware_habits.hpp):
-// under `hytm` it runs as any optimistic transaction of NOrec, beside others of both kinds. Under `htm` it becomes
-// irrevocable at its first access, so there is one such block at a time, beside which nobody commits.
+// Hardware has failed a block after attempts_in_hardware attempts, or earlier if another try would fail as well. If it
+// has failed the block often, an execution may skip it (core/state/hardware_habits.hpp). The two algorithms differ in
+// what follows. Under `hytm` the block runs as any optimistic transaction of NOrec, beside others of both kinds. Under
+// `htm` it becomes irrevocable at its first access, so only one such block runs at a time, and no transaction commits
+// beside it.
 //
-// A hardware attempt begins at the first access of the block, not at its begin: the context has said by then that a
-// transaction runs, which nobody would see if it were said in hardware, and all that waits for transactions
-// (reclamation, serial-irrevocable ones, quiescence) sees hardware attempts as it sees others. A block that is left
-// by an exception, a cancel or a restart ends its attempt (`leave`) after none of its writes has left the write set,
-// and goes on in software, so all kinds of nesting work in hardware, too. What needs a log of the reads, a vote, an
-// undo, or a transaction inside the transaction runs in software from its begin on: core::leave_hardware.
+// A hardware attempt begins at the first access of the block, not at its begin. By then the context's state says that a
+// transaction runs; other contexts could not see a state that was stored in hardware. So everything that waits for
+// transactions (reclamation, serial-irrevocable ones, quiescence) sees hardware attempts as it sees others. A block
+// that is left by an exception, a cancel or a restart ends its attempt (`leave`) while all its writes are still in the
+// write set, and goes on in software. So all kinds of nesting work in hardware, too. A block that needs a log of the
+// reads, a vote, an undo, or a transaction inside the transaction runs in software from its begin on:
+// core::leave_hardware.
 //
-// Why it is opaque. Hardware promises that what an attempt has read is current at each of its instructions, and that
-// all its stores take effect at one, its end.
+// Why it is opaque. Hardware guarantees that the values an attempt has read are current at each of its instructions,
+// and that all its stores take effect at one instant, its end.
 //   1  A hardware attempt sees no part of a software commit. It watches the sequence, which it found unlocked, so no
 //      software commit has stored anything since then without ending it.
-//   2  A hardware attempt sees all or nothing of a hardware commit, which is one step. So all it reads is of one
+//   2  A hardware attempt sees all or nothing of a hardware commit, which is one step. So all its reads belong to one
 //      instant: its commit if it writes, or its last read.
-//   3  While a software commit holds the sequence no hardware attempt commits: one that watches it has ended, and one
-//      that begins finds it locked.
-//   4  A software attempt accepts a value only while the sum is that of its snapshot, so no commit of either kind has
+//   3  While a software commit holds the sequence, no hardware attempt commits: one that watches the sequence has
+//      ended, and one that begins finds it locked.
+//   4  A software attempt accepts a value only while the sum is that of its snapshot. So no commit of either kind has
 //      taken effect between its snapshot and the look (norec.hpp, at the top): a hardware commit counts itself in the
 //      step in which it stores.
-//   5  A software commit takes the lock at the sequence of its snapshot. By 3 the count of hardware commits stands
-//      still under the lock; the commit looks at it there. So all it has read is current when it writes back.
+//   5  A software commit takes the lock at the sequence of its snapshot. By 3 the count of hardware commits does not
+//      change under the lock, where the commit reads it. So all its reads are current when it writes back.
 //   6  Visible and irrevocable transactions: a hardware commit finds their slot taken, in the step in which it commits,
-//      and does not; or they take it later, and the snapshot that they take after that (norec.hpp) has the commit.
-//      Those that only read need not look.
-//   7  Serial-irrevocable transactions wait for all that run, those in hardware included, and later ones stand aside at
-//      their begin. That hardware attempts also watch the token ends them at once, which shortens that wait.
-//   8  Kills: the request is a store to a word that the attempt reads with each barrier, or it is read in the commit.
-//   9  Privatization by a software commit: it has ended all hardware attempts by 1 when it publishes. By a hardware
-//      commit: its announcement (core/privatization/quiescence.hpp) is part of the step, and its context is in the set;
-//      a reader of what was published has a snapshot whose sum holds it, and so finds the announcement.
+//      and gives up. Or they take the slot later, and the snapshot that they take after that (norec.hpp) contains the
+//      commit. A hardware attempt that only reads need not check slots.
+//   7  Serial-irrevocable transactions wait for all that run, including those in hardware, and later ones stand aside
+//      at their begin. Hardware attempts also watch the token, which ends them at once and so shortens that wait.
+//   8  Kills: the request is a store to a word that the attempt reads in each barrier, or reads in the commit.
+//   9  Privatization by a software commit: by 1 it has ended all hardware attempts when it publishes. By a hardware
+//      commit: its announcement (core/privatization/quiescence.hpp) is part of the step, and its context is in the set.
+//      A reader of the published values has a snapshot whose sum includes it, and so finds the announcement.
 #pragma once
 
 #include "algorithms/norec.hpp"
@@ -59,7 +61,7 @@
 
 namespace tutti::algorithms {
 
-/// What hardware commits leave for software to see. One for all hybrids, of which a process uses one.
+/// The count that hardware commits leave for software. All hybrids share one count; a process uses one hybrid.
 struct hardware_commits {
     static constexpr bool has_hardware = true;
     static word commits() noexcept { return count_.value.load(std::memory_order_seq_cst); }
@@ -75,7 +77,7 @@ private:
     static inline constinit line count_{};
 };
 
-/// `Kind` has the name and the summary, and says in `falls_back_alone` what follows on hardware.
+/// `Kind` has the name and the summary; `falls_back_alone` says what follows after hardware.
 template <class Kind, core::hardware H>
 struct hybrid {
     using software = norec_beside<hardware_commits>;
@@ -131,7 +133,7 @@ struct hybrid {
 
     static void end(descriptor& d) noexcept {
         if (!in_hardware(d)) return;
-        // A reader that waits for what it has received needs a snapshot that holds all it can have seen.
+        // A reader that waits for received memory needs a snapshot that contains all commits that it can have seen.
         if (core::plain_memory_is_used()) d.snapshot_bound = software::now(std::memory_order_relaxed);
         H::leave(d);
         close(d);
@@ -174,21 +176,22 @@ private:
 
     static bool in_hardware(const descriptor& d) noexcept { return d.kept.hardware.runs_in == place::hardware; }
 
-    /// What an attempt in hardware could not do at its end.
+    /// Flags of work that a hardware attempt could not do at its end.
     static constexpr std::uint32_t software_only = core::slow_commit_handlers | core::slow_commit_possessions;
 
-    /// Not a context that can be preempted: being switched away ends every hardware attempt, and whoever evicts it must
-    /// be able to roll it back. Not a transaction inside another's, nor an undo. Handlers may have to vote.
+    /// Returns true if d may run in hardware. Excludes a context that can be preempted: a switch ends every hardware
+    /// attempt, and a context that evicts d must be able to roll it back. Excludes a transaction inside another one,
+    /// and an undo. Excludes handlers, which may have to vote.
     static bool may_run_in_hardware(const descriptor& d) noexcept {
         return d.kept.hardware.tries_left != 0 && d.mode == memory::status::active && !d.serial && !d.run.log_reads &&
                d.hooks == nullptr && d.outer == nullptr && !d.compensating && d.frame_->receive == nullptr &&
                (d.slow_commit & software_only) == 0 && H::exists();
     }
 
-    /// The first access of the attempt.
+    /// Decides at the first access whether the attempt runs in hardware.
     TUTTI_NOINLINE static void decide(descriptor& d) {
         core::hardware_state& h = d.kept.hardware;
-        // Once an execution: each try takes one away.
+        // Decided once for each execution: each try decrements tries_left.
         const bool has_tried = h.tries_left != hardware::attempts_in_hardware;
         if (!has_tried && !hardware::tries_hardware(d)) h.tries_left = 0;
         while (h.tries_left != 0 && (d.slow_commit & software_only) == 0) {
@@ -199,7 +202,7 @@ private:
             const bool is_locked = (software::sequence().load(std::memory_order_acquire) & software::held) != 0;
             if (H::begin(d)) {
                 h.runs_in = place::hardware;
-                // Without handlers: those that it registers are taken back with it (core/rollback/deferred.cpp).
+                // It starts without handlers: those that it registers are undone with it (core/rollback/deferred.cpp).
                 d.logging = false;  // so that what needs a log of the reads asks for it: core::need_current_reads
                 if (broken(fault::subscribe_before_begin)) {
                     if (is_locked) H::abort(d, hardware_abort::busy);
@@ -233,11 +236,11 @@ private:
         if ((d.slow_commit & core::slow_commit_counting) != 0) d.ledger.count_irrevocable(d.run.block(), reason);
     }
 
-    /// The last part of a hardware attempt that writes; its steps are one.
+    /// Does the last steps of a hardware attempt that writes; hardware makes them one step.
     static core::hardware_verdict store(descriptor& d) noexcept {
         if (!broken(fault::ignore_visible_readers) && core::any_occupant()) return hardware_abort::strict;
-        // The process has begun to use plain memory meanwhile. No lock is taken in hardware: the next try enters the
-        // set.
+        // The process has begun to use plain memory meanwhile. A hardware attempt takes no lock, so the next try enters
+        // the set.
         if (core::plain_memory_is_used() && !core::is_enlisted(d)) return hardware_abort::busy;
         if (!broken(fault::commit_uncounted)) hardware_commits::count_one(software::one_commit);
         d.snapshot_bound = software::now(std::memory_order_relaxed);
@@ -246,7 +249,7 @@ private:
         return std::nullopt;
     }
 
-    /// It has ended well.
+    /// Notes that the hardware attempt has ended well.
     static void close(descriptor& d) noexcept {
         d.kept.hardware.runs_in = place::software;
         hardware::note_commit(d);

@@ -1,34 +1,34 @@
-// How the version clock starts anew. 50 bits of time last for 130 days at 100 million commits a second; then the next
-// era begins with small times again, as often as it has to.
+// How the version clock starts anew. 50 bits of time last 130 days at 100 million commits a second. Then the next era
+// begins with small times again; the number of eras is not limited.
 //
-//   a commit:      looks at the time once in `window` of its commits, or once in a period of deferred mode; is it late?
-//                  then raises slow_commit_late_clock, and comes here when its transaction is over
-//   try_new_era:   takes the serial token; heavy fence; waits until no transaction runs; waits until nobody settles;
-//                  forgets what is settled; number of the era + 1; time = first_time; gives the token back
+//   a commit:      reads the time once in `window` of its commits, or once in a period of deferred mode; is it late?
+//                  Then raises slow_commit_late_clock, and calls try_new_era when its transaction is over
+//   try_new_era:   takes the serial token; heavy fence; waits until no transaction runs; waits until no context
+//                  settles; forgets the settled versions; number of the era + 1; time = first_time; releases the token
 //
-// What keeps a version or a snapshot, and why no context takes one of the old era into the new one:
-//   E1  Snapshots, and the clock word that one was sampled as. A begin says that the context runs before it samples the
-//       clock, with the fences of core/tokens/serial_token.hpp between. Either the one that took the token finds the
-//       begin running, and waits; or the begin finds the owner, and samples when that has given the token back, which
-//       releases the new time. Contexts that are suspended in a transaction, or wait in one, run. Those that sleep in
-//       retry are idle: they are woken, and start over with a new snapshot.
-//   E2  Settled versions, and versions that are announced for privatization. See core/privatization/quiescence.hpp:
-//       what a context may still tell it has said while it ran, and is waited for.
-//   E3  Versions that are drawn and not yet published, marks, versions in write sets: only in transactions that run.
+// Where versions and snapshots are kept, and why no context takes one of the old era into the new one:
+//   E1  Snapshots, and the clock word from which a snapshot was sampled. A begin stores the state "running" before it
+//       samples the clock, with the fences of core/tokens/serial_token.hpp between. Either the taker of the token finds
+//       the begin running, and waits. Or the begin finds the owner, and samples after the owner has released the token,
+//       which releases the new time. Contexts that are suspended in a transaction, or wait in one, count as running.
+//       Contexts that sleep in retry are idle: they are woken, and start over with a new snapshot.
+//   E2  Settled versions, and versions that are announced for privatization. See core/privatization/quiescence.hpp: a
+//       context that will still store a result has announced that while it ran, and the new era waits for it.
+//   E3  Versions that are drawn and not yet published, marks, versions in write sets: only in running transactions.
 //   E4  Versions in orecs. There is no list of all variables, so these stay. version_clock.hpp, 9 and 10, say how they
 //       are told from those of the new era.
 //   E5  A load outside of transactions (time_based::load_outside): 10. If it has loaded a version in the old era and
-//       comes to `advance_to` in the new one, the version is stale, or the orec has changed and its exchange fails.
-//   E6  What descriptors note of the clock to decide between counting and deferring (clock_view) are hints, all of
-//       them. So is the pause, which starts from the beginning.
+//       calls `advance_to` in the new one, the version is stale, or the orec has changed and its exchange fails.
+//   E6  The values by which descriptors decide between counting and deferring (clock_view) are all hints. So is the
+//       pause, which starts from the beginning.
 //   E7  A fork in the middle: the child has no other transaction, as the parent had none. It finds the time of either
-//       era, with a number that is at least that of its era; and what was forgotten only has to be found out again.
+//       era, with a number that is at least that of its era. Results that were forgotten only have to be found again.
 //
-// A try is bounded, because the thread may hold a mutex that a running transaction waits for; the patience doubles. So
-// it fails for ever only if transactions, or undo actions of contexts that owe a wait, run for longer than all
-// patience: the time goes on meanwhile, for 2^46 commits. Then the process ends with a message.
+// A try is bounded, because the thread may hold a mutex that a running transaction waits for. The patience doubles with
+// each failure. So tries fail forever only if transactions, or undo actions of contexts that owe a wait, run for longer
+// than all patience. The time goes on meanwhile, for 2^46 commits. Then the process ends with a message.
 //
-// The algorithms that run one transaction at a time need none of this: their begin starts the clock anew itself.
+// The algorithms that run one transaction at a time do not need this: their begin starts the clock anew itself.
 #pragma once
 
 #include "algorithms/version_clock.hpp"

@@ -1,9 +1,9 @@
-// norec: no ownership records. One sequence lock for all commits; reads are logged with their values and compared
-// again whenever another has committed. Dalessandro, Spear, Scott: "NOrec: Streamlining STM by Abolishing Ownership
-// Orecs", PPoPP 2010.
+// norec: no ownership records. All commits share one sequence lock. Reads are logged with their values, and compared
+// again whenever another transaction has committed. Dalessandro, Spear, Scott: "NOrec: Streamlining STM by Abolishing
+// Ownership Orecs", PPoPP 2010.
 //
-// Opacity: a read is accepted only while the sequence is the one at which all earlier reads were last found equal, so
-// all reads of an attempt hold at that one instant. A commit takes the lock from exactly that sequence.
+// Opacity: a read is accepted only while the sequence is the one at which all earlier reads were last found equal. So
+// all reads of an attempt are valid at that one instant. A commit takes the lock from exactly that sequence.
 //
 // The sequence counts commits; the lowest bit says whether the lock is held:
 //
@@ -14,34 +14,35 @@
 // A second word names the holder, so that a waiter can wait for the holder's transaction:
 //
 //   holder:  takes the lock by a compare-and-swap; holder = its number + 1; …; holder = 0; sequence = not held
-//   waiter:  loads a held sequence (acquire); loads the holder; waits until the holder is another, or over
+//   waiter:  loads a held sequence (acquire); loads the holder; waits until another holds the lock, or this one is over
 //
-// The waiter's load of the sequence reads from the compare-and-swap, which has acquired the 0 that the holder before
-// stored. So the waiter finds no number of an earlier holder, and a number that it finds stays until that context lets
-// go of the lock.
+// The waiter's load of the sequence reads from the compare-and-swap, which has acquired the 0 that the previous holder
+// stored. So the waiter cannot find the number of an earlier holder, and a number that it finds stays until that
+// context releases the lock.
 //
-// Without orecs a visible reader cannot mark what it reads: it is visible as a whole. A commit that has taken the
-// lock looks for visible readers and for the irrevocable transaction and, if there are any, lets go and meets them.
+// Without orecs a visible reader cannot mark its reads: it is visible as a whole. A commit that has taken the lock
+// looks for visible readers and for the irrevocable transaction. If it finds any, it releases the lock and meets them.
 //   committer: compare-and-swap on the sequence (seq_cst); load the occupants (seq_cst)
 //   reader:    takes its slot, stores its state (both seq_cst); loads the sequence (seq_cst) and revalidates
 // One of them sees the other: a commit that missed the reader had taken the lock before the reader looked, and the
-// revalidation waits for it.
+// revalidation waits for that commit.
 //
 // The same code is the software half of the hybrids (hybrid.hpp), whose hardware commits take no lock and count
-// themselves: `Beside` says how many there were. What is called "the sequence" above is then the sum of both, `now()`.
-// Neither falls, so two equal sums are of equal parts; and two loads stand for one instant: where both parts are those
-// of the snapshot, both were so when the first of them was loaded.
+// themselves: `Beside` returns how many there were. "The sequence" above then means the sum of both, `now()`. Neither
+// part ever decreases, so two equal sums have equal parts. And two loads stand for one instant: if both parts are those
+// of the snapshot, both had these values when the first of them was loaded.
 //
-// The commit of an open nested block meets the transactions around it, too, but they are in the middle of its frames
-// and can neither be waited for nor killed. What it needs of them depends on what their mode promises:
-//   visible       that it seldom starts over, not that it reads unvalidated. The commit moves the sequence, so the next
-//                 read, the end of a checkpoint or the commit of the one around compares its values, and it starts over
-//                 where they have changed: as it does when it is optimistic. So it is passed over.
-//   irrevocable   that it never starts over. It has logged all it read, with the values that are in memory still,
-//                 because no other transaction commits beside it; and its log lies still while it runs the block. So
-//                 the commit compares what it is about to store with that log: where they differ it is an error of use,
-//                 as where orecs are marked. Otherwise every later comparison finds the values that were there, and it,
-//                 too, is passed over.
+// The commit of an open-nested block also meets the transactions around it. But the block runs inside their frames, so
+// they can neither be waited for nor killed. What the commit has to respect depends on the promise of their mode:
+//   visible       promises to start over rarely, not to read unvalidated. The commit moves the sequence. So the outer
+//                 transaction compares its values at its next read, at the end of a checkpoint or at its commit. It
+//                 starts over if they have changed, as an optimistic one does. So the commit ignores a visible outer
+//                 transaction.
+//   irrevocable   promises never to start over. It has logged all its reads, and their values are still in memory,
+//                 because no other transaction commits beside it. Its log does not change while it runs the block. So
+//                 the commit compares its own new values with that log. If they differ, that is a usage error, as where
+//                 orecs are marked. Otherwise every later comparison finds the logged values, and the commit ignores
+//                 this transaction, too.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +64,7 @@
 
 namespace tutti::algorithms {
 
-/// No transactions run in hardware.
+/// The hybrid without hardware: no transaction runs in hardware.
 struct software_alone {
     static constexpr bool has_hardware = false;
     static word commits() noexcept { return 0; }
@@ -71,7 +72,7 @@ struct software_alone {
 
 template <class Beside>
 struct norec_beside {
-    /// Reads look at the sequence only after the memory, which its new owner may have unmapped by then.
+    /// Reads check the sequence only after they have read the memory, which its new owner may have unmapped by then.
     static constexpr bool privatizes_by_waiting = true;
     static constexpr bool in_place = false;
     static constexpr bool one_at_a_time = false;
@@ -103,8 +104,8 @@ struct norec_beside {
             descriptor* const other = stranger(d, doomed);
             if (other == nullptr) return abort_cause::none;
             const word state = other->state.load(std::memory_order_acquire);
-            let_go(d, 0);  // nothing was stored: the sequence may be the same again
-            // A sleeper for the sequence must not sleep for us while we wait for another transaction.
+            let_go(d, 0);  // nothing was stored, so the sequence may return to the same value
+            // A sleeper for the sequence must not sleep for d while d waits for another transaction.
             d.set_status(d.mode);
             core::wake_sleepers(d);
             core::meet(d, *other, state, abort_cause::conflict_visible_read);
@@ -140,7 +141,7 @@ struct norec_beside {
         redo::rewind(d, mark, [](const memory::write_entry&) {});
     }
 
-    static void draw_again(descriptor&) noexcept {}  // the sequence moves when the lock is let go
+    static void draw_again(descriptor&) noexcept {}  // the sequence moves when the lock is released
     static bool unchanged(descriptor& d) { return stands(d) || (d.logging && revalidate(d)); }
     static bool become(descriptor& d, memory::status) { return d.logging && (stands(d) || revalidate(d)); }
     static void refresh(descriptor& d) {
@@ -164,13 +165,13 @@ struct norec_beside {
     static constexpr word one_commit = word{1} << first_version_bit;
 
     [[nodiscard]] static const memory::orec& sequence() noexcept { return lock_.sequence; }
-    /// What the snapshot bound of an attempt that sees all commits until now is; with a holder in it, of none. `order`
-    /// is that of the load of the sequence.
+    /// Returns the snapshot bound of an attempt that sees all commits until now. While a commit holds the lock, the
+    /// value is no valid bound. `order` is that of the load of the sequence.
     [[nodiscard]] static word now(std::memory_order order) noexcept {
         const word own = lock_.sequence.load(order);
         return own + Beside::commits();
     }
-    /// The sequence while no commit writes back.
+    /// Returns the sequence while no commit writes back.
     static word stable(descriptor& d) noexcept {
         for (;;) {
             // seq_cst: the reader's half of the protocol above.
@@ -185,7 +186,8 @@ struct norec_beside {
                 continue;
             }
             descriptor& other = descriptor::of(memory::activity_of(static_cast<std::uint32_t>(number - 1)));
-            // Where the state is not of the transaction that has the lock, that one is over, and this wait with it.
+            // If the state is not that of the transaction that has the lock, that transaction is over, and so is this
+            // wait.
             core::wait_for(d, other, other.state.load(std::memory_order_acquire), lock_.holder, number);
         }
     }
@@ -194,7 +196,7 @@ private:
     using fault = core::fault;
     static bool broken(fault f) noexcept { return core::broken(f); }
 
-    /// Visible readers that were asked to die and will, so that the next look may pass over them.
+    /// Visible readers that were asked to abort and will, so that the next look may ignore them.
     class doomed_readers {
     public:
         void note(const descriptor& d, word state) noexcept { known_[count_++ % core::slot_count] = {&d, state}; }
@@ -235,11 +237,11 @@ private:
         return value;
     }
 
-    /// Whether the block may still write `place` without the write set, because it has just allocated that memory
-    /// (detail::access::write). Such a write leaves no trace, and a comparison would take it for a commit of another
-    /// transaction, in every attempt. No log is needed: no other transaction can reach the memory before this one has
-    /// published an address of it. Once the block has allocated other memory, or has opened a nested block, it writes
-    /// `place` through the write set only, so what is logged from then on stays comparable.
+    /// Returns true if the block may still write `place` without the write set, because it has just allocated that
+    /// memory (detail::access::write). Such a write leaves no trace, and a comparison would take it for a commit of
+    /// another transaction, in every attempt. The read needs no log: no other transaction can reach the memory before
+    /// this one has published an address of it. Once the block has allocated other memory, or has opened a nested
+    /// block, it writes `place` only through the write set. So reads logged from then on stay comparable.
     template <class Place>
     static bool is_written_directly(const descriptor& d, const Place& place) noexcept {
         return reinterpret_cast<std::uintptr_t>(place.location()) - d.captured_begin_ < d.captured_size_;
@@ -250,15 +252,15 @@ private:
         return {place.location(), place.size(), value, &place.orec()};
     }
 
-    /// Whether the snapshot is current, whatever it holds: no commit has taken the lock since all reads had their
-    /// values. seq_cst: the reader's half of the protocol above. A commit that has missed the reader holds the lock, or
-    /// has let it go under another sequence. In refresh, the same with the flag of core/privatization/quiescence.hpp;
-    /// in unchanged, the partner is the commit's look at `attention` (core/waiting/wakeup.cpp).
+    /// Returns true if the snapshot is current: no commit has taken the lock since all reads had their values. seq_cst:
+    /// the reader's half of the protocol above. A commit that has missed the reader holds the lock, or has released it
+    /// under another sequence. In refresh, the same holds with the flag of core/privatization/quiescence.hpp. In
+    /// unchanged, the partner is the commit's look at `attention` (core/waiting/wakeup.cpp).
     static bool stands(const descriptor& d) noexcept { return now(std::memory_order_seq_cst) == d.snapshot_bound; }
 
     struct comparison {
-        std::size_t first_different;  ///< or the number of reads
-        word sequence;                ///< at which those before have their values
+        std::size_t first_different;  ///< the number of the first read that differs, or the number of reads
+        word sequence;                ///< the sequence at which the earlier reads have their values
     };
     static comparison compare(descriptor& d) noexcept {
         for (;;) {
@@ -273,7 +275,8 @@ private:
         }
     }
 
-    /// Moves the snapshot to a sequence at which all reads still have their values; false if there is none.
+    /// Moves the snapshot to a sequence at which all reads still have their values. Returns false if no such sequence
+    /// exists.
     static bool revalidate(descriptor& d) noexcept {
         const comparison found = compare(d);
         if (found.first_different != d.kept.values.size()) return false;
@@ -281,7 +284,7 @@ private:
         return true;
     }
 
-    /// Another has changed what d read: d looks how far back it has to go.
+    /// Rolls back as far as needed, because another transaction has changed values that d read.
     [[noreturn]] static void give_way(descriptor& d) {
         const comparison found = compare(d);
         core::attempt_rewind(d, found.first_different, found.sequence, abort_cause::validation);
@@ -296,7 +299,8 @@ private:
         // Release: a waiter that finds the number finds what the descriptor did before. Partner: `stable`.
         lock_.holder.store(d.id + 1, std::memory_order_release);
         if constexpr (Beside::has_hardware) {
-            // Under the lock no hardware attempt commits (hybrid.hpp, 3): one that did came before, and shows here.
+            // Under the lock no hardware attempt commits (hybrid.hpp, 3): an attempt that did commit came before, and
+            // shows here.
             if (Beside::commits() != in_hardware && !broken(fault::take_without_second_look)) {
                 let_go(d, 0);
                 core::wake_sleepers(d);  // a waiter in `stable` waits for the lock, not for d's end
@@ -305,7 +309,7 @@ private:
         }
         return true;
     }
-    /// `more` is one_commit where something was published.
+    /// Releases the lock. `more` is one_commit if something was published.
     static void let_go(descriptor& d, word more) noexcept {
         d.kept.holds_lock = false;
         lock_.holder.store(0, std::memory_order_relaxed);
@@ -313,15 +317,15 @@ private:
         lock_.sequence.store(taken_at + more, std::memory_order_release);
     }
 
-    /// An occupant of a slot that this commit has to meet first, or null.
+    /// Returns an occupant of a slot that this commit has to meet first, or null.
     static descriptor* stranger(descriptor& d, const doomed_readers& doomed) noexcept {
         for (unsigned slot = 0; slot < core::slot_count; ++slot) {
             if (slot != 0 && broken(fault::ignore_visible_readers)) break;
             descriptor* const other = core::occupant(slot);
             if (other == nullptr || other == &d || doomed.contains(*other)) continue;
             if (core::may_pass(d, *other)) continue;
-            // One that has its slot but does not run yet has read nothing, and its first look at the sequence, which
-            // comes after its state is stored, will find the lock.
+            // A transaction that has its slot but does not run yet has read nothing. Its first look at the sequence,
+            // which comes after its state is stored, will find the lock.
             if (!memory::is_running(other->state.load(std::memory_order_seq_cst))) continue;
             if (core::is_ancestor(*other, d) && !(other->is_irrevocable() && changes_what_it_read(d, *other))) continue;
             return other;
@@ -329,7 +333,7 @@ private:
         return nullptr;
     }
 
-    /// Whether `ancestor` has read what d is about to change. REQUIRES: d holds the lock.
+    /// Returns true if `ancestor` has read a value that d is about to change. REQUIRES: d holds the lock.
     static bool changes_what_it_read(const descriptor& d, const descriptor& ancestor) noexcept {
         return std::any_of(ancestor.kept.values.begin(), ancestor.kept.values.end(), [&d](const core::value_read& r) {
             const memory::plain_place place{r.from, r.size};

@@ -1,5 +1,5 @@
-// Write-back: new values wait in the write set, memory changes only in publish. What encounter-time and commit-time
-// locking share.
+// Write-back: new values wait in the write set, and memory changes only in publish. The part that encounter-time and
+// commit-time locking share.
 #pragma once
 
 #include "algorithms/time_based.hpp"
@@ -13,7 +13,7 @@ using memory::no_version;
 using memory::orec;
 using memory::write_entry;
 
-/// A nested block is about to change an entry of its parent's.
+/// Saves an entry of the parent that a nested block is about to change.
 inline void save_for_parent(descriptor& d, std::uint32_t entry) {
     if (!d.is_of_parent(entry)) return;
     const write_entry& e = d.writes[entry];
@@ -31,7 +31,7 @@ void put(write_entry& e, const Place& place, word value) noexcept {
     }
 }
 
-/// The entry of `place` under an orec that d locked with `locked`, or no_entry.
+/// Returns the entry of `place` under an orec that d locked with `locked`, or no_entry.
 template <class Place>
 std::uint32_t find_under(descriptor& d, const Place& place, word locked) noexcept {
     std::uint32_t entry = memory::entry_of(locked);
@@ -41,8 +41,9 @@ std::uint32_t find_under(descriptor& d, const Place& place, word locked) noexcep
     return entry;
 }
 
-/// A nested block reads under an orec that d locked with `locked` what it has not written itself. Its roll-back may
-/// give the orec back, and the read is then to count like any other, so it is logged, and in a strict attempt marked.
+/// Logs the read of a nested block, under an orec that d locked with `locked`, of bytes that the block has not written
+/// itself. The block's roll-back may release the orec, and then the read has to count like any other. So it is logged,
+/// and in a strict attempt marked.
 template <class Place>
 void note_read_under(descriptor& d, const Place& place, word locked, std::uint32_t entry) {
     if constexpr (Place::plain) {
@@ -53,7 +54,7 @@ void note_read_under(descriptor& d, const Place& place, word locked, std::uint32
     }
 }
 
-/// One more word under an orec that entry number `first` locked.
+/// Adds an entry for another word under an orec that entry number `first` locked.
 template <class Place>
 void add_under(descriptor& d, const Place& place, std::uint32_t first, word value) {
     d.writes.reserve_one();
@@ -63,7 +64,7 @@ void add_under(descriptor& d, const Place& place, std::uint32_t first, word valu
     d.writes[first].next = added;
 }
 
-/// Writes without taking the orec: the entry is found by address. For algorithms that lock at commit.
+/// Writes without taking the orec, and finds the entry by address. For algorithms that lock at commit.
 template <class Place>
 void write_indexed(descriptor& d, const Place& place, word value) {
     if (const std::uint32_t entry = d.kept.index.find(d.writes, place.address()); entry != no_entry) {
@@ -80,7 +81,8 @@ void write_indexed(descriptor& d, const Place& place, word value) {
     if constexpr (Place::plain) d.wrote_plain = true;
 }
 
-/// What an attempt that may have written `place` reads there; `shared()` reads memory by the algorithm's rules.
+/// Returns the value of `place` for an attempt that may have written it; `shared()` reads memory by the algorithm's
+/// rules.
 template <class Place, class Shared>
 word read_indexed(descriptor& d, const Place& place, Shared&& shared) {
     const std::uint32_t entry = d.writes.empty() ? no_entry : d.kept.index.find(d.writes, place.address());
@@ -91,7 +93,7 @@ word read_indexed(descriptor& d, const Place& place, Shared&& shared) {
     return place.extract((e.value & own) | (place.spread(shared()) & ~own));
 }
 
-/// Drops what nested blocks wrote since `mark`. `release(e)` gives back the orec of a dropped entry that locked it.
+/// Drops the writes of nested blocks since `mark`. `release(e)` releases the orec of a dropped entry that locked it.
 template <class Release>
 void rewind(descriptor& d, const detail::savepoint& mark, Release&& release) noexcept {
     while (d.overwritten.size() > mark.overwritten) {
@@ -106,8 +108,8 @@ void rewind(descriptor& d, const detail::savepoint& mark, Release&& release) noe
     }
 }
 
-/// Stores the values, for algorithms without orecs. Not inlined: the more places there are that call store_masked, the
-/// less of it the compiler inlines into the `publish` below, which is the default's.
+/// Stores the values, for algorithms without orecs. Not inlined: more callers of store_masked would make the compiler
+/// inline less of it into the `publish` below, which belongs to the default algorithm.
 TUTTI_NOINLINE inline void store_values(const descriptor& d) noexcept {
     for (const write_entry& e : d.writes) memory::store_masked(e.address, e.value, e.bytes);
 }
@@ -124,7 +126,8 @@ TUTTI_ALWAYS_INLINE void publish(descriptor& d) noexcept {
         return;
     }
     if (!d.wrote_plain) [[likely]] {
-        // One orec a word: each may go as soon as its word is in place, the others are still locked.
+        // One orec for each word: each may be released as soon as its word is stored, because the others are still
+        // locked.
         for (const write_entry& e : d.writes) {
             memory::store_bytes(e.address, 8, e.value);
             release(e);

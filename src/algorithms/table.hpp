@@ -7,10 +7,10 @@
 
 namespace tutti::algorithms {
 
-/// The default first.
+/// Returns all algorithms, the default first.
 [[nodiscard]] std::span<const core::instance* const> all() noexcept;
 
-/// Null if there is none of that name.
+/// Returns the algorithm of that name, or null.
 [[nodiscard]] const core::instance* find(std::string_view name) noexcept;
 
 }  // namespace tutti::algorithms

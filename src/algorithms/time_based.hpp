@@ -1,13 +1,13 @@
-// What the algorithms with versioned orecs share: snapshots, extension, validation, read marks, and taking orecs.
+// The part that algorithms with versioned orecs share: snapshots, extension, validation, read marks, and taking orecs.
 // Riegel, Felber, Fetzer: "A Lazy Snapshot Algorithm with Eager Validation", DISC 2006; Felber, Fetzer, Riegel:
 // "Dynamic Performance Tuning of Word-Based Software Transactional Memory" (TinySTM), PPoPP 2008.
 //
 // Visible reads (Maldonado et al., 3.2, with as many readers as there are slots): a strict reader sets its slot's bit
-// in the orec before it reads. A writer that wants the orec meets the readers first and may take it only from
-// doomed ones. Marks make conflicts show early; they do not replace validation: between the doom of a reader and the
-// writer's compare-and-swap that reader may have started over and marked the orec again, and then loses the mark of
-// an attempt that is not doomed. Only the irrevocable transaction, which cannot be doomed,
-// keeps every mark and need not validate.
+// in the orec before it reads. A writer that wants the orec first meets the readers, and may take the orec only if they
+// are doomed. Marks reveal conflicts early; they do not replace validation. Between the doom of a reader and the
+// writer's compare-and-swap, that reader may have started over and marked the orec again. It then loses the mark of an
+// attempt that is not doomed. Only the irrevocable transaction, which cannot be doomed, keeps every mark and need not
+// validate.
 #pragma once
 
 #include "algorithms/version_clock.hpp"
@@ -33,13 +33,13 @@ TUTTI_ALWAYS_INLINE void begin(descriptor& d) noexcept {
     d.set_bounds();
 }
 
-/// Whether an orec that reads `seen` may be taken as it is: it holds a version of the snapshot, or one of d's own that
-/// the clock has not reached (the one of the time after the snapshot's).
+/// Returns true if an orec that reads `seen` may be taken as it is. It holds a version of the snapshot, or a version of
+/// d's own that the clock has not reached: that of the time after the snapshot's.
 TUTTI_ALWAYS_INLINE bool is_current(const descriptor& d, word seen) noexcept {
     return seen <= d.snapshot_bound || seen - (d.snapshot_bound + 1) == d.own_writer_;
 }
 
-/// Whether `r`, which d has read, still is what it was under d.snapshot_bound.
+/// Returns true if `r`, which d has read, is still valid under d.snapshot_bound.
 inline bool still_valid(descriptor& d, const orec& r) noexcept {
     const word w = r.load(std::memory_order_acquire);
     if (w <= d.snapshot_bound) [[likely]]
@@ -53,7 +53,7 @@ inline bool still_valid(descriptor& d, const orec& r) noexcept {
     return memory::is_version(w) && mine(d, w);
 }
 
-/// The first logged read that is not, or the end of the log.
+/// Returns the first logged read that is not valid, or the end of the log.
 TUTTI_NOINLINE inline const orec** first_invalid(descriptor& d) noexcept {
     const orec** r = d.read_begin;
     while (r != d.read_next_ && still_valid(d, **r)) ++r;
@@ -61,11 +61,12 @@ TUTTI_NOINLINE inline const orec** first_invalid(descriptor& d) noexcept {
 }
 inline bool validate(descriptor& d) noexcept { return first_invalid(d) == d.read_next_; }
 
-/// Whether all that d has read is as it was. Of what it has not logged it knows only whether anybody has committed.
+/// Returns true if all values that d has read are unchanged. An attempt without a log only checks whether another
+/// transaction has committed.
 inline bool unchanged(descriptor& d) noexcept { return d.logging ? validate(d) : version_clock::unmoved(d); }
 
-/// Moves the snapshot to now, or rolls back to where that is possible. Unlogged attempts can only do so if no commit
-/// has committed.
+/// Moves the snapshot to now, or rolls back partially if that is possible. An attempt without a log can only do so if
+/// no other transaction has committed.
 inline void refresh(descriptor& d) {
     if (version_clock::unmoved(d)) return;
     core::need_current_reads(d);
@@ -73,28 +74,28 @@ inline void refresh(descriptor& d) {
     std::atomic_thread_fence(std::memory_order_seq_cst);  // version_clock.hpp, 5
     if (!broken(fault::extend_without_validation) && !d.is_irrevocable()) {
         if (const orec** const r = first_invalid(d); r != d.read_next_) {
-            version_clock::forget_sample(d);  // the snapshot stays where it was until the roll-back has come through
+            version_clock::forget_sample(d);  // the snapshot stays where it was until the roll-back is complete
             core::attempt_rewind(d, static_cast<std::size_t>(r - d.read_begin), bound, abort_cause::validation);
         }
     }
     d.snapshot_bound = bound;
     d.set_bounds();
-    // A killer may have closed the bounds between our look and our store; it raised its request before.
+    // A killer may have closed the bounds between d's look and d's store; the killer raised its request before.
     std::atomic_thread_fence(std::memory_order_seq_cst);
     core::attempt_abort_if_doomed(d);
     core::follow_snapshot(d);
 }
 
-/// The version in `seen`, which was loaded from `r`, is beyond the snapshot bound and another's. The caller looks at
-/// `r` again.
+/// Extends the snapshot to the version in `seen`, which was loaded from `r`: it is beyond the snapshot bound, and not
+/// d's own. The caller looks at `r` again.
 TUTTI_NOINLINE inline void extend(descriptor& d, orec& r, word seen) {
     if (!version_clock::advance_to_met(d, r, seen)) return;
     if (!d.logging) core::attempt_abort(d, abort_cause::read_only_overtaken);
     refresh(d);
 }
 
-/// A strict read: marks the orec, then reads. `seen` was just loaded from it, and is not locked.
-/// True: `value` is good. False: look again.
+/// Reads strictly: marks the orec, then reads. `seen` was just loaded from it, and is not locked. Returns true if
+/// `value` is valid; returns false if the caller has to look again.
 template <class Place>
 bool read_marked(descriptor& d, const Place& place, word seen, word& value) {
     orec& r = place.orec();
@@ -106,14 +107,14 @@ bool read_marked(descriptor& d, const Place& place, word seen, word& value) {
             return false;
         }
         d.reserve_read();
-        // seq_cst: a writer that comes later finds the mark; one that came before is found by us.
+        // seq_cst: a later writer finds the mark; d finds an earlier one.
         if (!r.compare_exchange(seen, memory::make_marked(version, slots | d.slot), std::memory_order_seq_cst)) {
             return false;
         }
         d.log_read(r);
     }
     value = place.read();
-    // Still marked: no writer has taken the orec, so the value is as old as the mark.
+    // The orec is still marked, so no writer has taken it, and the value is as old as the mark.
     const word after = r.load(std::memory_order_acquire);
     if (memory::is_marked(after) && (memory::slots_of_readers(after) & d.slot) != 0) [[likely]]
         return true;
@@ -121,7 +122,7 @@ bool read_marked(descriptor& d, const Place& place, word seen, word& value) {
     return false;
 }
 
-/// Reads a place that d has not written. `own(locked)` answers if its orec turns out to be d's.
+/// Reads a place that d has not written. `own(locked)` returns the value if d owns the orec.
 template <class Place, class Own>
 word read(descriptor& d, const Place& place, Own&& own) {
     const orec& r = place.orec();
@@ -138,7 +139,7 @@ word read(descriptor& d, const Place& place, Own&& own) {
             continue;
         }
         value = place.read();
-        // As in detail::access::read. Marks may come and go without the version moving; then just look again.
+        // As in detail::access::read. Marks may come and go while the version stays the same; then look again.
         if (!broken(fault::single_orec_load) && r.load(std::memory_order_relaxed) != seen) continue;
         const word version = memory::version_of(seen);
         if (version > d.snapshot_bound) {
@@ -154,12 +155,12 @@ word read(descriptor& d, const Place& place, Own&& own) {
 }
 
 struct taken {
-    word version;  ///< of the orec before
-    bool marked;   ///< it carried d's own mark
+    word version;  ///< the version in the orec before
+    bool marked;   ///< the orec carried d's own mark
 };
 
-/// Takes `r` for write entry number `entry`. REQUIRES: d does not own it. `must_be_current`: what d may have read of
-/// it must be current, else the snapshot is extended.
+/// Takes `r` for write entry number `entry`. `must_be_current`: values that d may have read under `r` must be current,
+/// so the snapshot is extended if needed. REQUIRES: d does not own `r`.
 inline taken acquire(descriptor& d, orec& r, std::size_t entry, bool must_be_current) {
     for (;;) {
         word seen = r.load(std::memory_order_acquire);
@@ -181,7 +182,7 @@ inline taken acquire(descriptor& d, orec& r, std::size_t entry, bool must_be_cur
     }
 }
 
-/// Takes the reader's marks away.
+/// Removes the reader's marks.
 inline void unmark(descriptor& d) noexcept {
     for (const orec** logged = d.read_begin; logged != d.read_next_; ++logged) {
         auto& r = const_cast<orec&>(**logged);
@@ -190,18 +191,18 @@ inline void unmark(descriptor& d) noexcept {
             const word rest = memory::slots_of_readers(seen) & ~d.slot;
             const word version = memory::version_of(seen);
             const word without = rest != 0 ? memory::make_marked(version, rest) : version;
-            // Release: a writer that takes the orec now knows that we have read it.
+            // Release: a writer that takes the orec from here on comes after d's reads.
             if (r.compare_exchange(seen, without, std::memory_order_release)) break;
         }
     }
 }
 
-/// What an orec is released to by a roll-back that left its value alone.
+/// Returns the word to which a roll-back releases an orec whose value it left alone.
 inline word before(const descriptor& d, const write_entry& e, bool keep_mark) noexcept {
     return e.marked && keep_mark ? memory::make_marked(e.version, d.slot) : e.version;
 }
 
-/// Switches a running attempt to strict reads by marking all it has read. False: it has to start over.
+/// Switches a running attempt to strict reads by marking all its reads. Returns false if the attempt has to start over.
 inline bool become(descriptor& d) {
     if (!d.logging) return false;
     for (const orec** logged = d.read_begin; logged != d.read_next_; ++logged) {
@@ -209,7 +210,7 @@ inline bool become(descriptor& d) {
         for (;;) {
             word seen = r.load(std::memory_order_acquire);
             if (d.owns(seen)) {
-                // Should a nested block's roll-back give the orec back, the mark is what is left to protect the read.
+                // If a nested block's roll-back releases the orec, only the mark protects the read.
                 d.writes[memory::entry_of(seen)].marked = true;
                 break;
             }
@@ -229,7 +230,7 @@ inline bool become(descriptor& d) {
     return true;
 }
 
-/// After every lock is held: draws the version of this commit and validates.
+/// Draws the version of this commit and validates. Called after every lock is held.
 TUTTI_ALWAYS_INLINE abort_cause decide(descriptor& d) noexcept {
     core::announce_draw(d, d.snapshot_bound + 1);
     const version_clock::drawn drawn = version_clock::draw(d);
@@ -238,15 +239,17 @@ TUTTI_ALWAYS_INLINE abort_cause decide(descriptor& d) noexcept {
     return validate(d) ? abort_cause::none : abort_cause::validation;
 }
 
-/// After decide, when participants have decided. Still after the instant p, at which all locks are held, so nothing in
-/// the proof of version_clock.hpp changes; but a snapshot that holds this version was taken after the decision.
+/// Draws the version again, when participants have decided. That is still after the instant p, at which all locks are
+/// held, so the proof of version_clock.hpp stays valid. But now a snapshot that contains this version was taken after
+/// the decision.
 inline void draw_again(descriptor& d) noexcept { d.kept.commit_version = version_clock::draw(d).version; }
 
-/// After decide, before the first orec is released.
+/// Announces the publication, after decide and before the first orec is released.
 TUTTI_ALWAYS_INLINE void announce(descriptor& d) noexcept { core::announce_publication(d, d.kept.commit_version); }
 
-/// `InPlace`: the value may be one of a transaction that runs. Two equal looks at the orec rule that out only if they
-/// show a version that the time had reached before the first (version_clock.hpp, 8 and 10).
+/// Loads a value outside transactions. `InPlace`: the value may belong to a running transaction. Two equal looks at the
+/// orec exclude that only if they show a version that the time had reached before the first look (version_clock.hpp, 8
+/// and 10).
 template <bool InPlace>
 word load_outside(descriptor& d, const detail::cell& cell) noexcept {
     for (;;) {

@@ -1,9 +1,9 @@
-// Write-through: values go to memory at once, under a locked orec, and the write set holds what was there before.
-// What wt-etl and the exclusive algorithms share.
+// Write-through: values go to memory at once, under a locked orec, and the write set holds the old values. The part
+// that wt-etl and the exclusive algorithms share.
 //
-// A reader may load a value of ours between two looks at the orec, and must not use it even if both looks are equal. So
-// an orec that was written under gets a version that no snapshot admits yet (version_clock.hpp, 8), also when the old
-// value is back: a roll-back draws one for the purpose.
+// A reader may load an uncommitted value between two looks at the orec, and must not use it even if both looks are
+// equal. So an orec whose value was written gets a version that no snapshot admits yet (version_clock.hpp, 8). This
+// also applies when the old value is restored: a roll-back draws a version for this purpose.
 #pragma once
 
 #include "algorithms/redo.hpp"
@@ -16,17 +16,18 @@ using memory::no_entry;
 using memory::no_version;
 using memory::write_entry;
 
-/// Memory that is to be put back when the block is rolled back, and has no orec to release.
+/// Logs private memory, which has no orec to release and is only restored when the block is rolled back.
 inline void note_private(descriptor& d, word* address, word value, std::uint8_t bytes) {
     d.writes.push({address, nullptr, value, no_version, no_entry, bytes, false});
 }
 
-/// The entry gets to know bytes of its word that were not written before; `there` is what they are now.
+/// Adds bytes to an entry that were not written before; `there` is the word's present value.
 inline void add_bytes(descriptor& d, std::uint32_t entry, const memory::plain_place& place, word there) {
     write_entry& e = d.writes[entry];
     const auto fresh = static_cast<std::uint8_t>(place.bytes() & ~e.bytes);
     if (fresh == 0) return;
-    // They may have been written without a barrier since the entry was made, and be noted with what was there before.
+    // These bytes may have been written without a barrier since the entry was made, and an entry for their old value
+    // may exist.
     if (entry < d.notes_end) return note_private(d, place.address(), there, fresh);
     e.value = (e.value & ~memory::expand(fresh)) | (there & memory::expand(fresh));
     e.bytes |= fresh;
@@ -40,14 +41,15 @@ void write_owned(descriptor& d, const Place& place, word locked, word value) {
     if (entry == no_entry) {
         redo::add_under(d, place, memory::entry_of(locked), place.read());
     } else {
-        // Inside a nested block: its roll-back restores what the parent had written, in the order of all it puts back.
+        // In a nested block, a roll-back restores the parent's value, because it restores in the reverse order of the
+        // entries.
         if (d.is_of_parent(entry)) note_private(d, place.address(), there, place.bytes());
         if constexpr (Place::plain) add_bytes(d, entry, place, there);
     }
     place.write(value);
 }
 
-/// The first write under an orec that was just taken. REQUIRES: d.writes has room.
+/// Does the first write under an orec that was just taken. REQUIRES: d.writes has room.
 template <class Place>
 TUTTI_ALWAYS_INLINE void write_taken(descriptor& d, const Place& place, const time_based::taken& t,
                                      word value) noexcept {
@@ -56,14 +58,14 @@ TUTTI_ALWAYS_INLINE void write_taken(descriptor& d, const Place& place, const ti
     place.write(value);
 }
 
-/// Puts bytes back, but for those of frames that the roll-back jumps over: they may have become frames of its own.
+/// Restores bytes, except those in frames that the roll-back jumps over: that memory may hold frames of the roll-back.
 inline void restore(const descriptor& d, const write_entry& e) noexcept {
     if (d.on_dead_stack(e.address)) [[unlikely]]
         return;
     memory::store_masked(e.address, e.value, e.bytes);
 }
 
-/// REQUIRES: decide has drawn d.kept.commit_version. Values are in place already.
+/// Releases the orecs; the values are in place already. REQUIRES: decide has drawn d.kept.commit_version.
 inline void publish(descriptor& d) noexcept {
     for (const write_entry& e : d.writes) {
         if (e.version != no_version) e.orec->store(d.kept.commit_version, std::memory_order_release);
@@ -93,11 +95,11 @@ inline void roll_back(descriptor& d) noexcept {
     d.notes_end = 0;
 }
 
-/// Drops what nested blocks wrote since `mark`.
+/// Drops the writes of nested blocks since `mark`.
 ///
-/// The parent may have read an orec that is released here under a new version. It accepts versions of its own, but
-/// a descriptor beyond the numbers that versions can name has none; such an attempt starts over as irrevocable, whose
-/// reads are marked and need no validation.
+/// The parent may have read under an orec that is released here with a new version. It accepts its own versions. But a
+/// descriptor beyond the numbers that versions can name has no versions of its own. Such an attempt starts over as
+/// irrevocable, whose reads are marked and need no validation.
 inline void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
     if (d.writes.size() == mark.writes) return;
     d.notes_end = std::min(d.notes_end, mark.writes);
@@ -106,7 +108,7 @@ inline void rewind(descriptor& d, const detail::savepoint& mark) noexcept {
     while (d.writes.size() > mark.writes) {
         const write_entry& e = d.writes.back();
         if (e.orec == nullptr) {
-            // memory of the context's own: nothing to release
+            // private memory: it has no orec to release
         } else if (e.version == no_version) {
             d.writes[memory::entry_of(e.orec->load(std::memory_order_relaxed))].next = e.next;
         } else {

@@ -1,15 +1,15 @@
-// The clock that versions are drawn from: TL2's global counter (Dice, Shalev, Shavit, DISC 2006) that stops counting
+// The clock from which versions are drawn: TL2's global counter (Dice, Shalev, Shavit, DISC 2006), which stops counting
 // while no snapshot needs it to.
 //
 // One word: time, and in bit 0 the mode.
-//   counting   a commit moves the time by one. If it had not moved since the snapshot was taken, no other committed and
-//              the commit need not validate. A descriptor that finds the clock moved by others in a quarter of a window
-//              of its commits switches to
-//   deferred   a commit uses time + 1 without storing it, so that private writers share no cache line; the time moves
+//   counting   A commit moves the time by one. If the time has not moved since the snapshot was taken, no other
+//              transaction committed, and the commit need not validate. A descriptor switches to deferred mode if
+//              others have moved the clock in a quarter of a window of its commits.
+//   deferred   A commit uses time + 1 without storing it, so that private writers share no cache line. The time moves
 //              only when a transaction meets a version beyond it. After a number of own commits (128, and twice as many
-//              with each time that it has switched, up to 65,536) a descriptor tries counting again; and at once, if it
-//              meets many versions of others: then no descriptor defers for a while, which doubles each time. The
-//              switch back to counting moves the time.
+//              with each switch of this descriptor, up to 65,536) a descriptor tries counting again. It does so at once
+//              if it meets many versions of others: then no descriptor defers for a while, and that while doubles each
+//              time. The switch back to counting moves the time.
 //
 // Why snapshots are opaque. Let p be the instant at which a committing transaction holds all its locks, just before it
 // draws its version; order committed writers by p. A snapshot's bound is sampled at s.
@@ -17,36 +17,36 @@
 //  2. A version within a bound sampled at s has p < s: it is at least one more than the clock showed at its draw, so
 //     the clock was moved after the draw for the bound to reach it.
 //  3. A read accepted at t > s returns the state at s. Its orec was unlocked at t with a version whose p < s. Any
-//     other writer of that orec with p < s held the lock at p: it was overwritten by the one we see, or its lock
-//     would be seen. Writers with p > s leave a version above the bound.
-//  4. Versions above the bound that the reader's own descriptor wrote are accepted too: only it writes its number, and
-//     it is inside this transaction, so p < s and no other has overwritten it. A descriptor passes to another context
-//     only between transactions.
-//  5. An extension samples first and validates after: a writer that drew before the new sample already held its locks,
+//     other writer of that orec with p < s held the lock at p. It was overwritten by the writer of that version, or the
+//     read would see its lock. Writers with p > s leave a version above the bound.
+//  4. Versions above the bound that the reader's own descriptor wrote are accepted, too. Only that descriptor writes
+//     its number, and it is inside this transaction, so p < s and no other has overwritten the version. A descriptor
+//     passes to another context only between transactions.
+//  5. An extension samples first and validates after. A writer that drew before the new sample already held its locks,
 //     and validation sees them (the fence in `refresh`, in time_based.hpp, orders the two for the abstract machine).
 //  6. A commit validates after its p, so all its reads are current at p. Writers serialize at p, readers at s.
-//  7. Validation may be skipped if the clock word is the one sampled and counts: no commit drew in counting mode since,
-//     and one that drew in deferred mode did so before the switch to counting, which moved the time,
-//     thus before s, holding its locks. So the word never comes back to what it was, though the switch to deferred
-//     mode leaves the time alone.
-//  8. Two commits may draw the same version in deferred mode, and two of one writer may leave it in the same orec.
-//     Neither is within any bound until the time moves, and after that no draw repeats the value: the commit that drew
-//     it had its lock before the time moved (1). So an orec never returns to a version that the time had reached when
-//     a reader looked, except by a roll-back that leaves the value as it was.
+//  7. Validation may be skipped if the clock word equals the sampled one and is in counting mode. Then no commit drew
+//     in counting mode since. One that drew in deferred mode did so before the switch to counting, which moved the
+//     time; that was before s, and it held its locks. So the word never returns to an old value, although the switch to
+//     deferred mode does not change the time.
+//  8. Two commits may draw the same version in deferred mode, and two commits of one writer may leave it in the same
+//     orec. Neither is within any bound until the time moves. After that no draw repeats the value: the commit that
+//     drew it had its lock before the time moved (1). So an orec never returns to a version that the time had reached
+//     when a reader looked, except by a roll-back that leaves the value as it was.
 //
 // All of this holds within one era. When the time comes near its end, the clock starts anew while no transaction runs,
 // and a new era begins: new_era.hpp. No snapshot lasts from one era to the next, but versions do. So:
-//  9. Within an era, every draw is at most one more than the time. So a version that is later than that was drawn in an
-//     era before: it is stale. Its orec has not been written in this era. It is beyond every bound, so a reader that
-//     meets it comes to `advance_to`, which gives the orec a version that has the number of the era for its time. That
-//     is earlier than all draws of the era, and so within every bound. Only an exchange that finds the stale version
-//     does so, so nobody's lock, mark or later version is lost. A version of an earlier era that is not stale is at
-//     worst taken for a later one than it is.
+//  9. Within an era, every draw is at most one more than the time. So a version later than that was drawn in an earlier
+//     era: it is stale, and its orec has not been written in this era. It is beyond every bound, so a reader that meets
+//     it calls `advance_to`, which gives the orec a version whose time is the number of the era. That time is earlier
+//     than all draws of the era, and so within every bound. The change is an exchange that succeeds only on the stale
+//     version, so no lock, mark or later version is lost. A version of an earlier era that is not stale is, at worst,
+//     taken for a later one than it is.
 // 10. A load outside of transactions may last from one era to the next, so 8 does not help it: the same version may be
 //     drawn again. It accepts only versions of the latest half of an era, or 0, which no commit draws (`is_recent`),
 //     and gives an older one a later version first. So a version that two equal looks show is drawn again only half an
-//     era, 65 days of 100 million commits a second, after the first look. Versions that `advance_to` gives differ from
-//     era to era.
+//     era after the first look, which is 65 days of 100 million commits a second. Versions that `advance_to` gives
+//     differ from era to era.
 #pragma once
 
 #include <algorithm>
@@ -64,34 +64,34 @@ using detail::word;
 
 class version_clock {
 public:
-    /// After so many commits a descriptor looks how many of them found the clock moved by another.
+    /// After this many commits, a descriptor checks how many of them found the clock moved by another descriptor.
     static constexpr std::uint32_t window = 64;
 
-    /// From this time on commits try to begin a new era: for 8 days at 100 million commits a second, 114 days after its
-    /// begin.
+    /// From this time on, commits try to begin a new era. At 100 million commits a second it comes 114 days after the
+    /// begin of an era, and leaves 8 days for the tries.
     static constexpr word late = memory::last_time - (word{1} << 46);
-    /// From this time on a descriptor that looks at the time ends the process. What is left of the times lasts until
-    /// every descriptor has looked: 2^20 descriptors look once in 2^16 of their commits at least.
+    /// From this time on, a descriptor that reads the time ends the process. The remaining times last until every
+    /// descriptor has read it: 2^20 descriptors read it at least once in 2^16 of their commits.
     static constexpr word end_of_time = memory::last_time - (word{1} << 40);
-    /// The earliest time of an era. Those before it are given to stale versions, one in each era: for 1,280 years at
-    /// 100 million commits a second. Then they come again.
+    /// The earliest time of an era. Each era gives one of the times before it to stale versions. These times last 1,280
+    /// years at 100 million commits a second, and are then used again.
     static constexpr word first_time = word{1} << 12;
 
-    /// The bound of a snapshot taken now.
+    /// Returns the bound of a snapshot taken now.
     TUTTI_ALWAYS_INLINE static word sample(descriptor& d) noexcept {
         const word c = clock_.now.load(std::memory_order_seq_cst);
         d.kept.clock.sampled = c;
         return memory::make_limit(c >> 1);
     }
 
-    /// The largest version that the time has reached, for a reader without a snapshot.
+    /// Returns the largest version that the time has reached, for a reader without a snapshot.
     static word reached() noexcept { return memory::make_limit(clock_.now.load(std::memory_order_seq_cst) >> 1); }
 
     struct drawn {
         word version;
         bool nobody_committed;  ///< since the snapshot was sampled; see 7
     };
-    /// REQUIRES: d holds every lock that it will hold.
+    /// Draws the version of a commit. REQUIRES: d holds every lock that it will hold.
     TUTTI_ALWAYS_INLINE static drawn draw(descriptor& d) noexcept {
         word c = clock_.now.load(std::memory_order_seq_cst);
         if (!is_deferred(c)) {
@@ -110,17 +110,17 @@ public:
 
     enum class reach : std::uint8_t {
         already,   ///< the time had reached the version
-        advanced,  ///< it has now
+        advanced,  ///< the time has now reached it
         renewed,   ///< the version was stale (9): look at the orec again
     };
-    /// Makes the time reach the version that `r` shows in `seen`, which a reader has met. REQUIRES: `seen`, which is
-    /// not locked, was loaded from `r` by acquire. So the time that is found here is not earlier than that of the draw.
+    /// Makes the time reach the version that `r` shows in `seen`, which a reader has met. REQUIRES: `seen` is not
+    /// locked, and was loaded from `r` with acquire. So the time found here is not earlier than that of the draw.
     static reach advance_to(memory::orec& r, word seen) noexcept {
         const word time = memory::time_of(seen);
         word c = clock_.now.load(std::memory_order_acquire);
         while ((c >> 1) < time) {
             if (time - (c >> 1) > 1) [[unlikely]] {
-                // Acquire above: the number is that of the era that c belongs to, or of a later one.
+                // By the acquire above, the number is that of the era of c, or of a later one.
                 renew(r, seen, era_.number.load(std::memory_order_relaxed));
                 return reach::renewed;
             }
@@ -129,8 +129,8 @@ public:
         }
         return reach::already;
     }
-    /// The same for a version of another, which d has met in the middle of a transaction: what deferring costs.
-    /// False: look at the orec again.
+    /// Does the same for another's version, which d has met in the middle of a transaction: this is the cost of
+    /// deferring. Returns false if the caller has to look at the orec again.
     static bool advance_to_met(descriptor& d, memory::orec& r, word seen) noexcept {
         const reach met = advance_to(r, seen);
         if (met == reach::renewed) return false;
@@ -138,28 +138,28 @@ public:
         return true;
     }
 
-    /// Whether a load outside of transactions may rely on two equal looks that show `version`, if the time had reached
-    /// `reached` before the first: 8 and 10.
+    /// Returns true if a load outside of transactions may rely on two equal looks that show `version`, when the time
+    /// had reached `reached` before the first look: 8 and 10.
     static bool is_recent(word reached, word version) noexcept {
         return reached - version <= memory::make_limit(memory::last_time / 2) || version == 0;
     }
-    /// Makes what `seen` shows recent. REQUIRES: as advance_to.
+    /// Makes the version in `seen` recent. REQUIRES: as for advance_to.
     static void make_recent(memory::orec& r, word seen) noexcept {
         if (advance_to(r, seen) != reach::already) return;
         const word now = clock_.now.load(std::memory_order_acquire) >> 1;
-        // The time has reached it, so no later draw repeats it (8), and readers with earlier bounds validate.
+        // The time has reached the version, so no later draw repeats it (8), and readers with earlier bounds validate.
         if (now - memory::time_of(seen) >= memory::last_time / 2) renew(r, seen, now);
     }
 
-    /// Whether commits are to try to begin a new era.
+    /// Returns true if commits have to try to begin a new era.
     static bool is_late() noexcept { return is_late(clock_.now.load(std::memory_order_relaxed)); }
-    /// For how long the next try may take. Doubles with each that fails, so that a transaction of any length is waited
-    /// for in the end.
+    /// Returns how long the next try may take. Doubles with each failed try, so that in the end a transaction of any
+    /// length is waited for.
     static std::chrono::milliseconds patience() noexcept {
         return std::chrono::milliseconds{1} * (1 << std::min(era_.failures.load(std::memory_order_relaxed), 20U));
     }
-    /// A try has failed: the next one comes after a while, which doubles, too, up to 3 minutes at 100 million commits a
-    /// second. Of several contexts that have failed at once one counts.
+    /// Notes that a try has failed. The next one comes after a delay, which doubles, too, up to 3 minutes at 100
+    /// million commits a second. Failures of several contexts at the same time count once.
     static void put_off_new_era() noexcept {
         const word now = clock_.now.load(std::memory_order_relaxed) >> 1;
         word seen = era_.next_try.load(std::memory_order_relaxed);
@@ -168,7 +168,7 @@ public:
             return;
         era_.failures.store(failures + 1, std::memory_order_relaxed);
     }
-    /// REQUIRES: new_era.hpp, E1 to E3.
+    /// Starts a new era. REQUIRES: new_era.hpp, E1 to E3.
     static void start_era() noexcept {
         forget_what_deferring_cost();
         era_.next_try.store(0, std::memory_order_relaxed);
@@ -184,7 +184,7 @@ private:
         if (++v.met >= window && v.met > (v.deferred_length - v.deferred_left) / 4) [[unlikely]]
             stop_deferring(d);
     }
-    /// Gives `r` the version of `time`, unless it has changed. Release: what made the value `seen` is older.
+    /// Gives `r` the version of `time`, unless `r` has changed. Release: the store that made the value `seen` is older.
     static void renew(memory::orec& r, word seen, word time) noexcept {
         const word version = memory::make_version(time, memory::anonymous);
         const word fresh =
@@ -193,22 +193,22 @@ private:
     }
 
 public:
-    /// From here on `unmoved` is false and nothing is skipped.
+    /// Makes `unmoved` false, so that nothing is skipped from here on.
     static void forget_sample(descriptor& d) noexcept { d.kept.clock.sampled = 1; }
 
-    /// As in a fresh process. REQUIRES: no transaction runs.
+    /// Resets the pause to that of a fresh process. REQUIRES: no transaction runs.
     static void forget_what_deferring_cost() noexcept {
         pause_.until.store(0, std::memory_order_relaxed);
         pause_.length.store(shortest_pause, std::memory_order_relaxed);
     }
 
-    /// Whether no other can have committed since the snapshot was sampled.
+    /// Returns true if no other transaction can have committed since the snapshot was sampled.
     static bool unmoved(const descriptor& d) noexcept {
         return !is_deferred(d.kept.clock.sampled) && clock_.now.load(std::memory_order_seq_cst) == d.kept.clock.sampled;
     }
 
-    /// d read a version of its own beyond its snapshot bound, which is slow. Moves the time past it once that has
-    /// happened often enough for the store to pay: 8 times in a transaction, or 128 in all.
+    /// Notes that d read a version of its own beyond its snapshot bound, which is slow. Moves the time past that
+    /// version once this has happened often enough for the store to pay: 8 times in a transaction, or 128 times in all.
     static void note_own_hit(descriptor& d, memory::orec& r, word seen) noexcept {
         if (std::exchange(d.kept.clock.own_hits_of, d.own_sequence) != d.own_sequence) d.kept.clock.own_hits_here = 0;
         if (++d.kept.clock.own_hits_here < 8 && ++d.kept.clock.own_hits < 128) return;
@@ -238,7 +238,7 @@ private:
         begin_period(v);
         c = clock_.now.load(std::memory_order_seq_cst);
     }
-    /// A version beyond the end of time would look like a lock.
+    /// Checks the time; a version beyond the end of time would look like a lock.
     static void look_at_time(descriptor& d, word c) noexcept {
         if ((c >> 1) >= end_of_time) [[unlikely]]
             base::panic(
@@ -257,7 +257,7 @@ private:
         pause_.length.store(shortest_pause, std::memory_order_relaxed);  // deferring has paid for a whole period
         switch_to_counting(c);
     }
-    /// Moves the time: 7. False: it has moved meanwhile, or another has switched.
+    /// Moves the time: 7. Returns false if the time has moved meanwhile, or another descriptor has switched.
     static bool switch_to_counting(word& c) noexcept {
         return clock_.now.compare_exchange(c, (c + 2) & ~word{1}, std::memory_order_seq_cst);
     }
@@ -274,15 +274,16 @@ private:
     struct alignas(128) padded {
         detail::shared<word> now;
     };
-    /// Until what time no descriptor defers, and how long the next such pause is. Hints, on a line that hardly changes.
+    /// The time until which no descriptor defers, and the length of the next such pause. Both are hints, on a line that
+    /// hardly changes.
     struct alignas(128) pause {
         std::atomic<word> until;
         std::atomic<word> length;
     };
-    /// A line that hardly changes, too.
+    /// The era, on another line that hardly changes.
     struct alignas(128) era {
         std::atomic<word> number;
-        std::atomic<word> next_try;  // no try before this time
+        std::atomic<word> next_try;  // no try comes before this time
         std::atomic<std::uint32_t> failures;
     };
     static constexpr word shortest_pause = 4096;  // commits of all descriptors

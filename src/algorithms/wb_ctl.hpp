@@ -1,5 +1,5 @@
-// wb-ctl: as wb-etl, but orecs are locked at commit. Writers do not stop each other while they run; a conflict costs
-// a whole transaction. Reads of an attempt that has written look the address up first.
+// wb-ctl: as wb-etl, but a commit locks the orecs. Writers do not stop each other while they run; a conflict costs a
+// whole transaction. Reads of an attempt that has written first look up the address.
 #pragma once
 
 #include "algorithms/new_era.hpp"
@@ -27,7 +27,7 @@ struct wb_ctl {
     template <class Place>
     static void write(descriptor& d, const Place& place, word value) {
         redo::write_indexed(d, place, value);
-        if (d.writes.size() == 1) {  // from now on reads have to look here first
+        if (d.writes.size() == 1) {  // from now on, reads have to search the write set first
             d.inlined = false;
             d.set_bounds();
         }
@@ -36,7 +36,7 @@ struct wb_ctl {
     static abort_cause prepare(descriptor& d) {
         for (std::size_t i = 0; i < d.writes.size(); ++i) {
             memory::orec& r = *d.writes[i].orec;
-            if (d.owns(r.load(std::memory_order_relaxed))) continue;  // several words under one orec
+            if (d.owns(r.load(std::memory_order_relaxed))) continue;  // another word under the same orec
             const time_based::taken t = time_based::acquire(d, r, i, false);
             d.writes[i].version = t.version;
             d.writes[i].marked = t.marked;

@@ -1,11 +1,10 @@
-// wb-etl, the default: an orec is locked when its variable is first written, the value waits in the write set, and the
-// lock word leads to it, so that reading one's own write needs no search.
+// wb-etl, the default: the first write of a variable locks its orec, and the value waits in the write set. The lock
+// word leads to the write entry, so reading one's own write needs no search.
 //
 //   orec            meaning here
 //   locked(me, i)     write entry i holds the new value; memory the old one, and the entry the old version
 //
-// Conflicts between writers show at the first write, when little is lost;
-// readers of a locked orec wait for its owner.
+// Conflicts between writers show at the first write, when little is lost. Readers of a locked orec wait for its owner.
 #pragma once
 
 #include "algorithms/new_era.hpp"
@@ -28,7 +27,8 @@ struct wb_etl {
         return time_based::read(d, place, [&](word locked) {
             const std::uint32_t entry = redo::find_under(d, place, locked);
             redo::note_read_under(d, place, locked, entry);
-            // Under an orec of ours memory does not change: what we did not write is as it was when we took it.
+            // Under an orec of d's, memory does not change: bytes that d did not write are as they were when d took the
+            // orec.
             return entry == memory::no_entry ? place.read() : memory::overlay(place, d.writes[entry]);
         });
     }
@@ -37,7 +37,7 @@ struct wb_etl {
     TUTTI_ALWAYS_INLINE static void write(descriptor& d, const Place& place, word value) {
         memory::orec& r = place.orec();
         word seen = r.load(std::memory_order_acquire);
-        // Neither locked nor marked: nothing to look at but the orec itself.
+        // Neither locked nor marked: only the orec itself matters.
         if (time_based::is_current(d, seen)) [[likely]] {
             d.writes.reserve_one();
             // seq_cst: version_clock.hpp, 1.
@@ -87,7 +87,7 @@ struct wb_etl {
             if (e.version != memory::no_version) {
                 e.orec->store(time_based::before(d, e, d.strict()), std::memory_order_release);
             } else {
-                // The newest of a chain comes right after its head.
+                // The newest entry of a chain follows its head.
                 d.writes[memory::entry_of(e.orec->load(std::memory_order_relaxed))].next = e.next;
             }
         });
@@ -103,7 +103,7 @@ struct wb_etl {
     }
 
 private:
-    /// The entry whose number the orec's lock carries. REQUIRES: room was reserved.
+    /// Adds the entry whose number is in the orec's lock word. REQUIRES: room was reserved.
     template <class Place>
     static void add(descriptor& d, const Place& place, word value, time_based::taken t) noexcept {
         d.writes.push_reserved({place.address(), &place.orec(), place.spread(value), t.version, memory::no_entry,

@@ -19,7 +19,7 @@ inline deadline real_now() noexcept {
     return std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now());
 }
 
-/// For tests: while one lives `now` stands still, but for `advance`. Sleeps still go by the real clock.
+/// Drives `now` in tests: while an object lives, `now` changes only by `advance`. Sleeps still use the real clock.
 class driven_clock {
 public:
     explicit driven_clock(deadline start = real_now()) noexcept { set(start); }
@@ -40,8 +40,8 @@ inline deadline now() noexcept {
     return driven == 0 ? real_now() : deadline{std::chrono::nanoseconds{driven}};
 }
 
-/// A cheap, ever growing count. On x86-64 the time stamp counter, which is invariant on every processor that this
-/// runs on; elsewhere nanoseconds.
+/// Returns a cheap count that always grows: on x86-64 the time stamp counter, which is invariant on every processor
+/// that this runs on; elsewhere nanoseconds.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
     return __builtin_ia32_rdtsc();  // <x86intrin.h> would be 48,000 lines
@@ -50,19 +50,20 @@ inline std::uint64_t ticks() noexcept {
 #endif
 }
 
-/// The core that the caller is just running on.
+/// Returns the number of the core on which the caller is running.
 inline unsigned core_number() noexcept {
 #if defined(__x86_64__)
     unsigned number = 0;
     static_cast<void>(
-        __builtin_ia32_rdtscp(&number));  // what Linux keeps in TSC_AUX: the core, and its NUMA node above it
+        __builtin_ia32_rdtscp(&number));  // Linux keeps the core in TSC_AUX, and its NUMA node in the bits above it
     return number;
 #else
     return static_cast<unsigned>(::sched_getcpu());
 #endif
 }
 
-/// Calibrated against the monotonic clock from the first call on: 1 % right after a millisecond, better with time.
+/// Returns the length of a tick, calibrated against the monotonic clock since the library was loaded: 1 % right after a
+/// millisecond, better with time.
 [[nodiscard]] TUTTI_EXPORT double nanoseconds_per_tick() noexcept;
 
 }  // namespace tutti::base

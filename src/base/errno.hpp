@@ -1,11 +1,11 @@
-// errno belongs to the program: what the runtime does for it, in a barrier or while it waits, does not show there.
+// errno belongs to the program: system calls of the runtime, in a barrier or while it waits, must not change it.
 #pragma once
 
 #include <cerrno>
 
 namespace tutti::base {
 
-/// Puts errno back at the end of its life.
+/// Restores errno at the end of its life.
 class kept_errno {
 public:
     kept_errno() noexcept : error_{errno} {}

@@ -20,20 +20,21 @@ constinit lock one_interrupter;
 
 long membarrier(int command) noexcept { return ::syscall(SYS_membarrier, command, 0, 0); }
 
-/// When the library is loaded, which is while the process has one thread: to register one that has more, the kernel
-/// waits until all processors have passed a point of rest, 6 to 28 ms where that was measured.
+/// Registers when the library is loaded, while the process has one thread. To register a process with more threads, the
+/// kernel waits until all processors have passed a quiescent point: 6 to 28 ms where that was measured.
 [[gnu::constructor]] void register_early() noexcept { membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED); }
 
-/// For kernels and sandboxes without membarrier: taking write permission from a resident page makes the kernel
-/// interrupt every processor that runs a thread of this process, to flush its translation of the page; an interrupt
-/// is a full fence. (The same fall-back is used by folly's asymmetric barrier.)
+/// Fences without membarrier, for kernels and sandboxes that lack it. Taking write permission from a resident page
+/// makes the kernel interrupt every processor that runs a thread of this process, to flush its translation of the page.
+/// An interrupt is a full fence. (folly's asymmetric barrier uses the same fall-back.)
 void interrupt_every_processor() noexcept {
     static const std::size_t size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     static void* const page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) panic("cannot map the page that heavy_fence needs: out of memory");
     const lock_guard guard{one_interrupter};
     if (::mprotect(page, size, PROT_READ | PROT_WRITE) != 0) panic("heavy_fence: mprotect failed");
-    *static_cast<volatile char*>(page) = 1;  // resident and writable, or there would be nothing to flush
+    // Makes the page resident and writable, so that there is a translation to flush.
+    *static_cast<volatile char*>(page) = 1;
     if (::mprotect(page, size, PROT_READ) != 0) panic("heavy_fence: mprotect failed");
 }
 
@@ -44,8 +45,8 @@ void interrupt_every_processor() noexcept {
 void heavy_fence() noexcept {
 #if !defined(TUTTI_INTERLEAVE)  // the interleaving scheduler is sequentially consistent
     const kept_errno kept;
-    // A forked child inherits no registration, and constructors of the program may run before that one: hence the
-    // attempt to register when the command is refused.
+    // A forked child inherits no registration, and constructors of the program may run before register_early. So this
+    // function registers when the command is refused.
     if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return;
     if (errno == EPERM && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&
         membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) {

@@ -16,18 +16,19 @@ namespace tutti::base {
 namespace {
 
 #if !defined(TUTTI_INTERLEAVE)
-/// FUTEX_WAIT_BITSET takes an absolute time of CLOCK_MONOTONIC, which is what steady_clock counts.
+/// Returns the time for FUTEX_WAIT_BITSET, which takes an absolute time of CLOCK_MONOTONIC, the clock of steady_clock.
 timespec absolute(deadline until) noexcept {
     const auto nanoseconds = until.time_since_epoch().count();
     return {static_cast<time_t>(nanoseconds / 1'000'000'000), static_cast<long>(nanoseconds % 1'000'000'000)};
 }
 
-/// Without an object to destroy, so that a cancellation may unwind it at any of its instructions.
+/// Sleeps, and has no object to destroy, so that a cancellation may unwind it at any instruction.
 TUTTI_NOINLINE void sleep_on(const std::atomic<std::uint32_t>* word, std::uint32_t expected, const timespec* until) {
     ::syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, expected, until, nullptr,
               FUTEX_BITSET_MATCH_ANY);
 }
-/// As the C library makes its own calls cancellation points. A cancelled thread leaves by the handler of a signal.
+/// Sleeps as a cancellation point, as the C library's own calls are. A cancelled thread leaves by the handler of a
+/// signal.
 TUTTI_NOINLINE void sleep_cancellably(const std::atomic<std::uint32_t>* word, std::uint32_t expected,
                                       const timespec* until) {
     int before = 0;

@@ -1,4 +1,4 @@
-// Sleeping on a word, and spinning before that. Nothing else in the runtime blocks.
+// Sleeping on a word, and spinning before that. The runtime blocks only by these functions.
 #pragma once
 
 #include <atomic>
@@ -24,16 +24,17 @@ namespace tutti::base {
 TUTTI_EXPORT void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                                     std::optional<deadline> until = std::nullopt) noexcept;
 
-/// The same as a cancellation point (pthreads(7)): the forced unwind of a cancelled thread may leave it.
+/// Sleeps as futex_wait does, and is a cancellation point (pthreads(7)): the forced unwind of a cancelled thread may
+/// leave it.
 void futex_wait_cancellably(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                             std::optional<deadline> until = std::nullopt);
 
 /// Wakes all threads that sleep on `word`.
 TUTTI_EXPORT void futex_wake_all(const std::atomic<std::uint32_t>& word) noexcept;
-/// Wakes one of them, the one that has slept longest among those of the same priority.
+/// Wakes one of the threads that sleep on `word`: of those with the same priority, the one that has slept longest.
 TUTTI_EXPORT void futex_wake_one(const std::atomic<std::uint32_t>& word) noexcept;
 
-/// One turn of a spinning loop: 5 ns to some tens, by the processor.
+/// Spends one turn of a spinning loop: from 5 ns to some tens of ns, depending on the processor.
 inline void spin_turn() noexcept {
 #if defined(TUTTI_INTERLEAVE)
     detail::interleaving_spin();
@@ -47,27 +48,27 @@ inline void spin_turn() noexcept {
 }
 
 #if defined(TUTTI_INTERLEAVE)
-// The scheduler lets a spinner's obstacle go on, and would hide what a sleep shows.
+// The scheduler lets a spinner's obstacle go on, so spinning would hide the effects of a sleep.
 inline constexpr int spin_turns = 0;
 inline constexpr std::uint64_t spin_ticks = 0;
 inline constexpr std::uint64_t asking_ticks = 0;
 inline constexpr std::chrono::microseconds unfenced_nap{0};
-/// A sleep with a deadline may end at any time there, and would hide a wake-up that is lost.
+/// Returns `late`: in an exploration a sleep with a deadline may end at any time, which would hide a lost wake-up.
 inline std::optional<deadline> nap_until(std::optional<deadline> late) noexcept { return late; }
 #else
-/// How often to look before yielding: 0.3 us where a turn takes 5 ns.
+/// How often to look before yielding: 0.3 us if a turn takes 5 ns.
 inline constexpr int spin_turns = 64;
-/// For how long to look before sleeping: 4 us at 2.5 GHz, about what a sleep costs with the fence before it and the
+/// How long to look before sleeping: 4 us at 2.5 GHz, about the cost of a sleep with the fence before it and the
 /// wake-up.
 inline constexpr std::uint64_t spin_ticks = 10'000;
-/// For how long to wait for short transactions before they are disturbed: 2 us at 2.5 GHz.
+/// How long to wait for short transactions before they are disturbed: 2 us at 2.5 GHz.
 inline constexpr std::uint64_t asking_ticks = 5'000;
-/// For how long to sleep at first, without the heavy fence that makes sure of the wake-up: that interrupts the very
-/// thread that is waited for. The wake-up is lost only if the thread passes within some nanoseconds, and then costs
-/// this much.
+/// The length of the first sleep, which comes without the heavy fence that guarantees the wake-up: that fence
+/// interrupts the very thread that is waited for. The wake-up is lost only if that thread passes within some
+/// nanoseconds; it then comes this much later.
 inline constexpr std::chrono::microseconds unfenced_nap{100};
-/// Until when to sleep at once, of a wait that ends at `late`: no wake-up tells a sleeper that it was killed or
-/// interrupted while it waits for another, so it looks by itself.
+/// Returns until when to sleep at once, in a wait that ends at `late`. A sleeper that waits for another transaction
+/// gets no wake-up when it is killed or interrupted, so it has to look itself.
 inline std::optional<deadline> nap_until(std::optional<deadline> late) noexcept {
     const deadline soon = real_now() + std::chrono::milliseconds{20};
     return late && *late < soon ? *late : soon;

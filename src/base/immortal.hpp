@@ -1,4 +1,4 @@
-// An object in static storage that is there before any code runs, and is never destroyed: threads may end, and
+// An object in static storage that exists before any code runs, and is never destroyed. Threads may end, and
 // transactions may run, after static destructors have run.
 #pragma once
 
@@ -9,7 +9,7 @@ union immortal {
     constexpr immortal() noexcept : value{} {}
     immortal(const immortal&) = delete;
     immortal& operator=(const immortal&) = delete;
-    ~immortal() {}  // NOLINT(modernize-use-equals-default): a union with such a member has none otherwise
+    ~immortal() {}  // NOLINT(modernize-use-equals-default): a union with such a member has no destructor otherwise
 
     T value;
 };

@@ -1,7 +1,7 @@
-// Output of a process that is about to die, of a signal handler, or of a thread that answers signals.
+// Output of a process that is about to die, of a signal handler, or of a thread that handles signals.
 //
-// Async-signal-safe. glibc's poll and write are points at which a thread is cancelled, and wait for ever in one whose
-// cancellation has begun. So the system's calls themselves are made.
+// Async-signal-safe. glibc's poll and write are cancellation points, and wait forever in a thread whose cancellation
+// has begun. So this file makes the system calls itself.
 #pragma once
 
 #include <poll.h>
@@ -19,10 +19,10 @@ namespace tutti::base {
 
 constexpr std::chrono::milliseconds patience_with_output{1000};
 
-/// Whether `descriptor` takes output, or does so within `patience_with_output`. Signals do not make it wait longer: a
-/// worker is interrupted by many.
+/// Returns true if `descriptor` accepts output, now or within `patience_with_output`. Signals do not prolong the wait,
+/// because a worker may be interrupted by many.
 inline bool takes_output(int descriptor) noexcept {
-    using clock = std::chrono::steady_clock;  // which reads a clock of the system, and that is async-signal-safe
+    using clock = std::chrono::steady_clock;  // reads a clock of the system, which is async-signal-safe
     const auto until = clock::now() + patience_with_output;
     for (auto left = patience_with_output; left.count() >= 0;
          left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now())) {
@@ -36,11 +36,11 @@ inline bool takes_output(int descriptor) noexcept {
     return false;
 }
 
-/// Writes `text` as far as `descriptor` takes it, and gives up when that takes nothing for `patience_with_output`: a
-/// process that dies must not stay alive because its standard error is a full pipe. Another process that fills the same
-/// pipe at the same instant can still make it wait. False: something was not written. Keeps errno.
+/// Writes `text` as long as `descriptor` accepts output, and gives up when it accepts none for `patience_with_output`.
+/// A process that dies must not stay alive because its standard error is a full pipe. Another process that fills the
+/// same pipe at the same instant can still make it wait. Returns false if a part was not written. Keeps errno.
 inline bool write_with_patience(int descriptor, std::string_view text) noexcept {
-    constexpr std::size_t most = 4096;  // a pipe that is ready takes so many bytes at once
+    constexpr std::size_t most = 4096;  // a pipe that is ready takes this many bytes at once
     const int error = errno;
     while (!text.empty() && takes_output(descriptor)) {
         const long some = ::syscall(SYS_write, descriptor, text.data(), std::min(text.size(), most));
@@ -51,7 +51,7 @@ inline bool write_with_patience(int descriptor, std::string_view text) noexcept 
     return text.empty();
 }
 
-/// The same, to the standard error.
+/// Writes `text` to the standard error in the same way.
 inline void say_last_words(std::string_view text) noexcept {
     static_cast<void>(write_with_patience(STDERR_FILENO, text));
 }

@@ -1,5 +1,5 @@
-// A small mutex for the runtime's rare paths: one word with three states, on a futex, visible to the interleaving
-// scheduler, which std::mutex is not. Drepper, "Futexes Are Tricky", mutex 2.
+// A small mutex for rare paths of the runtime: one word with three states, on a futex. Unlike std::mutex, it is visible
+// to the interleaving scheduler. Drepper, "Futexes Are Tricky", mutex 2.
 #pragma once
 
 #include "base/futex.hpp"
@@ -17,9 +17,10 @@ public:
     void take() noexcept {
         if (!try_lock()) take_slowly(std::nullopt);
     }
-    /// False if it was not to be had before `until`.
+    /// Takes the lock. Returns false if the lock was not free before `until`.
     [[nodiscard]] bool take(std::optional<deadline> until) noexcept { return try_lock() || take_slowly(until); }
-    /// For a caller that is about to try it again: unlike a try, this costs the holder nothing.
+    /// Returns true if the lock seems free. For a caller that is about to try again: unlike a try, this look does not
+    /// slow down the holder.
     [[nodiscard]] bool looks_free() const noexcept { return state_.load(std::memory_order_relaxed) == free; }
     bool try_lock() noexcept {
         std::uint32_t expected = free;
@@ -29,16 +30,16 @@ public:
     }
     void unlock() noexcept {
         tsan_release(this);
-        // One is enough: it takes the lock as `contended`, so its own unlock wakes the next.
+        // Waking one thread is enough: it takes the lock as `contended`, so its own unlock wakes the next.
         if (state_.exchange(free, std::memory_order_release) == contended) futex_wake_one(state_.raw());
     }
-    /// In the child of a fork, where a thread that held it is gone. REQUIRES: there is no other thread.
+    /// Frees the lock in the child of a fork, where its holder does not exist. REQUIRES: no other thread exists.
     void forget_holder() noexcept { state_.store(free, std::memory_order_relaxed); }
 
 private:
     bool take_slowly(std::optional<deadline> until) noexcept {
         while (state_.exchange(contended, std::memory_order_acquire) != free) {
-            if (until && now() >= *until) return false;  // the next unlock wakes one too many
+            if (until && now() >= *until) return false;  // the next unlock then makes a superfluous wake-up
             futex_wait(state_.raw(), contended, until);
         }
         tsan_acquire(this);

@@ -12,8 +12,8 @@ namespace tutti::base {
 
 /// Sleeps for that many nanoseconds, less than a second. Keeps errno.
 ///
-/// Unlike the C library's nanosleep, this is no cancellation point: a thread must not end where a step of the engine is
-/// half done.
+/// Unlike the C library's nanosleep, this is not a cancellation point: a thread must not end in the middle of a step of
+/// the engine.
 inline void nap_for(long nanoseconds) noexcept {
     const kept_errno kept;
     const timespec length{0, nanoseconds};

@@ -13,9 +13,9 @@ extern "C" _Unwind_Reason_Code __gxx_personality_v0(int version, _Unwind_Action 
                                                     struct _Unwind_Context* context);
 extern "C" void __asan_handle_no_return() __attribute__((weak));
 
-// Loads what the place has in its registers. The stack pointer comes last, because a signal may overwrite what lies
-// below it: the structure, and the frames that are dropped. It is that of the place at its call, so the address to
-// return to is where the call has left it.
+// Loads the place's registers. The stack pointer comes last, because a signal may overwrite the memory below it: the
+// structure, and the frames that are dropped. It is the stack pointer of the place at its call, so the return address
+// is where the call has left it.
 extern "C" __attribute__((visibility("hidden"))) [[noreturn]] void tutti_base_call_from(
     const tutti::base::call_place* place, void (*throws)()) noexcept;
 asm(R"(
@@ -41,7 +41,7 @@ tutti_base_call_from:
 namespace tutti::base {
 namespace {
 
-/// Which loaded object an address is in.
+/// Returns the loaded object that contains an address.
 const void* object_of(std::uintptr_t address) noexcept {
     Dl_info found{};
     return ::dladdr(reinterpret_cast<const void*>(address), &found) != 0 ? found.dli_fbase : nullptr;
@@ -50,20 +50,20 @@ const void* object_with(const char* symbol) noexcept {
     return object_of(reinterpret_cast<std::uintptr_t>(::dlsym(RTLD_DEFAULT, symbol)));
 }
 
-// DWARF's numbers of the registers that a callee keeps.
+// DWARF numbers of the callee-saved registers.
 constexpr int rbx = 3, rbp = 6, r12 = 12, r13 = 13, r14 = 14, r15 = 15;
 
 struct walk {
     const void* const own = object_of(reinterpret_cast<std::uintptr_t>(&caller_of_refusal));
     const void* const language = object_with("__cxa_begin_catch");  // the C++ runtime
     const void* const unwinder = object_with("_Unwind_GetCFA");
-    const void* const interceptor = object_with("_Unwind_RaiseException");  // a sanitizer's, or that of the unwinder
+    const void* const interceptor = object_with("_Unwind_RaiseException");  // a sanitizer's, or the unwinder's
     enum class stage : std::uint8_t {
         handler,    // this code, which the C++ runtime has called
         terminate,  // the C++ runtime, which the refusing function, its helper or the unwinder has called
         helper,     // functions that the refusing function has called to end the process
         unwinding,  // the unwinder, and the C++ runtime that has called it
-        unwound,    // what the exception has not left yet
+        unwound,    // frames that the exception has not left yet
         refusing    // the frame before this one refuses
     } at = stage::handler;
     call_place found{};
@@ -75,8 +75,8 @@ struct walk {
         return _Unwind_GetLanguageSpecificData(frame) == 0;
     }
 
-    /// Whether the frame, which has an exception of somebody's in a call, would not let it pass. Not one of C++'s own:
-    /// only handlers for every type, of which there are none before a refusal, take it.
+    /// Returns true if the frame, which has an exception in one of its calls, would not let it pass. It asks with a
+    /// foreign exception: only handlers for every type catch that, and the frame has no such handler before a refusal.
     static bool refuses(struct _Unwind_Context* frame) noexcept {
         if (has_no_landing_pad(frame)) return false;
         constexpr _Unwind_Exception_Class nobody = 0x5455545449000000;
@@ -85,10 +85,10 @@ struct walk {
         return __gxx_personality_v0(1, _UA_SEARCH_PHASE, nobody, &probe, frame) == _URC_HANDLER_FOUND;
     }
 
-    /// False: it cannot be told which function refuses.
+    /// Returns false if the refusing function cannot be determined.
     bool is_refused_here(struct _Unwind_Context* frame, bool directly) {
         if (!directly && !refuses(frame)) return true;
-        // This object's own functions may have been in the middle of their work.
+        // Functions of this object may have been in the middle of their work.
         if (object_of(_Unwind_GetIP(frame)) == own) return false;
         at = stage::refusing;
         return true;

@@ -72,7 +72,7 @@ int take_realtime_priority(int thread, int priority) noexcept {
 
 void give_realtime_priority_up(int thread, int policy) noexcept {
     const sched_param how{.sched_priority = 0};
-    // A process without CAP_SYS_NICE may not take the flag back.
+    // A process without CAP_SYS_NICE may not clear the flag.
     sched_setscheduler(thread, policy | SCHED_RESET_ON_FORK, &how);
 }
 

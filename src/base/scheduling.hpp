@@ -1,4 +1,4 @@
-// What a thread may ask of the kernel's scheduler.
+// Requests of a thread to the kernel's scheduler.
 #pragma once
 
 #include <optional>
@@ -7,27 +7,28 @@
 
 namespace tutti::base {
 
-/// Lets other threads run that are ready.
+/// Lets other ready threads run.
 void yield() noexcept;
-/// Sleeps for some 50 us, so that threads of a lower priority run as well.
+/// Sleeps for some 50 us, so that threads of a lower priority run, too.
 void nap() noexcept;
 
-/// The kernel's number of the calling thread.
+/// Returns the kernel's number of the calling thread.
 [[nodiscard]] int thread_number() noexcept;
 
-/// Makes the calling thread nicer by ten and returns how nice it was; nothing happens where it would not be allowed to
-/// return (raising a priority takes CAP_SYS_NICE or a limit on RLIMIT_NICE).
+/// Makes the calling thread nicer by ten, and returns its former nice value. Does nothing if the thread would not be
+/// allowed to return to that value: raising a priority takes CAP_SYS_NICE or a limit on RLIMIT_NICE.
 [[nodiscard]] std::optional<int> lower_priority() noexcept;
 /// Undoes that. Any thread may call it.
 void restore_priority(int thread, int nice) noexcept;
 
-/// The scheduling policy of the calling thread (SCHED_OTHER, SCHED_RR and others of sched(7)).
+/// Returns the scheduling policy of the calling thread (SCHED_OTHER, SCHED_RR and others of sched(7)).
 [[nodiscard]] int policy() noexcept;
-/// From now on the thread, 0: the caller, goes before all threads without a real-time priority, and those of a lower
-/// one, and shares its processor in turn with its equals (SCHED_RR). Threads that it starts have none. Any thread may
-/// call it. Returns errno's value: the process needs CAP_SYS_NICE or a limit (RLIMIT_RTPRIO).
+/// Gives the thread (0: the caller) a real-time priority. From then on it runs before all threads without one, and
+/// before those with a lower one, and takes turns with threads of the same priority (SCHED_RR). Threads that it starts
+/// get no real-time priority. Any thread may call it. Returns the value of errno, or 0: the process needs CAP_SYS_NICE
+/// or a limit (RLIMIT_RTPRIO).
 [[nodiscard]] TUTTI_EXPORT int take_realtime_priority(int thread, int priority) noexcept;
-/// Undoes that: `policy` is the one that the thread had. Any thread may call it.
+/// Undoes that: `policy` is the thread's former policy. Any thread may call it.
 void give_realtime_priority_up(int thread, int policy) noexcept;
 
 }  // namespace tutti::base

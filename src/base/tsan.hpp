@@ -1,5 +1,6 @@
-// What the library tells ThreadSanitizer where that is in the program and not in the library: its own locks, which
-// are not instrumented, order what intercepted functions (realloc, free) do to memory that is handed over under them.
+// Annotations for a ThreadSanitizer that is in the program but not in the library. The library's own locks are not
+// instrumented. They order what intercepted functions (realloc, free) do to memory that changes hands under these
+// locks.
 #pragma once
 
 extern "C" {

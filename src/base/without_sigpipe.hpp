@@ -1,4 +1,4 @@
-// Writes to a socket by libraries that know no MSG_NOSIGNAL.
+// Writes to sockets by libraries that do not use MSG_NOSIGNAL.
 #pragma once
 
 #include <pthread.h>
@@ -7,8 +7,8 @@
 
 namespace tutti::base {
 
-/// While it lives, a write to a peer that has gone raises no signal in this thread: what the program does about SIGPIPE
-/// is its own affair.
+/// Keeps a write to a closed peer from raising SIGPIPE in this thread, while it lives. The program's own handling of
+/// SIGPIPE does not change.
 class without_sigpipe {
 public:
     without_sigpipe() noexcept {

@@ -30,15 +30,15 @@ void enrol(activity& a) {
     if (place.load(std::memory_order_relaxed) == nullptr) place.store(new chunk{}, std::memory_order_relaxed);
     a.id = id;
     (*place.load(std::memory_order_relaxed))[id & (chunk_size - 1)].store(&a, std::memory_order_relaxed);
-    // Pairs with the acquire in activities(): a thread that sees the count sees the entry.
+    // Pairs with the acquire in activities(): a thread that sees the count also sees the entry.
     count.store(id + 1, std::memory_order_release);
 }
 
 std::uint32_t activities() noexcept { return count.load(std::memory_order_acquire); }
 
 activity& activity_of(std::uint32_t id) noexcept {
-    // A number found in an orec: a running transaction put it there, after its enrolment, and the caller read the orec
-    // with acquire. A number below activities(): that acquire covers it.
+    // Two cases. A number found in an orec: a running transaction stored it there after its enrolment, and the caller
+    // read the orec with acquire. A number below activities(): the acquire in that function covers it.
     return *(*directory[id >> chunk_bits].load(std::memory_order_relaxed))[id & (chunk_size - 1)].load(
         std::memory_order_relaxed);
 }

@@ -18,10 +18,11 @@ void move_all(log<retired>& from, log<retired>& to) noexcept {
 
 }  // namespace
 
-/// What ended contexts have left. Whoever collects takes its turn: nobody owns these objects.
+/// The objects that ended contexts have left. No context owns these objects: each collection of a context collects
+/// here, too.
 struct orphanage {
     base::lock lock;
-    std::atomic<bool> occupied{false};  // a hint: spares collections the lock
+    std::atomic<bool> occupied{false};  // a hint, which saves collections from taking the lock
     std::atomic<std::uint32_t> destroying{0};
     limbo objects;
 
@@ -69,8 +70,8 @@ bool limbo::seal(const activity& self) noexcept {
 
 bool limbo::forgotten() const noexcept {
     for (const witness& w : witnesses_) {
-        // Acquire: what that transaction read of the objects happened before their destruction. Its status may
-        // change while it runs; it is over when the sequence has moved or it is idle.
+        // Acquire: that transaction's reads of the objects happened before their destruction. Its status may change
+        // while it runs; it is over when the sequence has moved or the status is idle.
         const word state = w.who->state.load(std::memory_order_acquire);
         if (is_running(state) && sequence_of(state) == sequence_of(w.state)) return false;
     }
@@ -85,7 +86,7 @@ void limbo::take_ready(const activity& self, log<retired>& ready) noexcept {
 }
 
 void limbo::collect(const activity& self) noexcept {
-    if (collecting_) return;  // a destructor below ran a transaction
+    if (collecting_) return;  // called from a destructor below, which ran a transaction
     const collection running{*this};
     orphans.value.collect(self);
     log<retired> ready;
@@ -100,25 +101,25 @@ void limbo::collect(const activity& self) noexcept {
     ready.trim();
     const inside here{*this};
     if (sealed_.empty()) {
-        sealed_.swap(ready);  // the memory serves again
-        // What was retired meanwhile gets its grace period from now on.
+        sealed_.swap(ready);  // reuse the memory
+        // The grace period of objects that were retired meanwhile begins now.
         if (!open_.empty()) seal(self);
     }
     next_attempt_ = open_.size() + batch;
 }
 
 void limbo::leave(const activity& self) noexcept {
-    collect(self);  // what was sealed earlier
-    collect(self);  // and, if nothing else runs, the rest
+    collect(self);  // objects that were sealed earlier
+    collect(self);  // the rest, if no other transaction runs
     orphanage& o = orphans.value;
     const base::lock_guard guard{o.lock};
     const inside here{*this};
     try {
         o.objects.open_.reserve(size_of(open_, sealed_));
     } catch (const std::bad_alloc&) {
-        return;  // the next owner of the descriptor finds them where they are
+        return;  // the next owner of the descriptor finds the objects in place
     }
-    // Sealed objects start their grace period again, which is safe and rare.
+    // The grace period of sealed objects starts again, which is safe and rare.
     move_all(sealed_, o.objects.open_);
     move_all(open_, o.objects.open_);
     if (!o.objects.open_.empty()) o.occupied.store(true, std::memory_order_relaxed);

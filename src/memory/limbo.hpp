@@ -1,21 +1,20 @@
-// Reclamation: what transactions removed waits here until no running transaction can still see it.
+// Reclamation: retired objects wait here until no running transaction can still see them.
 //
-// Objects are collected in batches. To seal a batch, a heavy fence makes every begin that has already happened
-// visible (begin itself stores its state without a fence), then the states of all running transactions are remembered;
-// the batch may go when each of those transactions is over. A transaction that begins after the fence finds the objects
-// already unreachable: the commit that unlinked them was published before they were retired.
+// Objects are collected in batches. Sealing a batch begins with a heavy fence, which makes every earlier begin visible
+// (begin itself stores its state without a fence). Then the limbo records the states of all running transactions. The
+// batch may be destroyed when each of these transactions is over. A transaction that begins after the fence finds the
+// objects unreachable already: the commit that unlinked them was published before they were retired.
 //
-// A long or suspended transaction holds back its batch, never the progress of others.
+// A long or suspended transaction delays its batch, but never the progress of other transactions.
 //
-// Thread safety: one limbo a descriptor, used by its owner. What a leaving context could not yet destroy goes to a
-// common orphanage, which has a lock of its own and is emptied by the collections of others.
+// Thread safety: each descriptor has one limbo, used by its owner. Objects that a leaving context could not yet destroy
+// go to a common orphanage, which has its own lock and is emptied by the collections of other contexts.
 //
-// One other thread may empty a limbo: the one that destroys all that is retired (core/lifecycle/retired.cpp). Owner and
-// emptier exclude each other by an asymmetric lock, because the owner comes with each object and the emptier hardly
-// ever:
+// One other thread may empty a limbo: the one that destroys all retired objects (core/lifecycle/retired.cpp). Owner and
+// emptier exclude each other by an asymmetric lock, because the owner uses it for each object and the emptier rarely:
 //
-//   owner:    used = 1; is `claimed` up? then used = 0, wait, and again
-//   emptier:  claimed = 1; heavy_fence; wait until used == 0; empty it; claimed = 0
+//   owner:    used = 1; is `claimed` up? then used = 0, waits, and tries again
+//   emptier:  claimed = 1; heavy_fence; waits until used == 0; empties the limbo; claimed = 0
 //
 // By the guarantee of base/fence.hpp one of them sees the other. No user code runs while either is inside.
 #pragma once
@@ -32,7 +31,7 @@ struct retired {
 
 class limbo {
 public:
-    /// Objects per batch: a fence costs some 2 us, which this spreads over as many objects.
+    /// Objects per batch: a fence costs some 2 us, which is shared by this number of objects.
 #if defined(TUTTI_INTERLEAVE)
     static constexpr std::size_t batch = 1;  // the programs of the interleaving tests are short
 #else
@@ -44,8 +43,8 @@ public:
         const inside here{*this};
         open_.reserve(more);
     }
-    /// REQUIRES: reserved, and the commit that made the object unreachable is published. `hand_over` drops objects, and
-    /// never room.
+    /// Adds a retired object. REQUIRES: room was reserved, and the commit that made the object unreachable is
+    /// published. `hand_over` drops objects, but keeps reserved room.
     void retire(const retired& r) noexcept {
         const inside here{*this};
         open_.push_reserved(r);
@@ -55,21 +54,22 @@ public:
         const inside here{*this};
         return open_.size() >= next_attempt_;
     }
-    /// Destroys what no transaction but that of `self` can see. Destructors are user code: they may run
-    /// transactions of this very context, so REQUIRES: none is running. O(running transactions + objects destroyed).
+    /// Destroys objects that no transaction, except that of `self`, can see. Destructors are user code, and may run
+    /// transactions of this very context. REQUIRES: no transaction of this context is running. O(running transactions +
+    /// objects destroyed).
     void collect(const activity& self) noexcept;
-    /// The context leaves for good: hands on what it cannot destroy yet.
+    /// Hands over the objects that it cannot destroy yet, because the context leaves.
     void leave(const activity& self) noexcept;
-    /// Any thread: moves all objects to `to`. Throws std::bad_alloc, and then has moved none.
+    /// Moves all objects to `to`, on any thread. Throws std::bad_alloc, and then has moved no object.
     void hand_over(log<retired>& to);
-    /// In the child of a fork, where the owner is gone. What it was about to change is dropped, because it may be in
-    /// two logs at once. REQUIRES: there is no other thread.
+    /// Cleans up in the child of a fork, where the owner does not exist. Drops objects that the owner was about to
+    /// move, because they may be in two logs at once. REQUIRES: no other thread exists.
     void forget_owner() noexcept;
-    /// Whether destructors of its objects run on the owner's thread.
+    /// Returns true if destructors of its objects run on the owner's thread.
     [[nodiscard]] bool is_collecting() const noexcept { return collecting_; }
-    /// Odd while the owner destroys what it has taken out.
+    /// Returns a counter that is odd while the owner destroys objects that it has taken out.
     [[nodiscard]] const std::atomic<std::uint32_t>& destroying() const noexcept { return destroying_; }
-    /// While it lives, the owner's destructors run, and collect nothing themselves.
+    /// The scope in which the owner's destructors run, and start no collection themselves.
     class collection {
     public:
         explicit collection(limbo& of) noexcept : of_{of} { of_.collecting_ = true; }
@@ -111,7 +111,7 @@ private:
     friend struct orphanage;
     bool seal(const activity& self) noexcept;
     [[nodiscard]] bool forgotten() const noexcept;
-    /// Moves to `ready`, which is empty, what may be destroyed now.
+    /// Moves the objects that may be destroyed now to `ready`, which is empty.
     void take_ready(const activity& self, log<retired>& ready) noexcept;
     TUTTI_COLD void wait_for_emptier() noexcept;
 
@@ -127,16 +127,16 @@ private:
 
 void destroy_each(const log<retired>& objects) noexcept;
 
-/// Whether ended contexts have left anything that is not destroyed. A hint.
+/// Returns true if ended contexts have left objects that are not destroyed yet. A hint.
 [[nodiscard]] bool orphans_exist() noexcept;
-/// How many threads destroy orphans.
+/// Returns how many threads destroy orphans.
 [[nodiscard]] const std::atomic<std::uint32_t>& orphans_being_destroyed() noexcept;
-/// In the child of a fork.
+/// Resets that number in the child of a fork.
 void forget_collectors_of_orphans() noexcept;
-/// Moves all orphans to `to`. Throws std::bad_alloc, and then has moved none. REQUIRES: hold_orphanage.
+/// Moves all orphans to `to`. Throws std::bad_alloc, and then has moved no object. REQUIRES: hold_orphanage.
 void take_orphans(log<retired>& to);
 
-/// In between, no context hands anything on to the orphanage, or takes it from there.
+/// Lock and unlock the orphanage: in between, no context adds objects to it, or takes objects from it.
 void hold_orphanage() noexcept;
 void let_go_of_orphanage() noexcept;
 

@@ -1,20 +1,20 @@
-// A growable array of trivial entries: what every log of a transaction is.
+// A growable array of trivial entries: the type of every log of a transaction.
 //
-// Memory. A log keeps what it has grown to for the next transaction, up to `kept_bytes` for good. One that grows beyond
-// is large, and tells its owner. The owner divides its transactions into periods, so long that to count one's
-// transactions costs nothing in comparison with the one that made the log large; it calls `note_use` at the end of each
-// transaction, `settle` at the end of each period. A large log that has used less than a quarter of what it has shrinks
-// then, to twice what it has used. So it keeps its size while a period has one large transaction; and where one in many
-// periods is large, its growth costs a constant for each entry that it logs. What stays unused for a whole period goes
-// back at its end.
+// Memory. A log keeps its memory for the next transaction, up to `kept_bytes` without a time limit. A log that grows
+// beyond that is large, and tells its owner. The owner divides its transactions into periods. A period is so long that
+// counting its transactions costs nothing compared with the one that made the log large. The owner calls `note_use` at
+// the end of each transaction and `settle` at the end of each period. If the period has used less than a quarter of a
+// large log, the log then shrinks to twice the used part. So a log keeps its size while each period has one large
+// transaction. If only one transaction in many periods is large, growing costs a constant for each entry that it logs.
+// Memory that stays unused for a whole period is freed at its end.
 //
-// The other end. A log can set entries aside: they move to the other end of its memory, and out of the way of all that
-// goes through the log.
+// The other end. A log can set entries aside: they move to the other end of its memory, where walks through the log do
+// not visit them.
 //
 //   begin_          end_          capacity_              limit_
 //     | the entries   | room        | those set aside      |
 //
-// Entries set aside take the room that they had before, so to set aside what was in the log never needs memory.
+// An entry that is set aside takes the room that it had before, so setting aside entries of the log never needs memory.
 #pragma once
 
 #include <algorithm>
@@ -31,10 +31,10 @@
 
 namespace tutti::memory {
 
-/// What a log may keep for good.
+/// The size up to which a log keeps its memory.
 inline constexpr std::size_t kept_bytes = std::size_t{64} << 10;
 
-/// How many entries a log with room for `room` gets room for after a period that has used `used`.
+/// Returns the room in entries for a log that has room for `room`, after a period that has used `used`.
 template <class T>
 constexpr std::size_t fitting_room(std::size_t used, std::size_t room) noexcept {
     if (room / 4 < used || room * sizeof(T) <= kept_bytes) return room;
@@ -48,13 +48,13 @@ class log {
 
 public:
     constexpr log() noexcept = default;
-    /// Raises `bit` in `told`, which outlives it, whenever it becomes large.
+    /// Creates an empty log that raises `bit` in `told` whenever it becomes large. `told` outlives the log.
     log(std::uint32_t& told, std::uint32_t bit) noexcept : told_{&told}, bit_{bit} {}
     log(const log&) = delete;
     log& operator=(const log&) = delete;
     ~log() { std::free(begin_); }
 
-    /// Each goes on telling its own owner.
+    /// Swaps the entries. Each log still tells its own owner.
     void swap(log& other) noexcept {
         std::swap(begin_, other.begin_);
         std::swap(end_, other.end_);
@@ -77,39 +77,39 @@ public:
     }
     [[nodiscard]] T& back() noexcept { return end_[-1]; }
 
-    /// For one more.
+    /// Returns true if there is room for one more entry.
     [[nodiscard]] bool has_room() const noexcept { return end_ != capacity_; }
-    /// Makes room for one more, so that the next push cannot fail. Throws std::bad_alloc.
+    /// Makes room for one more entry, so that the next push cannot fail. Throws std::bad_alloc.
     void reserve_one() {
         if (!has_room()) [[unlikely]]
             grow(1);
     }
-    /// Makes room for `more`. Throws std::bad_alloc.
+    /// Makes room for `more` entries. Throws std::bad_alloc.
     void reserve(std::size_t more) {
         if (static_cast<std::size_t>(capacity_ - end_) < more) grow(more);
     }
-    /// REQUIRES: room was reserved for it.
+    /// Adds an entry. REQUIRES: room was reserved for it.
     void push_reserved(const T& entry) noexcept { *end_++ = entry; }
     void push(const T& entry) {
         reserve_one();
         push_reserved(entry);
     }
     void pop() noexcept { --end_; }
-    /// Drops everything from number `size` on.
+    /// Drops all entries from number `size` on.
     void shrink(std::size_t size) noexcept { end_ = begin_ + size; }
     void clear() noexcept { end_ = begin_; }
 
-    /// How many entries are set aside.
+    /// Returns how many entries are set aside.
     [[nodiscard]] std::size_t aside() const noexcept { return static_cast<std::size_t>(limit_ - capacity_); }
-    /// Number `i` of those set aside, in the order in which they were.
+    /// Returns number `i` of the entries that are set aside, in the order in which that happened.
     [[nodiscard]] T& aside(std::size_t i) noexcept {
         TUTTI_ASSERT(i < aside(), "log index out of range");
         return limit_[-1 - static_cast<std::ptrdiff_t>(i)];
     }
     [[nodiscard]] const T& aside(std::size_t i) const noexcept { return const_cast<log&>(*this).aside(i); }
-    /// REQUIRES: has_room.
+    /// Adds an entry to those set aside. REQUIRES: has_room.
     void set_aside(const T& entry) noexcept { *--capacity_ = entry; }
-    /// Drops everything set aside from number `count` on.
+    /// Drops all entries that are set aside from number `count` on.
     void shrink_aside(std::size_t count) noexcept { capacity_ = limit_ - count; }
 
     void note_use() noexcept { most_used_ = std::max(most_used_, size() + aside()); }
@@ -118,7 +118,7 @@ public:
         const std::size_t fitting = fitting_room<T>(std::exchange(most_used_, 0), bytes() / sizeof(T));
         if (fitting * sizeof(T) < bytes() && aside() == 0) static_cast<void>(resize(fitting));
     }
-    /// Frees it all if it is large and empty.
+    /// Frees all memory if the log is large and empty.
     void trim() noexcept {
         if (!is_large() || !empty() || aside() != 0) return;
         std::free(begin_);
@@ -127,12 +127,14 @@ public:
 
 private:
     TUTTI_COLD void grow(std::size_t more) {
-        // Twice the room, not twice what is used: a caller that reserves for later, one by one, leaves the log empty.
+        // Twice the room, not twice the used part: a caller may reserve entries one by one for later, while the log is
+        // empty.
         const std::size_t room = bytes() / sizeof(T);
         if (!resize(std::max({std::size_t{128}, room * 2, size() + aside() + more}))) throw std::bad_alloc{};
         if (told_ != nullptr && is_large()) *told_ |= bit_;
     }
-    /// False: there is no memory, and nothing has changed. REQUIRES: it becomes larger if entries are set aside.
+    /// Returns false, and changes nothing, if memory runs out. REQUIRES: the log becomes larger if entries are set
+    /// aside.
     [[nodiscard]] bool resize(std::size_t entries) noexcept {
         const std::size_t used = size();
         const std::size_t beside = aside();
@@ -150,8 +152,8 @@ private:
 
     T* begin_ = nullptr;
     T* end_ = nullptr;
-    T* capacity_ = nullptr;      // where its room ends
-    T* limit_ = nullptr;         // where its memory ends
+    T* capacity_ = nullptr;      // the end of its room
+    T* limit_ = nullptr;         // the end of its memory
     std::size_t most_used_ = 0;  // in this period
     std::uint32_t* told_ = nullptr;
     std::uint32_t bit_ = 0;

@@ -1,17 +1,18 @@
-// The ownership record (orec): one word that says which version a variable has, or which transaction holds it.
+// The ownership record (orec): one word with the version of a variable, or with the transaction that has locked it.
 //
 //   63 62 | 61 … 12        | 11 … 0            form
-//   0  0  | time           | writer            version: written at `time` by descriptor `writer` - 1; 0: by none yet
+//   0  0  | time           | writer            version: written at `time` by descriptor `writer` - 1; 0: never written
 //   1  1  | time           | slots             marked: that version, and the visible readers that hold it
 //   1  0  | owner (61…32)  | entry (31…0)      locked: by descriptor `owner`, whose write entry is number `entry`
 //
-// A snapshot's bound is (time << 12) | 0xfff. So for an unlocked, unmarked orec one unsigned comparison with the
-// bound tells whether the version belongs to the snapshot, and every other form is larger than any bound.
+// A snapshot bound is (time << 12) | 0xfff. So for an unlocked, unmarked orec one unsigned comparison with the bound
+// tells whether the version belongs to the snapshot. Every other form is larger than any bound.
 //
-// A marked orec does not say who wrote its version: it counts as written by `anonymous`, which is no transaction's
-// number. The writer only serves a short cut (`written_by`), so losing it costs a slow read and no more.
+// A marked orec does not name the writer of its version: the version counts as written by `anonymous`, which is no
+// transaction's number. The writer is only needed for a shortcut (`written_by`), so its loss costs only a slow read.
 //
-// 50 bits of time last for 1.2 years at 30 million commits a second, and for 130 days at 100 million. Before the time
+// 50 bits of time last 1.2 years at 30 million commits a second, and 130 days at 100 million. Before the time reaches
+// its end, the version clock starts anew, any number of times (algorithms/new_era.hpp).
 // reaches its end, the version clock starts anew, as often as it has to (algorithms/new_era.hpp).
 #pragma once
 
@@ -33,7 +34,7 @@ inline constexpr word time_mask = ((word{1} << 62) - 1) & ~writer_mask;
 inline constexpr word last_time = time_mask >> writer_bits;
 inline constexpr std::uint32_t owner_mask = (std::uint32_t{1} << 30) - 1;
 
-/// Larger than every version: "this entry did not lock its orec, an older one had".
+/// Larger than every version. In a write entry: this entry did not lock its orec, because an older entry had.
 inline constexpr word no_version = ~word{0};
 
 constexpr word make_version(word time, word writer) noexcept { return (time << writer_bits) | writer; }
@@ -41,9 +42,9 @@ constexpr word make_limit(word time) noexcept { return (time << writer_bits) | w
 constexpr word time_of(word versioned) noexcept { return (versioned & time_mask) >> writer_bits; }
 constexpr bool written_by(word version, word writer) noexcept { return (version & writer_mask) == writer; }
 
-/// The number in versions of descriptor `id`: what has none that fits is anonymous.
+/// Returns the writer number of descriptor `id`; `anonymous` if the number does not fit.
 constexpr word writer_of(std::uint32_t id) noexcept { return id + 1 < anonymous ? id + 1 : anonymous; }
-/// The reverse. REQUIRES: `version` was written, and not by `anonymous`.
+/// Returns the descriptor that wrote `version`. REQUIRES: `version` was written, and not by `anonymous`.
 constexpr std::uint32_t descriptor_of(word version) noexcept {
     return static_cast<std::uint32_t>(version & writer_mask) - 1;
 }
@@ -68,14 +69,14 @@ inline constexpr std::size_t orec_table_bits = 20;
 inline constexpr unsigned stripe_bits = 5;
 inline constexpr std::size_t stripe_bytes = std::size_t{1} << stripe_bits;
 
-/// The orecs of plain memory: 2^20 of them, hashed by 32-byte stripes. Two stripes that share an orec conflict
-/// although they need not; nothing else follows from it.
+/// The orecs of plain memory: 2^20 of them, hashed by 32-byte stripes. If two stripes share an orec, accesses to them
+/// conflict needlessly; this has no other effect.
 TUTTI_EXPORT extern unsigned char orec_table[sizeof(orec) << orec_table_bits];
 
-/// The orec of a plain word, given where the table is.
+/// Returns the orec of a plain word, given the address of the table.
 TUTTI_ALWAYS_INLINE orec& orec_in(unsigned char* orecs, const void* address) noexcept {
-    // Neighbouring stripes get neighbouring orecs (Fibonacci hashing would spread them over as many cache lines);
-    // the upper bits are folded in so that arrays at a distance of the table's span do not collide stripe by stripe.
+    // Neighbouring stripes get neighbouring orecs; Fibonacci hashing would spread them over as many cache lines. The
+    // upper bits are folded in, so that arrays whose distance is the span of the table do not collide stripe by stripe.
     const auto stripe = reinterpret_cast<std::uintptr_t>(address) >> stripe_bits;
     const auto number = (stripe ^ (stripe >> orec_table_bits)) & ((std::uintptr_t{1} << orec_table_bits) - 1);
     return reinterpret_cast<orec*>(orecs)[number];

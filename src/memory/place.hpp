@@ -1,5 +1,5 @@
-// Where a transaction reads or writes: a variable with its own orec, or up to eight plain bytes under a hashed one.
-// Algorithms are templates over these two, so that the variable's path pays nothing for the generality of the other.
+// The places that a transaction reads or writes: a variable with its own orec, or up to eight plain bytes under a
+// hashed one. Algorithms are templates over these two types, so the path for variables pays nothing for plain memory.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace tutti::memory {
 
-/// Which bits of a word the bytes of a mask cover.
+/// Returns the bits of a word that the bytes of a mask cover.
 constexpr word expand(std::uint8_t bytes) noexcept {
     word bits = 0;
     for (unsigned i = 0; i < 8; ++i) {
@@ -21,7 +21,7 @@ constexpr word expand(std::uint8_t bytes) noexcept {
     return bits;
 }
 
-/// 1, 2, 4 or 8 aligned bytes, zero-extended; acquire, for the protocol of detail::access::read.
+/// Loads 1, 2, 4 or 8 aligned bytes, zero-extended. Acquire, for the protocol of detail::access::read.
 inline word load_bytes(const void* from, unsigned size) noexcept {
     detail::interleaving_point();
     switch (size) {
@@ -32,7 +32,7 @@ inline word load_bytes(const void* from, unsigned size) noexcept {
     }
 }
 
-/// Release, so that a thread that reads the value sees the orec locked.
+/// Stores aligned bytes. Release, so that a thread that reads the value sees the orec locked.
 inline void store_bytes(void* to, unsigned size, word value) noexcept {
     detail::interleaving_point();
     switch (size) {
@@ -49,7 +49,7 @@ inline void store_bytes(void* to, unsigned size, word value) noexcept {
     }
 }
 
-/// Stores the bytes of `value` that `bytes` names and no other: its neighbours may belong to others.
+/// Stores only the bytes of `value` that `bytes` names: their neighbours may belong to other variables.
 inline void store_masked(word* address, word value, std::uint8_t bytes) noexcept {
     if (bytes == 0xff) return store_bytes(address, 8, value);
     for (unsigned at = 0; at < 8;) {
@@ -60,7 +60,7 @@ inline void store_masked(word* address, word value, std::uint8_t bytes) noexcept
         unsigned size = 1;
         while (size < 4 && at % (2 * size) == 0 && (bytes >> at & ((1U << 2 * size) - 1)) == (1U << 2 * size) - 1)
             size *= 2;
-        // Byte i of the word is its i-th lowest on a little-endian machine only.
+        // Byte i of the word is its i-th lowest byte only on a little-endian machine.
         const unsigned shift = std::endian::native == std::endian::little ? 8 * at : 8 * (8 - at - size);
         store_bytes(reinterpret_cast<char*>(address) + at, size, value >> shift);
         at += size;
@@ -81,12 +81,12 @@ public:
     static constexpr std::uint8_t bytes() noexcept { return 0xff; }
     static constexpr bool plain = false;
 
-    /// What is in memory now.
+    /// Returns the present value in memory.
     [[nodiscard]] word read() const noexcept { return cell_->value.load(std::memory_order_acquire); }
     void write(word value) const noexcept {
         const_cast<detail::shared<word>&>(cell_->value).store(value, std::memory_order_release);
     }
-    /// This place's part of a whole word, and the reverse.
+    /// Convert between a whole word and this place's part of it.
     static constexpr word extract(word whole) noexcept { return whole; }
     static constexpr word spread(word value) noexcept { return value; }
 
@@ -124,7 +124,7 @@ private:
     unsigned size_;
 };
 
-/// `place` as a transaction that wrote `entry` sees it: its own bytes over those in memory.
+/// Returns the value of `place` for a transaction that wrote `entry`: its own bytes over those in memory.
 template <class Place>
 word overlay(const Place& place, const write_entry& entry) noexcept {
     if ((entry.bytes & place.bytes()) == place.bytes()) return place.extract(entry.value);

@@ -1,4 +1,4 @@
-// Entries that others point to: they come one by one, never move, and go all at once.
+// Memory for entries that others point to: they are added one by one, never move, and are freed all at once.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace tutti::memory {
 
-/// Chunks that double from `first_chunk` entries to `largest_chunk`: an allocation is shared by so many entries. The
-/// first chunk stays when the entries go, all others are given back. Not thread-safe.
+/// Chunks whose sizes double from `first_chunk` entries to `largest_chunk`, so that many entries share an allocation.
+/// The first chunk stays when the entries are freed; all other chunks are freed. Not thread-safe.
 template <class T>
 class slab {
 public:
@@ -25,7 +25,7 @@ public:
     slab& operator=(const slab&) = delete;
     ~slab() { trim(); }
 
-    /// Throws std::bad_alloc.
+    /// Adds an entry. Throws std::bad_alloc.
     T& push(const T& entry) {
         if (next_ == end_) [[unlikely]]
             grow();
@@ -37,7 +37,7 @@ public:
         while (newest_->older != nullptr) std::free(std::exchange(newest_, newest_->older));
         open(*newest_, first_chunk);
     }
-    /// Gives back the first chunk as well. The entries are gone.
+    /// Drops the entries, and frees all chunks, including the first.
     void trim() noexcept {
         clear();
         std::free(std::exchange(newest_, nullptr));

@@ -1,4 +1,4 @@
-// What a transaction wrote: one entry a word, found through the orec that it locked or by address.
+// The write set of a transaction: one entry for each word that it wrote, found through the locked orec or by address.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ inline constexpr std::uint32_t no_entry = ~std::uint32_t{0};
 /// One word (eight aligned bytes) that the transaction wrote.
 struct write_entry {
     word* address;       ///< the aligned word
-    memory::orec* orec;  ///< its orec; null for memory that no other context sees, logged to be put back only
-    word value;          ///< write-back: the new value. Write-through: what was there before
-    word version;        ///< the orec before this entry locked it; no_version if it did not
+    memory::orec* orec;  ///< its orec; null for memory that no other context sees, which is logged only to be restored
+    word value;          ///< write-back: the new value. Write-through: the old value
+    word version;        ///< the orec before this entry locked it; no_version if another entry did
     std::uint32_t next;  ///< the next entry under the same orec, in a chain that starts at the locking one
     std::uint8_t bytes;  ///< which bytes of the word were written, bit 0 the lowest address
     bool marked;         ///< the orec carried the writer's own read mark when it was locked
 };
 
-/// A nested block changed an entry of its parent: what it was.
+/// The former content of a parent's entry that a nested block has changed.
 struct overwritten_entry {
     std::uint32_t entry;
     std::uint8_t bytes;
@@ -31,21 +31,21 @@ struct overwritten_entry {
 /// Finds entries by address, for algorithms whose orecs do not lead to them. Expected O(1).
 /// A 64-bit filter answers most misses; up to eight entries are searched in place; beyond that a hash table grows.
 ///
-/// The table is what inserting entries 0, 1, … one after the other into an empty one of its size makes of it (linear
-/// probing). An insertion fills one empty slot and moves nothing, so emptying the slot of the newest entry gives the
-/// table as it was before that one came: nothing that is left has probed past it. Growing keeps this, because it starts
-/// over with a larger table in the order of the entries.
+/// The table equals the result of inserting entries 0, 1, … in order into an empty table of its size (linear probing).
+/// An insertion fills one empty slot and moves nothing. So clearing the slot of the newest entry restores the table
+/// before that insertion: no remaining entry has probed past that slot. Growing keeps this property, because it fills a
+/// larger table in the order of the entries.
 class write_index {
 public:
-    /// The entry of `address`, or no_entry.
+    /// Returns the number of the entry for `address`, or no_entry.
     [[nodiscard]] std::uint32_t find(const log<write_entry>& entries, const word* address) const noexcept;
-    /// REQUIRES: `address` is that of the last entry, number entries.size() - 1, and is not in the index.
-    /// Throws std::bad_alloc, and then is unchanged.
+    /// Adds the last entry, number entries.size() - 1. Throws std::bad_alloc, and then is unchanged. REQUIRES: the
+    /// address of that entry is not in the index.
     void add(const log<write_entry>& entries);
     /// Makes room so that adding `more` entries after those of `entries` cannot fail. Throws std::bad_alloc, and then
     /// the index is unchanged. Makes no room while nothing is indexed and `more` entries are searched in place anyway.
     void reserve(const log<write_entry>& entries, std::size_t more);
-    /// Before entries number `kept` and later are dropped from the end. Costs what adding them did.
+    /// Removes entries number `kept` and later, before they are dropped from the log. Costs as much as adding them did.
     void drop(const log<write_entry>& entries, std::size_t kept) noexcept;
     void clear() noexcept;
     [[nodiscard]] log<std::uint32_t>& memory() noexcept { return slots_; }
@@ -55,7 +55,7 @@ private:
     void insert(const word* address, std::uint32_t entry) noexcept;
     void grow(const log<write_entry>& entries);
 
-    word filter_ = 0;           // of every entry the bit, and perhaps of some that were dropped
+    word filter_ = 0;           // the bits of all entries, and perhaps of some that were dropped
     log<std::uint32_t> slots_;  // entry + 1, or 0; a power of two of them; empty while searched in place
 };
 
