@@ -1,8 +1,8 @@
-// wt-etl: an orec is locked when its variable is first written, and the value goes to memory at once. Commit stores
-// no values and reads of own writes are plain loads; a roll-back is dearer.
+// wt-etl: the first write of a variable locks its orec, and the value goes to memory at once. A commit stores no
+// values, and reads of own writes are plain loads; a roll-back costs more.
 //
-// Blocks of the language run under it, and their barriers inline its reads and its writes to orecs that the transaction
-// owns already (src/itm/access.hpp): a change of either here is a change there.
+// Blocks of the language run under wt-etl. Their barriers inline its reads, and its writes to orecs that the
+// transaction owns already (src/itm/access.hpp). So a change of either here needs the same change there.
 #pragma once
 
 #include "algorithms/new_era.hpp"

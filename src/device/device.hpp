@@ -1,4 +1,4 @@
-// The kernel module's device (kernel/uapi.h), for all who use it.
+// The kernel module's device (kernel/uapi.h), for all its users.
 #pragma once
 
 #include <cstddef>
@@ -6,15 +6,16 @@
 
 namespace tutti::device {
 
-/// An open device of this library's version, which the caller closes; or -1, and why, as the end of a sentence. Throws
-/// std::bad_alloc.
+/// Opens a device of this library's version, which the caller closes. Returns -1 if that fails; `problem` then says
+/// why, as the end of a sentence. Throws std::bad_alloc.
 [[nodiscard]] int open(std::string& problem);
 
-/// One of its pages, by its offset (TUTTI_TICKS_PAGE, TUTTI_TRANSACTIONS_PAGE); null, and errno, if that cannot be had.
+/// Maps one of its pages, given by its offset (TUTTI_TICKS_PAGE, TUTTI_TRANSACTIONS_PAGE). Returns null, and sets
+/// errno, if that fails.
 [[nodiscard]] void* map_page(int fd, long offset) noexcept;
 void unmap_page(void* page) noexcept;
 
-/// Whether there is a device at all, whatever is wrong with it.
+/// Returns true if the device exists, even if it cannot be used.
 [[nodiscard]] bool exists() noexcept;
 
 }  // namespace tutti::device

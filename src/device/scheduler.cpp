@@ -17,7 +17,7 @@
 namespace tutti::device {
 namespace {
 
-/// Nobody else is to write it, so the order of these stores is the caller's affair.
+/// Accesses a field as an atomic. Only one side writes it, so the order of these stores is up to the caller.
 template <class T>
 std::atomic_ref<T> shared_with_scheduler(T& field) noexcept {
     return std::atomic_ref<T>{field};
@@ -37,7 +37,7 @@ bool connect_to(int socket) noexcept {
            ::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
 }
 
-/// The descriptor that comes with the welcome; -1 if none does.
+/// Receives the welcome, and returns the descriptor that comes with it, or -1 if there is none.
 int receive_welcome(int socket, tutti_welcome& w) noexcept {
     iovec part{&w, sizeof w};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
@@ -71,7 +71,7 @@ tutti_shared* map_shared(int socket, std::string& problem) {
         if (page == MAP_FAILED) problem = TUTTI_SCHEDULER_SOCKET " gives what cannot be mapped: " + error_text();
     }
     if (map >= 0) ::close(map);
-    // The child of a fork is another program.
+    // The child of a fork is another program, so it does not share the page.
     if (page != MAP_FAILED) ::madvise(page, sizeof(tutti_shared), MADV_DONTFORK);
     return page == MAP_FAILED ? nullptr : static_cast<tutti_shared*>(page);
 }
@@ -117,7 +117,7 @@ void wait_in_seat(tutti_seat& seat, std::uint64_t until_ns) noexcept {
 }
 
 void leave_transaction(tutti_seat& seat, tutti_transaction& entry) noexcept {
-    base::light_fence();  // partner: the time until the scheduler's look at the losers that it holds
+    base::light_fence();  // partner: the time until the scheduler looks at the losers that it holds
     if (shared_with_scheduler(entry.waiters).load(std::memory_order_relaxed) != 0 ||
         shared_with_scheduler(seat.extended).load(std::memory_order_relaxed) != 0) [[unlikely]]
         ::sched_yield();

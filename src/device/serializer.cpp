@@ -1,6 +1,6 @@
-// Winners show their executions in the page of transactions, losers wait for what they find there. What the module
-// promises is in kernel/uapi.h, and what the sched_ext program does in kernel/scheduler/scheduler.h: that one is asked
-// first, because it does more.
+// Winners show their executions in the page of transactions; losers wait for the executions that they find there.
+// kernel/uapi.h says what the module guarantees, and kernel/scheduler/scheduler.h what the sched_ext program does. The
+// latter is tried first, because it does more.
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -33,7 +33,8 @@ std::atomic_ref<T> shared_with_module(T& field) noexcept {
     return std::atomic_ref<T>{field};
 }
 
-/// A call that the module takes a number with, in the place of a pointer. The error, or 0 and what it returned.
+/// The result of a call that passes a number to the module instead of a pointer: the error, or 0 and the returned
+/// value.
 struct answer {
     int error;
     int value;
@@ -46,22 +47,23 @@ answer call(int fd, unsigned long what, std::uint64_t with = 0) noexcept {
     return {error, value};
 }
 
-/// The device, or the scheduler, as this process has it. Opened at the first need, and open for good: threads stay
+/// The device, or the scheduler, of this process. It is opened when first needed, and stays open, because threads stay
 /// enrolled.
 struct device_in_use {
     base::lock opening;
     bool tried = false;  // under `opening`
     std::atomic<tutti_transaction*> entries{nullptr};
-    int fd = -1;                  // published by `entries`, as is the next
-    device::scheduler scheduler;  // the entries are its, not the device's, if it has any
+    int fd = -1;                  // published by `entries`, as is the next member
+    device::scheduler scheduler;  // if it is connected, the entries belong to it instead of the device
     std::atomic<std::uint32_t> enrolments{0};
-    /// Whose executions the entry of that number shows.
+    /// The descriptors whose executions the entries show, by the number of the entry.
     std::array<std::atomic<const descriptor*>, TUTTI_THREADS> shown{};
     std::atomic<const char*> problem{nullptr};  // of the first thread that got no entry; never freed
 };
 constinit device_in_use device;
 
-/// What does not happen where a thread gets no entry. One line each for the process: others would say the same.
+/// A service that is missing if a thread gets no entry. The process reports each once, because other threads would
+/// report the same.
 struct consequence {
     const char* what;
     std::atomic<bool> said{false};
@@ -76,7 +78,7 @@ TUTTI_COLD void complain(consequence& c, const char* problem) noexcept {
     errno = before;
 }
 
-/// For who complains of it later.
+/// Keeps `problem` for a later report.
 void note(const char* problem) noexcept {
     char* const copy = ::strdup(problem);
     const char* none = nullptr;
@@ -92,23 +94,23 @@ const char* noted() noexcept {
 /// The calling thread's entry.
 struct place {
     tutti_transaction* entry = nullptr;
-    const descriptor* shows = nullptr;       // as the table says
-    tutti_seat* seat = nullptr;              // null: the module serves it
-    device::slice_control* slice = nullptr;  // where there is no entry; null: the kernel extends nothing by itself
+    const descriptor* shows = nullptr;       // as in device.shown
+    tutti_seat* seat = nullptr;              // null: the module serves the thread
+    device::slice_control* slice = nullptr;  // used without an entry; null: the kernel has no extension either
     std::uint32_t number = 0;
     bool tried = false, tried_slice = false;
     bool defers = false;
-    bool asks = false;         // by `slice`, for more time
-    std::uint64_t latest = 0;  // number of an execution: none is given twice
+    bool asks = false;         // has asked through `slice` for more time
+    std::uint64_t latest = 0;  // number of its latest execution; no number is used twice
 };
 constinit thread_local place mine;
 
-/// A child inherits the weight, and no entry that would give it back.
+/// Resumes the thread's weight: the child would inherit the weight, but no entry that could restore it.
 void before_fork() noexcept {
     if (mine.seat == nullptr && std::exchange(mine.defers, false)) call(device.fd, TUTTI_RESUME);
 }
 
-/// The page is not mapped there (VM_DONTCOPY), and nobody serves another program by it.
+/// Resets the state in the child: the page is not mapped there (VM_DONTCOPY), and its entries serve only the parent.
 void in_child() noexcept {
     device.opening.forget_holder();
     if (device.scheduler.socket >= 0) ::close(device.scheduler.socket);
@@ -125,7 +127,7 @@ void heed_forks() noexcept {
     static_cast<void>(done);
 }
 
-/// Null, and why, if it cannot be had.
+/// Opens the device, and returns its entries. Returns null, and says why, if that fails.
 tutti_transaction* map_devices(int& fd, std::string& problem) {
     fd = device::open(problem);
     if (fd < 0) return nullptr;
@@ -136,7 +138,7 @@ tutti_transaction* map_devices(int& fd, std::string& problem) {
     return nullptr;
 }
 
-/// Null if neither can be had.
+/// Returns the entries of the scheduler or the device, or null if neither is available.
 tutti_transaction* open_entries() {
     const base::lock_guard guard{device.opening};
     if (device.tried) return device.entries.load(std::memory_order_acquire);
@@ -155,7 +157,7 @@ tutti_transaction* open_entries() {
     return entries;
 }
 
-/// TUTTI_THREADS if there is none, which has been noted.
+/// Returns the number of the thread's entry, or TUTTI_THREADS if it gets none, which it notes.
 std::uint32_t enrol_with_module() {
     __u32 number = TUTTI_THREADS;
     if (::ioctl(device.fd, TUTTI_ENROL, &number) != 0) {
@@ -176,7 +178,7 @@ std::uint32_t enrol_with_scheduler(tutti_shared& shared) noexcept {
     return number;
 }
 
-/// The entry is taken back when the thread ends, however it does.
+/// Gets an entry for the calling thread. The kernel takes the entry back when the thread ends, in any way.
 TUTTI_COLD void enrol() {
     mine.tried = true;
     tutti_transaction* const entries = open_entries();
@@ -204,13 +206,14 @@ tutti_transaction* own_entry(descriptor& self) noexcept {
 
 bool is_the_threads(const descriptor& d) noexcept { return d.hooks == nullptr && d.outer == nullptr; }
 
-/// What the entry of `other` reads while it shows an execution, which also names the entry; else 0.
+/// Returns the value of the entry of `other` while it shows an execution; the value also names the entry. Otherwise
+/// returns 0.
 word shown_by(const descriptor& other) noexcept {
     tutti_transaction* const entries = device.entries.load(std::memory_order_acquire);
     if (entries == nullptr) return 0;
     for (std::size_t i = 0; i < TUTTI_THREADS; ++i) {
-        // A thread that has ended leaves its descriptor here, and the next one may have the descriptor and another
-        // entry: only one of them shows anything.
+        // A thread that has ended leaves its descriptor here. The next thread may have that descriptor and another
+        // entry: only one of the two shows an execution.
         if (device.shown[i].load(std::memory_order_acquire) != &other) continue;
         const word shows = shared_with_module(entries[i].running).load(std::memory_order_acquire);
         if (shows != 0) return shows;
@@ -237,7 +240,7 @@ device::slice_control* own_slice_control() noexcept {
 
 void show(tutti_transaction& e, descriptor& self, base::deadline longer_from) noexcept {
     auto running = shared_with_module(e.running);
-    if (running.load(std::memory_order_relaxed) != 0) return;  // it starts over
+    if (running.load(std::memory_order_relaxed) != 0) return;  // the execution has started over
     if (mine.shows != &self) {
         mine.shows = &self;
         device.shown[mine.number].store(&self, std::memory_order_release);
@@ -279,7 +282,7 @@ void show_in_kernel(descriptor& self) noexcept {
 void ask_for_longer_turn(descriptor& self, base::deadline from) noexcept {
     if (!is_the_threads(self)) return;
     if (tutti_transaction* const e = own_entry(self)) return show(*e, self, from);
-    // The kernel looks at no clock for it. What begins too early asks when it starts over.
+    // The kernel does not watch the clock for the thread. An attempt that begins too early asks when it starts over.
     if (own_slice_control() == nullptr || base::real_now() < from) return;
     mine.asks = true;
     device::ask_for_longer_turn(*mine.slice);

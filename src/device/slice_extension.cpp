@@ -15,7 +15,7 @@
 
 namespace tutti::device {
 
-/// Part of struct rseq, and read and written by this thread and by the kernel where it interrupts it.
+/// A part of struct rseq. This thread reads and writes it, and so does the kernel when it interrupts this thread.
 struct slice_control {
     std::uint8_t request;
     std::uint8_t granted;
@@ -23,16 +23,18 @@ struct slice_control {
 
 namespace {
 
-// Of the headers of Linux 7: <linux/prctl.h>, <asm/unistd.h>, <linux/rseq.h>.
+// From headers of Linux 7: <linux/prctl.h>, <asm/unistd.h>, <linux/rseq.h>.
 constexpr int pr_rseq_slice_extension = 79;
 constexpr unsigned long extension_set = 2, extension_enable = 1;
 constexpr long sys_rseq_slice_yield = 471;
 constexpr std::size_t control_offset = 28;
 
-/// Of the kernel's own numbers: the extension is off, or the C library has registered its area in the way of before.
+/// One of the kernel's own error numbers: the extension is off, or the C library has registered its area in the old
+/// way.
 constexpr int error_not_supported = 524;
 
-/// Null if the C library has registered none, or one that is too short.
+/// Returns the control of the registered area, or null if the C library has registered no area, or one that is too
+/// short.
 slice_control* registered_control() noexcept {
 #if __has_include(<sys/rseq.h>)
     if (__rseq_size < control_offset + sizeof(slice_control)) return nullptr;
@@ -72,7 +74,7 @@ void ask_for_longer_turn(slice_control& mine) noexcept {
 }
 
 void give_turn_back(slice_control& mine) noexcept {
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: the same
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: the same interrupt
     shared_with_kernel(mine.request).store(0, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // partner: the interrupt that would grant it
     if (shared_with_kernel(mine.granted).load(std::memory_order_relaxed) == 0) return;

@@ -1,4 +1,4 @@
-// Samples as prometheus-cpp wants them, in one line each, and the page that Prometheus reads.
+// Helpers that create prometheus-cpp samples in one line each, and the page that Prometheus reads.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -28,7 +28,7 @@ using labels = std::vector<prometheus::ClientMetric::Label>;
     return f;
 }
 
-/// A family of one sample, without labels.
+/// Returns a family with one sample, without labels.
 [[nodiscard]] inline prometheus::MetricFamily single(std::string name, std::string help, prometheus::MetricType type,
                                                      double value) {
     prometheus::MetricFamily f = family(std::move(name), std::move(help), type);
@@ -36,7 +36,7 @@ using labels = std::vector<prometheus::ClientMetric::Label>;
     return f;
 }
 
-/// In Prometheus's text format.
+/// Returns a page in Prometheus's text format.
 [[nodiscard]] page page_of(const std::vector<prometheus::MetricFamily>& all);
 
 }  // namespace tutti::exposition

@@ -1,4 +1,4 @@
-// What a program answers to an HTTP request.
+// A program's answer to an HTTP request.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 namespace tutti::exposition {
 
 struct page {
-    int status = 200;  ///< of HTTP
+    int status = 200;  ///< the HTTP status
     std::string text{};
     std::string type = "text/plain; charset=utf-8";
 };

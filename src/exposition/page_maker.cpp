@@ -49,7 +49,7 @@ void page_maker::work() noexcept {
     for (;;) {
         asked_.wait(lock, [this] { return ended_ || !waiting_.empty(); });
         if (ended_) return;
-        // A client that asks from here on gets the next page, because this one may be older than its request.
+        // A client that asks from here on gets the next page, because this page may be older than its request.
         std::vector<client_id> whose = std::exchange(waiting_, {});
         lock.unlock();
         try {

@@ -1,6 +1,6 @@
 // The thread that makes one page, once for all clients that wait for it.
 //
-// Thread safety: any thread may call `ask` and `forget`; the rest is its owner's.
+// Thread safety: any thread may call `ask` and `forget`; all other functions are for the owner.
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +23,7 @@ class page_maker {
 public:
     using taker = std::function<void(std::vector<client_id> whose, page made)>;
 
-    /// `give` is called by the maker's thread. REQUIRES: `make` outlives it. @throws std::system_error
+    /// Starts the thread, which calls `give`. REQUIRES: `make` outlives it. @throws std::system_error
     page_maker(const std::function<page()>& make, taker give);
     ~page_maker() { end(); }
     page_maker(const page_maker&) = delete;
@@ -31,9 +31,9 @@ public:
 
     /// Gives `who` a page that is made from now on. @throws std::bad_alloc
     void ask(client_id who);
-    /// `who` waits no more. A page that is being made may still be given.
+    /// Removes `who` from the waiting clients. A page that is being made may still be given to `who`.
     void forget(client_id who) noexcept;
-    /// Waits for the page that is being made, and makes none from then on.
+    /// Waits for the page that is being made, and makes no more pages.
     void end() noexcept;
 
 private:

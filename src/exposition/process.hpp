@@ -1,4 +1,4 @@
-// What every page has of the process itself, under the names that client libraries of Prometheus use.
+// The figures of the process itself on every page, under the names that Prometheus client libraries use.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -9,8 +9,8 @@
 namespace tutti::exposition {
 
 /// Adds process_cpu_seconds_total, process_start_time_seconds, process_resident_memory_bytes,
-/// process_virtual_memory_bytes, process_open_fds, process_max_fds and process_threads; a figure that the system does
-/// not say is left out. Adds tutti_build_info{version,compiler,part} with the value 1.
+/// process_virtual_memory_bytes, process_open_fds, process_max_fds and process_threads. Leaves out figures that the
+/// system does not provide. Adds tutti_build_info{version,compiler,part} with the value 1.
 void add_process(std::vector<prometheus::MetricFamily>& to, const std::string& version, const std::string& part);
 
 }  // namespace tutti::exposition

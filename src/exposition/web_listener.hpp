@@ -1,4 +1,4 @@
-// The sockets of a web server: one that listens, and where its clients come from.
+// The sockets of a web server: a listener, and clients with their addresses.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ private:
     int descriptor_ = -1;
 };
 
-/// Listens on TCP, without ever blocking in accept. @throws std::runtime_error  that names the address
+/// Listens on TCP; accept never blocks. @throws std::runtime_error that names the address
 [[nodiscard]] owned_descriptor listen_for_web(const std::string& host, std::uint16_t port);
 
 /// Returns the port that a socket is bound to.
@@ -34,10 +34,11 @@ private:
 /// A client's socket, which never blocks, and its address.
 struct web_peer {
     owned_descriptor socket;
-    std::string origin;  ///< the bytes of its address; of IPv6 the first 64 bits, which one machine has all
+    /// The bytes of its address; of IPv6 the first 64 bits, because one machine may have all of these addresses.
+    std::string origin;
 };
 
-/// Accepts a client. The socket is -1 if there is none: errno says why. @throws std::bad_alloc
+/// Accepts a client. If there is none, the socket is -1, and errno says why. @throws std::bad_alloc
 [[nodiscard]] web_peer accept_web(const owned_descriptor& listener);
 
 }  // namespace tutti::exposition

@@ -36,7 +36,7 @@ web_request read_request(std::string_view received) noexcept {
     std::string_view line = received.substr(0, received.find('\n'));
     if (line.ends_with('\r')) line.remove_suffix(1);
     const std::size_t first = line.find(' '), last = line.rfind(' ');
-    // With one blank, or without any, there is no version.
+    // A line with fewer than two blanks has no version.
     if (first == std::string_view::npos || first == 0 || last == first) return {.is = state::malformed};
     const std::string_view target = line.substr(first + 1, last - first - 1);
     if (!line.substr(last + 1).starts_with("HTTP/1.") || target.empty() || target.find(' ') != std::string_view::npos)

@@ -1,4 +1,4 @@
-// A request of HTTP/1 and its answer, as far as pages for GET and HEAD need them.
+// Requests and answers of HTTP/1, as far as pages for GET and HEAD need them.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace tutti::exposition {
 
-/// The most bytes of a request line and its header fields.
+/// The maximum size in bytes of a request line and its header fields.
 inline constexpr std::size_t longest_head = 8192;
 
 struct web_request {
@@ -21,7 +21,7 @@ struct web_request {
     std::string_view path{};  ///< without the query
 };
 
-/// Reads the request at the beginning of `received`, whose bytes the result refers to. It ignores header fields and the
+/// Reads the request at the beginning of `received`; the result refers to these bytes. Ignores header fields and the
 /// body. O(n).
 [[nodiscard]] web_request read_request(std::string_view received) noexcept;
 

@@ -25,8 +25,8 @@ namespace {
 using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// After an accept that failed for want of descriptors or memory: the listener stays readable, and poll would not
-/// sleep.
+/// The pause after an accept that failed for lack of descriptors or memory. Without it, the listener stays readable,
+/// and poll would not sleep.
 constexpr milliseconds accept_pause{100};
 
 }  // namespace
@@ -49,7 +49,7 @@ public:
         thread_ = std::thread{[this] { serve(); }};
     }
     ~body() {
-        // First the makers, so that the pages which they are making still go out.
+        // The makers end first, so that the pages that they are making are still sent.
         ends_.store(true);
         ring();
         for (auto& [path, maker] : makers_) maker.end();
@@ -68,12 +68,12 @@ private:
             reading,    ///< the head of its request is not complete
             waiting,    ///< for its page
             writing,    ///< its answer goes out
-            lingering,  ///< what it still sends is thrown away, so that the system does not reset the connection
+            lingering,  ///< received bytes are thrown away, so that the system does not reset the connection
             gone
         };
 
         web_peer peer;
-        clock::time_point until;  // it has to make progress; does not count while it waits
+        clock::time_point until;  // when it must have made progress; not used while it waits
         state is = state::reading;
         bool head_only = false;
         std::string received{};
@@ -112,7 +112,7 @@ private:
     std::atomic<bool> ends_{false}, gone_{false};
     std::map<std::string, page_maker, std::less<>> makers_;
 
-    // Its thread's:
+    // For the server's thread only:
     std::map<client_id, web_client> clients_;  // in the order of their arrival
     client_id next_ = 0;
     clock::time_point now_ = clock::now();
@@ -141,7 +141,7 @@ void web_server::body::serve() noexcept {
     }
 }
 
-/// Waits until a socket is ready, and looks after the clients whose sockets are, or whose time is over.
+/// Waits until a socket is ready. Serves the clients whose sockets are ready, and closes those whose time is over.
 void web_server::body::sleep() noexcept {
     const auto now = clock::now();
     const bool accepts = now >= accepts_from_ && !ends_;
@@ -181,7 +181,7 @@ void web_server::body::accept() {
         if (clients_.size() == most_connections) displace();
         const client_id id = next_++;
         clients_.emplace(id, web_client{.peer = std::move(peer), .until = now_ + patience});
-        look_after(id);  // its request has mostly come along
+        look_after(id);  // the request has usually arrived with the connection
     }
 }
 
@@ -210,7 +210,7 @@ void web_server::body::look_after(client_id id) noexcept try {
         case state::reading: read(id, c); break;
         case state::writing: write(c); break;
         case state::lingering: discard(c); break;
-        case state::waiting:  // poll tells nothing else of it than that it has gone
+        case state::waiting:  // poll reports only that such a client has gone
         case state::gone: c.is = state::gone;
     }
     if (c.is == state::gone) close(id);
@@ -218,7 +218,7 @@ void web_server::body::look_after(client_id id) noexcept try {
     close(id);
 }
 
-/// It ends: a head has a bound.
+/// Reads the head of a request. The loop ends, because a head has a maximum size.
 void web_server::body::read(client_id id, web_client& c) {
     std::array<char, 4096> bytes;
     while (c.is == web_client::state::reading) {
@@ -233,7 +233,7 @@ void web_server::body::read(client_id id, web_client& c) {
     }
 }
 
-/// Once a round, because a client may send without end.
+/// Throws received bytes away, once per round, because a client may send without end.
 void web_server::body::discard(web_client& c) {
     std::array<char, 4096> bytes;
     const ssize_t got = ::recv(c.peer.socket.get(), bytes.data(), bytes.size(), 0);

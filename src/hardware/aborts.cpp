@@ -6,7 +6,7 @@ void note_abort(core::descriptor& d, hardware_abort why) noexcept {
     core::hardware_state& h = d.kept.hardware;
     if (h.trial.is_over_after(why)) {
         h.tries_left = 0;
-        // Which transactions ran beside it says nothing of the block.
+        // An abort because of other transactions says nothing about the block.
         if (why != hardware_abort::strict) h.habits.note_failure(block_of(d), why);
     }
     if ((d.slow_commit & core::slow_commit_counting) != 0) d.ledger.count_hardware_abort(d.run.block(), why);

@@ -1,4 +1,4 @@
-// What a context does when a hardware attempt of a block of the library has ended.
+// The actions of a context when a hardware attempt of a library block has ended.
 #pragma once
 
 #include "core/state/descriptor.hpp"
@@ -6,7 +6,7 @@
 
 namespace tutti::hardware {
 
-/// So many hardware attempts of one execution, before it runs in software.
+/// The number of hardware attempts of one execution before it runs in software.
 inline constexpr std::uint8_t attempts_in_hardware = 8;
 
 /// Returns the key of d's block in the table of habits. Calls of one type share a slot, wherever they are; most of them
@@ -16,14 +16,15 @@ inline constexpr std::uint8_t attempts_in_hardware = 8;
     return reinterpret_cast<std::uintptr_t>(where.slot) ^ std::uintptr_t{where.at.line()} << 48;
 }
 
-/// Returns whether the execution of d that makes its first access tries hardware. REQUIRES: once an execution.
+/// Returns true if the execution of d, which makes its first access, tries hardware. REQUIRES: called once for each
+/// execution.
 [[nodiscard]] inline bool tries_hardware(core::descriptor& d) noexcept {
     return d.kept.hardware.habits.tries(block_of(d));
 }
 
-/// Notes that a hardware attempt of d has ended for `why`: counts the end, takes the execution's other tries away where
-/// they would end likewise, and has the context remember a block that is itself the cause.
-/// REQUIRES: no hardware attempt runs, or what is stored here would be lost.
+/// Notes that a hardware attempt of d has ended for `why`, and counts the end. Drops the execution's remaining tries if
+/// they would end likewise. Notes a block that is itself the cause in the context's table. REQUIRES: no hardware
+/// attempt runs; otherwise the stores made here would be lost.
 void note_abort(core::descriptor& d, hardware_abort why) noexcept;
 /// Notes that an attempt of d has committed in hardware.
 inline void note_commit(core::descriptor& d) noexcept {

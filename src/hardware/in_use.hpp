@@ -1,4 +1,4 @@
-// The hardware transactions of this build.
+// The implementation of hardware transactions in this build.
 #pragma once
 
 #if defined(TUTTI_INTERLEAVE) || defined(TUTTI_FAULTS)

@@ -1,13 +1,13 @@
 // Intel's Restricted Transactional Memory as instructions. Intel: "64 and IA-32 Architectures Software Developer's
 // Manual", volume 1, chapter 16.
 //
-// XBEGIN names the address to go on at after an abort; EAX then says why. Everything else, registers and memory, is
-// as it was at XBEGIN, the frames below it included, which have been left and overwritten meanwhile: their stores
-// were part of the transaction. So a function that begins may return while the transaction runs, and returns again
-// from the same frame.
+// XBEGIN names the address at which execution continues after an abort; EAX then says why. All other registers and
+// memory are as they were at XBEGIN. That includes the frames below it, which have been left and overwritten meanwhile,
+// because their stores were part of the transaction. So a function that begins a transaction may return while the
+// transaction runs, and returns again from the same frame.
 //
-// They are written as such, not as the compiler's intrinsics, so that no file needs a target of its own. Elsewhere than
-// on x86-64 there are none, and rtm::exists says so.
+// The code uses the instructions instead of the compiler's intrinsics, so that no file needs a target of its own.
+// Processors other than x86-64 have no such instructions, and rtm::exists says so.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@
 #include "tutti/detail/config.hpp"
 #include "tutti/hardware.hpp"
 
-/// REQUIRES: the processor has them, but for `reason_of`.
+/// The instructions. REQUIRES: the processor has them; `reason_of` works without them.
 namespace tutti::hardware::instructions {
 
-/// What XBEGIN leaves behind where the transaction runs.
+/// The value that XBEGIN leaves in EAX while the transaction runs.
 inline constexpr std::uint32_t has_begun = ~std::uint32_t{0};
 
 [[nodiscard]] TUTTI_ALWAYS_INLINE std::uint32_t xbegin() noexcept {
@@ -35,7 +35,7 @@ TUTTI_ALWAYS_INLINE void xend() noexcept {
     asm volatile("xend" : : : "memory");
 #endif
 }
-/// Outside of a transaction it does nothing.
+/// Aborts the transaction. Does nothing outside of a transaction.
 template <hardware_abort Why>
 TUTTI_ALWAYS_INLINE void xabort() noexcept {
 #if defined(__x86_64__)
@@ -50,7 +50,7 @@ TUTTI_ALWAYS_INLINE void xabort() noexcept {
     return running;
 }
 
-/// Why a transaction ended, from what XBEGIN left in EAX.
+/// Returns why a transaction ended, from the value that XBEGIN left in EAX.
 [[nodiscard]] constexpr hardware_abort reason_of(std::uint32_t status) noexcept {
     constexpr std::uint32_t by_xabort = 1U << 0;
     constexpr std::uint32_t conflict = 1U << 2;
@@ -59,7 +59,7 @@ TUTTI_ALWAYS_INLINE void xabort() noexcept {
     constexpr std::uint32_t nested = 1U << 5;
     if ((status & by_xabort) != 0 && (status >> 24) < hardware_abort_count)
         return static_cast<hardware_abort>(status >> 24);
-    // A transaction that is too large may be said to be in conflict as well.
+    // A processor may report a transaction that is too large as a conflict as well.
     if ((status & capacity) != 0) return hardware_abort::capacity;
     if ((status & conflict) != 0) return hardware_abort::conflict;
     if ((status & breakpoint) != 0) return hardware_abort::debug;

@@ -14,8 +14,8 @@ bool processor_has_rtm() noexcept {
     unsigned c = 0;
     unsigned d = 0;
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
-    constexpr unsigned rtm_bit = 1U << 11;            // of EBX
-    constexpr unsigned always_aborts_bit = 1U << 11;  // of EDX
+    constexpr unsigned rtm_bit = 1U << 11;            // in EBX
+    constexpr unsigned always_aborts_bit = 1U << 11;  // in EDX
     return (b & rtm_bit) != 0 && (d & always_aborts_bit) == 0;
 }
 #else

@@ -1,4 +1,4 @@
-// Intel's Restricted Transactional Memory as the port core/ports/hardware.hpp.
+// Intel's Restricted Transactional Memory as an implementation of the port core/ports/hardware.hpp.
 #pragma once
 
 #include "base/panic.hpp"
@@ -9,7 +9,8 @@
 namespace tutti::hardware {
 
 struct rtm {
-    /// Whether the processor has RTM and is not told to abort every transaction (as microcode does against TAA).
+    /// Returns true if the processor has RTM, and does not abort every transaction (as microcode against TAA makes it
+    /// do).
     [[nodiscard]] static bool exists() noexcept;
 
     [[nodiscard]] static bool begin(core::descriptor& d) noexcept {

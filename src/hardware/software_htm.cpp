@@ -1,6 +1,6 @@
 #include "hardware/software_htm.hpp"
 
-// The library that users get has none of this.
+// The library for users contains nothing of this file.
 #if defined(TUTTI_INTERLEAVE) || defined(TUTTI_FAULTS)
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct attempt {
     bool runs = false;
 };
 
-/// All of it is touched within a step.
+/// The state of the stand-in. All accesses to it are inside a step.
 struct machine {
     conditions now;
     std::uint64_t random = 1;
@@ -60,7 +60,7 @@ std::uint64_t draw(machine& m) noexcept {
     return m.random;
 }
 
-/// Something that goes wrong by itself.
+/// Draws a random failure, or none.
 core::hardware_verdict mishap() noexcept {
     machine& m = the_machine();
     if (m.now.one_in == 0 || draw(m) % m.now.one_in != 0) return std::nullopt;
@@ -80,12 +80,12 @@ void exit() noexcept { --steps_open; }
 
 // A step, or an access of another thread, holds the bus.
 constinit std::atomic<bool> bus{false};
-constinit std::atomic<bool> in_use{false};  // accesses need not take turns before somebody asks for the hardware
+constinit std::atomic<bool> in_use{false};  // accesses need not take turns before the hardware is first used
 thread_local constinit unsigned steps_open = 0;
 
 void take_bus() noexcept {
     for (unsigned turns = 1; bus.exchange(true, std::memory_order_acquire); ++turns) {
-        if (turns % 64 == 0) base::yield();  // its holder may need this processor
+        if (turns % 64 == 0) base::yield();  // the holder of the bus may need this processor
         else base::spin_turn();
     }
 }
@@ -96,7 +96,7 @@ void exit() noexcept {
     if (--steps_open == 0) bus.store(false, std::memory_order_release);
 }
 
-/// "seed=7 one_in=50 reads=64 writes=16"
+/// Parses a setting such as "seed=7 one_in=50 reads=64 writes=16".
 conditions parse(std::string_view text) {
     conditions all;
     while (!text.empty()) {

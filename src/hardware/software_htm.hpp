@@ -1,18 +1,19 @@
-// Hardware transactions in software, for tests: the port core/ports/hardware.hpp where there is no such processor, and
-// where there is one that does not do what a test asks for.
+// Hardware transactions in software, for tests: an implementation of the port core/ports/hardware.hpp. Tests use it
+// where the processor has no hardware transactions, or does not behave as a test demands.
 //
-// It keeps what a processor promises. An attempt logs what it reads, with the value, and looks at the whole log again
-// with each read; its stores wait in d.writes and are made by `commit`, after a last look. Each of these is one step
-// (`one_step`): no access of another context comes between its parts, be it one of the engine's software half
-// (`strong isolation`). So what an attempt has read is of one instant at all times, and its commit is atomic.
+// It gives the guarantees of a processor. An attempt logs its reads with their values, and checks the whole log again
+// at each read. Its stores wait in d.writes, and `commit` makes them after a last check. Each of these is one step
+// (`one_step`): no access of another context comes between its parts, not even one of the engine's software half
+// (`strong isolation`). So the values that an attempt has read belong to one instant at all times, and its commit is
+// atomic.
 //   in the interleaving build   the scheduler does not switch within a step
-//   in the library with faults  every access to a shared<T> and every load and store of the engine's takes a turn with
+//   in the library with faults  every access to a shared<T>, and every load and store of the engine, takes turns with
 //                               the steps (detail::access_turn)
-// What it cannot do is watch accesses that pass by the engine. Those happen to private memory, and to all memory while
-// a transaction runs alone; the engine waits before them for all attempts, of which the stand-in's are.
+// It cannot watch accesses that bypass the engine. Those are to private memory, and to all memory while a transaction
+// runs alone. Before them the engine waits for all attempts, including those of the stand-in.
 //
-// It is stricter in one way than a processor, which helps to find mistakes: a word that was changed and changed back is
-// no conflict. Conflicts without a cause, a full cache, interrupts, breakpoints and nesting come by `conditions`.
+// In one way it differs from a processor: a word that was changed and changed back is no conflict. That helps to find
+// mistakes. `conditions` produce conflicts without a cause, a full cache, interrupts, breakpoints and nesting.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,9 @@
 
 namespace tutti::hardware {
 
-/// What goes wrong: one step in `one_in`, drawn from `seed`, ends its attempt for a reason of the processor's (0:
-/// none); an attempt reads `reads` words and writes `writes` at most. `last_only`: only commits go wrong. A read that
-/// finds the value `missing` is interrupted, as by a page that is not there (0: none is).
+/// The failures to produce. One step in `one_in`, drawn from `seed`, ends its attempt for a reason of the processor (0:
+/// no step). An attempt reads at most `reads` words and writes at most `writes`. `last_only`: only commits fail. A read
+/// that finds the value `missing` is interrupted, as by a page that is not present (0: no read is).
 struct conditions {
     std::uint64_t seed = 1;
     std::uint32_t one_in = 0;
@@ -33,13 +34,13 @@ struct conditions {
     bool last_only = false;
 };
 
-/// Thread safety: each context runs its own attempts; `set` while none runs.
+/// The stand-in. Thread safety: each context runs its own attempts; call `set` while no attempt runs.
 class software_htm {
 public:
-    /// The conditions from here on; forgets every attempt. The library with faults begins with those of
+    /// Sets the conditions from here on, and forgets every attempt. The library with faults begins with those of
     /// TUTTI_SOFTWARE_HTM, as in "seed=7 one_in=50 reads=64 writes=16".
     static void set(const conditions& now);
-    /// How many attempts have been committed since `set`, but for those that only read.
+    /// Returns how many attempts have committed since `set`, except those that only read.
     [[nodiscard]] static std::uint64_t commits() noexcept;
 
     [[nodiscard]] static bool exists() noexcept;
@@ -65,7 +66,7 @@ public:
     static void refresh(core::descriptor& d);
 
 private:
-    /// While it lives no other context accesses what the engine shares. Nests.
+    /// A step: while it lives, no other context accesses memory that the engine shares. Steps nest.
     class one_step {
     public:
         one_step() noexcept;
@@ -74,14 +75,14 @@ private:
         one_step& operator=(const one_step&) = delete;
     };
     [[nodiscard]] static core::word look(core::descriptor& d, const void* from, unsigned size);
-    /// Why the commit of d must fail, as far as the processor knows.
+    /// Returns why the commit of d must fail, as far as the processor knows.
     [[nodiscard]] static core::hardware_verdict last_look(core::descriptor& d);
-    /// The attempt is over: committed, or ended for a reason, which is noted.
+    /// Ends the attempt: committed, or for a reason, which it notes.
     static void close(core::descriptor& d, core::hardware_verdict why) noexcept;
 };
 static_assert(core::hardware<software_htm>);
 
-/// Whether a step is under way: in the interleaving build, where one thread runs everything.
+/// Returns true if a step is in progress. For the interleaving build, where one thread runs everything.
 [[nodiscard]] bool within_a_step() noexcept;
 
 }  // namespace tutti::hardware

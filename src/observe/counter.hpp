@@ -1,8 +1,8 @@
-// What one thread counts and any thread reads: a number, and numbers by key.
+// Counters that one thread writes and any thread reads: a number, and numbers by key.
 //
-// Thread safety: one writer, the owner, which loads and stores relaxed; others read each number as it stands. A tally
-// only grows, at its head: a thread that reads it from there (acquire, partner: the release in tally::at) finds every
-// entry before it whole. Memory that runs out loses counts, nothing else.
+// Thread safety: one writer, the owner, which loads and stores relaxed; other threads read each number at any time. A
+// tally only grows, at its head. A thread that loads the head (acquire, partner: the release in tally::at) finds every
+// earlier entry complete. If memory runs out, only counts are lost.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ private:
     std::atomic<std::uint64_t> value_{0};
 };
 
-/// Counts by key, of which few are expected: they are places in a program. Entries live as long as the tally, and
-/// tallies with entries as long as the process.
+/// Counts by key. Few keys are expected, because they are places in a program. Entries live as long as the tally, and
+/// tallies with entries live as long as the process.
 template <class Key, class Count>
 class tally {
 public:
@@ -32,7 +32,8 @@ public:
     tally(const tally&) = delete;
     tally& operator=(const tally&) = delete;
 
-    /// For the owner. Null if memory runs out. `made(key)`, which must not throw, is called for a new one.
+    /// Returns the count of a key; for the owner only. Calls `made(key)`, which must not throw, for a new key. Returns
+    /// null if memory runs out.
     template <class F>
     Count* at(const Key& key, F&& made) noexcept {
         for (entry* e = head_.load(std::memory_order_relaxed); e != nullptr; e = e->next) {
@@ -51,7 +52,7 @@ public:
     void for_each(F&& f) const {
         for (const entry* e = head_.load(std::memory_order_acquire); e != nullptr; e = e->next) f(e->key, e->count);
     }
-    /// f(count), which may change it.
+    /// Calls f(count), which may change the count.
     template <class F>
     void for_each_to_change(F&& f) noexcept {
         for (entry* e = head_.load(std::memory_order_acquire); e != nullptr; e = e->next) f(e->count);

@@ -1,4 +1,4 @@
-// Writes JSON (RFC 8259) piece by piece. The caller keeps the pieces in a meaningful order; commas are put here.
+// Writes JSON (RFC 8259) piece by piece. The caller writes the pieces in a valid order; the writer adds the commas.
 #pragma once
 
 #include <charconv>
@@ -10,14 +10,15 @@
 
 namespace tutti::observe {
 
-/// The bytes of the character (RFC 3629) that `text` begins with; 0: of none. REQUIRES: `text` is not empty.
+/// Returns the length in bytes of the character (RFC 3629) with which `text` begins, or 0 if that is not a valid one.
+/// REQUIRES: `text` is not empty.
 inline std::size_t utf8_length(std::string_view text) noexcept {
     const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
     const unsigned lead = byte(0);
     if (lead < 0x80) return 1;
     if (lead < 0xc2 || lead > 0xf4) return 0;
     const std::size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    // No longer forms of shorter characters, no surrogates, nothing beyond U+10FFFF.
+    // Rejects overlong forms, surrogates, and values beyond U+10FFFF.
     const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
     const unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
     if (byte(1) < low || byte(1) > high) return 0;
@@ -45,9 +46,9 @@ public:
         text_ += std::to_string(number);
         return *this;
     }
-    /// With three decimals, whatever the program's locale writes before them. REQUIRES: it is finite.
+    /// Writes three decimals, independently of the program's locale. REQUIRES: the number is finite.
     json_writer& value(double number) {
-        char text[320];  // room for the largest, which has 309 digits before the point
+        char text[320];  // room for the largest number, with 309 digits before the point
         char* const end = std::to_chars(std::begin(text), std::end(text), number, std::chars_format::fixed, 3).ptr;
         separate();
         text_.append(std::begin(text), end);
@@ -65,7 +66,7 @@ public:
     }
     json_writer& value(const std::string& text) { return value(std::string_view{text}); }
     json_writer& value(const char* text) { return value(std::string_view{text}); }
-    /// The next value of an array stands on a line of its own.
+    /// Begins a new line, for the next value of an array.
     json_writer& line() {
         if (!first_) text_ += ',';
         first_ = true;
@@ -100,7 +101,8 @@ private:
         if (!first_) text_ += ',';
         first_ = false;
     }
-    /// File names are any bytes: those that are no UTF-8 are written as Latin-1 would have them, so the text is valid.
+    /// Writes a string. File names may be any bytes: bytes that are not UTF-8 are written as Latin-1, so the text is
+    /// valid.
     void put(std::string_view text) {
         text_ += '"';
         while (!text.empty()) {

@@ -10,8 +10,8 @@ constinit std::atomic<bool> counting_library{false};
 
 bool ledger::enter(const block& where, std::uint32_t attempt) noexcept {
     try {
-        // Release: a thread that finds the site finds what it says. Stored only if it is another, for the sake of its
-        // readers.
+        // Release: a thread that finds the site also finds its content. Stored only if the site is another one, which
+        // spares its readers.
         if (const site* const s = &site_of(where.at, where.name); entered_.load(std::memory_order_relaxed) != s)
             entered_.store(s, std::memory_order_release);
     } catch (const std::bad_alloc&) {}
@@ -45,7 +45,7 @@ void ledger::count_commit(const block& where, std::uint32_t restarts) noexcept {
     counters* const c = at(where);
     if (c == nullptr) return;
     c->commits.add_one();
-    // 0, 1, 2-3, 4-7, …: the number of bits
+    // The bucket is the number of bits: 0, 1, 2-3, 4-7, …
     auto& by_restarts = c->commits_by_restarts;
     by_restarts[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(restarts)), by_restarts.size() - 1)]
         .add_one();
@@ -96,7 +96,7 @@ void ledger::count_hardware_abort(const block& where, hardware_abort why) noexce
     if (counters* const c = at(where)) c->hardware_aborts[static_cast<std::size_t>(why)].add_one();
 }
 
-/// f(counter, sum) for every counter but those by rival, and the member of site_statistics that sums it up.
+/// Calls f(counter, sum) for every counter, except those by rival, with the member of site_statistics that sums it up.
 template <class F>
 void ledger::pair_up(counters& c, site_statistics& s, F&& f) {
     const auto each = [&f](auto& many, auto& sums) {

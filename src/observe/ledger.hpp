@@ -1,8 +1,8 @@
-// What one descriptor's transactions did, by site.
+// The counters of one descriptor's transactions, by site.
 //
-// Thread safety: `enter` and `count_*` are for the owner, which is the only writer of what it counts; `add_to`,
-// `entered` and `attempt` are for any thread, and read it as it stands (observe/counter.hpp). Counters never move once
-// made.
+// Thread safety: `enter` and `count_*` are for the owner, which is the only writer of the counters. `add_to`, `entered`
+// and `attempt` are for any thread, and read the present values (observe/counter.hpp). A counter never moves after its
+// creation.
 #pragma once
 
 #include <array>
@@ -19,16 +19,17 @@
 
 namespace tutti::observe {
 
-/// Whether all transactions are counted. Looked at when a transaction begins.
+/// True if all transactions are counted. Read when a transaction begins.
 extern std::atomic<bool> counting;
-/// Whether blocks of the library are, because a report is wanted: those of the language have accounts of their own.
+/// True if blocks of the library are counted, because a report is wanted. Blocks of the language have their own
+/// counters.
 extern std::atomic<bool> counting_library;
-/// Whether a block of the library is counted.
+/// Returns true if a block of the library is counted.
 inline bool counting_in_library() noexcept {
     return counting.load(std::memory_order_relaxed) || counting_library.load(std::memory_order_relaxed);
 }
 
-/// The block of a transaction: where it is in the source, and the name it was given or null.
+/// The block of a transaction: its place in the source, and its given name or null.
 struct block {
     const detail::call_site& at;
     const char* name;
@@ -40,27 +41,31 @@ public:
     ledger(const ledger&) = delete;
     ledger& operator=(const ledger&) = delete;
 
-    /// An attempt of `where` begins, its execution's number `attempt`. True: it is one of those that are timed.
+    /// Notes that an attempt of `where` begins, with the number `attempt` in its execution. Returns true if it is one
+    /// of those that are timed.
     [[nodiscard]] bool enter(const block& where, std::uint32_t attempt) noexcept;
-    /// The block of the attempt that runs, or ran last; null: nothing has been counted. Others may find one and the
-    /// other of `entered` and `attempt` to be of different attempts.
+    /// Returns the block of the running or latest attempt, or null if nothing has been counted. Other threads may find
+    /// `entered` and `attempt` of different attempts.
     [[nodiscard]] const site* entered() const noexcept { return entered_.load(std::memory_order_acquire); }
     [[nodiscard]] std::uint32_t attempt() const noexcept { return attempt_.load(std::memory_order_relaxed); }
 
-    /// `restarts`: how often the block had run in vain. All of them drop the count when memory runs out.
+    /// Counts a commit. `restarts`: how often the block had run in vain. All count_ functions drop the count if memory
+    /// runs out.
     void count_commit(const block& where, std::uint32_t restarts) noexcept;
     void count_duration(const block& where, std::uint64_t nanoseconds) noexcept;
-    /// `rival`: the block that was in the way, or null; `lost`: what the attempt took if it was timed, in nanoseconds.
+    /// Counts an abort. `rival`: the block that was in the way, or null; `lost`: the duration of the attempt in
+    /// nanoseconds, if it was timed.
     void count_abort(const block& where, abort_cause cause, const site* rival, std::uint64_t lost) noexcept;
     void count_rewind(const block& where) noexcept;
     void count_irrevocable(const block& where, const char* reason) noexcept;
-    /// A block with a deadline committed in mode `m`.
+    /// Counts a block with a deadline that committed in mode `m`.
     void count_deadline(const block& where, mode m, bool met) noexcept;
     void count_refusal(const block& where) noexcept;
     void count_hardware_commit(const block& where) noexcept;
     void count_hardware_abort(const block& where, hardware_abort why) noexcept;
 
-    /// Adds the counters to those of the same site number in `sums`, of which those beyond the end are left out.
+    /// Adds the counters to those with the same site number in `sums`. Leaves out sites whose numbers are beyond its
+    /// end.
     void add_to(std::vector<site_statistics>& sums) const;
     void reset() noexcept;
 
@@ -81,7 +86,7 @@ private:
     std::uint32_t attempts_ = 0;
     std::atomic<const site*> entered_{nullptr};
     std::atomic<std::uint32_t> attempt_{0};
-    mutable std::mutex growth_;  // of by_site_, between the owner and add_to
+    mutable std::mutex growth_;  // guards by_site_, between the owner and add_to
     std::vector<std::unique_ptr<counters>> by_site_;
 };
 

@@ -1,11 +1,11 @@
-// Static probes for perf, bpftrace and SystemTap: a no-op in the code and a note in the file. Where the package that
-// defines them is missing there are none.
+// Static probes for perf, bpftrace and SystemTap: a no-op in the code and a note in the file. Without the package that
+// defines them there are no probes.
 //
 // Those of libtutti, each with the name of the atomic block, or null, and the number of the context's descriptor:
 //
 //   tutti:begin   name, attempt, descriptor   an attempt of an outermost block is about to begin
-//   tutti:commit  name, attempt, descriptor   what it wrote is published
-//   tutti:abort   name, abort_cause, descriptor   it has been rolled back, and what it owned is free
+//   tutti:commit  name, attempt, descriptor   its writes are published
+//   tutti:abort   name, abort_cause, descriptor   it has been rolled back, and all that it owned is free
 //
 // Those of the server: server/calls/probes.hpp.
 #pragma once

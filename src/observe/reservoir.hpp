@@ -1,12 +1,12 @@
 // A random sample of a stream of durations, of bounded size: Vitter, "Random Sampling with a Reservoir", ACM TOMS
-// 11(1), 1985, algorithm R. After k durations each of them is in the sample with the same probability.
+// 11(1), 1985, algorithm R. After k durations, each of them is in the sample with the same probability.
 //
 // The sample forgets: once the stream is `memory` times as long as the sample, every new duration enters with the
 // probability 1 / memory. An old duration then stays for memory * capacity further durations on average. So the sample
 // follows a block that has become slower or faster.
 //
-// Thread safety: any thread, under a lock that is held for some 20 ns, and at a refresh for as long as sorting takes. A
-// context that can be switched away calls inside a critical region.
+// Thread safety: any thread. The lock is held for some 20 ns, and for as long as sorting takes at a refresh. A context
+// that can be switched away calls inside a critical region.
 #pragma once
 
 #include <cstddef>
@@ -21,25 +21,26 @@ class reservoir {
 public:
     static constexpr std::uint64_t memory = 16;
 
-    /// The random numbers follow from `seed`. Throws std::bad_alloc, and is the only one to do so.
+    /// Creates an empty sample. The random numbers follow from `seed`. Throws std::bad_alloc. Of the other functions
+    /// only `sample` allocates.
     explicit reservoir(std::size_t capacity, std::uint64_t seed = 1);
     reservoir(const reservoir&) = delete;
     reservoir& operator=(const reservoir&) = delete;
 
     void add(std::uint64_t duration) noexcept;
 
-    /// The duration that the share `q` of the sample does not exceed (nearest rank); 0 while there is none.
-    /// Sorts anew when a sixteenth of the sample has been replaced since the last time, so it may be that much behind.
-    /// REQUIRES: 0 < q <= 1.
+    /// Returns the duration that the share `q` of the sample does not exceed (nearest rank); 0 while the sample is
+    /// empty. Sorts when a sixteenth of the sample has been replaced since the last time, so the result may be that
+    /// much out of date. REQUIRES: 0 < q <= 1.
     [[nodiscard]] std::uint64_t percentile(double q) noexcept { return percentile(q, 0); }
 
-    /// The same, but never one of the `outliers` longest durations, unless the sample has no others.
+    /// Does the same, but never returns one of the `outliers` longest durations, unless the sample has no others.
     [[nodiscard]] std::uint64_t percentile(double q, std::size_t outliers) noexcept;
 
     /// Removes the longest duration from the sample, if there is one. O(capacity).
     void forget_longest() noexcept;
 
-    /// The sample as it stands, in no order.
+    /// Returns the present sample, unordered. Throws std::bad_alloc.
     [[nodiscard]] std::vector<std::uint64_t> sample() const;
 
 private:
@@ -50,7 +51,7 @@ private:
     std::size_t capacity_;
     std::uint64_t random_;
     std::uint64_t seen_ = 0;             // at most memory * capacity_
-    std::size_t changes_ = 0;            // of the sample since it was sorted
+    std::size_t changes_ = 0;            // changes of the sample since it was sorted
     std::vector<std::uint64_t> sample_;  // both have their full capacity from the start
     std::vector<std::uint64_t> sorted_;
 };

@@ -15,13 +15,13 @@ struct site {
     std::string file;
     std::string function;
     unsigned line;
-    const char* given_name;  // the pointer that was given, which spares comparing the text
+    const char* given_name;  // the given pointer, which saves comparing the text
     std::atomic<const char*> irrevocable_reason{nullptr};
     std::atomic<void*> deadlines{nullptr};   // core/modes/site_times.hpp, once a block with a deadline has run here
-    std::atomic<void*> contention{nullptr};  // what a policy knows of it; never freed
+    std::atomic<void*> contention{nullptr};  // what a policy knows about the site; never freed
 };
 
-/// Where a call is. A call of the C interface says so in its slot.
+/// Return the place of a call. The slot of a call through the C interface says that it is one.
 inline bool is_in_c(const detail::call_site& where) noexcept { return where.slot->file != nullptr; }
 inline const char* file_of(const detail::call_site& where) noexcept {
     return is_in_c(where) ? where.slot->file : where.at.file_name();
@@ -30,15 +30,15 @@ inline unsigned line_of(const detail::call_site& where) noexcept {
     return is_in_c(where) ? where.slot->line : where.at.line();
 }
 
-/// The site of a call; makes it at the first call. The call's slot remembers the first one, so that a block with one
-/// name, or none, is found by two loads. Throws std::bad_alloc.
+/// Returns the site of a call, and creates it at the first call. The call's slot remembers the first site, so that a
+/// block with one name, or no name, is found by two loads. Throws std::bad_alloc.
 site& site_of(const detail::call_site& where, const char* given_name);
 
-/// REQUIRES: id < sites().
+/// Returns the site with that number. REQUIRES: id < sites().
 [[nodiscard]] const site& site_number(std::uint32_t id);
 [[nodiscard]] std::uint32_t sites();
 
-/// While the process is copied (core/lifecycle/fork.hpp), so that no thread is in the middle of registering one.
+/// Keep all threads from registering a site during a fork (core/lifecycle/fork.hpp).
 void hold_sites() noexcept;
 void let_go_of_sites() noexcept;
 

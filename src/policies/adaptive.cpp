@@ -15,18 +15,18 @@
 namespace tutti::policies {
 namespace {
 
-/// What hangs off a site once one of its blocks was defeated.
+/// The data of a site of which a block was defeated.
 struct contended {
     contention_intensity intensity;
     class trial trial;
     core::queue queue;
 };
 
-/// The longest that a block stands in a line: it is there to be waited for, but a holder that waits for one behind
-/// it (through a lock of the program's, say) must not stop the program.
+/// The longest time that a block stays in a queue. Waiting is the purpose of a queue. But if the holder waits for a
+/// block behind it (by a lock of the program, for example), the program must not stop.
 constexpr std::chrono::milliseconds longest_in_queue{20};
 
-/// Sites on trial or serialised. There is room for few; others wait until one rests again.
+/// Sites that are on trial or serialised. The table has few places; other sites wait until one of these rests again.
 constinit std::array<detail::shared<contended*>, 8> watched{};
 
 constinit detail::shared<longest_wait> forced{longest_wait::as_measured};
@@ -59,17 +59,18 @@ void stop_watching(contended& c) noexcept {
     }
 }
 
-/// A site where no block runs any more must not keep all others listening.
+/// Ends trials of sites where no block runs any more, which would keep all begins listening.
 void look_for_idle_sites() noexcept {
     const base::deadline now = base::now();
     for (auto& place : watched) {
-        // Acquire: it is found made.
+        // Acquire: a site that is found is constructed.
         contended* const c = place.load(std::memory_order_acquire);
         if (c != nullptr && c->trial.give_up_idle(now)) stop_watching(*c);
     }
 }
 
-/// The policy is the process's no longer: what goes on is of blocks that name it, and they begin out of line anyway.
+/// Ends all trials, because the process has another policy now. Blocks that still name this policy begin out of line
+/// anyway.
 void forget_sites() noexcept {
     for (auto& place : watched) {
         contended* const c = place.load(std::memory_order_acquire);
@@ -85,14 +86,14 @@ contended* find(core::descriptor& d) noexcept {
     try {
         return static_cast<contended*>(site_of(d).contention.load(std::memory_order_acquire));
     } catch (const std::bad_alloc&) {
-        return nullptr;  // a site that cannot be made has never been contended
+        return nullptr;  // a site that cannot be created has never been contended
     }
 }
 
 contended* find_or_make(core::descriptor& d) noexcept {
     try {
         observe::site& site = site_of(d);
-        // Acquire, and release below: a thread that finds it finds it made.
+        // Acquire, and release below: a thread that finds the object finds it constructed.
         void* there = site.contention.load(std::memory_order_acquire);
         if (there == nullptr) {
             auto fresh = core::undisturbed(d, [] { return std::make_unique<contended>(); });
@@ -102,7 +103,7 @@ contended* find_or_make(core::descriptor& d) noexcept {
         }
         return static_cast<contended*>(there);
     } catch (const std::bad_alloc&) {
-        return nullptr;  // it stays as it is
+        return nullptr;  // the site stays as it is
     }
 }
 
@@ -114,14 +115,15 @@ void wait_in_queue(core::descriptor& self) noexcept {
         if (self.own_sequence % 256 == 0) look_for_idle_sites();
         return;
     }
-    self.slow_commit |= core::slow_commit_restarted;  // its end counts
-    // Inside another transaction it could wait for one that waits for that other.
+    self.slow_commit |= core::slow_commit_restarted;  // so that its end is counted
+    // Inside another transaction, d could wait for an execution that waits for that transaction.
     if (self.run.queued || core::ancestor_runs(self) || !(everywhere || c->trial.serialises())) return;
     core::enqueue(c->queue, self, longest_stay(how));
 }
 
 void note_defeat(core::descriptor& self) noexcept {
-    // What stood in line has been given a defeat that was none, and says nothing about how often its site is.
+    // An execution that was queued was given a defeat that did not happen, so it says nothing about the contention of
+    // its site.
     if (!core::is_defeat(self.cause) || self.run.queued) return;
     contended* const c = find_or_make(self);
     if (c == nullptr) return;

@@ -1,5 +1,5 @@
-// Policies that compare the two transactions, or take one side: patient, aggressive, timestamp, karma, priority,
-// deadline. giving_way.hpp has those that always abort themselves.
+// Policies that compare the two transactions, or always favour one side: patient, aggressive, timestamp, karma,
+// priority, deadline. giving_way.hpp has the policies that always abort themselves.
 #pragma once
 
 #include <chrono>
@@ -12,11 +12,11 @@
 
 namespace tutti::policies {
 
-// ---- timestamp: the older transaction wins. An execution draws its age when it first meets a conflict and keeps it
-// over its restarts, so it becomes the oldest of all some time: none starves.
+// ---- timestamp: the older transaction wins. An execution draws its age when it first meets a conflict, and keeps it
+// over its restarts. So every execution becomes the oldest at some time, and does not starve.
 //
 // After "greedy" (Guerraoui, Herlihy, Pochon: PODC 2005), which draws the age at the start. Drawing it at the first
-// conflict spares all others the counter, and changes the order only among transactions that never met.
+// conflict saves all others the access to the counter. It changes the order only among transactions that never met.
 
 inline core::verdict older_wins(core::descriptor& self, core::descriptor& other, abort_cause /*where*/) noexcept {
     return core::is_older(self, other) ? core::verdict::kill_other : core::verdict::wait;
@@ -28,13 +28,14 @@ inline constexpr core::policy timestamp{.name = "timestamp",
                                         .pause = core::pause_patiently,
                                         .abroad = {.by = core::distant_conduct::claim::age}};
 
-// ---- patient, the default: wait for the other. The conflict has spun for a microsecond by then.
+// ---- patient, the default: wait for the other transaction. The conflict has spun for a microsecond by then.
 //
-// A transaction that has written nothing sleeps in place until the other has ended; one that has aborts instead
-// (core/conflict/conflict.cpp says why), and sleeps before its next attempt. So no transaction spins on a sleeping
-// owner, and none sleeps while it owns orecs that others want.
+// A transaction that has written nothing sleeps in place until the other has ended. A transaction that has written
+// aborts instead (core/conflict/conflict.cpp says why), and sleeps before its next attempt. So no transaction spins on
+// a sleeping owner, and none sleeps while it owns orecs that others want.
 //
-// Two visible readers that want to write what both have marked would both abort, again and again: the older goes on.
+// If two visible readers want to write what both have marked, both would abort, again and again. So the older one goes
+// on.
 
 inline core::verdict wait_for_other(core::descriptor& self, core::descriptor& other, abort_cause where) noexcept {
     if (where == abort_cause::conflict_visible_read && self.strict()) return older_wins(self, other, where);
@@ -46,13 +47,13 @@ inline constexpr core::policy patient{.name = "patient",
                                       .conflict = wait_for_other,
                                       .pause = core::pause_patiently};
 
-// ---- aggressive: kill the other (Herlihy, Luchangco, Moir, Scherer: PODC 2003).
+// ---- aggressive: kill the other transaction (Herlihy, Luchangco, Moir, Scherer: PODC 2003).
 
 inline core::verdict overcome(core::descriptor& /*self*/, core::descriptor& /*other*/, abort_cause /*where*/) noexcept {
     return core::verdict::kill_other;
 }
 
-/// A victim that came back at once could be in its killer's way again before the killer has looked, for ever.
+/// Delays a killed transaction. Otherwise it could get in its killer's way again before the killer has looked, forever.
 inline void let_the_killer_go_first(core::descriptor& self) noexcept {
     if (self.run.last_cause == abort_cause::killed) core::back_off(self);
     else base::spin_turn();
@@ -65,16 +66,16 @@ inline constexpr core::policy aggressive{.name = "aggressive",
                                          .bounded = false,
                                          .abroad = {.by = core::distant_conduct::claim::all}};
 
-// ---- karma: the transaction that has done more work wins (Scherer, Scott: PODC 2005). Work is what this attempt and
-// those that were rolled back have read. The other's running attempt cannot be looked into, and counts for nothing.
-// Each attempt adds one, so that none loses to the same other for ever.
+// ---- karma: the transaction that has done more work wins (Scherer, Scott: PODC 2005). The work is the number of reads
+// of this attempt and of those that were rolled back. The reads of the other's running attempt cannot be seen, and do
+// not count. Each attempt adds one, so that no transaction loses to the same other one forever.
 
 inline void add_work(core::descriptor& self) noexcept {
     if (self.run.rank == core::senior_rank) return;
     core::announce_rank(self, self.run.rank + 1 + static_cast<std::int64_t>(self.reads()));
 }
 
-/// The higher rank wins, where that of self is `mine`; of equals the older.
+/// Lets the higher rank win, with `mine` as the rank of self; among equals, the older one.
 inline core::verdict compare_ranks(core::descriptor& self, std::int64_t mine, core::descriptor& other,
                                    abort_cause where) noexcept {
     const std::int64_t theirs = core::rank_shown(other);
@@ -93,13 +94,13 @@ inline constexpr core::policy karma{.name = "karma",
                                     .abort = add_work,
                                     .abroad = {.by = core::distant_conduct::claim::work}};
 
-// ---- priority: the higher options::priority wins; of equals the older.
+// ---- priority: the higher options::priority wins; among equals, the older transaction.
 
 inline core::verdict higher_rank_wins(core::descriptor& self, core::descriptor& other, abort_cause where) noexcept {
     return compare_ranks(self, core::rank_shown(self), other, where);
 }
 
-/// Blocks of priority 0 need not say so.
+/// Announces the priority of the block; 0 need not be announced.
 inline void announce_priority(core::descriptor& self) noexcept {
     if (self.run.how->priority != 0) core::announce_rank(self, self.run.how->priority);
 }
@@ -112,18 +113,18 @@ inline constexpr core::policy priority{.name = "priority",
                                        .abroad = {.by = core::distant_conduct::claim::priority}};
 
 // ---- deadline: the earlier deadline wins, then the older transaction (Maldonado et al., 6). A transaction without a
-// deadline comes after all that have one. Readers are met where their reads are visible, as they are when a deadline
-// is near. Then the thread also keeps its processor until the commit, if it can (5, "Time-slice extensions").
+// deadline loses to all that have one. A writer meets readers whose reads are visible, as they are when a deadline is
+// near. Then the thread also keeps its processor until the commit, if it can (5, "Time-slice extensions").
 
-/// How long a thread may be away while those that wait for its processor have their turns: what Linux 6.1 divides among
-/// them where there are eight processors or more. Other kernels and machines take less, or have no such bound.
+/// How long a thread may be away while the threads that wait for its processor run: the period that Linux 6.1 divides
+/// among them on eight processors or more. Other kernels and machines take less, or have no such bound.
 inline constexpr std::chrono::milliseconds turns_of_others{24};
 
 inline void announce_deadline(core::descriptor& self) noexcept {
     const core::timing& t = self.run.timed;
     if (!t.on) return;
     core::announce_rank(self, core::senior_rank - 1 - t.due.time_since_epoch().count() / 2);
-    // From then on the block would be late if its thread had to leave.
+    // From that time on, the block would be late if its thread had to leave the processor.
     core::ask_for_longer_turn(self, t.due - t.expected - turns_of_others);
 }
 

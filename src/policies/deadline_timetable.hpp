@@ -1,21 +1,21 @@
-// The deadline policy: how strict an attempt must be for what is left of its time. After Maldonado et al.,
+// The deadline policy: how strict an attempt must be, given the time that is left. After Maldonado et al.,
 // "Kernel-Assisted Scheduling and Deadline Support for Software Transactional Memory", 4.2 and figure 2.
 //
-// How early. A visible attempt may come to nothing at its end, and must still be followed by an irrevocable one, which
-// may wait for its turn as long as it runs: V + 2 I before the deadline. Before that there must be time for two more
-// optimistic attempts: 2 L more. The paper assumes V = 2 L and I = L, hence its 4 L and 6 L. A scan of many variables
-// takes 10 to 70 times as long in the stricter modes, so here V and I are percentiles of what the site has measured, as
-// L is; the paper's values stand in until then.
+// How early. A visible attempt may fail at its end. An irrevocable attempt must still fit after it, which may wait for
+// its turn as long as it runs: V + 2 I before the deadline. Before that, there must be time for two more optimistic
+// attempts: 2 L more. The paper assumes V = 2 L and I = L, hence its 4 L and 6 L. A scan of many variables takes 10 to
+// 70 times as long in the stricter modes. So here V and I are percentiles of the site's measurements, as L is; the
+// paper's values apply until then.
 //
-// Whether at all. A strict attempt takes longer and holds others up, so there must be evidence that the ordinary one
+// Whether at all. A strict attempt takes longer and delays others. So there must be evidence that the ordinary attempt
 // would be late, and that the strict one would not:
-//   - The execution has lost an attempt to others. Or L and twice what the site usually loses do not fit into the time
-//     left. Or the running attempt has taken 2 L, so that it waits for others.
+//   - The execution has lost an attempt to others. Or L and twice the usual loss of the site do not fit into the time
+//     left. Or the running attempt has taken 2 L, so it waits for others.
 //   - The median of durations in the stricter mode is at most the time left.
-// So a block that others do not disturb never becomes stricter. core/modes/strictness_trial.hpp finds out at which
-// sites this keeps more deadlines than doing without.
+// So a block that others do not disturb never becomes stricter. core/modes/strictness_trial.hpp finds the sites where
+// strictness keeps more deadlines.
 //
-// Factors other than the defaults are taken as they stand.
+// Factors other than the defaults apply without these conditions.
 #pragma once
 
 #include <algorithm>
@@ -25,15 +25,15 @@
 
 namespace tutti::policies {
 
-/// So long before `due`. Never overflows: what would lie before the beginning of the clock lies there.
+/// Returns the time that lies `nanoseconds` before `due`. Never overflows: the result is at least the beginning of the
+/// clock.
 inline base::deadline before(base::deadline due, double nanoseconds) noexcept {
     const auto since_start = due.time_since_epoch().count();
     if (!(nanoseconds < static_cast<double>(since_start))) return base::deadline{};
     return due - std::chrono::nanoseconds{static_cast<std::int64_t>(nanoseconds)};
 }
 
-/// The points in time from which on attempts are stricter, by factors of L alone. `expected` is L; 0 when it is not
-/// known.
+/// Returns the times from which attempts are stricter, by factors of L alone. `expected` is L, or 0 if L is not known.
 inline core::timetable draw_up(base::deadline due, std::chrono::nanoseconds expected,
                                const deadline_tuning& tuning) noexcept {
     const auto usual = static_cast<double>(expected.count());
@@ -42,7 +42,7 @@ inline core::timetable draw_up(base::deadline due, std::chrono::nanoseconds expe
             .latest_start = before(due, usual)};
 }
 
-/// The same by what has been measured, where it pays.
+/// Returns a timetable by measurements, unless `tuning` has factors of its own.
 inline core::timetable draw_up(base::deadline due, const core::outlook& seen, const deadline_tuning& tuning) noexcept {
     if (core::by_factors_alone(tuning)) return draw_up(due, seen.expected, tuning);
     const auto usual = static_cast<double>(seen.expected.count());
@@ -50,7 +50,7 @@ inline core::timetable draw_up(base::deadline due, const core::outlook& seen, co
         return measured.count() != 0 ? static_cast<double>(measured.count()) : otherwise;
     };
     const double for_both = known_or(seen.visible.expected, 2 * usual) + 2 * known_or(seen.irrevocable.expected, usual);
-    // How long before the deadline there is evidence.
+    // How long before the deadline the evidence exists.
     const auto left = static_cast<double>((due - seen.planned).count());
     const double late = seen.rolled_back ? left : std::max(left - 2 * usual, usual + 2 * seen.in_vain * usual);
     return {.visible_from = before(due, std::min(for_both + 2 * usual, late)),

@@ -1,5 +1,5 @@
-// Policies that always abort themselves, and differ in what they wait for before the next attempt: suicide, delay,
-// backoff, yield, serialize-spin, serialize. serialize_soft.cpp has the one that needs more.
+// Policies that always abort themselves, and differ in their wait before the next attempt: suicide, delay, backoff,
+// yield, serialize-spin, serialize. serialize_soft.cpp has the one that needs more.
 #pragma once
 
 #include "base/futex.hpp"
@@ -16,11 +16,11 @@ inline core::verdict give_way(core::descriptor& /*self*/, core::descriptor& /*ot
     return core::verdict::abort_self;
 }
 
-/// Others are not waited for, in this process or another, but between two attempts.
+/// Blocks of other processes are treated likewise: the loser waits only between two attempts.
 inline constexpr core::distant_conduct give_way_abroad{.waits = false};
 
 // ---- suicide: run again at once. The baseline of Maldonado et al.; only chance keeps two transactions from aborting
-// each other for ever.
+// each other forever.
 
 inline void go_on(core::descriptor& /*self*/) noexcept { base::spin_turn(); }
 
@@ -31,7 +31,7 @@ inline constexpr core::policy suicide{.name = "suicide",
                                       .bounded = false,
                                       .abroad = {.waits = false, .pauses = false}};
 
-// ---- delay: wait until the orec that was contended is free (TinySTM's CM_DELAY).
+// ---- delay: wait until the contended orec is free (TinySTM's CM_DELAY).
 
 inline void pause_for_orec(core::descriptor& self) noexcept {
     const core::obstacle& o = self.run.in_the_way;
@@ -57,7 +57,7 @@ inline constexpr core::policy backoff{.name = "backoff",
                                       .pause = core::back_off,
                                       .abroad = give_way_abroad};
 
-// ---- yield: give the processor to others once (Maldonado et al., 2.3 and algorithm 3).
+// ---- yield: yield the processor once (Maldonado et al., 2.3 and algorithm 3).
 
 inline void pause_by_yielding(core::descriptor& self) noexcept {
     if (self.hooks != nullptr && self.hooks->wait != nullptr && self.run.in_the_way.who != nullptr) {
@@ -75,10 +75,11 @@ inline constexpr core::policy yield{.name = "yield",
 
 // ---- serialize-spin and serialize: run again after the winner has committed (hard serialization: Maldonado et al.,
 // 2.1 and algorithm 1). The paper's WAIT and RELEASEALL are core::wait_for_commit and the end of every attempt, which
-// looks at one flag anyway: so serialization costs nothing where no transaction waits.
+// reads one flag anyway. So serialization costs nothing while no transaction waits.
 //
-// The loser waits for a winner that is aborted in its turn over all its restarts. It does not wait for a winner that
-// waits, through others, for the loser: both lost to each other at once, and the loser runs.
+// If the winner is aborted in its turn, the loser waits over all restarts of the winner. The loser does not wait for a
+// winner that waits, directly or through others, for the loser. Then both have lost to each other at once, and the
+// loser runs.
 
 template <bool Spinning>
 void pause_until_commit(core::descriptor& self) noexcept {

@@ -1,11 +1,11 @@
 // serialize-kernel and serialize-soft-kernel: hard and soft serialization with the kernel's help (SER-K and SOFTSER-K
-// of Maldonado et al., 5), where the module is loaded (core/ports/kernel_serializer.hpp).
+// of Maldonado et al., 5), if the module is loaded (core/ports/kernel_serializer.hpp).
 //
-// The first is `serialize`, but for where the loser sleeps: for the whole execution of the winner, and not from one of
-// its attempts to the next, and also until the end of a thread that does not commit. The second is `serialize-soft`,
-// but the kernel lowers the loser's weight and raises it again, which takes no right of the process's.
+// The first differs from `serialize` in the loser's sleep. The sleep lasts for the winner's whole execution, not from
+// one of its attempts to the next, and also ends if the winner's thread ends without a commit. The second differs from
+// `serialize-soft` in that the kernel lowers the loser's weight and raises it again, so the process needs no privilege.
 //
-// Where the kernel cannot help, be it for one pair of transactions, they are `serialize` and `serialize-soft`.
+// If the kernel cannot help, even if only for one pair of transactions, they are `serialize` and `serialize-soft`.
 #pragma once
 
 #include "core/ports/policy.hpp"

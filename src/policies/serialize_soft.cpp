@@ -14,18 +14,19 @@ namespace {
 struct defeat {
     const core::descriptor* loser;
     const core::descriptor* winner;
-    int thread;  // the loser's
-    int nice;    // what it was
+    int thread;  // the loser's thread
+    int nice;    // its former nice value
 };
 
-/// The matrix. A transaction that lost to none looks at `size` alone.
+/// The matrix of defeats. A transaction that lost to no other reads only `size`.
 struct conflicts {
     base::lock lock;
     std::vector<defeat> all;
     detail::shared<std::size_t> size{0};
 
     void changed() noexcept { size.store(all.size(), std::memory_order_relaxed); }
-    /// A thread may lose in several descriptors: an undo action loses while the block that it undoes has lost already.
+    /// Finds an entry of the thread. A thread may lose on several descriptors: an undo action may lose when its block
+    /// has lost already.
     [[nodiscard]] auto of_thread(int thread) noexcept {
         return std::find_if(all.begin(), all.end(), [&](const defeat& c) { return c.thread == thread; });
     }
@@ -45,7 +46,8 @@ void note(core::descriptor& self, const core::descriptor& winner) {
         entry.nice = first->nice;
         m.all.push_back(entry);
     } else {
-        m.all.reserve(m.all.size() + 1);  // before the priority is lowered: what has been done must be on the list
+        // Before the priority is lowered, so that every lowered priority is on the list.
+        m.all.reserve(m.all.size() + 1);
         const std::optional<int> nice = base::lower_priority();
         if (!nice) return;
         entry.nice = *nice;
@@ -59,13 +61,13 @@ void pause_nicely(core::descriptor& self) noexcept {
         try {
             core::undisturbed(self, [&] { note(self, *self.run.in_the_way.who); });
         } catch (const std::bad_alloc&) {
-            // then it only yields
+            // Without memory, the loser only yields.
         }
     }
     pause_by_yielding(self);
 }
 
-/// Every commit has to come by, because it may be what a loser waits for.
+/// Makes every commit call `end`, because a loser may be waiting for that commit.
 void hear_of_end(core::descriptor& self) noexcept { self.slow_commit |= core::slow_commit_restarted; }
 
 void forget(const core::descriptor& self) noexcept {
@@ -89,7 +91,8 @@ void clear_row_and_column(core::descriptor& self) noexcept {
     core::undisturbed(self, [&] { forget(self); });
 }
 
-/// In the child this thread gets its priority back: the winners that it waits for are not there.
+/// Locks the matrix during a fork. In the child, this thread gets its priority back, because the winners that it waits
+/// for do not exist there.
 void hold_while_copied(core::copying step, const core::descriptor* self) noexcept {
     conflicts& m = matrix.value;
     switch (step) {

@@ -1,8 +1,8 @@
-// serialize-soft: the loser of a conflict runs again at once, at a lower priority, until every one that it lost to has
-// committed (soft serialization: Maldonado et al., 2.2 and algorithm 2).
+// serialize-soft: the loser of a conflict runs again at once, at a lower priority, until every winner that it lost to
+// has committed (soft serialization: Maldonado et al., 2.2 and algorithm 2).
 //
-// The paper's matrix of threads by threads is a list of its true entries: threads come and go, and few conflict at a
-// time. Where the process may not raise priorities again, this is `yield`.
+// The paper has a matrix of threads by threads. Here it is a list of its true entries, because threads come and go, and
+// few conflict at a time. If the process is not allowed to raise priorities again, this policy is `yield`.
 #pragma once
 
 #include "core/ports/policy.hpp"

@@ -8,13 +8,13 @@
 
 namespace tutti::policies {
 
-/// In the order of tutti::policy, whose first, `standard`, stands for none.
+/// Returns all policies in the order of tutti::policy, whose first, `standard`, stands for no policy.
 [[nodiscard]] std::span<const core::policy* const> all() noexcept;
 
-/// REQUIRES: p != policy::standard.
+/// Returns the policy with that value. REQUIRES: p != policy::standard.
 [[nodiscard]] const core::policy& number(policy p) noexcept;
 
-/// Null if there is none of that name.
+/// Returns the policy of that name, or null.
 [[nodiscard]] const core::policy* find(std::string_view name) noexcept;
 
 }  // namespace tutti::policies

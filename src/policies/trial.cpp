@@ -76,7 +76,7 @@ void trial::rest(base::deadline now) noexcept {
     rest_ = std::min(2 * rest_, longest_rest);
 }
 
-/// REQUIRES: its time is over.
+/// Decides what follows a window. REQUIRES: its time is over.
 void trial::leave_window(base::deadline now) noexcept {
     const phase was = where();
     if (was == phase::serial) {

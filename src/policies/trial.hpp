@@ -1,22 +1,22 @@
-// Whether it pays to serialise a site: measured contention raises the question, and a trial answers it.
+// Decides whether it pays to serialise a site: measured contention raises the question, and a trial answers it.
 //
-// The question: a moving average of the attempts between two defeats, the inverse of the contention intensity of Yoo
-// and Lee, "Adaptive Transaction Scheduling for Transactional Memory Systems" (SPAA 2008). It is kept at defeats alone,
+// The question: a moving average of the attempts between two defeats. It is the inverse of the contention intensity of
+// Yoo and Lee, "Adaptive Transaction Scheduling for Transactional Memory Systems" (SPAA 2008). Only defeats update it,
 // so a transaction that is not defeated pays nothing for it.
 //
-// The answer: a high rate of aborts does not mean that serialising pays. So short windows with and without it take
-// turns, and what counts is in which of two more executions ended in the same time. Windows are short and systems
-// noisy: it must win each round.
+// The answer: a high rate of aborts does not mean that serialising pays. So short windows with and without it
+// alternate, and the trial compares how many executions ended per time in the two. Windows are short and systems noisy,
+// so serialising must win each round.
 //
 //              contended                       it won all rounds
 //     resting ----------> without <-> within ----------> serial
 //        ^                   | it lost one      term over | -> without, and so on
 //        +-------------------+-- none came ---------------+
 //
-// Each trial that found that it does not pay doubles the rest after it.
+// A trial that finds that serialising does not pay doubles the rest after it.
 //
 // Thread safety: any thread may call anything. The thread that changes the phase holds `changing_`; no thread waits for
-// it.
+// that lock.
 #pragma once
 
 #include "base/clock.hpp"
@@ -27,25 +27,26 @@ namespace tutti::policies {
 
 class contention_intensity {
 public:
-    /// After a defeat of a context's `attempts`th attempt since its defeat before. Updates of others may be lost.
+    /// Notes a defeat of a context's `attempts`th attempt since its previous defeat. Concurrent updates may be lost.
     void note_defeat(std::uint64_t attempts) noexcept;
     [[nodiscard]] bool high() const noexcept;
 
 private:
     static constexpr std::uint32_t unit = 16;
-    detail::shared<std::uint32_t> spacing_{64 * unit};  // attempts a defeat, in 16ths; at first: low contention
+    detail::shared<std::uint32_t> spacing_{64 * unit};  // attempts per defeat, in 16ths; at first: low contention
 };
 
 class trial {
 public:
     enum class phase : std::uint32_t { resting, without, within, serial };
 
-    static constexpr std::chrono::milliseconds window{8};  ///< at least
-    static constexpr std::uint64_t enough = 32;            ///< executions, without which a window goes on for longer
-    static constexpr int patience = 16;                    ///< windows after which it ends all the same
+    static constexpr std::chrono::milliseconds window{8};  ///< the shortest window
+    static constexpr std::uint64_t enough = 32;            ///< executions; a window with fewer lasts longer
+    static constexpr int patience = 16;                    ///< windows after which it ends in any case
     static constexpr int rounds = 3;                       ///< windows of each kind in a trial, at most
-    static constexpr double gain = 1.1;                    ///< from which on serialising begins; it goes on from 1 on
-    static constexpr std::chrono::milliseconds term{400};  ///< until it has to prove itself again
+    /// The gain from which serialising begins; it continues from 1 on.
+    static constexpr double gain = 1.1;
+    static constexpr std::chrono::milliseconds term{400};  ///< the time until serialising has to prove itself again
     static constexpr std::chrono::milliseconds shortest_rest{200};
     static constexpr std::chrono::milliseconds longest_rest{12800};
 
@@ -53,15 +54,16 @@ public:
     [[nodiscard]] bool rests() const noexcept { return where() == phase::resting; }
     [[nodiscard]] bool serialises() const noexcept { return where() >= phase::within; }
 
-    /// Whether none is on, and it is not too early for the next.
+    /// Returns true if no trial is running, and it is not too early for the next.
     [[nodiscard]] bool may_begin(base::deadline now) const noexcept;
-    /// Begins a trial, if it may; false if another thread does at the same time.
+    /// Begins a trial, if that is allowed. Returns false otherwise, or if another thread begins one at the same time.
     bool begin(base::deadline now) noexcept;
-    /// An execution ended. True if that ended the trial, and the site rests from now on.
+    /// Counts the end of an execution. Returns true if that ended the trial, and the site rests from now on.
     bool count_end(base::deadline now) noexcept;
-    /// True if no execution has come for so long that the trial was ended, and the site rests from now on.
+    /// Ends the trial if there were no executions for a long time. Returns true if it did, and the site rests from now
+    /// on.
     bool give_up_idle(base::deadline now) noexcept;
-    /// Ends the trial at once; false if there is none.
+    /// Ends the trial at once. Returns false if no trial is running.
     bool execution_give_up() noexcept;
 
 private:
@@ -77,7 +79,7 @@ private:
     base::lock changing_;
     base::deadline entered_;
     std::uint64_t ended_before_ = 0;
-    double rate_without_ = 0;  // of the window before
+    double rate_without_ = 0;  // of the previous window
     int rounds_won_ = 0;
     bool proven_ = false;
     std::chrono::milliseconds rest_ = shortest_rest;

@@ -1,4 +1,4 @@
-// Files of TLS: certificates, keys and authorities, by OpenSSL.
+// TLS files (certificates, keys and authorities) and settings, by OpenSSL.
 #pragma once
 
 #include <openssl/err.h>
@@ -9,10 +9,11 @@
 
 namespace tutti::secure {
 
-/// Why OpenSSL failed on this thread, in words; it forgets that. REQUIRES: it had forgotten what was before.
+/// Returns the reason why OpenSSL failed on this thread, in words, and clears OpenSSL's error queue. REQUIRES: the
+/// queue was empty before the failing call.
 inline std::string why_openssl_failed() {
     char reason[256] = "no reason given";
-    // Those that follow say of it only in which part of OpenSSL it was.
+    // Later errors in the queue only name the part of OpenSSL.
     const unsigned long first = ::ERR_peek_error();
     ::ERR_clear_error();
     if (ERR_SYSTEM_ERROR(first)) return std::generic_category().message(ERR_GET_REASON(first));
@@ -20,26 +21,26 @@ inline std::string why_openssl_failed() {
     return reason;
 }
 
-/// A key with a passphrase cannot be read: nobody is there to be asked for it.
+/// Refuses keys with a passphrase, because no user is present who could enter it.
 inline void ask_for_no_passphrase(SSL_CTX* context) noexcept {
     ::SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return 0; });
 }
 
-/// Has `context` speak no version older than `oldest`. A newer minimum of OpenSSL's configuration stays. Returns false
+/// Sets the minimum version of `context` to `oldest`. A newer minimum from OpenSSL's configuration stays. Returns false
 /// if OpenSSL lacks the version.
 [[nodiscard]] inline bool speak_no_older(SSL_CTX* context, int oldest) noexcept {
     if (SSL_CTX_get_min_proto_version(context) >= oldest) return true;
     return SSL_CTX_set_min_proto_version(context, oldest) == 1;
 }
 
-/// What of TLS a context speaks. Empty ciphers stand for those of OpenSSL and of its configuration.
+/// The TLS versions and ciphers of a context. Empty ciphers stand for those of OpenSSL and its configuration.
 struct protocol_choice {
     std::string minimum_version = "1.2";  ///< 1.2 or 1.3
-    std::string ciphers{};                ///< of TLS 1.2, as openssl-ciphers(1) has them
+    std::string ciphers{};                ///< of TLS 1.2, in the format of openssl-ciphers(1)
     std::string ciphersuites{};           ///< of TLS 1.3
 };
 
-/// Has `context` speak `what` and nothing else. Returns what OpenSSL does not know of it; empty: it knows all.
+/// Restricts `context` to `what`. Returns the part that OpenSSL does not know; empty if it knows everything.
 [[nodiscard]] inline std::string choose_protocol(SSL_CTX* context, const protocol_choice& what) {
     const int version = what.minimum_version == "1.3" ? TLS1_3_VERSION : TLS1_2_VERSION;
     if (!speak_no_older(context, version)) return "version " + what.minimum_version;
@@ -50,7 +51,7 @@ struct protocol_choice {
     return {};
 }
 
-/// What messages say of files that are refused.
+/// Return descriptions of files for messages that refuse them.
 inline std::string certificate_in(const std::string& file) { return "certificate " + file + " (PEM)"; }
 inline std::string key_in(const std::string& file) {
     return "key " + file + " (one without a passphrase, that of the certificate)";
