@@ -155,7 +155,7 @@ word read(descriptor& d, const Place& place, Own&& own) {
 }
 
 struct taken {
-    word version;  ///< the version in the orec before
+    word version;  ///< the orec's version before it was taken
     bool marked;   ///< the orec carried d's own mark
 };
 

@@ -65,7 +65,7 @@ inline constexpr std::uint64_t spin_ticks = 10'000;
 inline constexpr std::uint64_t asking_ticks = 5'000;
 /// The length of the first sleep, which comes without the heavy fence that guarantees the wake-up: that fence
 /// interrupts the very thread that is waited for. The wake-up is lost only if that thread passes within some
-/// nanoseconds; it then comes this much later.
+/// nanoseconds; the sleep then lasts this long.
 inline constexpr std::chrono::microseconds unfenced_nap{100};
 /// Returns until when to sleep at once, in a wait that ends at `late`. A sleeper that waits for another transaction
 /// gets no wake-up when it is killed or interrupted, so it has to look itself.

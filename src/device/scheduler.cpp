@@ -37,7 +37,7 @@ bool connect_to(int socket) noexcept {
            ::connect(socket, reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0;
 }
 
-/// Receives the welcome, and returns the descriptor that comes with it, or -1 if there is none.
+/// Receives the welcome. Returns the descriptor that comes with it, or -1 for a welcome without a descriptor.
 int receive_welcome(int socket, tutti_welcome& w) noexcept {
     iovec part{&w, sizeof w};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];

@@ -1,6 +1,6 @@
-// Winners show their executions in the page of transactions; losers wait for the executions that they find there.
-// kernel/uapi.h says what the module guarantees, and kernel/scheduler/scheduler.h what the sched_ext program does. The
-// latter is tried first, because it does more.
+// Winners show their executions in the page of transactions; losers wait for the executions that they find there. The
+// header kernel/uapi.h says what the module guarantees, kernel/scheduler/scheduler.h what the sched_ext program does.
+// The program is tried first, because it does more.
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

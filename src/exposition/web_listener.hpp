@@ -38,7 +38,7 @@ struct web_peer {
     std::string origin;
 };
 
-/// Accepts a client. If there is none, the socket is -1, and errno says why. @throws std::bad_alloc
+/// Accepts a client. If no client waits, the socket is -1, and errno says why. @throws std::bad_alloc
 [[nodiscard]] web_peer accept_web(const owned_descriptor& listener);
 
 }  // namespace tutti::exposition

@@ -13,7 +13,6 @@
 //
 // 50 bits of time last 1.2 years at 30 million commits a second, and 130 days at 100 million. Before the time reaches
 // its end, the version clock starts anew, any number of times (algorithms/new_era.hpp).
-// reaches its end, the version clock starts anew, as often as it has to (algorithms/new_era.hpp).
 #pragma once
 
 #include <cstdint>

@@ -21,8 +21,8 @@ class reservoir {
 public:
     static constexpr std::uint64_t memory = 16;
 
-    /// Creates an empty sample. The random numbers follow from `seed`. Throws std::bad_alloc. Of the other functions
-    /// only `sample` allocates.
+    /// Creates an empty sample. The random numbers follow from `seed`. Throws std::bad_alloc. Only `sample` allocates
+    /// memory later.
     explicit reservoir(std::size_t capacity, std::uint64_t seed = 1);
     reservoir(const reservoir&) = delete;
     reservoir& operator=(const reservoir&) = delete;

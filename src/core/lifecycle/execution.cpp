@@ -49,10 +49,10 @@ void start_counting(descriptor& d) noexcept {
     d.started = d.ledger.enter(d.run.block(), d.run.attempt) ? base::ticks() : 0;
 }
 
-/// Takes a slot. Inside another transaction, two kinds go on without a slot that they do not get: a visible reader, and
-/// an undo with the rank of the transaction that goes on. The reason: the occupants may be waiting for something that
-/// the outer transaction owns, or for its slot, as d does. Returns false if the execution ends here, or if the
-/// transaction around d has to start over instead.
+/// Takes a slot. Inside another transaction, d goes on without a slot that it does not get in two cases: if d is a
+/// visible reader, or an undo in a frozen outer transaction, which has the outer one's rank. The reason: the occupants
+/// may be waiting for something that the outer transaction owns, or for its slot, as d does. Returns false if the
+/// execution ends here, or if the transaction around d has to start over instead.
 bool take_place(descriptor& d) noexcept {
     if (!ancestor_runs(d)) return wait_for_slot(d, d.mode);
     // The occupant of the slot may be waiting for something that the transaction around d owns.

@@ -108,8 +108,8 @@ void interrupt(descriptor& d) noexcept {
     if (d.asleep != nullptr) d.asleep->wake();
 }
 
-// `asleep` becomes null again under the same lock, so the word is stored before the sleeper goes on. attempt_start
-// finds it, and later steps of the context, such as forget_interruption, come after it.
+// `asleep` becomes null again under the same lock, so the word is stored before the sleeper goes on. So attempt_start
+// finds the word, and work that the context begins after forget_interruption is not interrupted.
 void interrupt_sleeper(descriptor& d) noexcept {
     const base::lock_guard guard{d.eviction};
     if (d.asleep == nullptr) return;

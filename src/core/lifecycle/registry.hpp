@@ -6,8 +6,8 @@
 
 namespace tutti::core {
 
-/// Returns a descriptor for the calling thread, and makes it current. The thread returns it when it exits, after all
-/// other exit code. Throws std::bad_alloc, or std::length_error beyond a million at once.
+/// Returns a descriptor for the calling thread, and makes it current. The thread returns it when it exits, even if this
+/// call came during the exit. Throws std::bad_alloc, or std::length_error beyond a million at once.
 descriptor& attach();
 
 /// Returns the current descriptor of the calling context, if it has one, to the pool. REQUIRES: the context runs no

@@ -12,7 +12,6 @@
 // all calls before `waits_free` have been made in this attempt, and all calls from `waits_end` on have not. A search
 // begins at the first bound. A roll-back goes down from the second bound until it has found as many calls as it takes
 // back. In that order both take constant time per call.
-// back. In that order both take constant time a call.
 #pragma once
 
 #include "core/state/descriptor.hpp"

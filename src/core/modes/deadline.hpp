@@ -53,7 +53,8 @@ void note_demand(descriptor& d, status wanted) noexcept;
 void look_at_clock(descriptor& d);
 void end_timed(descriptor& d) noexcept;
 
-/// Returns until when d may sleep in retry: without a limit of its own if a late block does not give up.
+/// Returns until when d may sleep in retry. The deadline limits that sleep only if a block that misses its deadline is
+/// refused.
 [[nodiscard]] TUTTI_EXPORT std::optional<base::deadline> retry_limit(const descriptor& d) noexcept;
 
 }  // namespace tutti::core

@@ -56,9 +56,9 @@ public:
     /// become irrevocable. Returns false if the block has to run again, irrevocably from its begin. May throw, and then
     /// nothing has changed.
     [[nodiscard]] virtual bool hold_still() = 0;
-    /// Does at once what prepare and commit do, if the companion has a shorter way. Returns false, and changes nothing,
-    /// if it has none: then it is asked to prepare. The body has touched no variable, and the log has no other entry.
-    /// Must not touch the transaction.
+    /// Does at once what prepare and commit do, if the companion has a shorter way. Otherwise returns false, and
+    /// changes nothing: the companion is then asked to prepare. The body has touched no variable, and the log has no
+    /// other entry. Must not touch the transaction.
     [[nodiscard]] virtual bool commit_alone() noexcept = 0;
 };
 

@@ -10,7 +10,7 @@
 //   belongs to the innermost open block. So no roll-back can bring back the object alone: a roll-back of that block
 //   undoes the making, too. An object that the parent made and a nested block replaced stays until the nested block has
 //   closed.
-// 3. Nothing walks that part of the log by index meanwhile: `no_look_for_replaced`.
+// 3. No walk by index is in that part of the log meanwhile: `no_look_for_replaced`.
 //
 // Cost. The engine searches the innermost block's part of the log when that part has grown to a little more than twice
 // its size after the last search. A short transaction never searches. When a nested block closes, its part joins that

@@ -74,7 +74,7 @@ class critical<true> {
 public:
     explicit critical(descriptor& d) noexcept : descriptor_{d} {
         d.critical_depth.store(d.critical_depth.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // nothing of the region moves before this store
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // nothing of the region moves before the store above
     }
     ~critical() {
         std::atomic_signal_fence(std::memory_order_seq_cst);  // nothing of the region moves after this fence

@@ -84,7 +84,8 @@ private:
     static bucket buckets[];
     static bucket& bucket_of(const orec* r) noexcept;
 
-    /// Wakes the waiter through its preemption layer. Returns false if it has none, so the caller has to wake the word.
+    /// Wakes the waiter through its preemption layer. Returns false without such a layer, and then the caller has to
+    /// wake the word.
     bool wake_in_context() noexcept;
     /// Wakes the waiter, or adds its word to `woken`. Returns true if the waiter will pass the wake-up on. REQUIRES:
     /// the caller holds the lock of a bucket in which it found the waiter.
