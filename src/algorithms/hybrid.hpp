@@ -1,7 +1,7 @@
 // hytm and htm: a block runs in a hardware transaction, or in software if hardware fails it.
 //
 // The software half is NOrec (norec.hpp), because it shares little with hardware: one word. An orec for each variable
-// would add a second line to the hardware's read set for every first one, and stamping orecs at the commit would add a
+// would add a second line to the hardware's read set for every first one. Stamping orecs at the commit would add a
 // third to its write set. Capacity is the reason why hardware attempts fail. Dalessandro, Carouge, White, Lev, Moir,
 // Scott, Spear: "Hybrid NOrec: A Case Study in the Effectiveness of Best Effort Hardware Transactional Memory", ASPLOS
 // 2011. This is the paper's variant with two locations: hardware commits all read the first one, and would end each
@@ -23,10 +23,10 @@
 //
 // A hardware attempt begins at the first access of the block, not at its begin. By then the context's state says that a
 // transaction runs; other contexts could not see a state that was stored in hardware. So everything that waits for
-// transactions (reclamation, serial-irrevocable ones, quiescence) sees hardware attempts as it sees others. A block
-// that is left by an exception, a cancel or a restart ends its attempt (`leave`) while all its writes are still in the
-// write set, and goes on in software. So all kinds of nesting work in hardware, too. A block that needs a log of the
-// reads, a vote, an undo, or a transaction inside the transaction runs in software from its begin on:
+// transactions (reclamation, serial-irrevocable ones, quiescence) sees hardware attempts as it sees others. A block may
+// be left by an exception, a cancel or a restart. It then ends its attempt (`leave`) while all its writes are still in
+// the write set, and goes on in software. So all kinds of nesting work in hardware, too. A block that needs a log of
+// the reads, a vote, an undo, or a transaction inside the transaction runs in software from its begin on:
 // core::leave_hardware.
 //
 // Why it is opaque. Hardware guarantees that the values an attempt has read are current at each of its instructions,

@@ -296,7 +296,7 @@ private:
         word expected = own;
         if (!lock_.sequence.compare_exchange(expected, own | held, std::memory_order_seq_cst)) return false;
         d.kept.holds_lock = true;
-        // Release: a waiter that finds the number finds what the descriptor did before. Partner: `stable`.
+        // Release: a waiter that finds the number also finds the earlier actions of the descriptor. Partner: `stable`.
         lock_.holder.store(d.id + 1, std::memory_order_release);
         if constexpr (Beside::has_hardware) {
             // Under the lock no hardware attempt commits (hybrid.hpp, 3): an attempt that did commit came before, and

@@ -248,8 +248,7 @@ inline void draw_again(descriptor& d) noexcept { d.kept.commit_version = version
 TUTTI_ALWAYS_INLINE void announce(descriptor& d) noexcept { core::announce_publication(d, d.kept.commit_version); }
 
 /// Loads a value outside transactions. `InPlace`: the value may belong to a running transaction. Two equal looks at the
-/// orec exclude that only if they show a version that the time had reached before the first look (version_clock.hpp, 8
-/// and 10).
+/// orec exclude that only for a version that the time had reached before the first look (version_clock.hpp, 8 and 10).
 template <bool InPlace>
 word load_outside(descriptor& d, const detail::cell& cell) noexcept {
     for (;;) {

@@ -138,8 +138,8 @@ public:
         return true;
     }
 
-    /// Returns true if a load outside of transactions may rely on two equal looks that show `version`, when the time
-    /// had reached `reached` before the first look: 8 and 10.
+    /// Returns true if a load outside of transactions may rely on two equal looks that show `version`. `reached`: what
+    /// the time had reached before the first look. See 8 and 10.
     static bool is_recent(word reached, word version) noexcept {
         return reached - version <= memory::make_limit(memory::last_time / 2) || version == 0;
     }

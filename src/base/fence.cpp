@@ -24,9 +24,9 @@ long membarrier(int command) noexcept { return ::syscall(SYS_membarrier, command
 /// kernel waits until all processors have passed a quiescent point: 6 to 28 ms where that was measured.
 [[gnu::constructor]] void register_early() noexcept { membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED); }
 
-/// Fences without membarrier, for kernels and sandboxes that lack it. Taking write permission from a resident page
-/// makes the kernel interrupt every processor that runs a thread of this process, to flush its translation of the page.
-/// An interrupt is a full fence. (folly's asymmetric barrier uses the same fall-back.)
+/// Fences without membarrier, for kernels and sandboxes that lack it. The function takes write permission from a
+/// resident page. The kernel then interrupts every processor that runs a thread of this process, to flush its
+/// translation of the page. An interrupt is a full fence. (folly's asymmetric barrier uses the same fall-back.)
 void interrupt_every_processor() noexcept {
     static const std::size_t size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     static void* const page = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -18,17 +18,17 @@ void nap() noexcept;
 /// Makes the calling thread nicer by ten, and returns its former nice value. Does nothing if the thread would not be
 /// allowed to return to that value: raising a priority takes CAP_SYS_NICE or a limit on RLIMIT_NICE.
 [[nodiscard]] std::optional<int> lower_priority() noexcept;
-/// Undoes that. Any thread may call it.
+/// Undoes lower_priority. Any thread may call it.
 void restore_priority(int thread, int nice) noexcept;
 
 /// Returns the scheduling policy of the calling thread (SCHED_OTHER, SCHED_RR and others of sched(7)).
 [[nodiscard]] int policy() noexcept;
 /// Gives the thread (0: the caller) a real-time priority. From then on it runs before all threads without one, and
-/// before those with a lower one, and takes turns with threads of the same priority (SCHED_RR). Threads that it starts
+/// before those with a lower one. It takes turns with threads of the same priority (SCHED_RR). Threads that it starts
 /// get no real-time priority. Any thread may call it. Returns the value of errno, or 0: the process needs CAP_SYS_NICE
 /// or a limit (RLIMIT_RTPRIO).
 [[nodiscard]] TUTTI_EXPORT int take_realtime_priority(int thread, int priority) noexcept;
-/// Undoes that: `policy` is the thread's former policy. Any thread may call it.
+/// Undoes take_realtime_priority: `policy` is the thread's former policy. Any thread may call it.
 void give_realtime_priority_up(int thread, int policy) noexcept;
 
 }  // namespace tutti::base

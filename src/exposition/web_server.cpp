@@ -80,7 +80,7 @@ private:
         std::string answer{};
         std::size_t sent = 0;
 
-        /// Returns true if it keeps its place only by its own slowness.
+        /// Returns true if the client keeps its connection only because the client itself is slow.
         [[nodiscard]] bool is_idle() const noexcept { return is == state::reading || is == state::lingering; }
     };
 

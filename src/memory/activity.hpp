@@ -81,8 +81,7 @@ struct alignas(128) activity {
     alignas(128) detail::shared<word> privatizing{0};
     /// Membership in the set of descriptors that quiescence concerns; see core/privatization/quiescence_set.hpp. Its
     /// cache line changes when a member comes or goes, and not with each transaction. So a walker has the links of all
-    /// members in its cache, and the processor fetches the lines of all members in parallel instead of one after the
-    /// other.
+    /// members in its cache. The processor fetches the lines of all members in parallel instead of one after the other.
     alignas(128) std::uint32_t id = 0;
     detail::shared<std::uint32_t> enlisted{0};
     detail::shared<activity*> next_enlisted{nullptr};

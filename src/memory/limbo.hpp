@@ -8,7 +8,7 @@
 // A long or suspended transaction delays its batch, but never the progress of other transactions.
 //
 // Thread safety: each descriptor has one limbo, used by its owner. Objects that a leaving context could not yet destroy
-// go to a common orphanage, which has its own lock and is emptied by the collections of other contexts.
+// go to a common orphanage. The orphanage has its own lock, and the collections of other contexts empty it.
 //
 // One other thread may empty a limbo: the one that destroys all retired objects (core/lifecycle/retired.cpp). Owner and
 // emptier exclude each other by an asymmetric lock, because the owner uses it for each object and the emptier rarely:

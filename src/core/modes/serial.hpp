@@ -47,10 +47,10 @@ void stand_aside(descriptor& d) noexcept;
 void try_to_still_the_world(descriptor& d) noexcept;
 
 /// Calls act(d, until) while no transaction runs or begins, and returns its result. Wakes transactions that sleep in
-/// retry. Returns false without a call if transactions run until then, although all that can be killed were asked, or
-/// if another context runs alone, or wants to. REQUIRES: d is idle and uses an algorithm with concurrent transactions,
-/// and no transaction around d runs. The wait is bounded, because d's thread may hold something that a running
-/// transaction waits for.
+/// retry. Returns false without a call if transactions run until then, although all that can be killed were asked. Also
+/// returns false if another context runs alone, or wants to. REQUIRES: d is idle and uses an algorithm with concurrent
+/// transactions, and no transaction around d runs. The wait is bounded, because d's thread may hold something that a
+/// running transaction waits for.
 [[nodiscard]] bool alone_for_a_moment(descriptor& d, base::deadline until,
                                       bool (*act)(descriptor& d, base::deadline until) noexcept) noexcept;
 

@@ -93,7 +93,7 @@ void wait_for_current_reads(descriptor& self, sightings& of) noexcept {
 /// quiesces, now or later: at least `known` and at most the snapshot bound.
 word await_up_to(descriptor& self, word bound, word known) noexcept {
     // Read before the look: a commit that did not see attention_plain had stored its bound before the fence of the
-    // context that raised this bit, and the look sees that bound. Acquire: partner is the release in use_plain_memory.
+    // context that raised this bit. So the look sees that bound. Acquire: partner is the release in use_plain_memory.
     const bool settled = (attention.load(std::memory_order_acquire) & attention_plain_settled) != 0;
     // 0: a wait without a snapshot, which has no result.
     word first_left = bound != memory::no_version ? self.snapshot_bound + 1 : 0;

@@ -51,7 +51,7 @@
 // was handed to it.
 //
 // The reader takes the versions that it has read from its log. An orec in the log that is locked now, or has a version
-// beyond the snapshot, was overwritten since, and no longer shows the version that was read. Nor does the log show what
+// beyond the snapshot, was overwritten since. It no longer shows the version that was read. Nor does the log show what
 // a nested block read under an orec of its own and then rolled back. In both cases the reader uses its snapshot bound
 // instead.
 //
@@ -63,12 +63,12 @@
 //   a reader with a snapshot that admits the version: has sampled the clock after the draw; looks at privatizing
 //
 // The reader's snapshot admits the version, so its sample shows the clock as moved by the draw. So the commit's fence
-// came before the sample (both seq_cst), and the reader finds the bound, or the version. After the look, no commit
-// quiesces, now or later, for a version of that snapshot that is older than all bounds, and all versions not waited
-// for, that the reader has found. The context that raises attention_plain executes a heavy fence, and enlists every
-// descriptor that has a bound or a version up. Only then it raises attention_plain_settled. A commit that missed
-// attention_plain has stored its bound before that fence. A reader that does not see attention_plain_settled looks at
-// all descriptors, and records no result.
+// came before the sample (both seq_cst), and the reader finds the bound, or the version. Take a version of that
+// snapshot that is older than all bounds that the reader has found, and older than all versions that it has found and
+// not waited for. After the look no commit quiesces for that version, now or later. The context that raises
+// attention_plain executes a heavy fence, and enlists every descriptor that has a bound or a version up. Only then it
+// raises attention_plain_settled. A commit that missed attention_plain has stored its bound before that fence. A reader
+// that does not see attention_plain_settled looks at all descriptors, and records no result.
 //
 // The results are versions, so they hold only until the version clock starts anew (algorithms/new_era.hpp). A context
 // that will store a result announces that before the end of the transaction whose snapshot it uses:
@@ -108,7 +108,7 @@ void use_plain_memory() noexcept;
 /// Prepares for the first plain access of an attempt. May abort.
 void enter_plain(descriptor& d);
 
-/// What a transaction has to do at its end about memory that is private from then on.
+/// The duty of a transaction at its end, for memory that is private from then on.
 enum class privacy : std::uint8_t {
     none,
     made,     ///< the transaction published: call quiesce
@@ -116,8 +116,8 @@ enum class privacy : std::uint8_t {
 };
 
 /// Returns true if transactions of the process use plain memory. Relaxed: see attention.hpp. A reader of values
-/// published after the bit went up finds the bit up, because the context that raised it fenced heavily before it looked
-/// at anything.
+/// published after the bit went up finds the bit up. The reason: the context that raised it fenced heavily before it
+/// looked at anything.
 [[nodiscard]] TUTTI_ALWAYS_INLINE bool plain_memory_is_used() noexcept {
     return (attention.load(std::memory_order_relaxed) & attention_plain) != 0;
 }

@@ -15,8 +15,8 @@ bool is_making(const deferred& e) noexcept {
     return e.what == deferred::kind::allocated || e.what == deferred::kind::constructed;
 }
 
-/// Moves the `replaced` entries whose object was allocated in the same part of the log from the log to `found`, and
-/// drops the entries of their allocation and construction.
+/// Moves `replaced` entries from the log to `found`, if their object was allocated in the same part of the log. Drops
+/// the entries of their allocation and construction.
 void take_out(descriptor& d, std::size_t mark, memory::log<deferred>& found) noexcept {
     for (std::size_t i = mark; i < d.deferred_log.size(); ++i) {
         if (d.deferred_log[i].what == deferred::kind::replaced) found.push_reserved(d.deferred_log[i]);

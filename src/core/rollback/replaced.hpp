@@ -1,7 +1,7 @@
 // Objects that one block has both allocated and replaced. They are destroyed before the transaction ends.
 //
-// A block that sets a variable a thousand times allocates a thousand nodes. Other transactions have seen none of them.
-// So all nodes but the last need not wait for the commit, and the block uses memory in proportion to its live objects.
+// A block that sets a variable a thousand times allocates a thousand nodes. Other transactions have not seen them. So
+// all nodes but the last need not wait for the commit, and the block uses memory in proportion to its live objects.
 //
 // Three conditions make this safe.
 //  1. The object is plain memory (kind `replaced`): its destruction frees no variable, so no entry of the write set or
@@ -12,12 +12,11 @@
 //   closed.
 // 3. No walk by index is in that part of the log meanwhile: `no_look_for_replaced`.
 //
-// Cost. The engine searches the innermost block's part of the log when that part has grown to a little more than twice
-// its size after the last search. A short transaction never searches. When a nested block closes, its part joins that
-// of its parent, and the larger of the two sizes counts for both. So at least half of the entries that a search visits
-// are new, or come from the smaller of two joined parts. An entry is visited O(log n) times in all, n being the size of
-// the log, at any depth. In a chain of blocks, each nested in the previous one, it is visited a constant number of
-// times.
+// Cost. The engine searches the innermost block's part of the log when that part is a little more than twice as large
+// as after the last search. A short transaction never searches. When a nested block closes, its part joins that of its
+// parent, and the larger of the two sizes counts for both. So at least half of the entries that a search visits are
+// new, or come from the smaller of two joined parts. An entry is visited O(log n) times in all, n being the size of the
+// log, at any depth. In a chain of blocks, each nested in the previous one, it is visited a constant number of times.
 #pragma once
 
 #include <limits>

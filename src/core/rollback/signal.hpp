@@ -34,9 +34,9 @@ inline void attempt_abort_if_doomed(descriptor& d) {
 /// Without such a block, runs the outermost block again.
 [[noreturn]] void attempt_rewind(descriptor& d, std::size_t first_invalid, word bound, abort_cause cause);
 
-/// Returns the innermost open nested block that had begun when the entry at `place` of the deferred log was added, if
-/// that block may be rolled back alone; otherwise null. For a conflict over data that a companion has shown in the step
-/// at `place`.
+/// Returns the innermost open nested block that had begun when the entry at `place` of the deferred log was added.
+/// Returns null if no such block exists, or if it may not be rolled back alone. For a conflict over data that a
+/// companion has shown in the step at `place`.
 [[nodiscard]] const detail::frame* way_back_before(descriptor& d, std::size_t place) noexcept;
 /// Runs that block again; earlier reads stay valid at the present snapshot.
 [[noreturn]] void attempt_go_back(descriptor& d, const detail::frame& to, abort_cause cause);

@@ -11,7 +11,7 @@
 
 namespace tutti::core {
 
-/// What a preemption layer provides for its contexts (descriptor::hooks).
+/// The functions that a preemption layer provides for its contexts (descriptor::hooks).
 struct preemption {
     /// Serves a tick that arrived in a critical region, at the end of that region. May switch to other contexts and
     /// come back.

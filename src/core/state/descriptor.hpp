@@ -47,7 +47,7 @@ struct instance;
 struct preemption;
 class waiter;
 
-/// What an attempt that ended early asks of the blocks through which it unwinds.
+/// The request of an attempt that ended early to the blocks through which it unwinds.
 enum class signal : std::uint8_t {
     none,
     restart,        ///< the outermost block runs again
@@ -123,7 +123,7 @@ struct value_read {
     const memory::orec* under;
 };
 
-/// What a descriptor knows about the version clock; see algorithms/version_clock.hpp.
+/// A descriptor's view of the version clock; see algorithms/version_clock.hpp.
 struct clock_view {
     word sampled = 0;           // the clock word when the bound was taken
     word own = 0;               // the clock word that this descriptor's latest commit left behind
@@ -164,7 +164,7 @@ struct algorithm_state {
     hardware_state hardware;         // algorithms that run in hardware
 };
 
-/// What the descriptor knows about quiescence; see core/privatization.
+/// A descriptor's part in quiescence; see core/privatization.
 struct quiescing_state {
     bool announced = false;          // `privatizing` is up for the attempt in progress
     word received_up_to = 0;         // no commit that published a version up to this one still quiesces
@@ -195,7 +195,7 @@ struct bias_state {
     word begun_by_others = 0;  // at its latest look
 };
 
-/// What the descriptor knows about takes of the serial token; see core/tokens/serial_token.hpp.
+/// A descriptor's takes of the serial token; see core/tokens/serial_token.hpp.
 struct take_state {
     word latest = ~word{0} << 32;      // the sequence in which it took the token; initially far in the past
     word seen = 0;                     // the token, as read at this context's latest begin that fenced
@@ -371,8 +371,8 @@ public:
     detail::shared<std::uint32_t> makes_way{0};
     detail::shared<descriptor*> waits_for{nullptr};  // set in wait_briefly and wait_for_commit
     detail::shared<word> waits_for_state{0};         // the state of the transaction that it waits for
-    // What the context is doing, for tools that look from outside (api/report_text.cpp, `tutti transactions` of gdb).
-    // The engine decides nothing by these members, so tests need not explore their interleavings.
+    // The present activity of the context, for tools that look from outside (api/report_text.cpp, `tutti transactions`
+    // of gdb). The engine decides nothing by these members, so tests need not explore their interleavings.
     std::atomic<const descriptor*> shows_wait_for{nullptr};
     std::atomic<bool> shows_retry{false};
     std::atomic<std::int32_t> shows_thread{0};  // the kernel's thread number; 0: the context belongs to no thread

@@ -27,7 +27,7 @@ public:
         switch (why) {
             case hardware_abort::conflict:
             case hardware_abort::busy: return false;
-            // The first interrupt may have come by chance. A second one comes from what the block does.
+            // The first interrupt may have come by chance. The cause of a second one is the block itself.
             case hardware_abort::interrupt: {
                 const bool again = interrupted_;
                 interrupted_ = true;

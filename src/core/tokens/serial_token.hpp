@@ -5,7 +5,7 @@
 //
 // The count wraps. It protects a later owner from a begin that was switched away before its exchange takes `still`
 // down: that exchange compares the whole word. A wrapped count would need 2^29 takes of some microseconds each between
-// the begin's load and its exchange, and even then the word says the same about owner and bits.
+// the begin's load and its exchange. Even then the word says the same about owner and bits.
 //
 // A taker must know which contexts run, and a begin must know whether there is an owner. Begins are frequent and takers
 // usually rare, so a taker pays for both (base/fence.hpp). If takers are frequent, they make begins fence for

@@ -19,7 +19,8 @@ bool spin_until(Done&& done) noexcept {
     return false;
 }
 
-/// Spins for some microseconds, then sleeps until `other` releases something. Returns when `done` or late.
+/// Spins for some microseconds, then sleeps until `other` releases something. Returns when `done` returns true, or at
+/// `late`.
 template <class Done>
 void sleep_until(descriptor& other, std::optional<base::deadline> late, Done&& done) noexcept {
     if (spin_until(done)) return;

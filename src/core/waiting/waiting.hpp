@@ -51,11 +51,11 @@ void wait_for_settlement(descriptor& self, descriptor& other, base::deadline unt
 void wait_in_place(descriptor& self, descriptor& other, word seen, const orec* r, word value) noexcept;
 
 /// Waits until the execution whose attempt's state read `seen` has committed or been given up, however often it starts
-/// over. Returns earlier when that execution waits for self in the same way, directly or through others, when self has
-/// to become stricter or to end, or at `until`. A preemptable context switches meanwhile; any other spins all the time
-/// if `spinning`, and else sleeps. A self that may hold an abstract lock or a possession (an undo action, an on_abort
-/// handler) waits for that attempt only, because the execution may need the lock to commit. REQUIRES: self owns no
-/// orec.
+/// over. Returns earlier when that execution waits for self in the same way, directly or through others. Also returns
+/// when self has to become stricter or to end, or at `until`. A preemptable context switches meanwhile; any other spins
+/// all the time if `spinning`, and else sleeps. A self that may hold an abstract lock or a possession (an undo action,
+/// an on_abort handler) waits for that attempt only. The reason: the execution may need the lock to commit. REQUIRES:
+/// self owns no orec.
 void wait_for_commit(descriptor& self, descriptor& other, word seen, bool spinning,
                      std::optional<base::deadline> until = std::nullopt) noexcept;
 

@@ -5,8 +5,8 @@
 //   a commit:  publishes; reads attention (no fence); if the bit is up, wakes the waiters entered for its writes
 //
 // By core/state/attention.hpp a commit that does not see the bit had published before the waiter's check. A commit that
-// sees the bit either finds the waiter under the bucket's lock, or published before the waiter took that lock, and so
-// before the waiter's check. A commit wakes only waiters whose reads include an orec that it wrote.
+// sees the bit may find the waiter under the bucket's lock. Otherwise it published before the waiter took that lock,
+// and so before the waiter's check. A commit wakes only waiters whose reads include an orec that it wrote.
 //
 // A commit does not wake a whole crowd: one of them might go on and change the orec before the others have come to run.
 // It wakes the first ones. A woken waiter wakes the next one before it runs any user code:
