@@ -139,7 +139,8 @@ word read(descriptor& d, const Place& place, Own&& own) {
             continue;
         }
         value = place.read();
-        // As in detail::access::read. Marks may come and go while the version stays the same; then look again.
+        // The same check as in detail::access::read. Marks may come and go while the version stays the same; then look
+        // again.
         if (!broken(fault::single_orec_load) && r.load(std::memory_order_relaxed) != seen) continue;
         const word version = memory::version_of(seen);
         if (version > d.snapshot_bound) {

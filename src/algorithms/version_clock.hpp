@@ -64,13 +64,14 @@ using detail::word;
 
 class version_clock {
 public:
-    /// After this many commits, a descriptor checks how many of them found the clock moved by another descriptor.
+    /// The number of commits after which a descriptor checks how many of them found the clock moved by another
+    /// descriptor.
     static constexpr std::uint32_t window = 64;
 
-    /// From this time on, commits try to begin a new era. At 100 million commits a second it comes 114 days after the
+    /// The time from which commits try to begin a new era. At 100 million commits a second it comes 114 days after the
     /// begin of an era, and leaves 8 days for the tries.
     static constexpr word late = memory::last_time - (word{1} << 46);
-    /// From this time on, a descriptor that reads the time ends the process. The remaining times last until every
+    /// The time from which a descriptor that reads the time ends the process. The remaining times last until every
     /// descriptor has read it: 2^20 descriptors read it at least once in 2^16 of their commits.
     static constexpr word end_of_time = memory::last_time - (word{1} << 40);
     /// The earliest time of an era. Each era gives one of the times before it to stale versions. These times last 1,280

@@ -46,7 +46,7 @@ void note(core::descriptor& self, const core::descriptor& winner) {
         entry.nice = first->nice;
         m.all.push_back(entry);
     } else {
-        // Before the priority is lowered, so that every lowered priority is on the list.
+        // Room is reserved before the priority is lowered, so that every lowered priority is on the list.
         m.all.reserve(m.all.size() + 1);
         const std::optional<int> nice = base::lower_priority();
         if (!nice) return;

@@ -50,8 +50,8 @@ auto locked(descriptor& d, stripe& s, F&& f) {
 /// How often a transaction sleeps before it gives up, while an older or a younger transaction holds the lock.
 constexpr unsigned patience_with_older = 4;
 constexpr unsigned patience_with_younger = 64;
-/// The same for a transaction that cannot start over, whose caller gets an error. It amounts to seconds, so that the
-/// error does not depend on how soon a killed holder gets a processor to notice the request.
+/// The same for a transaction that cannot start over, and whose caller gets an error. The sleeps amount to seconds. So
+/// the error does not depend on how soon a killed holder gets a processor to notice the request.
 constexpr unsigned patience_of_the_bound = 2048;
 
 /// Returns how often d sleeps before it gives up. REQUIRES: another transaction holds the lock.

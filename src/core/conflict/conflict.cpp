@@ -94,7 +94,7 @@ verdict judge(descriptor& d, const encounter& e) noexcept {
 bool carry_out(descriptor& d, const encounter& e) {
     if (is_ancestor(e.other, d)) {
         // Without its deadline, that transaction would have no marks, and would start over when it found its reads
-        // changed. So d overrides its mark, and that transaction starts over at its next barrier.
+        // changed. So d overrides the mark, and that transaction starts over at its next barrier.
         if (e.where == abort_cause::conflict_visible_read && e.other.run.timed.made_visible) {
             note_kill(e.other, d);
             if (kill(e.other, e.state)) return true;

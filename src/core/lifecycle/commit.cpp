@@ -98,7 +98,8 @@ void finish_slowly(descriptor& d, privacy owed) {
     if ((d.slow_commit & slow_commit_large) != 0) count_towards_settling(d);
     if (orphans || d.limbo.due() || d.inner != nullptr) [[unlikely]]
         collect_retired(d);
-    // Not inside another transaction, nor in an undo action, whose context may own something that others wait for.
+    // The clock is not renewed inside another transaction, nor in an undo action: the context may own something that
+    // others wait for.
     if (late && d.algorithm->renew_clock != nullptr && !ancestor_runs(d) && !undoes(d)) [[unlikely]]
         d.algorithm->renew_clock(d);
     if (!has_entries(after)) return;

@@ -28,7 +28,8 @@ namespace {
 
 /// Returns the cause under which to count the exception that is being handled.
 abort_cause cause_of_exception() noexcept {
-    // By type, without rethrowing: the forced unwind of a thread that exits must not be caught, and has no type.
+    // The function tests the type, without rethrowing: the forced unwind of a thread that exits must not be caught, and
+    // has no type.
     const std::type_info* const type = abi::__cxa_current_exception_type();
     if (type != nullptr && *type == typeid(usage_error)) return abort_cause::usage;
     if (type != nullptr && *type == typeid(std::bad_alloc)) return abort_cause::allocation;

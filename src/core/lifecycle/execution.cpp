@@ -74,9 +74,9 @@ bool begins_strictly(descriptor& d) noexcept {
     if (!so_that_it_does_not_lack_a_slot.is_so() || !take_place(d)) return false;
     if (d.slot == 0) return true;
     d.slow_commit |= slow_commit_strict;
-    // Before the snapshot is taken: a transaction that finds the slot occupied must find its occupant running.
-    // Otherwise it would take that occupant for one that has just left. seq_cst: partner is the commit that looks at
-    // slots (norec.hpp).
+    // The state is stored before the snapshot is taken: a transaction that finds the slot occupied must find its
+    // occupant running. Otherwise it would take that occupant for one that has just left. seq_cst: partner is the
+    // commit that looks at slots (norec.hpp).
     d.state.exchange(memory::make_state(d.own_sequence, d.mode), std::memory_order_seq_cst);
     return true;
 }

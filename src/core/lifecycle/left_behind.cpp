@@ -210,7 +210,7 @@ void refuse_asynchronous_cancel(const descriptor& d) noexcept {
         "tutti: a thread ended by asynchronous cancellation in, or next to, the block at %s, which may be half "
         "begun or half ended; call pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED) before atomic blocks\n",
         name[0] != '\0' ? name.data() : "an unknown place");
-    // Not through stdio, whose write waits forever in a thread that cancels itself.
+    // The message bypasses stdio, whose write waits forever in a thread that cancels itself.
     base::say_last_words(message.data());
     std::abort();
 }

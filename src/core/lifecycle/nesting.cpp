@@ -125,7 +125,7 @@ void close_nested(tx& t, frame& f) {
     descriptor& d = descriptor::of(t);
     if (!d.unwinding()) {
         if (d.pending != signal::none) core::raise_again(d);
-        // After this, only the whole transaction could run again.
+        // After the block has closed, only the whole transaction could run again.
         if (f.checkpoint && d.logging && !d.strict()) {
             d.algorithm->refresh(d);
             core::have_companions_look(d);

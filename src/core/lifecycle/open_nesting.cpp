@@ -26,7 +26,7 @@ descriptor& enter_open_nested(descriptor& outer) {
 }
 
 void leave_open_nested(descriptor& outer) noexcept {
-    // Not for an undo of the outer transaction, which leaves nothing to undo.
+    // An undo of the outer transaction does not count, because it leaves nothing to undo.
     if (outer.running() && (outer.slow_path & slow_path_frozen) == 0) {
         outer.run.opened_in = outer.run.attempt;
         outer.slow_commit |= slow_commit_restarted;  // so that `run` is reset

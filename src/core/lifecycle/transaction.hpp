@@ -43,7 +43,7 @@ class transaction {
     using guard = critical<Preemptable>;
 
 public:
-    /// Not inlined, so that it finds the caller's stack pointer.
+    /// Opens a block of the library. Not inlined, so that it finds the caller's stack pointer.
     TUTTI_NOINLINE static void open(tx& t, detail::frame& f, detail::call_site where, const options& how) {
         descriptor& d = descriptor::of(t);
         TUTTI_ASSERT(d.run.attempt == 1 && d.run.next_mode == status::active && d.run.in_the_way.who == nullptr, "I6");
@@ -291,7 +291,7 @@ private:
             case footing::detached: return;
             case footing::shielded: try { write(d, place, value);
                 } catch (const detail::unwind&) {
-                    // As above: the write is dropped.
+                    // The attempt is doomed, as above: the write is dropped.
                 }
         }
     }

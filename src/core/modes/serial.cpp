@@ -210,7 +210,7 @@ bool yield_to_serial(descriptor& d) {
     // context would not have come here. The owner waits for the transaction around d, so it does nothing alone before
     // both have ended.
     if (broken(fault::begin_beside_a_serial_transaction) || ancestor_runs(d)) return true;
-    // For a block of the language that runs in hardware inside a world that stands still.
+    // This concerns a block of the language that runs in hardware inside a world that stands still.
     leave_hardware(d, hardware_abort::software);
     for (;;) {
         std::atomic_thread_fence(std::memory_order_seq_cst);  // T1

@@ -44,11 +44,11 @@ concept algorithm = requires(descriptor& d, const memory::var_place& v, const me
                              const detail::savepoint& mark, const detail::cell& cell, status s) {
     { A::name } -> std::convertible_to<std::string_view>;
     { A::summary } -> std::convertible_to<std::string_view>;
-    /// Whether other transactions may still touch plain memory when the commit that made it private returns.
+    /// True if other transactions may still touch plain memory when the commit that made it private returns.
     { A::privatizes_by_waiting } -> std::convertible_to<bool>;
-    /// Whether writes go to memory at once, so that uninstrumented code sees them.
+    /// True if writes go to memory at once, so that uninstrumented code sees them.
     { A::in_place } -> std::convertible_to<bool>;
-    /// Whether at most one transaction runs at a time.
+    /// True if at most one transaction runs at a time.
     { A::one_at_a_time } -> std::convertible_to<bool>;
     /// The lowest bit of a version, and of a snapshot bound, that orders commits.
     { A::first_version_bit } -> std::convertible_to<int>;

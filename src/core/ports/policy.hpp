@@ -60,10 +60,10 @@ struct policy {
     /// Called when the process forks (core/lifecycle/fork.hpp). `self` is the descriptor of the forking thread, if it
     /// has one.
     void (*copy)(copying step, const descriptor* self) noexcept = nullptr;
-    /// Whether the runtime helps a transaction that keeps losing (core/conflict/contention_rank.hpp), which bounds its
+    /// True if the runtime helps a transaction that keeps losing (core/conflict/contention_rank.hpp), which bounds its
     /// restarts.
     bool bounded = true;
-    /// Whether the policy needs the start events of first attempts only while it has called `listen` itself.
+    /// True if the policy needs the start events of first attempts only while it has called `listen` itself.
     bool listens_on_demand = false;
     distant_conduct abroad{};
 };

@@ -79,7 +79,8 @@ private:
 
 /// Waits until each of those transactions has ended, or has shown that its reads are current.
 void wait_for_current_reads(descriptor& self, sightings& of) noexcept {
-    // In a preemption layer, one of them may be suspended on this very thread, which switches once it has asked.
+    // In a preemption layer, one of these transactions may be suspended on this very thread, which switches once it has
+    // asked.
     const std::uint64_t patience = self.hooks == nullptr ? base::asking_ticks : base::asking_ticks / 10;
     for (const std::uint64_t start = base::ticks(); base::ticks() - start < patience; base::spin_turn()) {
         of.filter([](const sightings::sighting& s) { return !is_over(*s.who, s.shown); });

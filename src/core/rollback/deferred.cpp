@@ -123,7 +123,7 @@ void settle_possessions(descriptor& d) noexcept {
 }
 
 void run_before_commit(descriptor& d) {
-    // By index: a handler may register other handlers, and the log may move.
+    // The loop goes by index: a handler may register other handlers, and the log may move.
     const no_look_for_replaced meanwhile{*d.frame_};
     for (std::size_t i = 0; i < d.deferred_log.size(); ++i) {
         const deferred e = d.deferred_log[i];
@@ -176,7 +176,7 @@ std::size_t place_of_step(const descriptor& d, const companion& of, std::size_t 
 
 bool tell_participants_of_retry(descriptor& d) {
     if (!has_participants(d)) return true;
-    // By index: a participant may read variables, and the log may move.
+    // The loop goes by index: a participant may read variables, and the log may move.
     for (std::size_t i = mark_of_alternative(d); i < d.deferred_log.size(); ++i) {
         const deferred e = d.deferred_log[i];
         if (votes(e.what) && !static_cast<participant*>(e.object)->heed_retry()) return false;

@@ -43,7 +43,7 @@ void give_back(descriptor& d) noexcept {
 
 void doom(descriptor& d, signal s, abort_cause cause) noexcept {
     d.pending = s;
-    // If given back, a destructor leaves a block of its own in an attempt that is over.
+    // If ownership has been given back, a destructor leaves a block of its own in an attempt that is over.
     if (!d.given_back) d.cause = cause;
     d.close_bounds();
     d.slow_path |= slow_path_pending;

@@ -43,7 +43,7 @@ template <class Predicate>
 void destroy_some(descriptor& d, memory::log<deferred>& entries, Predicate&& holds) noexcept {
     descriptor* const around = running_ancestor(d);
     if (around != nullptr) {
-        // In reverse order, because the transaction around d destroys the newest first.
+        // The order is reversed, because the transaction around d destroys the newest first.
         const auto give = [&](deferred& e) {
             if (holds(e) && hand_over(*around, e)) e.what = deferred::kind::spent;
         };
@@ -141,7 +141,7 @@ void destroy_in_parent(descriptor& d, std::size_t from, std::size_t reads) noexc
     const shield no_signal_leaves{d};
     memory::log<deferred>& entries = d.deferred_log;
     const std::size_t before = entries.size();
-    // By index: a destructor may set aside more entries, behind these, and the log may move.
+    // The loop goes by index: a destructor may set aside more entries, behind these, and the log may move.
     const std::size_t to = entries.aside();
     for (std::size_t i = from; i < to; ++i) {
         if (entries.aside(i).what != deferred::kind::doomed) continue;

@@ -40,8 +40,8 @@ struct preemption {
     /// its thread.
     const void* stack = nullptr;
     std::size_t stack_bytes = 0;
-    /// True if the context runs a procedure of a server, which must survive errors of the procedure. Then a jump out of
-    /// a block rolls the block back (core/lifecycle/left_behind.hpp), and an interruption passes a noexcept function
+    /// True if the context runs a procedure of a server. The server must survive errors of the procedure. So a jump out
+    /// of a block rolls the block back (core/lifecycle/left_behind.hpp), and an interruption passes a noexcept function
     /// (interrupt.hpp there). The executor that calls the procedure uses call_boundary.
     bool isolates = false;
 };

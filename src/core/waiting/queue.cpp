@@ -8,9 +8,9 @@ namespace tutti::core {
 
 void enqueue(queue& where, descriptor& self, std::optional<base::deadline> until) noexcept {
     self.run.queued = true;
-    // From now on other contexts must take the execution for one that goes on, although it has not begun. They do so if
-    // one of its attempts has been defeated (is_settled in waiting.cpp). If none has been, its present number goes to
-    // an attempt that never runs.
+    // From now on other contexts must treat the execution as one that goes on, although it has not begun. They do so if
+    // one of its attempts has been defeated (is_settled in waiting.cpp). Without such an attempt, its present number
+    // goes to an attempt that never runs.
     if (!std::exchange(self.run.was_defeated, true)) {
         self.first_defeat.store(self.own_sequence, std::memory_order_relaxed);
         self.last_defeat.store(self.own_sequence, std::memory_order_release);  // partner: is_settled

@@ -110,7 +110,8 @@ waiter::bucket& waiter::bucket_of(const orec* r) noexcept {
 void waiter::bucket::join(watch& w, std::uint64_t place) noexcept {
     w.since = newest.number;
     w.place = place;
-    // By place. A waiter that has looked and waits again usually belongs behind the one that did so before it.
+    // The list is ordered by place. A waiter that has looked and waits again usually belongs behind the one that did so
+    // before it.
     watch* before = last == nullptr || place > last->place ? last : near;
     while (before != nullptr && before->place > place) before = before->before;
     watch* after = before != nullptr ? before->next : first;
