@@ -1,4 +1,4 @@
-// One question to each node, all at once, none for longer than the asker waits.
+// Sends one question to all nodes at once. No answer is waited for longer than the asker allows.
 #include <deque>
 #include <utility>
 
@@ -10,7 +10,7 @@
 namespace tutti::cluster {
 namespace {
 
-/// The facts of the largest cluster take a tenth of it.
+/// The largest status answer that is accepted, in bytes. The facts of the largest cluster take a tenth of this.
 constexpr std::size_t largest_answer = std::size_t{64} << 10;
 
 class question final : public visit {

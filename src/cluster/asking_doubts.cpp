@@ -1,4 +1,4 @@
-// Transactions in doubt: a question to each node at once, and an operator's word to one of them.
+// Transactions in doubt: asks all nodes for them at once, and sends an operator's decision to one node.
 #include <charconv>
 #include <deque>
 #include <functional>

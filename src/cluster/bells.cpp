@@ -22,9 +22,9 @@ bool bells::hears(std::unique_lock<std::mutex>& hold) {
     while (opening_) {
         const unsigned before = refusals_;
         opened_.wait(hold, [this] { return !opening_; });
-        if (refusals_ != before) return false;  // the other has waited for the engine in the place of this one
+        if (refusals_ != before) return false;  // the other thread has already waited for the engine
     }
-    // What another has opened may have broken again since.
+    // A feed that another thread has opened may have broken since.
     if (stopped_ || !broken_) return !stopped_;
     opening_ = true;
     hold.unlock();
@@ -105,7 +105,7 @@ void bells::hear_out(backend::feed& from) {
 void bells::ring(std::unique_lock<std::mutex>& hold, const std::unordered_set<bell*>& which) {
     if (which.empty()) return;
     ringing_ = which;
-    hold.unlock();  // a commit of variables may wait for others
+    hold.unlock();  // the commit of a variable may wait for other transactions
     for (bell* b : which) atomically([b](tx& t) { b->set(t, b->get(t) + 1); });
     hold.lock();
     ringing_.clear();

@@ -1,20 +1,21 @@
-// `retry` over objects: a block that sleeps has read a variable, its bell, and a change of an object rings it.
+// `retry` over objects. Each block has a variable, its bell. A block that calls `retry` reads its bell and sleeps until
+// the bell changes. A change of an object that the block has read changes ("rings") the bell.
 //
-//   a block:   reads its bell | enrols it under the keys that it has read | asks whoever holds the objects whether they
-//              are current | gives way: our own engine sleeps until the bell changes
-//   the feed:  is told of a write | takes the bells enrolled under its key out | changes each
+//   a block:   reads its bell | enrols the bell under the keys that the block has read | asks the holders of these
+//              objects whether they are current | sleeps: our own engine wakes the block when the bell changes
+//   the feed:  reports a write | the bells enrolled under the written key are removed | each of these bells is changed
 //
-// No wake is lost: a write that takes effect after the feed was opened is told (backend.hpp, B5), and finds the bell,
-// or came before the bell was enrolled, and so before the engine was asked. A bell that rings before the block sleeps
-// makes its reads invalid, which `retry` looks at. When the feed breaks, every bell rings, and blocks look for
-// themselves.
+// No wakeup is lost. The feed reports every write that takes effect after the feed was opened (backend.hpp, B5). Such a
+// write either finds the bell enrolled, or it came before the bell was enrolled. In the second case it also came before
+// the block asked the engine, so the answer shows the write. A bell that rings before the block sleeps invalidates the
+// block's reads, and `retry` checks these. When the feed breaks, every bell rings, and every block checks its objects.
 //
-// The thread that rings waits for blocks: its commits do so in quiescence, for a lock, or for the turn of an algorithm
-// that runs one block at a time. A block that enrols still runs, so it never waits for that thread: it opens the feed
-// itself, which the engine bounds, and the thread turns to it when it has rung. What the new feed tells until then is
-// kept in it.
+// The thread that rings waits for blocks: its commits wait in quiescence, for a lock, or for their turn in an algorithm
+// that runs one block at a time. A block that enrols still runs, so it must not wait for the ringing thread. The block
+// therefore opens the feed itself, and the engine bounds the time for this. The ringing thread reads the new feed once
+// all bells have rung. Until then, the feed keeps its reports.
 //
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <condition_variable>
@@ -37,25 +38,30 @@ using bell = tutti::var<std::uint64_t>;
 
 class bells {
 public:
-    /// `open_feed` may be called by any thread that enrols, by one at a time. Null: not to be had now.
+    /// Stores `open_feed`. Any thread that enrols may call `open_feed`, one thread at a time. `open_feed` returns null
+    /// if a feed cannot be had now.
     explicit bells(std::function<std::unique_ptr<backend::feed>()> open_feed) : open_feed_{std::move(open_feed)} {}
     ~bells() { stop(); }
 
-    /// Opens the feed first, if it is not. False: the engine cannot be reached.
+    /// Enrols `mine` under `keys`. Opens the feed first if none is open. Returns false if the engine cannot be reached.
     [[nodiscard]] bool enrol(bell& mine, std::span<const backend::check> keys);
-    /// It need not ring any more. It may still, once, which wakes who sleeps for it to look again.
+    /// Removes the bell. The bell may still ring once. This wakes the block that sleeps on the bell, which then checks
+    /// its objects again.
     void leave(bell& mine);
-    /// It will not ring when this has returned. REQUIRES: no transaction of the caller runs, because a ring may wait in
-    /// quiescence for that.
+    /// Removes the bell. The bell does not ring after this function returns.
+    /// REQUIRES: the caller runs no transaction, because the ringing thread may wait in quiescence for that
+    /// transaction.
     void withdraw(bell& mine);
-    /// Ends the thread, and rings nothing any more. REQUIRES: as withdraw; no block sleeps.
+    /// Ends the thread. No bell rings afterwards.
+    /// REQUIRES: the caller runs no transaction, and no block sleeps.
     void stop();
 
 private:
-    /// Whether a feed is open; opens one if none is, without the lock, because the engine may take its time.
+    /// Returns true if a feed is open. Opens a feed if none is, without holding the lock, because the engine may be
+    /// slow.
     [[nodiscard]] bool hears(std::unique_lock<std::mutex>& hold);
     void listen();
-    /// Rings for what it tells, until it breaks.
+    /// Rings the bells for what `from` reports, until the feed breaks.
     void hear_out(backend::feed& from);
     void ring(std::unique_lock<std::mutex>& hold, const std::unordered_set<bell*>& which);
     void ring_all(std::unique_lock<std::mutex>& hold);
@@ -66,12 +72,12 @@ private:
     std::shared_ptr<backend::feed> feed_;
     std::unordered_map<backend::key, std::unordered_set<bell*>> by_key_;
     std::unordered_map<bell*, std::vector<backend::key>> by_bell_;
-    std::unordered_set<bell*> ringing_;  // outside of the lock
+    std::unordered_set<bell*> ringing_;  // the bells that ring now, without the lock
     std::condition_variable rung_, opened_, renewed_;
     std::thread thread_;
-    bool broken_ = true;  // there is no feed, or it has ended
+    bool broken_ = true;  // true if no feed was opened yet, or the feed has ended
     bool opening_ = false;
-    unsigned refusals_ = 0;  // times that there was no feed to be had
+    unsigned refusals_ = 0;  // how often open_feed has returned null
     bool stopped_ = false;
 };
 

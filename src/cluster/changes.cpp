@@ -8,7 +8,8 @@
 namespace tutti::cluster {
 namespace {
 
-/// Each stands for an object that was watched, unless another node says what is not so.
+/// The largest number of reports that are kept. Each report names an object that a block here watched, unless another
+/// node reports an object that this node did not watch.
 constexpr std::size_t most_kept = 65536;
 
 }  // namespace
@@ -55,7 +56,7 @@ std::shared_ptr<changes::mailbox> changes::open() noexcept {
 
 void changes::tell(const object_id& id) {
     const std::shared_ptr<mailbox> to = open();
-    if (!to) return;  // nobody has ever slept here
+    if (!to) return;  // no block has ever slept here
     const std::lock_guard hold{to->guard};
     if (to->broken) return;
     if (to->told.size() == most_kept) to->broken = true;

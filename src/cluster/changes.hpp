@@ -1,10 +1,10 @@
-// What the bells of a node hear (bells.hpp): which of the objects that its blocks watch have changed.
+// The feed of a node's bells (bells.hpp): tells which of the objects that the node's blocks watch have changed.
 //
-// A commit that changes one here says so, and so does the thread that reads what other nodes send. Neither may wait, so
-// what they say is kept until the thread of the bells takes it. Beyond `most_kept`, and when a node is lost, the feed
-// breaks, and every block that sleeps looks for itself.
+// A commit that changes an object here reports the change, and so does the thread that reads other nodes' messages.
+// Neither may wait, so the reports are kept until the thread of the bells takes them. The feed breaks beyond
+// `most_kept` reports, and when a node is lost. Every sleeping block then checks its objects itself.
 //
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <condition_variable>
@@ -19,10 +19,10 @@ namespace tutti::cluster {
 
 class changes {
 public:
-    /// Hears of what is told from now on; the one that was open before breaks.
+    /// Opens a feed of all changes from now on. Breaks the feed that was open before.
     [[nodiscard]] std::unique_ptr<backend::feed> open_feed();
     void tell(const object_id& id);
-    /// A change may have been missed.
+    /// Breaks the feed because a change may have been missed.
     void break_feed() noexcept;
 
 private:
@@ -39,7 +39,7 @@ private:
     [[nodiscard]] std::shared_ptr<mailbox> open() noexcept;
 
     std::mutex guard_;
-    std::shared_ptr<mailbox> open_;  // shared with the feed, which may outlive this
+    std::shared_ptr<mailbox> open_;  // shared with the feed, which may outlive this object
 };
 
 }  // namespace tutti::cluster

@@ -13,11 +13,11 @@
 namespace tutti::cluster {
 namespace {
 
-constexpr unsigned slot_shift = 48;  // of a call's number: above it one more than the slot
+constexpr unsigned slot_shift = 48;  // in a call's number: the bits from here on are the slot plus one
 constexpr std::chrono::microseconds spin_limit{50};
 constexpr unsigned most_sleeps = 63;
 
-/// Counts itself among those that spin.
+/// Counts this thread among the spinning threads.
 class spinner {
 public:
     explicit spinner(std::atomic<unsigned>& all) noexcept
@@ -77,7 +77,7 @@ void line::forget(round& r) noexcept {
 
 void line::exchange(std::span<call> calls) {
     if (calls.empty()) return;
-    struct at_end {  // also where memory for a message runs out
+    struct at_end {  // also runs if the memory for a message cannot be allocated
         line& of;
         ~at_end() { of.forget(of.now_); }
     } const forgets_them{*this};
@@ -101,10 +101,11 @@ void line::finish() {
     forget(ahead_);
 }
 
-/// An answer from this machine, or from the next one, comes sooner than a thread that sleeps wakes up. Others may have
-/// the processor meanwhile. Where answers take longer, the next waits do not spin, more of them each time.
+/// Spins because an answer from this machine, or from a near one, arrives sooner than a sleeping thread wakes up. Other
+/// threads may need the processor meanwhile. If the answers take longer, the next waits do not spin. The number of
+/// these waits grows each time.
 bool line::spin_until_complete(const round& r) noexcept {
-    if (user_.hooks != nullptr) return false;  // its worker has more to do than to spin
+    if (user_.hooks != nullptr) return false;  // a scheduler's worker has other contexts to run
     if (sleeps_ != 0) {
         --sleeps_;
         return false;
@@ -137,7 +138,7 @@ void line::post(node_number to, wire::kind kind, std::string body) {
 }
 
 void line::pause(unsigned turn) {
-    // A commit lasts for about a round trip.
+    // A commit takes about one round trip.
     is_remote_ = true;
     if (turn < 3) return std::this_thread::yield();
     const std::int64_t since = channel_.timeline_.begin();
@@ -153,9 +154,9 @@ void line::pause(unsigned turn) {
                              .began_ns = since});
 }
 
-/// Another node takes this one for lost when it has heard nothing of it for `patience`; half of that is for what this
-/// one has sent meanwhile, and it sends something as often as the other one does. Relaxed: the time orders nothing, and
-/// an old one is too old.
+/// Returns true if `node` was heard within half of `patience`. The node takes this one for lost after all of `patience`
+/// without a message. The other half is for the messages that this node has sent meanwhile. Both nodes send equally
+/// often. Relaxed, because the time orders nothing, and an outdated value only makes the node look silent.
 bool line::hears(node_number node) const noexcept {
     const std::int64_t since = channel_.heard_at_[node].load(std::memory_order_relaxed);
     return base::now().time_since_epoch().count() - since < std::chrono::nanoseconds{channel_.patience_}.count() / 2;
@@ -179,7 +180,8 @@ void line::answer(std::uint64_t number, node_number from, std::string_view body)
     }
 }
 
-/// No caller waits for that node any more. For the others it does: their answers tell that they are not the ones lost.
+/// Stops waiting for the answers of `node`. Calls to other nodes are still waited for, because their answers tell that
+/// those nodes are not lost.
 void line::give_up_on(node_number node) {
     const std::lock_guard hold{guard_};
     for (round& r : rounds_) {
@@ -196,7 +198,7 @@ void line::give_up_on(node_number node) {
     }
 }
 
-// ---- what is recorded of them
+// ---- what the timeline records of a line
 
 void line::attempt_begins() noexcept {
     outermost_ = sequence_;
@@ -214,7 +216,7 @@ void line::note_attempt(timeline_end how, rollback_reason why) noexcept {
                              .began_ns = began_ns_});
 }
 
-/// REQUIRES: the lock.
+/// REQUIRES: the caller holds the lock.
 void line::note_call(const round& r, std::size_t which, timeline_end how) noexcept {
     const call& c = r.calls[which];
     channel_.timeline_.note({.role = timeline_role::asks,
@@ -240,7 +242,7 @@ void line::note_wait(const round& r, std::int64_t since) noexcept {
                              .began_ns = since});
 }
 
-// ---- all of them
+// ---- all lines
 
 channel::channel(site& of, changes& heard, const wire::transport_options& how, std::chrono::milliseconds patience,
                  std::function<node_facts()> facts)
@@ -259,14 +261,14 @@ channel::channel(site& of, changes& heard, const wire::transport_options& how, s
 
 void channel::join() {
     if (!transport_) return;
-    transport_->join();  // from here on its thread calls us
+    transport_->join();  // from here on the transport's thread calls the channel
     if (transport_->others_have_begun()) be_let_in();
 }
 
-/// A former process of this node was there before.
+/// Has the other nodes admit this one. A former process of this node was in the cluster before.
 void channel::be_let_in() {
-    // Each time twice as long, because lists of what has moved may be long. Each round begins at once and with the
-    // shortest pause: objects that move between the others all the time take several rounds.
+    // The pause before a try doubles each time, because lists of moved objects may be long. Each round begins at once
+    // and with the shortest pause, because objects that keep moving between the other nodes take several rounds.
     constexpr std::chrono::milliseconds shortest{5}, longest{1000};
     std::chrono::milliseconds before_next_try = shortest;
     std::vector<bool> serving;
@@ -313,7 +315,7 @@ line& channel::open_line(core::descriptor& user) {
     if (lines_.size() == by_slot_.size())
         throw std::length_error{"tutti: no more than 4096 threads may use one node of a cluster"};
     line& fresh = lines_.emplace_back(*this, user, static_cast<std::uint16_t>(lines_.size()));
-    by_slot_[fresh.slot].store(&fresh, std::memory_order_release);  // partner: receive
+    by_slot_[fresh.slot].store(&fresh, std::memory_order_release);  // release; the partner is the acquire in `receive`
     return fresh;
 }
 
@@ -402,7 +404,7 @@ void channel::invalidate(const object_id& id, node_number sharer, std::uint64_t 
 void channel::lose(node_number node) noexcept {
     site_.lose(node);
     admission_.lose(node);
-    changes_.break_feed();  // nobody tells of what that node owned, nor of what its transactions hold
+    changes_.break_feed();  // nobody reports changes of what that node owned, or of what its transactions hold
     for (auto& l : by_slot_) {
         line* const one = l.load(std::memory_order_acquire);
         if (one == nullptr) break;

@@ -1,9 +1,10 @@
-// The network port over a transport: calls with numbers, threads that wait for their answers, nodes that are lost.
+// The network port over a transport: numbered calls, threads that wait for the answers, and lost nodes.
 //
-// A context that waits for answers rests (api/companion.hpp): one of a scheduler leaves its worker to others meanwhile.
+// A context that waits for answers rests (api/companion.hpp). If a scheduler runs the context, its worker runs other
+// contexts meanwhile.
 //
-// A line belongs to one context (its slot is in the name of every transaction that it runs). Its calls carry
-// the slot and a count; an answer that comes late finds another count, and is dropped.
+// A line belongs to one context. The line's slot is part of the name of every transaction that the context runs. Each
+// call carries the slot and a count. A late answer carries an old count, so it is dropped.
 #pragma once
 
 #include <algorithm>
@@ -42,12 +43,12 @@ public:
     void pause(unsigned turn) override;
     [[nodiscard]] bool hears(node_number node) const noexcept override;
 
-    /// Whether a timeline is being recorded, which wants to know when attempts begin.
+    /// Returns true if a timeline is being recorded. The timeline needs to know when attempts begin.
     [[nodiscard]] bool is_recorded() const noexcept;
-    /// For the timeline: what asks from here on is that attempt of its context.
+    /// Tells the timeline that calls from here on belong to attempt `sequence` of this context.
     void works_for(std::uint64_t sequence) noexcept { sequence_ = sequence; }
-    /// For the timeline: a block begins with that attempt; when it is over, it is shown if it has asked others or
-    /// waited.
+    /// Tells the timeline that the attempt of an outermost block begins. The timeline shows the attempt at its end if
+    /// the attempt has asked another node or waited.
     void attempt_begins() noexcept;
     void attempt_ends(timeline_end how, rollback_reason why) noexcept {
         if (is_remote_) note_attempt(how, why);
@@ -55,16 +56,16 @@ public:
 
 private:
     friend class channel;
-    /// Calls that are waited for together.
+    /// Calls whose answers are waited for together.
     struct round {
         std::span<call> calls;
         std::uint64_t first = 0;
         std::size_t missing = 0;
-        std::int64_t asked_ns = 0;     // of the timeline; 0: it is not recorded
-        std::uint64_t sequence = 0;    // of the attempt that asks
-        node_number last_to_come = 0;  // of the nodes that have answered
-        /// Not zero: no answer is waited for any more. Release by the thread that brings the last one, acquire by the
-        /// one that waits.
+        std::int64_t asked_ns = 0;     // by the timeline's clock; 0: not recorded
+        std::uint64_t sequence = 0;    // the attempt that asks
+        node_number last_to_come = 0;  // the node whose answer came last
+        /// Not zero: no answer is missing. Stored with release by the thread that receives the last answer. Loaded with
+        /// acquire by the thread that waits.
         tutti::detail::shared<std::uint32_t> ended{1};
         [[nodiscard]] bool complete() const noexcept { return ended.load(std::memory_order_acquire) != 0; }
     };
@@ -74,7 +75,8 @@ private:
     void ask(round& r, std::span<call> calls);
     void await(round& r);
     void forget(round& r) noexcept;
-    /// So many of the calls need not be waited for any more. REQUIRES: the lock.
+    /// Subtracts `calls` from the number of missing answers.
+    /// REQUIRES: the caller holds the lock.
     void settle(round& r, std::size_t calls) noexcept;
     [[nodiscard]] bool spin_until_complete(const round& r) noexcept;
     void note_attempt(timeline_end how, rollback_reason why) noexcept;
@@ -82,39 +84,40 @@ private:
     void note_wait(const round& r, std::int64_t since) noexcept;
 
     channel& channel_;
-    core::descriptor& user_;  // of its one context
+    core::descriptor& user_;  // the descriptor of the line's one context
 
 public:
     const std::uint16_t slot;
 
 private:
-    std::mutex guard_;  // of the rounds, between their thread and the one that reads
+    std::mutex guard_;  // guards the rounds, which the line's thread and the reading thread use
     std::array<round, 2> rounds_;
     round &now_ = rounds_[0], &ahead_ = rounds_[1];
     std::uint64_t count_ = 1;
     std::uint64_t random_ = 0;
-    unsigned sleeps_ = 0;       // waits that do not spin, of those to come
-    unsigned last_sleeps_ = 0;  // how many these were at first
-    // For the timeline.
-    std::uint64_t sequence_ = 0;   // of the attempt that asks
-    std::uint64_t outermost_ = 0;  // of that of the outermost block
-    std::int64_t began_ns_ = 0;    // when it began
-    bool is_remote_ = false;       // whether it has asked another node, or waited
+    unsigned sleeps_ = 0;       // how many of the next waits do not spin
+    unsigned last_sleeps_ = 0;  // the latest value that sleeps_ was set to
+    // For the timeline:
+    std::uint64_t sequence_ = 0;   // the attempt that asks
+    std::uint64_t outermost_ = 0;  // the attempt of the outermost block
+    std::int64_t began_ns_ = 0;    // when that attempt began
+    bool is_remote_ = false;       // whether that attempt has asked another node or waited
 };
 
 class channel final : public wire::transport::handler, private audience, public call_carrier, private gate {
 public:
-    /// Listens. `facts` is what observers are told, from `join` on, by the thread that reads.
+    /// Listens for the other nodes. Observers are told `facts`, which the reading thread calls after `join`.
     channel(site& of, changes& heard, const wire::transport_options& how, std::chrono::milliseconds patience,
             std::function<node_facts()> facts);
     ~channel() override;
-    /// Returns when all nodes are connected, and have let this one in if they had begun without it. Throws
-    /// wire::refusal, as the constructor.
+    /// Waits until all nodes are connected. If the others have begun without this node, also waits until they have
+    /// admitted it. Throws wire::refusal, as the constructor does.
     void join();
 
-    /// A line for one more thread; kept until the end. Throws std::length_error where there are too many.
+    /// Returns a line for one more thread. The channel keeps the line until its own end. Throws std::length_error if
+    /// there are too many lines.
     line& open_line(core::descriptor& user);
-    /// What it knows of the facts of the node.
+    /// Adds the facts that the channel knows to `to`.
     void describe(node_facts& to) const;
 
     void hand_calls_to(call_handler* whom) override;
@@ -159,15 +162,16 @@ private:
     std::mutex guard_;
     std::deque<line> lines_;
     std::array<std::atomic<line*>, wire::most_slots> by_slot_{};
-    std::mutex calls_guard_;  // held while `calls_` is told
+    std::mutex calls_guard_;  // held while calls_ is called
     call_handler* calls_ = nullptr;
     std::atomic<std::uint64_t> round_trips_{0};
-    std::array<std::atomic<std::int64_t>, most_nodes> heard_at_{};  ///< of each node, by the steady clock, in ns
+    std::array<std::atomic<std::int64_t>, most_nodes> heard_at_{};  ///< when each node was last heard, by the steady
+                                                                    ///< clock, in ns
     timeline timeline_;
-    // Half of the processors may be kept from sleeping by threads that wait.
+    // Threads that spin may occupy half of the processors.
     std::atomic<unsigned> spinning_{0};
     const unsigned most_spinning_ = std::max(std::thread::hardware_concurrency() / 2, 1U);
-    std::unique_ptr<wire::transport> transport_;  // null in a cluster of one
+    std::unique_ptr<wire::transport> transport_;  // null in a cluster of one node
 };
 
 inline bool line::is_recorded() const noexcept { return channel_.timeline_.records(); }

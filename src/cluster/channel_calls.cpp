@@ -1,4 +1,4 @@
-// The channel as the carrier of servers' calls: three messages beside those of blocks.
+// The channel as the carrier of servers' calls. These use three messages that blocks do not use.
 #include <new>
 
 #include "cluster/channel.hpp"
@@ -13,7 +13,7 @@ void channel::hand_calls_to(call_handler* whom) {
 }
 
 std::size_t channel::most_bytes() const noexcept {
-    constexpr std::size_t frame = 64;  // more than an answer has beside its bytes
+    constexpr std::size_t frame = 64;  // an answer has fewer bytes than this beside its payload
     return site_.largest - std::min(site_.largest, frame);
 }
 
@@ -30,7 +30,8 @@ void channel::answer(unsigned to, std::uint64_t number, const forwarded_answer& 
     try {
         send(static_cast<node_number>(to), wire::kind::ran, number, wire::encode(how));
     } catch (const std::bad_alloc&) {
-        // The node that waits for the answer has to hear something: that this one is gone.
+        // The node that waits for the answer must hear of the failure. Giving up the connection tells it that this node
+        // is lost.
         transport_->give_up(static_cast<node_number>(to));
     }
 }
@@ -38,7 +39,7 @@ void channel::answer(unsigned to, std::uint64_t number, const forwarded_answer& 
 bool channel::receive_call(const wire::header& h, std::string_view body) {
     wire::header mine = h;
     if (h.kind == wire::kind::ran) {
-        if (h.call <= site_.before_names) return true;  // a former process of this node has asked for that
+        if (h.call <= site_.before_names) return true;  // a former process of this node has made that call
         mine.call -= site_.before_names;
     }
     const std::lock_guard hold{calls_guard_};

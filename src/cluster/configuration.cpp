@@ -1,4 +1,4 @@
-// The configuration of a node is read: a file of TOML, and over it the environment.
+// Reads the configuration of a node: a TOML file, and the environment variables that override the file.
 #include "tutti/cluster/configuration.hpp"
 
 #include <toml++/toml.h>
@@ -23,11 +23,11 @@ namespace {
 
 constexpr std::string_view prefix = "TUTTI_CLUSTER_";
 
-/// A configuration, and what of it somebody has said.
+/// A configuration, and notes about which of its entries were set.
 struct said {
     configuration what;
     bool self = false;
-    std::string nodes_at, engine_at;  // where; empty: nowhere
+    std::string nodes_at, engine_at;  // where the table was set; empty: nowhere
 };
 
 [[noreturn]] void refuse(const std::string& at, const std::string& why) {
@@ -41,9 +41,9 @@ std::string quoted(std::string_view text) {
     return out + (text.size() > most ? "...'" : "'");
 }
 
-constexpr std::size_t most_of_a_name = 40;  // is compared with what there is
+constexpr std::size_t most_of_a_name = 40;  // longest name that is compared with known names
 
-/// Insertions, deletions and substitutions that make one of the other (Levenshtein).
+/// Returns the number of insertions, deletions and substitutions that turn `a` into `b` (Levenshtein).
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
@@ -57,7 +57,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-/// What to write in the place of a key that there is not.
+/// Returns a suggestion for a key that does not exist.
 std::string instead_of(std::string_view table, std::string_view key) {
     std::string all;
     const configuration_entry* nearest = nullptr;
@@ -150,7 +150,7 @@ void read_text(said& into, std::string_view text, const std::string& file) {
 
 std::string bytes_of(const std::string& file) {
     constexpr std::size_t most = std::size_t{1} << 20;
-    // As toml++ reads one: a folder, or what may not be read, has no bytes and is told apart from an empty file.
+    // Reads with stdio, as toml++ does. A folder or an unreadable file is told apart from an empty file.
     std::FILE* const from = std::fopen(file.c_str(), "rb");
     std::string all(most + 1, '\0');
     const std::size_t size = from == nullptr ? 0 : std::fread(all.data(), 1, all.size(), from);
@@ -199,7 +199,7 @@ constexpr std::string_view file_variable = "CONFIG";
     refuse(at, "it is no variable that is known; unset it, or write " + std::string{prefix} + std::string{nearest});
 }
 
-/// An empty variable says nothing, as one that is not there.
+/// Reads the environment. An empty variable counts as unset.
 void read_environment(said& into) {
     for (const char* const* v = environ; *v != nullptr; ++v) {
         const std::string_view both{*v};
@@ -230,7 +230,7 @@ std::string file_of_environment() {
     return file == nullptr ? std::string{} : std::string{file};
 }
 
-/// What belongs together is there together.
+/// Checks that entries that need each other are all set.
 configuration whole(said&& s, const std::string& file) {
     const std::string where = file.empty() ? std::string{"the environment"} : file;
     if (!s.nodes_at.empty() && !s.engine_at.empty()) {

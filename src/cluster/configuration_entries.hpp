@@ -1,4 +1,4 @@
-// What may stand in a node's configuration file, and the variables of the environment that say the same.
+// The entries of a node's configuration file, and the environment variables that set the same values.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 namespace tutti::cluster {
 
 using configured_value = std::variant<std::string, std::uint64_t, bool, std::vector<std::string>>;
-/// In the order of configured_value.
+/// The kinds of values, in the order of configured_value's alternatives.
 enum class value_kind : std::uint8_t { text, number, truth, list };
 
 struct configuration_entry {
-    std::string_view table;  ///< empty: it stands before the first table
+    std::string_view table;  ///< empty: the key stands before the first table
     std::string_view key;
-    std::string_view variable;  ///< without TUTTI_CLUSTER_
+    std::string_view variable;  ///< the name without TUTTI_CLUSTER_
     value_kind kind;
-    std::string_view means;                          ///< what to write
-    std::uint64_t least = 0, most = 0;               ///< of a number
-    std::span<const std::string_view> choices = {};  ///< of a text; empty: any
+    std::string_view means;                          ///< what the user may write, for messages
+    std::uint64_t least = 0, most = 0;               ///< limits of a number
+    std::span<const std::string_view> choices = {};  ///< allowed texts; empty: any text
     void (*put)(configuration& into, configured_value&& what);
 };
 

@@ -58,14 +58,14 @@ void engine_body::refuse_expired() const {
 node_facts engine_body::facts() const {
     node_facts f = gather();
     f.patience_ms = static_cast<std::uint64_t>(how_.patience.count());
-    const std::uint64_t cached = cached_reads();  // first: each was counted as a round trip before
+    const std::uint64_t cached = cached_reads();  // read first: each cached read was counted as a round trip before
     f.round_trips = round_trips_.load(std::memory_order_relaxed) - cached;
     return f;
 }
 
 engine_capabilities engine_body::capabilities() const {
     const backend::capabilities& can = engine_->can();
-    // One of the operations is the mark's.
+    // The mark of exactly_once needs one of the operations.
     return {can.name, can.old_versions, can.batches, can.follows, can.durable, can.most_operations - 1, can.most_bytes};
 }
 

@@ -1,4 +1,4 @@
-// A node whose objects an engine holds: the engine, what makes its commits sure, and who waits for its changes.
+// A node whose objects are held by an engine: the engine, its exactly-once committer, its leases, and the bells.
 #pragma once
 
 #include "cluster/backend/caching.hpp"
@@ -19,7 +19,7 @@ public:
     [[nodiscard]] cluster::bells& bells() noexcept { return bells_; }
     void count_round_trip() noexcept { round_trips_.fetch_add(1, std::memory_order_relaxed); }
     [[noreturn]] void refuse_lost(bool uncertain) const;
-    /// An irrevocable block has held its objects for longer than others wait.
+    /// Throws because an irrevocable block has held its objects longer than other blocks wait.
     [[noreturn]] void refuse_expired() const;
 
     unsigned number() const noexcept override { return 0; }
@@ -34,7 +34,7 @@ private:
 
     const engine_options how_;
     std::unique_ptr<backend::engine> engine_;
-    backend::caching* const cache_;  // engine_, if it is one
+    backend::caching* const cache_;  // engine_ itself, if it is a caching engine; else null
     backend::exactly_once committer_;
     backend::leases leases_;
     cluster::bells bells_;

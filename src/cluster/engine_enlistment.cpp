@@ -15,7 +15,7 @@ namespace {
 using backend::freshness;
 using backend::verdict;
 
-constexpr std::chrono::milliseconds look_again_after{5};  // at a lease that another holds
+constexpr std::chrono::milliseconds look_again_after{5};  // pause between two looks at another block's lease
 
 }  // namespace
 
@@ -30,14 +30,15 @@ void engine_enlistment::touch() {
     }
     if (joined()) return;
     join();
-    give_up_lease();  // of an attempt that is rolled back, and whose handlers run blocks
+    give_up_lease();  // frees the lease of an attempt that is rolled back and whose handlers run blocks
     if (awaited_ != 0) await_lease();
     if (enrolled_) {
         body_.bells().leave(bell_);
         enrolled_ = false;
     }
     if (defeats_ > 1) {
-        // The other has committed by the time that this one is told; several in a row are a crowd.
+        // The winner has committed by the time this block learns of the conflict. Several defeats in a row mean high
+        // contention.
         random_ = random_ * 6364136223846793005u + 1442695040888963407u;
         const std::uint64_t most = std::uint64_t{50} << std::min(defeats_, 8u);
         std::this_thread::sleep_for(std::chrono::microseconds{(random_ >> 33) % most});
@@ -80,7 +81,7 @@ void engine_enlistment::open(std::span<const object_id> ids) {
         held_.push_back({std::move(wanted[i]), entries_.back().seen.at});
         index_.emplace(fresh[i], &entries_.back());
     }
-    // A get that goes back to the first one's instant leaves the argument for the local reads as it is (E2).
+    // After a get that returns to the instant of the first get, the argument for the local reads still holds (E2).
     const bool back = before.at != 0 && snapshot_.is_of_the_state_of(before);
     if (!back || !body_.engine().can().old_versions) stand();
 }
@@ -93,7 +94,7 @@ void engine_enlistment::acquire(std::span<const named_lock>) {
 }
 
 void engine_enlistment::forget_objects(std::size_t kept) noexcept {
-    // Without a lease: whoever holds one is irrevocable, and never rolled back in part.
+    // The block holds no lease: a block with a lease is irrevocable, and is never rolled back in part.
     for (; entries_.size() > kept; entries_.pop_back()) {
         index_.erase(entries_.back().id);
         held_.pop_back();
@@ -116,7 +117,7 @@ void engine_enlistment::stand() {
         if (d.snapshot_bound == before) return;
         get(freshness::now, {});
     }
-    restart();  // others commit faster than this can look
+    restart();  // other transactions commit faster than this one can validate
 }
 
 void engine_enlistment::restart() {
@@ -160,14 +161,16 @@ void engine_enlistment::give_up_lease() noexcept {
 void engine_enlistment::get_and_reserve(std::span<const backend::key> wanted) {
     take_lease();
     verdict said = verdict::conflict;
-    // Others may write what it wants between the two, and each time somebody has committed.
+    // Other blocks may write a wanted object between the get and the commit. Each retry means that another block has
+    // committed.
     while (said == verdict::conflict) {
         get(freshness::now, wanted);
         std::vector<backend::check> checks = held_;
         std::vector<backend::write> writes;
         for (std::size_t i = 0; i < wanted.size(); ++i) {
             checks.push_back({wanted[i], found_[i].at});
-            static_cast<void>(unwrap(found_[i]));  // of a lease that is over, because this block has it
+            static_cast<void>(unwrap(found_[i]));  // any reservation there is of an expired lease, because this block
+                                                   // has the lease
             writes.push_back(reserve(wanted[i], found_[i], fence_));
         }
         backend::version at = 0;
@@ -186,7 +189,7 @@ verdict engine_enlistment::look_at_reserved(std::span<const backend::key> wanted
                                             std::span<const backend::write> reserved) {
     get(freshness::now, wanted);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-        // Others overwrite it only when the lease is over.
+        // Another block overwrites the reservation only once the lease has expired.
         if (found_[i].bytes != reserved[i].bytes) return verdict::conflict;
         static_cast<void>(unwrap(found_[i]));
     }
@@ -229,7 +232,7 @@ verdict engine_enlistment::commit_in_engine(std::vector<backend::check>& checks,
 }
 
 bool engine_enlistment::snapshot_moved() {
-    if (held_.empty()) snapshot_ = {};  // what was read at it was rolled back, and the variables have moved on
+    if (held_.empty()) snapshot_ = {};  // its reads were rolled back, and the variables have changed
     if (!joined() || held_.empty() || is_current()) return true;  // E3
     ++defeats_;
     tally_.doom(rollback_reason::changed);
@@ -240,10 +243,10 @@ std::vector<backend::write> engine_enlistment::gather() {
     std::vector<backend::write> writes;
     for (entry& e : entries_) {
         if (e.user == nullptr || !e.user->written) {
-            if (fence_ != 0) writes.push_back({key_of(e.id), e.seen.exists, e.seen.bytes});  // without the reservation
+            if (fence_ != 0) writes.push_back({key_of(e.id), e.seen.exists, e.seen.bytes});  // removes the reservation
             continue;
         }
-        if (fence_ == 0 && !e.user->exists && !e.seen.exists) continue;  // made and erased again: as if never touched
+        if (fence_ == 0 && !e.user->exists && !e.seen.exists) continue;  // created and erased: as if untouched
         backend::write w{key_of(e.id), e.user->exists, {}};
         if (e.user->exists) e.user->value->encode(w.bytes);
         writes.push_back(std::move(w));
@@ -258,7 +261,7 @@ vote engine_enlistment::prepare() {
     if (writes.empty()) {
         if (held_.empty()) return vote::commit;
         const bool only = descriptor_.writes.empty() && api::decides_nothing_else(descriptor_);
-        if (only) return vote::commit;                                              // ordered where it has read
+        if (only) return vote::commit;                                              // ordered at its last read
         if (!is_current() || !api::reads_stand(descriptor_)) return say_restart();  // E5
         return vote::commit;
     }
@@ -268,7 +271,7 @@ vote engine_enlistment::prepare() {
                           "is the decision, so it must vote last, and only once: touch its objects after all others"};
     }
     if (backend::broken(backend::fault::unprotected_reads)) {
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});  // so that they do change
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});  // gives the reads time to change in this test
     } else if (!api::protect_reads(descriptor_)) {
         return say_restart();  // E4
     }
@@ -282,13 +285,13 @@ vote engine_enlistment::prepare() {
             case verdict::good: fence_ = 0; return vote::commit;
             case verdict::conflict:
                 if (fence_ == 0) return say_restart();
-                // If its lease has not been taken away, the engine said so for a reason of its own, or the answer was
-                // lost and the commit voided: it cannot start over, so it commits once more.
+                // If the lease is still held, the conflict has one of two causes: the engine's own reasons, or a lost
+                // answer whose commit was voided. An irrevocable block cannot start over, so it commits again.
                 static_cast<void>(is_current());
                 continue;
             case verdict::unreachable: body_.refuse_lost(false);
             case verdict::unknown:
-            case verdict::refused: break;  // the latter was thrown
+            case verdict::refused: break;  // `refused` was already thrown as an exception
         }
         body_.refuse_lost(true);
     }

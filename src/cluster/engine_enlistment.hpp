@@ -1,27 +1,29 @@
-// How the objects of an engine take part in a transaction of ours: one for each context (descriptor) and node.
+// How an engine's objects take part in a transaction of ours: one enlistment for each context (descriptor) and node.
 //
 //   first touch           joins the attempt as a companion
-//   an object is opened   get, with all that is held; then the local reads are validated
-//   the snapshot moves    what is held is asked for again, as of now
-//   vote                  commits in the engine: the vote is the decision, so nobody may vote after it
-//   retry                 a bell (bells.hpp)
-//   irrevocable           takes the lease (backend/lease.hpp), and reserves what it opens (reservation.hpp): nobody
-//                         else overwrites that, so every get and the commit succeed as long as the lease holds
+//   an object is opened   calls get, with all objects that are held; then validates the local reads
+//   the snapshot moves    asks for the held objects again, as of now
+//   vote                  commits in the engine: the vote is the decision, so this participant must vote last
+//   retry                 uses a bell (bells.hpp)
+//   irrevocable           takes the lease (backend/lease.hpp), and reserves the objects that the block opens
+//                         (reservation.hpp). Other blocks do not overwrite a reserved object, so every get and the
+//                         commit succeed as long as the lease holds
 //
-// Every transaction has an instant: of the engine's commit if it writes objects, of its last get if not. Then all that
-// it has read was current, here and there, and nobody sees a part of what it writes:
+// Every transaction has an instant. If it writes objects, this is the instant of the engine's commit, else that of its
+// last get. At that instant, all objects and variables that the transaction has read were current. Every other
+// transaction sees either all of its writes or none:
 //
-//   E1  after a get of instant m, local reads that were made before the call and are valid after the return were
-//       current at m. If the look moves the snapshot, m is too early for what the snapshot now holds: get again
-//   E2  a variable that is read later, and is no newer than the snapshot, has not changed since before m
-//   E3  a variable that is newer moves the snapshot, to an instant v; objects that are found unchanged later were
-//       current at v (a version never comes again)
-//   E4  while the engine commits, local writes are locked, and local reads are protected (api::protect_reads), so that
-//       the instant of the engine's commit is one of the variables, too. A block that reads a variable which is
-//       being written finds it locked until it is published
-//   E5  a transaction that writes variables alone asks for its objects again when these are locked
+//   E1  After a get of instant m, these local reads were current at m: those made before the call and valid after its
+//       return. If the validation moves the snapshot, m is too early for the snapshot's new content: call get again.
+//   E2  A variable that is read later, and is no newer than the snapshot, has not changed since before m.
+//   E3  A newer variable moves the snapshot, to an instant v. Objects that are found unchanged later were current at v,
+//       because a version never comes again.
+//   E4  While the engine commits, local writes are locked and local reads are protected (api::protect_reads). So the
+//       variables are also current at the instant of the engine's commit. A block that reads a variable during its
+//       write finds the variable locked until it is published.
+//   E5  A transaction that writes only variables asks for its objects again once these variables are locked.
 //
-// docs/cluster-engines.md has the proof. Not thread-safe: it belongs to its context.
+// docs/cluster-engines.md has the proof. Not thread-safe: an enlistment belongs to its context.
 #pragma once
 
 #include <deque>
@@ -48,10 +50,10 @@ public:
     void abort() noexcept override {}
     bool snapshot_moved() override;
     bool heed_retry() override;
-    /// An engine says only whether anything has changed: its conflicts have no way back to look for.
+    /// Does nothing. An engine says only whether anything has changed, so a conflict has no nested block to return to.
     void look_again() override {}
-    /// An engine reserves objects for the block that holds the lease, so that block opens again what it had
-    /// opened before.
+    /// Returns true if the block has opened nothing. The engine reserves objects only for a block that holds the lease.
+    /// A block that has opened objects before must therefore open them again.
     bool hold_still() override { return !joined() || entries_.empty(); }
     void rolled_back() noexcept override {
         give_up_lease();
@@ -61,32 +63,32 @@ public:
 private:
     struct entry {
         object_id id;
-        std::size_t number = 0;  // among the entries
+        std::size_t number = 0;  // index among the entries
         backend::record seen;
-        backend::version reserved = 0;  // by another: the fence of its lease
+        backend::version reserved = 0;  // the fence of another block's lease; 0: not reserved
         detail::slot* user = nullptr;
     };
 
     void forget_objects(std::size_t kept) noexcept override;
     void touch();
-    /// get, and a restart or an error if it is not good.
+    /// Calls the engine's get. Restarts the attempt or throws if the get fails.
     void get(backend::freshness how, std::span<const backend::key> wanted);
-    /// E1
+    /// Validates the local reads as in E1.
     void stand();
     [[nodiscard]] bool is_current();
-    /// get, of an irrevocable block.
+    /// Gets the objects of an irrevocable block and reserves them.
     void get_and_reserve(std::span<const backend::key> wanted);
-    /// The versions that what it has reserved has got, where a commit has several (B8).
+    /// Reads the versions that the reserved objects have got, for an engine whose commits have several versions (B8).
     [[nodiscard]] backend::verdict look_at_reserved(std::span<const backend::key> wanted,
                                                     std::span<const backend::write> reserved);
     void take_lease();
     void give_up_lease() noexcept;
-    /// Until the lease under which an object was reserved that this block writes is over.
+    /// Waits for the end of the lease under which another block has reserved an object that this block writes.
     void await_lease();
-    /// Whether somebody holds what this block writes.
+    /// Returns true if another block has reserved an object that this block writes.
     [[nodiscard]] bool meets_reservation();
     [[nodiscard]] std::vector<backend::write> gather();
-    /// Throws std::length_error where the engine refuses it.
+    /// Commits in the engine. Throws std::length_error if the engine refuses the commit's size.
     [[nodiscard]] backend::verdict commit_in_engine(std::vector<backend::check>& checks,
                                                     std::vector<backend::write>& writes, backend::version& at);
     [[nodiscard]] vote say_restart();
@@ -96,10 +98,11 @@ private:
     backend::snapshot snapshot_;
     std::deque<entry> entries_;
     std::unordered_map<object_id, entry*, object_id_hash> index_;
-    std::vector<backend::check> held_;  // of the entries, in their order
+    std::vector<backend::check> held_;  // one check for each entry, in the entries' order
     std::vector<backend::record> found_;
-    backend::version fence_ = 0;    // of the lease that this block holds; held_ begins with it then
-    backend::version awaited_ = 0;  // the fence of the lease that it has met in its last attempt
+    backend::version fence_ = 0;    // the fence of the lease that this block holds, or 0; held_ then begins with the
+                                    // lease
+    backend::version awaited_ = 0;  // the fence of the lease that the last attempt has met, or 0
     backend::sighting sighting_;
     bell bell_{0};
     bool enrolled_ = false;

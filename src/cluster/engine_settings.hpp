@@ -1,4 +1,4 @@
-// What a backend is told of engine_options.
+// The settings that a backend receives from engine_options.
 #pragma once
 
 #include "cluster/backend/address.hpp"

@@ -43,7 +43,7 @@ void enlistment::begin_attempt() {
     looked_at_ = 0;
     const bool stands = work_.begin(snapshot, descriptor_.reads() == 0);
     line_.works_for(work_.name().sequence);
-    if (tally_.running() == 1) line_.attempt_begins();  // blocks of undo actions belong to what they undo
+    if (tally_.running() == 1) line_.attempt_begins();  // blocks of undo actions belong to the attempt that they undo
     if (!stands) {
         api::go_back_over_reads(descriptor_);
         restart();
@@ -52,7 +52,7 @@ void enlistment::begin_attempt() {
 }
 
 void enlistment::pause_after_defeat() {
-    // What an attempt had reserved is free for it, unless another goes first.
+    // The objects that the shielded attempt had reserved are free for this one, unless another transaction goes first.
     if (was_shielded_ && !work_.was_outranked()) return;
     if (api::contention_of(descriptor_).how.pauses) line_.pause(defeats_);
 }
@@ -63,13 +63,13 @@ enlistment& enlistment::leader() {
     if (d == &descriptor_) return *this;
     auto& whole = static_cast<enlistment&>(body_.here(*d));
     if (!whole.joined()) return *this;
-    whole.tell();  // it may get an age
+    whole.tell();  // the leader may get an age
     return whole;
 }
 
 void enlistment::mind_others() {
     using enum core::distant_conduct::claim;
-    // As every attempt begins, mostly.
+    // Handles the common case of a first attempt.
     if (defeats_ == 0 && is_modest_) {
         was_shielded_ = false;
         return;
@@ -104,7 +104,7 @@ void enlistment::mind_others() {
     work_.behave(m);
 }
 
-/// Whether the outermost block has promised to write nothing.
+/// Returns true if the outermost block has promised to write nothing.
 bool enlistment::is_reader() const noexcept { return descriptor_.run.how->read_only; }
 
 void enlistment::note_defeat(rollback_reason why) noexcept {
@@ -115,16 +115,17 @@ void enlistment::note_defeat(rollback_reason why) noexcept {
 
 bool enlistment::stand(std::uint64_t& at) {
     core::descriptor& d = descriptor_;
-    // Nothing stands, and what the snapshot holds beside was committed before this was asked.
+    // Without local reads, nothing can be stale. The rest of the snapshot was committed before this call.
     if (d.reads() == 0) return true;
     for (int turn = 0; turn < 16; ++turn) {
         const tutti::detail::word before = d.snapshot_bound;
         if (!api::reads_stand(d)) return false;
         if (d.snapshot_bound == before) return true;
-        // The look has moved the snapshot: what it holds now was committed when the clock said no more than this.
+        // The validation has moved the snapshot. Its new content was committed when the clock said no more than it does
+        // now.
         at = std::max(at, site_.clock.now());
     }
-    return false;  // others commit faster than this can look
+    return false;  // other transactions commit faster than this one can validate
 }
 
 void enlistment::restart() {
@@ -134,7 +135,7 @@ void enlistment::restart() {
 
 bool enlistment::encode_writes() {
     bool any = false;
-    constexpr std::size_t around_it = 64;  // in a message
+    constexpr std::size_t around_it = 64;  // bytes of a message beside the value
     const bool travels = site_.nodes > 1;
     const std::size_t most = site_.largest - std::min(site_.largest, around_it);
     for (const auto& of : work_.entries()) {
@@ -142,7 +143,7 @@ bool enlistment::encode_writes() {
         if (e.user == nullptr) continue;
         const auto& s = *static_cast<const detail::slot*>(e.user);
         if (!s.written) continue;
-        e.written = s.exists || e.exists;  // made and erased again: as if never touched
+        e.written = s.exists || e.exists;  // created and erased: as if untouched
         e.will_exist = s.exists;
         any = any || e.written;
         if (!e.written || !s.exists) {
@@ -153,7 +154,7 @@ bool enlistment::encode_writes() {
         e.copied = s.value->copied();
         if (!e.copied.exists()) s.value->encode(e.fresh);
         const std::size_t size = e.copied.exists() ? sizeof e.copied.tag + e.copied.size : e.fresh.size();
-        if (travels && size > most) body_.refuse_large();  // here as well: no other node could read it
+        if (travels && size > most) body_.refuse_large();  // also if the object is here: no other node could read it
     }
     return any;
 }
@@ -173,7 +174,7 @@ void enlistment::end_attempt(timeline_end how) noexcept {
 
 vote enlistment::prepare() {
     tell();
-    // Others may have got the locks that a lost home kept.
+    // Other transactions may have got the locks that a lost home kept.
     if (!claims_.stand()) fail_to_claim(outcome::lost);
     if (descriptor_.bound_to_commit() && !work_.empty()) touch();
     if (spoilt_) {
@@ -181,8 +182,8 @@ vote enlistment::prepare() {
         return vote::restart;
     }
     const bool writes = may_write() && encode_writes();
-    // Readers have an order already: at work_.time(), which the local reads fit in. Where others order by the vote, or
-    // act at the decision, what was read has to be current then.
+    // A transaction that has only read already has its order: at work_.time(), which the local reads fit. If other
+    // participants order by the vote, or act at the decision, the reads have to be current at the vote.
     const bool is_only_one = core::has_only_one_voter(descriptor_);
     if (!writes && descriptor_.writes.empty() && (is_only_one || api::decides_nothing_else(descriptor_)))
         return vote::commit;
@@ -191,7 +192,7 @@ vote enlistment::prepare() {
     if (alone && work_.prepare_in_place()) return vote::commit;
     const outcome o = work_.prepare(alone);
     if (o == outcome::good) {
-        // All locks are held, here and there; what was only read here was not locked.
+        // All locks are held, here and on other nodes. Variables that were only read are not locked.
         if (alone || api::reads_stand(descriptor_)) return vote::commit;
         work_.abort();
         note_defeat(rollback_reason::variables);
@@ -225,7 +226,8 @@ bool enlistment::heed_retry() {
     static_cast<void>(bell_.get(descriptor_));
     std::vector<backend::check> watched;
     for (const auto& e : work_.entries()) watched.push_back({key_of(e->id), e->version});
-    // Before the owners are asked: what they tell finds the bell. They can always be heard, but while the node ends.
+    // Enrols before the owners are asked, so that their reports find the bell. Enrolling fails only while the node
+    // ends.
     if (!body_.bells().enrol(bell_, watched)) restart();
     enrolled_ = true;
     if (const outcome o = work_.watch(); o != outcome::good) fail(o);

@@ -1,42 +1,42 @@
-// How the protocol takes part in a transaction of the engine: one for each context (descriptor) and node.
+// How the protocol takes part in a transaction of the engine: one enlistment for each context (descriptor) and node.
 //
-//   first touch           joins the attempt as a companion, begins at the node's clock; as a snapshot reader if the
-//                         block has promised to write nothing
-//   the snapshot moves    forwards to the node's clock: what others on this node committed here may depend on commits
-//                         of the cluster that came after what this transaction has read of it
-//   contention            does as the block's policy says, or as one that has lost too often: waits for others or not,
-//                         goes before them or not
+//   first touch           joins the attempt as a companion, and begins at the node's clock; begins as a snapshot reader
+//                         if the block has promised to write nothing
+//   the snapshot moves    forwards to the node's clock: commits of variables on this node may depend on commits of the
+//                         cluster that are newer than the objects that this transaction has read
+//   contention            follows the block's policy, or the rules for a block that has lost too often: whether it
+//                         waits for other transactions, and whether it goes before them
 //   a conflict            goes back to the innermost block that had begun when the first stale object was opened
 //   a checkpoint ends     asks for every object once more, unless it has just done so
-//   retry                 a bell (bells.hpp), which the owners of what was read have rung
-//   irrevocable           binds: takes the token, and has reserved what it has opened, and whatever it opens later
-//   vote                  prepares: locks here and elsewhere, draws the version; then the local reads are validated
+//   retry                 uses a bell (bells.hpp), which the owners of the objects ring
+//   irrevocable           binds: takes the token, and reserves all objects that the block has opened or opens later
+//   vote                  prepares: locks here and elsewhere, and draws the version; then validates the local reads
 //                         once more
-//   commit                publishes, releases
-//   roll-back             nothing but abstract locks: before the vote no object is held. The next first touch finds
+//   commit                publishes and releases
+//   roll-back             releases only abstract locks: before the vote no object is held. The next first touch finds
 //                         another attempt
 //
-// A *light* attempt has only opened objects that are at hand, in the outermost block. Nobody has been told of it, but
-// the engine; all that begins it is its time, and all that ends it is a commit in place, if it has written. It is told
-// of, and an attempt like any other from then on, as soon as it does anything else.
+// A *light* attempt has only opened objects that are at hand, in the outermost block. Only the engine knows of a light
+// attempt. Its begin only takes the time. Its end is a commit in place if it has written, and does nothing otherwise.
+// As soon as a light attempt does anything else, it is announced and becomes an ordinary attempt.
 //
-//   L1  A light attempt is the first of its block, which nothing is around, and begins after a block whose end has left
-//       nothing behind: no defeat, lock, bell, step, or undo action that runs. It has read no variable and put off
-//       nothing, can log its reads, and its block is modest (api::join_attempt): so it behaves as every attempt does
-//       whose transaction has just begun (work_.is_plain).
-//   L2  Every function that does more than to open what is at hand, to commit, or to begin the next light attempt,
-//       tells of it first: so none of them meets one.
-//   L3  descriptor_.at_hand_ leads to light_ from the begin of an attempt to its end, which is also that of light_, if
-//       it is light for so long; else that ends when it is told of. So the block opens objects by itself
-//       (tutti/cluster/light.hpp) in a light attempt alone, and asks for one once.
-//   L4  Such an object has no version beyond light_.time(), which is T2; and the clock said that before the look, which
-//       is T1 by W3 (shown.hpp). Each is open once: a look finds it in the showcase that it was found in before, whose
-//       bit is up, so it is searched for among those that are open; if it has another one by now, that shows a version
-//       beyond the time.
+//   L1  A light attempt is the first attempt of an outermost block. It begins after a block whose end has left nothing
+//       behind: no defeat, lock, bell, step, or running undo action. It has read no variable and deferred nothing, it
+//       can log its reads, and its block is modest (api::join_attempt). So it behaves as every attempt whose
+//       transaction has just begun (work_.is_plain).
+//   L2  A function that does more than open objects at hand, commit, or begin the next light attempt announces the
+//       light attempt first. So such a function never meets a light attempt.
+//   L3  descriptor_.at_hand_ points to light_ from the attempt's begin to the end of light_. That end is the attempt's
+//       end, or the moment when the attempt is announced. So the block opens objects by itself
+//       (tutti/cluster/light.hpp) only in a light attempt, and asks for a light attempt at most once.
+//   L4  An object that a light attempt has opened has no version beyond light_.time(), which is T2. The clock said that
+//       time before the look, which is T1 by W3 (shown.hpp). Each object is open at most once. A second look finds the
+//       object in the same showcase, whose bit is set, and then searches the open objects. If the object has a
+//       different showcase by then, that one shows a version beyond the time.
 //
 // docs/cluster-protocol.md, "With the engine", proves that local variables and objects have one order.
 //
-// Not thread-safe: it belongs to its context.
+// Not thread-safe: an enlistment belongs to its context.
 #pragma once
 
 #include "cluster/bells.hpp"
@@ -70,75 +70,79 @@ public:
     void look_again() override;
     bool hold_still() override;
     bool commit_alone() noexcept override;
-    /// Of the outermost block: a snapshot goes on where a block inside is rolled back alone.
+    /// Ends the attempt of the outermost block. A snapshot continues if only a nested block is rolled back.
     void rolled_back() noexcept override;
 
 private:
-    /// Makes sure that the attempt that runs is joined. May leave by a restart, or usage_error.
+    /// Makes sure that the running attempt is joined. May exit by a restart or usage_error.
     void touch() {
         tell();
         const bool bound = descriptor_.bound_to_commit();
         if (!joined()) touch_first();
         if (bound && !work_.is_bound()) touch_bound();
     }
-    /// L2. Also of one that is over but for its undo actions, of which one runs a block.
+    /// Announces a running light attempt (L2). This includes a light attempt whose undo actions run, because one of
+    /// them may run a block.
     void tell() noexcept {
         if (light_.runs()) tell_now();
     }
     void tell_now() noexcept;
-    /// L1, at the end of an attempt that commits.
+    /// Notes at the end of a committing attempt whether the next one may be light (L1).
     void note_what_is_left() noexcept;
-    /// Commits one that has written. False: nothing has happened.
+    /// Commits a light attempt that has written. Returns false if nothing has happened.
     [[nodiscard]] bool write_in_place() noexcept;
-    /// It has committed.
+    /// Ends a light attempt that has committed.
     void pass() noexcept {
         descriptor_.at_hand_ = nullptr;
         light_.end();
         tally_.passed();
     }
-    /// Whether the block, whose attempt is no light one, may open what is at hand, and has nothing to do but that.
+    /// Returns true if the block, whose attempt is not light, may open objects at hand and has nothing else to do
+    /// first.
     template <bool Writes>
     [[nodiscard]] bool may_open_at_hand() noexcept;
     /// REQUIRES: may_open_at_hand
     [[nodiscard]] detail::slot& open_at_hand(const object_id& id, detail::hint& found);
     [[nodiscard]] TUTTI_NOINLINE detail::slot& open_larger(const object_id& id, detail::hint& found);
-    /// Into that slot, by that entry. False: it is not at hand.
+    /// Opens the object into the slot `into`, by the entry `e`. Returns false if the object is not at hand.
     [[nodiscard]] bool take_at_hand(entry& e, detail::slot& into, const object_id& id, const detail::hint& found,
                                     const detail::image& to) noexcept;
     void touch_first();
     void touch_bound();
     void begin_attempt();
-    /// Tells the attempt how to behave.
+    /// Tells the attempt how to treat other transactions.
     void mind_others();
     void pause_after_defeat();
-    /// Whose age and defeats count: those of the outermost block that runs around this one, if it has opened objects.
+    /// Returns the enlistment whose age and defeats count: that of the outermost block that runs around this one, if it
+    /// has opened objects.
     [[nodiscard]] enlistment& leader();
     [[nodiscard]] TUTTI_NOINLINE detail::slot& find_or_open(const object_id& id, detail::hint& found);
     void open_new(std::span<const object_id> ids);
-    /// Of an irrevocable block: waits for the objects, however long others hold them.
+    /// Opens the objects. An irrevocable block waits for them, however long other transactions hold them.
     [[nodiscard]] outcome open_in_the_end(std::span<const object_id> ids);
-    /// Of an irrevocable block that has opened nothing yet.
+    /// Binds an irrevocable block that has opened nothing yet.
     void bind();
     void refuse_second_cluster() const;
     [[nodiscard]] const transaction_name& family() const;
     [[noreturn]] void fail_to_claim(outcome o);
-    /// What is rolled back goes the same way again as a rule. Opened in one trip, its objects are had sooner and stay
-    /// current for as long as the rest takes, which is what the conflict was about.
+    /// Notes the open objects, so that the next attempt opens them in one trip. A block that is rolled back usually
+    /// opens the same objects again. One trip gets the objects sooner, so they become stale less often before the block
+    /// ends. Staleness is what caused the conflict.
     void note_to_open_again();
     bool stand(std::uint64_t& at) override;
     void forget_objects(std::size_t kept) noexcept override;
-    /// May leave to a block that is open. Returns where the attempt has to start over.
+    /// Tries to go back to an open nested block, and does not return then. Returns if the attempt has to start over.
     void try_to_go_back();
-    /// Every object as of now.
+    /// Validates every object as of now.
     [[nodiscard]] outcome look_anew();
     [[noreturn]] void restart();
     [[noreturn]] void fail(outcome o);
     [[nodiscard]] bool is_reader() const noexcept;
     void note_defeat(rollback_reason why) noexcept;
-    /// Whether there are any.
+    /// Encodes the written values. Returns true if there are any.
     bool encode_writes();
-    /// The attempt is over. An undo action may run blocks of its own on this context, which end before the attempt that
-    /// it undoes; its locks stay until then.
+    /// Releases the claims at the end of an attempt. An undo action may run blocks of its own on this context. These
+    /// end before the attempt that is undone, whose locks stay until its own end.
     void end_claims() noexcept;
     void end_attempt(timeline_end how) noexcept;
 
@@ -147,16 +151,18 @@ private:
     peer_body& body_;
     transaction work_;
     claims claims_;
-    bool may_be_light_ = false;  // the next attempt: none runs, and the last one has left nothing behind
+    bool may_be_light_ = false;  // for the next attempt: none runs, and the last one has left nothing behind
     detail::light_attempt light_;
-    const core::policy* modest_ = nullptr;  // the process's, if blocks under it are modest
-    unsigned blocks_of_undo_ = 0;           // that run while the locks of a block that is rolled back are held
-    std::vector<object_id> again_;          // what is opened with the next object
-    std::int64_t work_in_vain_ = 0;  // objects that attempts of this execution have opened and lost, and the attempts
-    bool is_modest_ = false;         // its block (api::join_attempt)
-    bool was_shielded_ = false;      // the last attempt
-    bool spoilt_ = false;            // variables are of a later state than objects, whose node did not answer
-    std::size_t looked_at_ = 0;      // so many objects, as of now, when no more were open
+    const core::policy* modest_ = nullptr;  // the process's policy, if blocks under it are modest
+    unsigned blocks_of_undo_ = 0;           // blocks of undo actions that run while a rolled-back block's locks are
+                                            // held
+    std::vector<object_id> again_;          // objects that are opened together with the next object
+    std::int64_t work_in_vain_ = 0;         // objects that attempts of this execution have opened and lost, plus these
+                                            // attempts
+    bool is_modest_ = false;                // whether its block is modest (api::join_attempt)
+    bool was_shielded_ = false;             // whether the last attempt was shielded
+    bool spoilt_ = false;                   // the variables are newer than the objects, because a node did not answer
+    std::size_t looked_at_ = 0;             // how many objects were open at the last validation as of now
     bell bell_{0};
     bool enrolled_ = false;
 };

@@ -1,4 +1,4 @@
-// What a block has others wait for: abstract locks, and, where it is irrevocable, the token and its objects.
+// What a block makes other blocks wait for: its abstract locks and, if it is irrevocable, the token and its objects.
 #include "cluster/enlistment.hpp"
 #include "cluster/peer_body.hpp"
 
@@ -20,7 +20,8 @@ void enlistment::acquire(std::span<const named_lock> locks) {
     api::start_over(descriptor_);
 }
 
-/// Of the blocks around this one, whose locks are not in its way.
+/// Returns the name of the claims of the outermost block. The locks of the blocks around this one do not conflict with
+/// its own.
 const transaction_name& enlistment::family() const {
     core::descriptor* outermost = &descriptor_;
     while (outermost->outer != nullptr) outermost = outermost->outer;
@@ -68,14 +69,14 @@ void enlistment::bind() {
         static_cast<void>(work_.begin());  // no local read of an irrevocable block is stale
         line_.works_for(work_.name().sequence);
     }
-    static_cast<void>(work_.bind(claims_));  // of nothing
+    static_cast<void>(work_.bind(claims_));  // reserves nothing: no object is open
 }
 
 bool enlistment::hold_still() {
     tell();
     if (!joined() || work_.empty() || work_.is_bound()) return true;
     refuse_second_cluster();
-    if (work_.is_snapshot()) return false;  // of the past
+    if (work_.is_snapshot()) return false;  // a snapshot is of the past
     outcome o = claims_.take_token(family());
     if (o != outcome::good && o != outcome::conflict) fail_to_claim(o);
     if (o == outcome::conflict) {

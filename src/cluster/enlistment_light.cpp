@@ -1,4 +1,4 @@
-// Light attempts: how one begins, commits, and becomes an attempt like any other.
+// Light attempts: how they begin, commit, and become ordinary attempts.
 #include <array>
 
 #include "cluster/enlistment.hpp"
@@ -8,10 +8,11 @@
 
 namespace tutti::cluster {
 
-// Sound, and not irrevocable (I2 of core::descriptor), and of an algorithm that logs what it reads by its orecs;
-// whatever kills it closes the bounds. A flag is up where it is no first attempt, or has put something off. A first
-// attempt has lost to nobody, so it has no rank that would make it immodest (api::join_attempt). What begins alone is a
-// block of the language, so this one would be nested in it.
+// Begins a light attempt if the attempt meets all conditions. The attempt is sound and not irrevocable (I2 of
+// core::descriptor), and its algorithm logs reads by their orecs. A kill closes the bounds. A flag is set if this is a
+// later attempt, or if it has deferred something. A first attempt has not been defeated, so it has no rank that would
+// make it immodest (api::join_attempt). A transaction that begins alone is a block of the language, so this block would
+// be nested in it.
 detail::light_attempt* enlistment::open_lightly() noexcept {
     core::descriptor& d = descriptor_;
     if (!may_be_light_ || light_.runs() || (d.slow_commit | d.slow_path) != 0 ||
@@ -33,7 +34,7 @@ void enlistment::tell_now() noexcept {
     light_.end();
     note_write(light_.writes());
     work_.take_over(light_);
-    tally_.began(false);  // in the room that the attempt before has left, which was told of
+    tally_.began(false);  // uses the capacity left by the attempt before, which was announced
     line_.works_for(work_.name().sequence);
     line_.attempt_begins();
 }
@@ -44,7 +45,7 @@ void enlistment::note_what_is_left() noexcept {
     work_in_vain_ = 0;
     looked_at_ = 0;
     spoilt_ = was_shielded_ = false;
-    // A slot that has been made for an entry stays with it.
+    // A slot that was made for an entry stays with that entry.
     for (std::size_t i = light_.places(); i != detail::light_attempt::most; ++i) {
         void* const kept = work_.kept_of(i);
         if (kept == nullptr) break;

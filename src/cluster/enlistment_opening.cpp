@@ -1,4 +1,4 @@
-// How a block opens objects, at hand or elsewhere, and what becomes of them when others have changed them.
+// How a block opens objects, at hand or elsewhere, and what happens when other transactions have changed them.
 #include <algorithm>
 #include <utility>
 
@@ -9,14 +9,15 @@
 
 namespace tutti::cluster {
 
-// What follows is written so that what it does for an object at hand of one word calls nothing, and needs no more
-// registers than a caller need not keep; whatever else there is to do is a function that it ends with.
+// The following functions are written for an object at hand of one word. For such an object they call nothing, and they
+// use only registers that the caller does not need saved. All other work is in functions that are called last (tail
+// calls).
 
 template <bool Writes>
 TUTTI_ALWAYS_INLINE bool enlistment::may_open_at_hand() noexcept {
     const core::descriptor& d = descriptor_;
-    // Sound, and not irrevocable (I2 there): whatever kills it closes the bounds. What a nested block opens is a step;
-    // and what is to be opened again comes in the same trip.
+    // The attempt is sound and not irrevocable (I2 of core::descriptor); a kill closes the bounds. An object that a
+    // nested block opens is a step. Objects to be opened again come in the same trip as the next object.
     return d.slow_path == 0 && d.logged_bound_.load(std::memory_order_relaxed) != 0 && d.frame_->parent == nullptr &&
            !(Writes && d.frame_->read_only) && !light_.runs() && joined() && again_.empty();
 }
@@ -98,14 +99,15 @@ void enlistment::open(std::span<const object_id> ids) {
 
 void enlistment::ask_ahead(std::span<const object_id> ids) {
     touch();
-    // What was asked for before is opened now, and belongs to the block that is open now.
+    // Objects that were asked for before are opened now, so they belong to the block that is open now.
     begin_step(work_.entries().size());
     if (const outcome o = work_.ask_ahead(ids); o != outcome::good) fail(o);
 }
 
 outcome enlistment::open_in_the_end(std::span<const object_id> ids) {
     outcome o = work_.open(ids);
-    // Others hold them for the time of a commit; if the token's home has lost this node, another irrevocable block may.
+    // Other transactions hold the objects for the time of a commit. If the token's home has lost this node, another
+    // irrevocable block may hold them.
     while (o == outcome::conflict && work_.is_bound()) {
         if (!claims_.token_stands()) fail_to_claim(outcome::lost);
         o = work_.open(ids);
@@ -122,7 +124,7 @@ void enlistment::open_new(std::span<const object_id> ids) {
         again_.clear();
         if (o == outcome::good) return;
         if (o == outcome::conflict) fail(o);
-        work_.rewind(known);  // the body may do without what cannot be had
+        work_.rewind(known);  // the body may not need the objects that are unavailable
     }
     if (const outcome o = open_in_the_end(ids); o != outcome::good) fail(o);
 }
@@ -130,18 +132,19 @@ void enlistment::open_new(std::span<const object_id> ids) {
 bool enlistment::snapshot_moved() {
     tell();
     if (!joined() || work_.empty()) return true;
-    // A snapshot of the objects stays where it is, and the variable may depend on what came after it.
+    // The snapshot of the objects stays at its time, but the variable may depend on commits after that time.
     if (work_.is_snapshot()) {
         note_defeat(rollback_reason::variables);
         return false;
     }
-    // What the snapshot now holds was committed when the clock said no more than it does now. Every object anew, also
-    // if the clock stands where it stood: a commit without objects draws no version, and may have overwritten what one
-    // with objects had read here, which holds its locks until it draws.
+    // The new content of the variables' snapshot was committed when the clock said no more than it does now. Every
+    // object is validated again, even if the clock has not moved. A commit without objects draws no version. It may
+    // have overwritten a variable that a commit with objects had read here, and that commit holds its locks until it
+    // draws its version.
     const outcome o = look_anew();
     if (o == outcome::good) return true;
     if (o != outcome::conflict) {
-        spoilt_ = true;  // the variables have moved on, whatever the body makes of the error
+        spoilt_ = true;  // the variables have moved on, even if the body catches the error
         fail(o);
     }
     try_to_go_back();
@@ -157,7 +160,7 @@ outcome enlistment::look_anew() {
 
 void enlistment::look_again() {
     tell();
-    // Of checkpoints in each other, only the innermost one has done anything since.
+    // Of nested checkpoints that end together, only the innermost one has done anything since the last validation.
     if (!joined() || work_.empty() || work_.is_snapshot() || broken(fault::forget_to_look_again)) return;
     if (looked_at_ == work_.entries().size()) return;
     if (const outcome o = look_anew(); o != outcome::good) fail(o);
@@ -171,7 +174,7 @@ void enlistment::note_to_open_again() {
 }
 
 void enlistment::try_to_go_back() {
-    if (work_.is_snapshot()) return;  // its time stays, and what is wrong with it is wrong for all that it opens
+    if (work_.is_snapshot()) return;  // the snapshot's time stays, so every object opened at it would conflict again
     if (!work_.standing()) return api::go_back_over_reads(descriptor_);
     const tutti::detail::frame* const to = way_back(*work_.standing(), work_.entries().size());
     if (to == nullptr) return;

@@ -1,9 +1,9 @@
-// The objects of a group in a file, and back: a state that was current while this ran, although programs go on.
+// Saves the objects of a group to a file, and restores them. The saved state was current at one moment during the call,
+// although programs continue to run.
 //
-// The group is asked for its records piece by piece, and then for what commits have written since the first piece,
-// until it says that this is all. So the result is the state at the version of that last answer: a record is as a
-// commit wrote it, and the changes of every commit up to that version were applied (group_engine::list,
-// group_engine::changed).
+// The group is asked for its records piece by piece, and then for all writes since the first piece, until nothing is
+// left. The result is the state at the version of the last answer. Each record is as a commit has written it, and the
+// changes of every commit up to that version were applied (group_engine::list, group_engine::changed).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -36,7 +36,7 @@ using records = std::map<backend::key, backend::record>;
 
 constexpr std::string_view name_of_archive{"tutti objects"};
 constexpr std::uint8_t format = 1;
-constexpr std::size_t most_bytes = 1u << 20, most_records = 1000;  // of one request
+constexpr std::size_t most_bytes = 1u << 20, most_records = 1000;  // per request
 constexpr std::string_view scheme{"tutti:"};
 
 std::unique_ptr<backend::group_engine> open(const engine_options& where) {
@@ -57,7 +57,7 @@ std::unique_ptr<backend::group_engine> open(const engine_options& where) {
 
 [[noreturn]] void refuse_silent(const backend::group_engine& g) { throw refusal{g.can().name + " does not answer"}; }
 
-/// False: the group does not know any more what was written since it was first asked.
+/// Reads the group's records once. Returns false if the group no longer knows all writes since the first request.
 bool take_once(backend::group_engine& from, records& all, backend::version& at) {
     const backend::slot_set slots{1, {0}};
     all.clear();
@@ -104,7 +104,7 @@ objects_facts facts_of(const records& all, backend::version at) {
     throw refusal{file + " cannot be written: " + std::generic_category().message(error)};
 }
 
-/// There is the whole file under that name, or what was there before.
+/// Writes the file. The name refers either to the whole new file or to the former one.
 void write_whole(const std::string& file, std::string_view bytes) {
     const std::string made = file + ".new";
     const int out = ::open(made.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -154,7 +154,7 @@ records read_whole(const std::string& file, backend::version& at) {
 void give(backend::group_engine& to, const std::vector<backend::change>& some) {
     for (backend::tries all{std::chrono::seconds{20}};;) {
         backend::request r;
-        to.adopt(r, some);  // twice does no harm
+        to.adopt(r, some);  // adopting records twice is harmless
         if (r.said == verdict::good) return;
         if (r.said == verdict::refused) throw refusal{r.why};
         if (!all.again()) refuse_silent(to);

@@ -1,4 +1,4 @@
-// The public face of a group: its members, and questions to them.
+// The public interface to a group: its members, and questions to them.
 #include "tutti/cluster/member.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 namespace group = backend::group;
 using group::link;
 
-/// What one member says of itself. False: `why` it does not.
+/// Asks one member for its status. Returns false, and sets `why`, if the member does not answer.
 bool ask_one(const std::string& address, group::credentials* secured, std::uint64_t number,
              std::chrono::milliseconds within, group::status_answer& facts, std::uint64_t& of, std::string& why) {
     const link::clock::time_point late = link::clock::now() + within;
@@ -77,7 +77,7 @@ group_facts ask_group(const std::vector<std::string>& addresses, std::chrono::mi
     group_facts all;
     group::status_answer best;
     bool any = false;
-    // The leader knows the members best; the word of any other is better than none.
+    // The leader knows the members best. The answer of another member is used if no leader answers.
     for (const std::string& address : whom.members) {
         group::status_answer said;
         std::string why;
@@ -130,7 +130,7 @@ struct member::body {
         return f;
     }
     replica::host here;
-    std::unique_ptr<exposition::web_server> page;  // goes first: it asks the host
+    std::unique_ptr<exposition::web_server> page;  // destroyed first, because it calls the host
 };
 
 member::member(const member_options& options, say tell) try : body_{std::make_unique<body>(options, std::move(tell))} {
@@ -181,7 +181,7 @@ void readdress_member(const std::string& folder, const std::vector<moved_address
         where.enter(who.id, who.address);
         where.move(moves);
         who.address = where.of(who.id, who.address);
-        // The member goes by its own file, so that one is written last: until then the same can be done again.
+        // The member reads its own file, so this file is written last. Until then, the whole change can be repeated.
         where.write();
         of.write(who);
     } catch (const backend::refusal& r) {

@@ -1,4 +1,4 @@
-// The public face of groups that keep the objects of a prefix together.
+// The public interface to groups that together keep the objects of a prefix.
 #include "tutti/cluster/groups.hpp"
 
 #include "cluster/backend/evening.hpp"

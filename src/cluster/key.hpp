@@ -1,4 +1,4 @@
-// The name of an object where names are texts: in engines, and in what feeds tell.
+// The name of an object as text, as engines and feeds use it.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// The public face of a member's folder: what is in it, and how a damaged log is repaired.
+// The public interface to a member's folder: its contents, and the repair of a damaged log.
 #include <algorithm>
 #include <filesystem>
 
@@ -10,7 +10,7 @@
 namespace tutti::cluster {
 namespace {
 
-/// The folder, taken: no member runs there meanwhile.
+/// A member's folder, locked: no member runs there meanwhile.
 struct taken {
     explicit taken(const std::string& folder) {
         if (!std::filesystem::exists(folder + "/member"))

@@ -22,7 +22,7 @@ std::string metric_name(const char* figure, MetricType of) {
 
 constexpr double seconds(std::uint64_t ms) { return static_cast<double>(ms) / 1000; }
 
-// What has not happened yet is there as zero, so that a rate over it has a beginning.
+// Counters of events that have not happened yet are exported as zero, so that a rate over them has a start.
 std::vector<MetricFamily> families_of(const node_facts& f) {
     std::vector<MetricFamily> all;
 #define TUTTI_FIGURE(name, kind, what) \

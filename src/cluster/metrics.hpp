@@ -1,5 +1,5 @@
-// Where Prometheus asks a member of a group, or a node: what TUTTI_CLUSTER_FIGURES lists, peers, and attempts that were
-// rolled back.
+// The metrics of a group's member or of a node for Prometheus: the figures of TUTTI_CLUSTER_FIGURES, the peers, and the
+// attempts that were rolled back.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@
 
 namespace tutti::cluster {
 
-/// Listens on `address`, a host of loopback and a port, 0 of which the system chooses. `look` is called by any thread.
-/// Throws wire::refusal, or std::runtime_error where it cannot listen.
+/// Listens on `address`, a loopback host and a port. The system chooses the port if it is 0. Any thread may call
+/// `look`. Throws wire::refusal, or std::runtime_error if it cannot listen.
 [[nodiscard]] std::unique_ptr<exposition::web_server> expose(const std::string& address,
                                                              std::function<node_facts()> look);
 
-/// The same for a member of a group.
+/// Listens as `expose` does, for a member of a group.
 [[nodiscard]] std::unique_ptr<exposition::web_server> expose_member(const std::string& address,
                                                                     std::function<member_facts()> look);
 

@@ -1,4 +1,4 @@
-// The public face: options, nodes, errors, and what the templates of ref.hpp call.
+// The public interface: options, nodes, errors, and the functions that the templates of ref.hpp call.
 #include "tutti/cluster/node.hpp"
 
 #include <cxxabi.h>
@@ -27,7 +27,8 @@ namespace {
 
 std::atomic<std::uint64_t> bodies{0};
 
-/// What it was named by, on one line, and its id: no other part of the cluster knows the text.
+/// Returns the text of the name, on one line, and the id. The id is included because other parts of the cluster do not
+/// know the text.
 std::string text_of(const detail::name& of) {
     char id[40];
     std::snprintf(id, sizeof id, "%016llx:%016llx", static_cast<unsigned long long>(of.id().high),
@@ -38,7 +39,7 @@ std::string text_of(const detail::name& of) {
     return "'" + text + (of.is_cut() ? "...' (" : "' (") + id + ")";
 }
 
-/// As it stands in a program: "account" for "7account".
+/// Returns the type's name as a program writes it: "account" for "7account".
 std::string type_named(const char* mangled) {
     int status = 0;
     const std::unique_ptr<char, decltype(&std::free)> name{abi::__cxa_demangle(mangled, nullptr, nullptr, &status),
@@ -68,7 +69,7 @@ object_id node::id_at(unsigned number, const object_id& from) const {
                           std::to_string(nodes() - 1)};
     if (from.low >> shift != 0)
         throw usage_error{"id_at chooses the highest 16 bits of the id's low half: leave them 0"};
-    // Each one more is at any node, so this ends after as many steps as there are nodes, on average.
+    // Each following id has its home at an arbitrary node. So on average this takes as many steps as there are nodes.
     object_id id = from;
     while (home(id) != number) {
         id.low += std::uint64_t{1} << shift;
@@ -121,13 +122,14 @@ node_statistics node_body::statistics() const {
 
 void node_body::forget_participants() {
     std::unordered_map<core::descriptor*, std::unique_ptr<opened>> all;
-    const std::lock_guard hold{guard_};  // others look at what was counted until the end
+    const std::lock_guard hold{guard_};  // other threads read the counts until the end
     all.swap(opened_);
 }
 
 namespace {
 
-// A context finds its own again without a lock; another one on the same thread (preemption, open nesting) looks.
+// The latest lookup of a thread. A context finds its own participant again without a lock. If another context has run
+// on the thread (preemption, open nesting), the lookup takes the lock.
 struct last {
     std::uint64_t body = 0;
     core::descriptor* of = nullptr;
@@ -156,7 +158,7 @@ opened& node_body::look_for(core::descriptor& d) {
 
 namespace {
 
-// Of a context that the thread has not asked for last, or of a transaction that is over.
+// Called for a context that is not the thread's latest, or for a transaction that has ended.
 
 [[gnu::noinline]] light_attempt* look_and_open_lightly(core::descriptor& d, node_body& n) {
     return d.healthy() ? n.here(d).open_lightly() : nullptr;
@@ -174,7 +176,7 @@ namespace {
 
 }  // namespace
 
-// Written so that they end in a call, whichever it is.
+// Each of the following functions ends in a tail call on every path.
 
 light_attempt* open_lightly(tx& t, node_body& n) {
     core::descriptor& d = core::descriptor::of(t);

@@ -1,4 +1,4 @@
-// What a node is made of, whoever holds its objects: one participant for each context that has used it.
+// The base of a node, whether nodes or an engine hold its objects: one participant for each context that has used it.
 #pragma once
 
 #include <chrono>
@@ -18,10 +18,10 @@ public:
     node_body(const node_body&) = delete;
     node_body& operator=(const node_body&) = delete;
 
-    /// The calling context's. Throws usage_error outside a block.
+    /// Returns the participant of the calling context. Throws usage_error outside a block.
     opened& here(tx& t);
     opened& here(core::descriptor& d);
-    /// Whether the thread has asked for that context's last, and nobody's since: it has it here_again then.
+    /// Returns true if this thread's latest lookup was for that context. The participant is then here_again().
     [[nodiscard]] bool was_here(const core::descriptor& d) const noexcept;
     [[nodiscard]] opened& here_again() const noexcept;
 
@@ -36,24 +36,25 @@ public:
     [[nodiscard]] virtual std::uint64_t cached_reads() const noexcept { return 0; }
 
 protected:
-    /// What contexts have counted, and what is known of the process.
+    /// Returns the counts of all contexts, and facts about the process.
     [[nodiscard]] node_facts gather() const;
-    /// The last thing that a derived destructor may rely on: participants refer to what it is made of.
+    /// Destroys the participants. A derived destructor calls this while its members still exist, because participants
+    /// refer to them.
     void forget_participants();
 
 private:
     opened& look_for(core::descriptor& d);
     virtual std::unique_ptr<opened> make(core::descriptor& d) = 0;
 
-    const std::uint64_t number_of_body_;  // never used again, as an address may be
+    const std::uint64_t number_of_body_;  // unique, unlike an address, which may be used again
     const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     mutable std::mutex guard_;
     std::unordered_map<core::descriptor*, std::unique_ptr<opened>> opened_;
 };
 
-/// Nodes that hold the objects themselves.
+/// Makes a node of a cluster whose nodes hold the objects themselves.
 [[nodiscard]] std::unique_ptr<node_body> make_peer_body(const node_options& how);
-/// An engine holds them.
+/// Makes a node whose objects are held by an engine.
 [[nodiscard]] std::unique_ptr<node_body> make_engine_body(const engine_options& how);
 
 }  // namespace tutti::cluster::detail

@@ -31,7 +31,7 @@ bool opened::join() {
 }
 
 void opened::note_step(std::size_t known) {
-    steps_.push_back(known);  // first: the log has no more steps than this
+    steps_.push_back(known);  // pushed first, so that the log never has more steps than this list
     try {
         api::begin_step(descriptor_, *this);
     } catch (...) {
@@ -41,8 +41,8 @@ void opened::note_step(std::size_t known) {
 }
 
 const tutti::detail::frame* opened::way_back(std::size_t standing, std::size_t known) {
-    // Of the steps that began with no more objects open, the last one opened the next object, or was to; or the
-    // outermost block did, before that step or after it.
+    // Consider the steps that began with at most `standing` objects open. The next object was opened, or was to be
+    // opened, by the last of these steps. Otherwise the outermost block opened it, before or after that step.
     const auto after = std::ranges::upper_bound(steps_, standing);
     if (after == steps_.begin()) return nullptr;
     const auto step = static_cast<std::size_t>(after - steps_.begin()) - 1;

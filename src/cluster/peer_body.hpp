@@ -1,4 +1,4 @@
-// A node of several that hold the objects themselves: its site, its channel, its participants.
+// A node of a cluster whose nodes hold the objects themselves: its site, its channel, and its participants.
 #pragma once
 
 #include "cluster/bells.hpp"
@@ -9,7 +9,8 @@
 
 namespace tutti::cluster {
 
-/// Of the transport that carries what nodes say. Throws connection_error for too many nodes, or if `self` is none.
+/// Returns the options of the transport that carries the nodes' messages. Throws connection_error if there are too many
+/// nodes, or if `self` is not one of them.
 [[nodiscard]] wire::transport_options transport_options_of(const node_options& how);
 
 class peer_body final : public detail::node_body {
@@ -19,7 +20,7 @@ public:
 
     [[nodiscard]] cluster::bells& bells() noexcept { return bells_; }
     [[noreturn]] void refuse_lost(node_number node, bool uncertain) const;
-    /// What a block opens or writes does not fit into one message.
+    /// Throws because what a block opens or writes does not fit into one message.
     [[noreturn]] void refuse_large() const;
     unsigned number() const noexcept override { return site_.self; }
     unsigned nodes() const noexcept override { return site_.nodes; }
@@ -37,7 +38,7 @@ private:
     [[nodiscard]] std::unique_ptr<exposition::web_server> expose_metrics();
 
     const node_options how_;
-    mutable site site_;  // whose objects are counted shard by shard
+    mutable site site_;  // mutable, because its objects are counted shard by shard
     changes changes_;
     channel channel_;
     cluster::bells bells_;

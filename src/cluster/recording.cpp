@@ -1,4 +1,4 @@
-// The timeline of all nodes: recorded by each, put on the clock of the one who asks.
+// The timeline of all nodes: each node records its own, and the observer converts all times to its own clock.
 #include <algorithm>
 #include <deque>
 #include <functional>
@@ -19,23 +19,23 @@ namespace {
 using std::chrono::milliseconds;
 using wire::timeline_order;
 
-constexpr std::size_t bytes_of_event = 64;  // or less
+constexpr std::size_t bytes_of_event = 64;  // the largest size of an event
 constexpr std::size_t largest_answer = wire::timeline_told::most_events * bytes_of_event;
-/// Between two questions, so that the node listens when the second comes.
+/// The pause between two questions, so that the node accepts the second one.
 constexpr milliseconds pace = 2 * wire::rest_of_observer;
-/// A node cuts off an observer that says nothing for its patience.
+/// The pause between two keep-alive questions. A node disconnects an observer that is silent for the node's patience.
 constexpr milliseconds sign_of_life{100};
 constexpr int looks = 8;
 
 std::int64_t now_ns() { return base::real_now().time_since_epoch().count(); }
 
-/// What is known of another clock at one moment of ours: how far it is ahead, and by how much that may be wrong.
+/// Another clock at one moment of ours: how far it is ahead, and by how much this difference may be wrong.
 struct reading {
     std::int64_t at = 0, ahead = 0, error = 0;
 };
 
-/// A recording on one node. Its stages are begun for all nodes together, once the stage before is over for all; a node
-/// that waits for another one hears from it meanwhile.
+/// A recording on one node. A stage begins on all nodes together, once the stage before has ended on all. A node that
+/// waits for another one receives keep-alive questions meanwhile.
 class recording final : public visit {
 public:
     recording(asio::io_context& io, const observer_options& whom, const credentials& by, std::size_t number)
@@ -54,9 +54,9 @@ public:
     void take() {
         begin([this] { take_next(); });
     }
-    /// With the stage that was begun last.
+    /// Returns true while the latest stage runs.
     [[nodiscard]] bool busy() const noexcept { return busy_ && !over(); }
-    /// What has not come to its end by now never will.
+    /// Ends the recording with an error if the latest stage has not ended by now.
     void close_stage() {
         if (busy()) end(overdue());
     }
@@ -73,7 +73,7 @@ public:
 private:
     void greeted() override { compare_clocks(before_); }
 
-    /// Once the question that keeps the connection alive, if there is one, has been answered.
+    /// Begins the stage, after the answer to a pending keep-alive question, if there is one.
     void begin(std::function<void()> stage) {
         busy_ = true;
         timer_.cancel();
@@ -96,7 +96,7 @@ private:
     void later(milliseconds by, F&& then) {
         timer_.expires_after(by);
         timer_.async_wait([this, then](asio::error_code failed) {
-            if (!failed && !over() && !asks_) then();  // it may have been late for its cancellation
+            if (!failed && !over() && !asks_) then();  // the timer may expire before its cancellation
         });
     }
 
@@ -125,14 +125,15 @@ private:
             });
         });
     }
-    /// The stage is over at `until_`.
+    /// Asks keep-alive questions. The stage ends at `until_`.
     void keep_alive() {
         const auto left = std::chrono::ceil<milliseconds>(until_ - std::chrono::steady_clock::now());
         if (left <= milliseconds{0}) busy_ = false;
         later(busy_ ? std::min(left, sign_of_life) : sign_of_life,
               [this] { order(timeline_order::look, [this](const wire::timeline_told&) { keep_alive(); }); });
     }
-    /// Between the two readings the clocks drift apart evenly.
+    /// Returns how far the node's clock is ahead at the time `theirs`. Assumes that the clocks drift apart evenly
+    /// between the two readings.
     [[nodiscard]] std::int64_t ahead_at(std::int64_t theirs) const {
         const std::int64_t first = before_.at + before_.ahead, second = after_.at + after_.ahead;
         if (second <= first) return before_.ahead;
@@ -143,14 +144,14 @@ private:
     asio::steady_timer timer_;
     std::chrono::steady_clock::time_point until_;
     bool busy_ = true;
-    bool asks_ = false;           // and has no answer yet
-    std::function<void()> next_;  // the stage that waits for that answer
+    bool asks_ = false;           // a question is pending
+    std::function<void()> next_;  // the stage that begins after that answer
     int left_ = 0;
     reading before_, after_;
     node_timeline result_;
 };
 
-/// What a question was of is known to who has asked.
+/// Adds the attempt to each served question. Only the node that has asked knows the attempt.
 void name_attempts(std::vector<node_timeline>& of) {
     std::map<std::tuple<std::size_t, std::uint64_t>, const timeline_event*> asked;
     for (std::size_t n = 0; n < of.size(); ++n) {

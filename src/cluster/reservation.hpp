@@ -1,5 +1,6 @@
-// An object that an irrevocable block has opened: its record says under which lease, in front of the value that it has
-// until that block commits. Everybody may read that value; nobody may overwrite it before the lease is over.
+// An object that an irrevocable block has opened. Its record names the lease of that block, followed by the value that
+// the object has until the block commits. Every block may read that value. Only the owner of the lease may overwrite it
+// until the lease expires.
 #pragma once
 
 #include <cstring>
@@ -8,12 +9,13 @@
 
 namespace tutti::cluster {
 
-/// There is one lease for all irrevocable blocks: there is one such block at a time, as in one process.
+/// The lease of all irrevocable blocks. There is only one, because one irrevocable block runs at a time, as in one
+/// process.
 inline const backend::key irrevocable_lease{"l0"};
 
 namespace detail {
 
-/// Where a value has the tag of its type; of no type.
+/// The tag of a reservation, at the place where a value has the tag of its type. It differs from every type's tag.
 inline constexpr std::uint64_t reservation_tag = 0x7d1f0c54e29ab863u;
 
 struct reservation_header {
@@ -33,7 +35,7 @@ struct reservation_header {
     return w;
 }
 
-/// Takes the reservation off a record that has one; the fence of its lease, or 0.
+/// Removes the reservation from a record that has one. Returns the fence of its lease, or 0 if the record has none.
 [[nodiscard]] inline backend::version unwrap(backend::record& r) {
     detail::reservation_header head;
     if (!r.exists || r.bytes.size() < sizeof head) return 0;

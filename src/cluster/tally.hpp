@@ -1,9 +1,9 @@
-// What became of the attempts of one context that touched objects of one node.
+// Counts how the attempts of one context ended that touched objects of one node.
 //
-// An undo action of an attempt may run blocks of its own on the same context, which end before the attempt has been
-// rolled back: so those that run are a stack.
+// The running attempts form a stack. An undo action of an attempt may run blocks of its own on the same context, and
+// these end before the attempt has been rolled back.
 //
-// Thread safety: that of observe/counter.hpp; the stack is the context's own.
+// Thread safety: as in observe/counter.hpp. The stack belongs to the context.
 #pragma once
 
 #include <array>
@@ -20,18 +20,19 @@ public:
         begins_.add_one();
         running_.push_back({rollback_reason::other, of_reader});
     }
-    /// An attempt that nothing was said of before has committed.
+    /// Counts the commit of an attempt whose begin was not counted.
     void passed() noexcept { passed_.add_one(); }
-    /// The innermost attempt will be rolled back, for that reason.
+    /// Notes that the innermost attempt will be rolled back, and why.
     void doom(rollback_reason why) noexcept {
         if (!running_.empty()) running_.back().why = why;
     }
-    /// It goes back to a block inside it instead.
+    /// Counts that the innermost attempt goes back to a nested block instead.
     void rewound() noexcept {
         rewinds_.add_one();
         doom(rollback_reason::other);
     }
-    /// The attempt has asked for so long, and `shielded`: kept others from what it had opened.
+    /// Counts the waits of the attempt. `shielded`: the attempt has excluded other transactions from the objects that
+    /// it has opened.
     void contended(unsigned waits, bool shielded) noexcept {
         if (waits != 0) conflict_waits_.add(waits);
         if (shielded) protected_attempts_.add_one();
@@ -41,7 +42,7 @@ public:
         if (!running_.empty()) running_.pop_back();
     }
     void rolled_back() noexcept {
-        if (running_.empty()) return;  // there was no memory to note it
+        if (running_.empty()) return;  // the begin could not be noted for lack of memory
         const attempt a = running_.back();
         running_.pop_back();
         rolled_back_[static_cast<std::size_t>(a.why)].add_one();
@@ -59,12 +60,14 @@ public:
         for (std::size_t i = 0; i < rollback_reasons; ++i) sum.rolled_back[i] += rolled_back_[i].get();
     }
 
-    /// How many attempts run, one in the undo actions of the other.
+    /// Returns how many attempts run, each in an undo action of the one before.
     [[nodiscard]] std::size_t running() const noexcept { return running_.size(); }
-    /// Why the innermost one will be rolled back. REQUIRES: one runs.
+    /// Returns why the innermost attempt will be rolled back.
+    /// REQUIRES: an attempt runs.
     [[nodiscard]] rollback_reason doom() const noexcept { return running_.back().why; }
 
-    /// Whether objects make the attempt start over for it, rather than end, or start over for something else.
+    /// Returns true if objects make the attempt start over. Returns false if the attempt ends, or starts over for
+    /// another reason.
     [[nodiscard]] static constexpr bool is_defeat(rollback_reason r) noexcept {
         return r <= rollback_reason::variables;
     }

@@ -11,7 +11,7 @@ void timeline::note(timeline_event e) noexcept {
     if (e.began_ns == 0 || !records()) return;
     e.took_ns = now() - e.began_ns;
     const std::lock_guard hold{guard_};
-    if (!records()) return;  // its memory may be gone
+    if (!records()) return;  // its memory may have been freed
     if (events_.size() < events_.capacity()) events_.push_back(e);
     else ++left_out_;
 }
@@ -53,9 +53,9 @@ timeline_deed deed_of(wire::kind kind, std::string_view body) noexcept {
         case wire::kind::watch: return timeline_deed::watch;
         case wire::kind::prepare: {
             wire::reader from{body};
-            wire::prepare head;  // its lists may be long
+            wire::prepare head;  // the header only, because its lists may be long
             from(head.who), from(head.as), from(head.decides);
-            // What is held has its locks until the decision comes, whoever has made it.
+            // If the receiver holds its part, its locks stay until the decision comes, whichever node has decided.
             return head.decides == wire::decider::receiver ? timeline_deed::commit : timeline_deed::lock;
         }
         case wire::kind::decide:
@@ -79,7 +79,7 @@ wire::transaction_name attempt_of(wire::kind kind, std::string_view body) noexce
         case wire::kind::release:
         case wire::kind::reserve:
             wire::reader{body}(who);
-            who.sequence = 0;  // a hold's, and they are counted for themselves
+            who.sequence = 0;  // it numbers a hold, and holds are counted separately
             break;
         default: break;
     }

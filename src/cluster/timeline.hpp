@@ -1,6 +1,6 @@
-// What the threads of a node wait for, and what it serves, recorded for an observer on request.
+// Records, at an observer's request, what the threads of a node wait for and what the node serves.
 //
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <atomic>
@@ -17,43 +17,45 @@ namespace tutti::cluster {
 
 class timeline {
 public:
-    /// Later ones are left out, and counted.
+    /// The largest number of events. Later events are left out and counted.
     static constexpr std::size_t most_events = 100'000;
 
-    /// Whoever finds that it does, and notes something later, may be too late: that is dropped. So it orders nothing.
+    /// Returns true while it records. The load is relaxed, because it needs no order: an event noted after the
+    /// recording has ended is dropped.
     [[nodiscard]] bool records() const noexcept { return records_.load(std::memory_order_relaxed); }
-    /// Its clock, in nanoseconds; 0 while nothing is recorded.
+    /// Returns the time of the timeline's clock in nanoseconds, or 0 while it does not record.
     [[nodiscard]] std::int64_t begin() const noexcept { return records() ? now() : 0; }
     [[nodiscard]] static std::int64_t now() noexcept { return base::real_now().time_since_epoch().count(); }
 
-    /// Ends now. What began at 0 was not to be recorded, and is not.
+    /// Notes an event that ends now. Ignores events that began at 0.
     void note(timeline_event e) noexcept;
 
-    /// From nothing. Throws std::bad_alloc.
+    /// Starts an empty recording. Throws std::bad_alloc.
     void start();
-    /// Ends it, if it has not; the oldest `most` that were not taken, and how many were left out.
+    /// The oldest events that were not taken yet, how many events were left out, and whether more events follow.
     struct part {
         std::vector<timeline_event> events;
         std::uint64_t left_out = 0;
         bool more = false;
     };
     [[nodiscard]] part take(std::size_t most);
-    /// Ends it, and gives its memory back.
+    /// Ends the recording, and frees its memory.
     void drop() noexcept;
 
 private:
     std::atomic<bool> records_{false};
-    std::mutex guard_;  // of what follows
+    std::mutex guard_;  // guards the following members
     std::vector<timeline_event> events_;
     std::size_t taken_ = 0;
     std::uint64_t left_out_ = 0;
 };
 
-/// What a message asks for or tells.
+/// Returns what a message asks for or tells.
 [[nodiscard]] timeline_deed deed_of(wire::kind kind, std::string_view body) noexcept;
-/// The thread that it is of, and the attempt, where it says so: no_node, and 0.
+/// Returns the thread and the attempt that a message belongs to. Returns no_node and 0 if the message does not name
+/// them.
 [[nodiscard]] wire::transaction_name attempt_of(wire::kind kind, std::string_view body) noexcept;
-/// What an answer comes to.
+/// Returns the result that an answer reports.
 [[nodiscard]] timeline_end end_of(wire::kind kind, std::string_view body) noexcept;
 
 }  // namespace tutti::cluster

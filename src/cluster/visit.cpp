@@ -70,7 +70,7 @@ void visit::greet() {
     read([this] { hear_hello(); });
 }
 
-/// A node that has gone meanwhile is noticed by what is read.
+/// Sends a message. A lost node is noticed by the next read.
 void visit::say(wire::kind what, const std::string& body) {
     header h;
     h.length = static_cast<std::uint32_t>(body.size());

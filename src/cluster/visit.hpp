@@ -1,6 +1,6 @@
-// An observer's side: a connection to one node, from the hello to the last answer.
+// An observer's connection to one node, from the hello to the last answer.
 //
-// Thread safety: none; the thread that runs the sockets owns it.
+// Not thread-safe: the thread that runs the sockets owns it.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@
 
 namespace tutti::cluster {
 
-/// What is read of the files that encrypt, where there are any. Throws wire::refusal.
+/// The certificates and keys that encrypt the connection, if there are any. The constructor throws wire::refusal.
 struct credentials {
     explicit credentials(const observer_options& whom);
 
@@ -29,25 +29,27 @@ struct credentials {
 
 class visit {
 public:
-    /// REQUIRES: it stays where it is, as do `whom` and `by`, until `io` runs no more.
+    /// Stores the arguments.
+    /// REQUIRES: this object, `whom` and `by` stay where they are until `io` has stopped.
     visit(asio::io_context& io, const observer_options& whom, const credentials& by, std::size_t number);
     virtual ~visit() = default;
     visit(const visit&) = delete;
     visit& operator=(const visit&) = delete;
 
     void start();
-    /// Whether nothing more will come of it.
+    /// Returns true if the visit has ended.
     [[nodiscard]] bool over() const noexcept { return over_; }
 
 protected:
-    /// They have said hello to each other.
+    /// Called when both sides have said hello.
     virtual void greeted() = 0;
 
-    /// Says that, and calls back with the body of the answer. It ends where there is another answer, or a larger one.
+    /// Sends a question, and calls `then` with the body of the answer. Ends the visit if the answer is of another kind
+    /// or larger than `largest`.
     void ask(wire::kind what, const std::string& body, wire::kind answer, std::size_t largest,
              std::function<void(std::string_view)> then);
     void end(std::string trouble);
-    /// Of one that has not come to its end: what the node did last.
+    /// Returns the reason why an unfinished visit has not ended: what the node did last.
     [[nodiscard]] std::string overdue() const;
 
     static constexpr const char* no_sense = "answered something that makes no sense: something else listens there";
@@ -69,10 +71,10 @@ private:
     const credentials& by_;
     const std::size_t number_;
     const std::shared_ptr<wire::connection> link_;
-    std::unique_ptr<wire::zeromq_call> call_;  // in its place, over ZeroMQ
+    std::unique_ptr<wire::zeromq_call> call_;  // used instead of link_ over ZeroMQ
     const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     const char* stage_ = "does not accept the connection";
-    std::deque<std::string> output_;  // until the end, for writes that are under way
+    std::deque<std::string> output_;  // kept until the end, because writes may be pending
     std::string input_;
     wire::header header_;
     bool over_ = false;

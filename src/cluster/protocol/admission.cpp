@@ -28,7 +28,7 @@ void admission::say(node_number to, wire::kind kind, Message what, const std::ve
 
 bool admission::add(incoming& to, std::uint64_t of, wire::part_of_list&& list) {
     if (to.of != of || to.parts != list.parts) to = {of, list.parts, std::vector<bool>(list.parts), {}};
-    if (to.came[list.part]) return false;  // it has come twice
+    if (to.came[list.part]) return false;  // the part has come twice
     to.came[list.part] = true;
     to.places.insert(to.places.end(), list.places.begin(), list.places.end());
     return std::ranges::find(to.came, false) == to.came.end();
@@ -67,12 +67,13 @@ void admission::repeat() {
     }
 }
 
-/// REQUIRES: the lock. Without it a node may become lost, which ends no wait; nothing else changes.
+/// REQUIRES: the caller holds the lock. A node may be lost without the lock, which ends no wait. Nothing else changes
+/// without the lock.
 bool admission::is_awaited(node_number n) const noexcept {
     return n != site_.self && !others_[n].is_gone && site_.objects.is_lost(n);
 }
 
-/// REQUIRES: the lock.
+/// REQUIRES: the caller holds the lock.
 bool admission::is_over() const noexcept {
     if (!opened_) return false;
     for (node_number n = 0; n < site_.nodes; ++n) {
@@ -149,10 +150,10 @@ bool admission::hear(const wire::header& h, std::string_view body) {
     }
 }
 
-/// No answer: not yet; it will ask again.
+/// Handles a gather. Sends nothing if it is too early for a survey; the new process will ask again.
 bool admission::hear_gather(node_number from, const wire::gather& asked) {
     if (asked.processes.size() != site_.nodes) return false;
-    if (!site_.objects.is_lost(from)) return true;  // of an earlier round
+    if (!site_.objects.is_lost(from)) return true;  // the gather belongs to an earlier round
     others_[from].is_gone = false;
     for (node_number n = 0; n < site_.nodes; ++n) {
         const std::uint64_t mine = n == from || n == site_.self ? 0 : gate_.process_of(n);
@@ -170,8 +171,8 @@ bool admission::hear_gather(node_number from, const wire::gather& asked) {
         if (!site_.tied.have_ended(o.turn)) return true;  // B5
     }
     site_.readers.expect(from);
-    // B4. This process may have come back later than the one that has gone, and be the only one that is left: its own
-    // era is above all that it was told of when it did, and no node has told it of the other's.
+    // B4. This process may have come back later than the lost process, and be the only one that is left. Then no node
+    // has told it of that process's era. But its own era is above all eras that it was told of on its return.
     const std::uint64_t era = std::max(others_[from].era, era_);
     say(from, wire::kind::survey, wire::survey{asked.round, ++surveys_, era, {}}, site_.objects.survey());
     return true;
@@ -190,10 +191,11 @@ bool admission::hear_survey(node_number from, wire::survey&& told) {
     return true;
 }
 
-/// Each has said what it knows. A node that says that it has an object has it, or has given it away since, and keeps
-/// the pointer. Where all have pointers alone, a commit of the node that the latest of them names has taken it, and had
-/// begun by then. So in the next round (B5) it is there, or has left a later pointer; or that node had forgotten it
-/// before the former process was lost, to which it had told what it knew (S9).
+/// Evaluates the surveys of a round. A node that says that it has an object still has it, or has given it away since
+/// and keeps the pointer. If all nodes only have pointers to an object, consider the node that the latest pointer
+/// names. A commit of that node has taken the object, and had begun when the survey was sent. So in the next round
+/// (B5), that node has the object, has left a later pointer, or has forgotten the object. In the last case, it had done
+/// so before the former process was lost, and had told that process what it knew (S9).
 void admission::settle() {
     struct claim {
         wire::place at;
@@ -226,16 +228,17 @@ void admission::settle() {
     changed_.notify_all();
 }
 
-/// B1. It knows all that it has to. No wait ends by that: the node that has said the last word is lost until it admits.
+/// Opens the new process (B1), which now knows all that it needs. This ends no wait: the node whose survey came last
+/// counts as lost until it admits this process.
 void admission::open() {
     std::vector<wire::place> elsewhere;
     for (const auto& [id, k] : std::exchange(known_, {})) {
         const node_number home = home_of(id, site_.nodes);
-        // Of what has ended the home is told that it is its own.
+        // An object that has ended is reported to its home as being at that home.
         if (home != site_.self) of_homes_[home].push_back({id, k.ended ? home : k.latest.owner, k.latest.version});
         else if (!k.ended) elsewhere.push_back(k.latest);
     }
-    // B3: every survey has said its sender's clock.
+    // B3: every survey has carried its sender's clock.
     version_ = broken(fault::return_at_old_version) ? 1 : site_.clock.tick();
     site_.before_names = broken(fault::names_again) ? 0 : era_ << bits_of_name;  // B4
     site_.objects.begin_anew(version_, elsewhere);
@@ -249,7 +252,7 @@ void admission::open() {
 bool admission::hear_opened(node_number from, wire::opened&& told) {
     other& o = others_[from];
     if (told.era <= o.era) {
-        // It has been let in, and asks again.
+        // The sender is admitted already, and asks again.
         if (o.serves) gate_.say(from, wire::kind::admitted, wire::encode(wire::admitted{told.era, !joins()}));
         return true;
     }
@@ -270,7 +273,7 @@ bool admission::hear_opened(node_number from, wire::opened&& told) {
 }
 
 bool admission::hear_admitted(node_number from, const wire::admitted& told) {
-    if (!opened_ || told.era != era_) return true;  // a former process's
+    if (!opened_ || told.era != era_) return true;  // the answer is for a former process
     other& o = others_[from];
     o.has_admitted = true;
     o.serves = o.serves || told.serves;
@@ -281,14 +284,14 @@ bool admission::hear_admitted(node_number from, const wire::admitted& told) {
 bool admission::hear_other(node_number from) {
     const std::lock_guard hold{guard_};
     other& o = others_[from];
-    // It asks those alone that serve and that it has admitted, and not before these have admitted it.
+    // A node sends requests only to nodes that serve and that it has admitted, and only after these have admitted it.
     if (!joining_ || !opened_ || o.is_gone) return false;
     o.has_admitted = o.serves = true;
     admit_if_both(from);
     return true;
 }
 
-/// B1.
+/// Admits the node once both sides are ready (B1).
 void admission::admit_if_both(node_number n) {
     const other& o = others_[n];
     if (!o.serves || (joining_ && !o.has_admitted) || !site_.objects.is_lost(n)) return;

@@ -1,22 +1,26 @@
-// How a process takes the place of a node that has gone, and the others let it in: docs/cluster-protocol.md, "When a
-// node comes back".
+// How a new process takes the place of a lost node, and the other nodes admit it: docs/cluster-protocol.md, "When a
+// node comes back". The *former* process is the one that the new process replaces.
 //
-//   gather ──▶ all others, again and again, until each has noticed that the former process is gone, and has no ties to
-//   it; then each says what it knows of objects (survey). Of an object that somebody has the process knows enough. Of
-//   one that all others only have pointers to it asks again: it was on its way, or has ended with the former process.
-//   Then it knows what has its home there and lives on, and tells the others (opened), which ask it from then on
-//   (admitted).
+//   1. gather: the new process asks all other nodes, again and again. A node answers once it has noticed the loss of
+//      the former process, and has no ties to it.
+//   2. survey: each node's answer says what it knows of objects.
+//      If a node has an object, the new process knows enough about this object. If all nodes only have pointers to an
+//      object, the new process asks again in another round. Such an object was moving, or has ended with the former
+//      process.
+//   3. opened: the new process now knows which objects with their home there still exist, and tells the others.
+//   4. admitted: the others answer, and send their requests to the new process from then on.
 //
 // Invariants:
-//   B1  Until it has all surveys, nobody asks it for anything; and it asks nobody before that one has admitted it.
-//   B2  A node that gives a survey has lost the former process, and has no ties to it any more; nor is it connected
+//   B1  Until the new process has all surveys, no node sends requests to it. The new process sends a request to a node
+//       only after that node has admitted it.
+//   B2  A node that sends a survey has lost the former process, and has no ties to it any more. Nor is it connected
 //       with a former process of any other node that comes back.
-//   B3  The version of its return is higher than whatever the clock of any other node said at its survey.
-//   B4  Names of its transactions and holds are higher than those of every former process.
-//   B5  A node that gives a survey of a second round, or a later one, has brought to their ends the commits that it had
-//       begun before that round.
+//   B3  The version of the return is higher than the clock that any other node sent with its survey.
+//   B4  Names of the new process's transactions and holds are higher than those of every former process.
+//   B5  A node that sends a survey of a second or later round has ended all commits that it had begun before that
+//       round.
 //
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <array>
@@ -34,10 +38,10 @@
 
 namespace tutti::cluster {
 
-/// How a node reaches the others while it is not let in.
+/// The port through which a node reaches the others while it is not admitted.
 class gate : public speaker {
 public:
-    /// The process of that node that this one is connected with; 0: none.
+    /// Returns the process of that node that this node is connected with, or 0 if there is none.
     [[nodiscard]] virtual std::uint64_t process_of(node_number n) = 0;
 };
 
@@ -45,35 +49,41 @@ class admission {
 public:
     admission(site& here, gate& others) noexcept : site_{here}, gate_{others} {}
 
-    /// Of a new process, whose cluster has begun: before it may ask anybody. Which of the others serve by now: a
-    /// process that is about to come back itself knows nothing that would be lost with it.
+    /// Begins the return of a new process whose cluster already runs. Call it before the first request. `serving` says
+    /// which other nodes serve already. A process that does not serve is about to come back itself, so its loss loses
+    /// no knowledge.
     void begin(const std::vector<bool>& serving);
-    /// Says again what has had no answer. REQUIRES: begin.
+    /// Sends every question again that has no answer yet.
+    /// REQUIRES: begin was called.
     void repeat();
-    /// Returns once it is over, one has gone too early, another round has begun, or that time has come.
+    /// Waits until the return is over, a node was lost too early, another round has begun, or `until` has come.
     /// @returns whether another round has begun since the latest call
     [[nodiscard]] bool await(base::deadline until);
-    /// Whether all others have let it in, but for those that have gone meanwhile.
+    /// Returns true if all other nodes have admitted this one, except those that were lost meanwhile.
     [[nodiscard]] bool over();
-    /// One that went before it had said what it knows: so this process has to go, and begin again.
+    /// Returns the node that was lost before it had sent its survey, if there is one. This process then has to end and
+    /// start again.
     [[nodiscard]] std::optional<node_number> gone();
-    /// Of its return: what former processes with its number owned has ended with it. 0: it has not been so far.
+    /// Returns the version of the return, at which the objects of former processes have ended. Returns 0 if this
+    /// process has not come back.
     [[nodiscard]] std::uint64_t version();
-    /// Of those that it still waits for: some have not said yet what they know.
+    /// Returns the nodes that this process still waits for. Some of them have not sent their survey yet.
     [[nodiscard]] std::vector<node_number> awaited();
 
-    /// A message about a return. False: it makes no sense. REQUIRES: site::hear.
+    /// Handles a message about a return. Returns false if the message makes no sense.
+    /// REQUIRES: site::hear was called for the message.
     [[nodiscard]] bool hear(const wire::header& h, std::string_view body);
-    /// Any other message of a node that is lost here. False: it has no right to say that.
+    /// Handles any other message of a node that is lost here. Returns false if the node may not send that message.
     [[nodiscard]] bool hear_other(node_number from);
-    /// REQUIRES: the site has lost it.
+    /// Notes the loss of a node.
+    /// REQUIRES: the site has lost the node.
     void lose(node_number node);
 
 private:
     static constexpr unsigned bits_of_name = 40;
     static constexpr std::uint64_t most_eras = ~std::uint64_t{0} >> (bits_of_name + 1);
 
-    /// Parts of one list of another node.
+    /// The parts of a list that another node sends.
     struct incoming {
         std::uint64_t of = 0;  ///< number of the survey, or era
         std::uint32_t parts = 0;
@@ -82,13 +92,13 @@ private:
     };
     struct other {
         incoming list;
-        bool is_gone = false;       ///< while this process was about to come back
-        bool has_served = false;    ///< when that began
-        bool has_said = false;      ///< all that it knows, in this round
-        bool has_admitted = false;  ///< this process
+        bool is_gone = false;       ///< lost while this process was about to come back
+        bool has_served = false;    ///< served when the return began
+        bool has_said = false;      ///< has sent its whole survey of this round
+        bool has_admitted = false;  ///< has admitted this process
         bool serves = false;
         std::uint64_t asked_again = 0;  ///< the latest round of its gathers, from the second on
-        std::uint64_t turn = 0;         ///< of the commits here that had begun by then
+        std::uint64_t turn = 0;         ///< of the commits here that had begun by that round
         std::uint64_t era = 0;          ///< of the latest process that has come back with that number
     };
 
@@ -101,9 +111,9 @@ private:
     void admit_if_both(node_number n);
     [[nodiscard]] bool is_awaited(node_number n) const noexcept;
     [[nodiscard]] bool is_over() const noexcept;
-    /// Whether it is all there now.
+    /// Adds a part to a list. Returns true once the list is complete.
     [[nodiscard]] static bool add(incoming& to, std::uint64_t of, wire::part_of_list&& list);
-    /// In as many messages as it takes.
+    /// Sends a list in as many messages as it needs.
     template <class Message>
     void say(node_number to, wire::kind kind, Message what, const std::vector<wire::place>& all);
     [[nodiscard]] bool joins() const noexcept { return joining_ && !opened_; }
@@ -111,23 +121,23 @@ private:
     site& site_;
     gate& gate_;
     std::mutex guard_;
-    std::condition_variable changed_;  ///< what `await` looks at
+    std::condition_variable changed_;  ///< signals the conditions of `await`
     bool joining_ = false;             ///< this process comes back
     bool opened_ = false;
     std::uint64_t round_ = 1;
-    std::uint64_t awaited_round_ = 1;  ///< when `await` returned last
-    std::uint64_t era_ = 0;            ///< above those of all that had come back before; 0: it was there at the start
+    std::uint64_t awaited_round_ = 1;  ///< the round when `await` returned last
+    std::uint64_t era_ = 0;            ///< higher than the eras of all returns before; 0: it was there at the start
     std::uint64_t version_ = 0;        ///< of the return
-    std::uint64_t surveys_ = 0;        ///< that this node has given
+    std::uint64_t surveys_ = 0;        ///< how many surveys this node has sent
     std::optional<node_number> gone_;
     std::array<other, most_nodes> others_;
     struct whereabouts {
         wire::place latest;
         bool settled = false;
-        bool ended = false;  ///< with the former process
+        bool ended = false;  ///< the object has ended with the former process
     };
     std::unordered_map<object_id, whereabouts, object_id_hash> known_;
-    std::vector<std::vector<wire::place>> of_homes_;  ///< what each other node is told
+    std::vector<std::vector<wire::place>> of_homes_;  ///< the places that each other node is told
 };
 
 }  // namespace tutti::cluster

@@ -1,4 +1,4 @@
-// Messages about servers' calls, from bytes to whoever handles them. What they say is in tutti/cluster/calls.hpp.
+// Passes messages about servers' calls to their handler. tutti/cluster/calls.hpp defines the content of these messages.
 #pragma once
 
 #include <string_view>
@@ -13,8 +13,9 @@ namespace tutti::cluster {
     return k == wire::kind::run || k == wire::kind::ran || k == wire::kind::recall;
 }
 
-/// Hands a message to `whom`; null: no server is here, so `by` declines what it is asked to run. False: the bytes are
-/// no such message of a cluster of so many nodes. REQUIRES: is_about_call(h.kind).
+/// Hands a message to `whom`. If `whom` is null, no server runs here, and `by` declines the calls that it is asked to
+/// run. Returns false if the bytes are not a valid call message of a cluster of `nodes` nodes.
+/// REQUIRES: is_about_call(h.kind).
 [[nodiscard]] bool hand_over(const wire::header& h, std::string_view body, node_number nodes, call_handler* whom,
                              call_carrier& by);
 

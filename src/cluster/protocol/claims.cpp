@@ -7,7 +7,7 @@
 namespace tutti::cluster {
 namespace {
 
-/// How often to ask while an older or a younger block holds a name.
+/// How often to ask while an older, or a younger, block holds a name.
 constexpr unsigned patience_with_older = 4, patience_with_younger = 24;
 
 }  // namespace
@@ -58,13 +58,13 @@ outcome claims::ask(std::vector<wire::claim_item>& wants, const transaction_name
         if (known == at.end()) {
             at.push_back(home);
             parts.push_back({name_, family, age_, {}});
-            // Before it is asked: an answer that is lost may have granted something.
+            // Noted before the home is asked: a lost answer may have granted something.
             if (!note(home, w.name != irrevocable_token)) return outcome::lost;
         }
         parts[i].names.push_back(w);
     }
     std::vector<call> calls;
-    std::vector<std::size_t> called;  // the part that each is of
+    std::vector<std::size_t> called;  // index of each call's part
     std::vector<wire::claimed> answers(parts.size());
     for (std::size_t i = 0; i < parts.size(); ++i) {
         if (parts[i].names.size() > wire::most_elements) return outcome::too_large;
@@ -78,7 +78,7 @@ outcome claims::ask(std::vector<wire::claim_item>& wants, const transaction_name
     }
     if (!calls.empty()) network_.exchange(calls);
     for (std::size_t c = 0; c < calls.size(); ++c) {
-        // A node that answers something else is as good as gone.
+        // A node that sends an invalid answer is treated as lost.
         wire::claimed& answer = answers[called[c]];
         if (!calls[c].answered || !wire::decode(calls[c].answer, answer) ||
             answer.granted > parts[called[c]].names.size())

@@ -1,12 +1,13 @@
-// Abstract locks by name, the holder's half: which a thread has, and how it comes by more.
+// Abstract locks by name, on the holder's side: the locks that a thread has, and how it takes more.
 //
-// No cycle of waiters lasts: a block that finds a name taken asks again for a bounded number of times, and then gives
-// up all that it holds and starts over. No livelock: the age of an execution is what the node's clock says at its first
-// claim, and stays with it over restarts; the younger of two gives up soon and the older late, as for abstract locks of
-// one process (core/conflict/abstract_locks.hpp), and clocks move by messages, so an execution that keeps losing
-// becomes the oldest.
+// No cycle of waiters lasts. A block that finds a name taken asks again a bounded number of times. Then it gives up all
+// that it holds, and starts over.
 //
-// Belongs to one thread.
+// No livelock occurs. The age of an execution is the node's clock at its first claim, and stays the same over restarts.
+// Of two executions, the younger one gives up soon and the older one late, as for abstract locks of one process
+// (core/conflict/abstract_locks.hpp). Clocks advance by messages, so an execution that keeps losing becomes the oldest.
+//
+// Not thread-safe: it belongs to one thread.
 #pragma once
 
 #include <span>
@@ -16,7 +17,7 @@
 
 namespace tutti::cluster {
 
-/// The abstract lock that one irrevocable block of the cluster has at a time.
+/// The abstract lock that only one irrevocable block of the cluster holds at a time.
 inline constexpr object_id irrevocable_token{0x7475747469206972, 0x7265766f6361626c};
 
 class claims {
@@ -25,39 +26,40 @@ public:
         : site_{here}, network_{net}, name_{here.self, slot, here.before_names + 1} {}
     ~claims() { untie(); }
 
-    /// Another execution begins: it has no age yet.
+    /// Begins another execution, which has no age yet.
     void begin_execution() noexcept { age_ = 0; }
-    /// Of the execution; drawn at the first call.
+    /// Returns the age of the execution. The first call draws the age.
     [[nodiscard]] std::uint64_t age() noexcept {
         if (age_ == 0) age_ = site_.clock.tick();
         return age_;
     }
-    /// Takes all of them, or what it can get: conflict, if others hold the rest; then `release` should follow. What
-    /// holds of `family` have is no obstacle. too_large: more than a home keeps, or a
-    /// message holds.
+    /// Takes all names, or as many as it can. Returns `conflict` if other holds have the rest; the caller should then
+    /// call `release`. Holds of `family` do not conflict. Returns `too_large` if there are more names than a home
+    /// keeps, or than fit into a message.
     [[nodiscard]] outcome take(std::span<const wire::claim_item> names, const transaction_name& family);
-    /// The irrevocable token. conflict: another has it; what was held before is held still, and it may be asked again.
+    /// Takes the irrevocable token. Returns `conflict` if another block has it. What was held before is still held
+    /// then, and the caller may ask again.
     [[nodiscard]] outcome take_token(const transaction_name& family);
-    /// That node is about to reserve objects for the hold, or may.
-    /// False: it is lost (`lost_node`).
+    /// Notes that `owner` may reserve objects for the hold. Call it before the request is sent. Returns false if that
+    /// node is lost (`lost_node`).
     [[nodiscard]] bool note_owner(node_number owner) { return note(owner, false); }
-    /// All of it, at all homes and owners.
+    /// Releases all locks and reservations, at all homes and owners.
     void release() {
         if (!empty()) release_places();
     }
 
-    /// Of the hold that runs, or that begins with the next claim.
+    /// Returns the name of the hold that runs, or that begins with the next claim.
     [[nodiscard]] const transaction_name& name() const noexcept { return name_; }
     [[nodiscard]] bool empty() const noexcept { return places_.empty(); }
-    /// Whether every home of the locks that it holds is there: those of one that is lost are lost with it. But for the
-    /// token.
+    /// Returns true if the homes of all locks that it holds are connected, apart from the token's home. Locks are lost
+    /// with their home.
     [[nodiscard]] bool stand() noexcept;
     [[nodiscard]] bool token_stands() noexcept { return is_there(home_of(irrevocable_token, site_.nodes)); }
     [[nodiscard]] node_number lost_node() const noexcept { return lost_; }
 
 private:
     [[nodiscard]] bool has(const wire::claim_item& wanted) const noexcept;
-    /// One question to each home; leaves those that are not granted.
+    /// Asks each home once. Leaves the names that were not granted in `wants`.
     outcome ask(std::vector<wire::claim_item>& wants, const transaction_name& family, bool& older);
     [[nodiscard]] bool is_there(node_number home) noexcept;
     [[nodiscard]] bool note(node_number at, bool keeps_locks);
@@ -75,9 +77,9 @@ private:
     std::vector<wire::claim_item> held_;
     struct place {
         node_number at;
-        bool keeps_locks;  // that the block asked for
+        bool keeps_locks;  // locks that the block has asked for
     };
-    std::vector<place> places_;  // that were asked, whatever they said
+    std::vector<place> places_;  // all nodes that were asked, whatever they have answered
     node_number lost_ = 0;
 };
 

@@ -1,12 +1,14 @@
-// What each thread holds at one node beyond its transactions: names that are abstract locks, or objects that are
-// reserved.
+// The names that each thread holds at one node, beside the locks of its transactions. A name is an abstract lock or a
+// reserved object.
 //
-// A *hold* is all that one attempt of a block has taken, of whatever nodes; its name is made as a transaction's is, of
-// a count of its own. A thread has one hold at a time. Every message may come twice, late, or after one that was sent
-// later: so what comes of a later hold frees what an earlier one of that thread has here, and once a hold is over,
-// nothing that comes of it, or of one before it, takes anything. What a lost node holds is free.
+// A *hold* is everything that one attempt of a block has taken, at all nodes. A hold is named as a transaction is, with
+// a count of its own. A thread has one hold at a time.
 //
-// Not thread-safe: its owner guards it.
+// Every message may come twice, late, or after a message that was sent later. Therefore a message of a later hold frees
+// what an earlier hold of that thread has here. Once a hold is over, no message of that hold, or of one before it,
+// takes anything. Names that a lost node holds are free.
+//
+// Not thread-safe: its owner locks it.
 #pragma once
 
 #include <algorithm>
@@ -23,18 +25,18 @@ namespace tutti::cluster {
 using wire::transaction_name;
 
 struct holder {
-    std::uint64_t latest = 0;  ///< of its holds, the one that has `names`
+    std::uint64_t latest = 0;  ///< the thread's latest hold, which has `names`
     std::uint64_t over = 0;    ///< holds up to this one take nothing any more
     std::vector<object_id> names;
-    /// As many as a thread may have at one node.
+    /// Returns true if the thread has as many names as it may have at one node.
     [[nodiscard]] bool full() const noexcept { return names.size() >= wire::most_elements; }
 };
 
 class holders {
 public:
-    /// The thread's holder, which may take more for that hold. Null: the hold is over, or its node is lost, and no
-    /// block waits for the answer.
-    /// `free(name, thread)` frees a name that an earlier hold of the thread has.
+    /// Returns the thread's holder, which may take more names for that hold. Returns null if the hold is over or its
+    /// node is lost; no block waits for the answer then. Calls `free(name, thread)` for each name that an earlier hold
+    /// of the thread has.
     template <class Free>
     [[nodiscard]] holder* admit(const transaction_name& hold, Free&& free) {
         if (lost_[hold.node % most_nodes]) return nullptr;
@@ -45,7 +47,7 @@ public:
         by.latest = hold.sequence;
         return &by;
     }
-    /// The hold is over.
+    /// Ends the hold.
     template <class Free>
     void release(const transaction_name& hold, Free&& free) {
         holder& by = by_thread_[hold.thread()];
@@ -60,7 +62,7 @@ public:
             if (thread >> 16 == node) free_all(by, thread, free);
         }
     }
-    /// Another process has that number; its holds follow those of former ones.
+    /// Admits a new process of that node. Its holds have higher numbers than those of former processes.
     void admit(node_number node) noexcept { lost_[node % most_nodes] = false; }
     [[nodiscard]] std::size_t held() const noexcept {
         std::size_t all = 0;

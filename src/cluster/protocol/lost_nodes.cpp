@@ -53,7 +53,7 @@ void lost_nodes::hear(const wire::lost_node& told, node_number from) noexcept {
         known = std::max(known, told.first + 1);
         if (told.first >= store_.first_of(told.node)) stop_waiting_for(from, told.node);
     }
-    // D2. The word is about the process that this node is connected with, or about one before it (D3).
+    // D2. The message is about the process that this node is connected with, or about one before that (D3).
     const bool is_here = !store_.is_lost(told.node) && told.first >= store_.first_of(told.node);
     if (!told.relayed && is_here) say(told.node, {.node = from, .first = store_.first_of(from), .relayed = true});
 }

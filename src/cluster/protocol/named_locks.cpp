@@ -8,7 +8,7 @@
 namespace tutti::cluster {
 namespace {
 
-/// Of two that have waited, the older one has its way. No two threads of a cluster are equal.
+/// Returns the order of two waiting holds: the older one goes first. Two threads of a cluster never compare equal.
 auto rank(std::uint64_t age, const transaction_name& who) noexcept { return std::tuple{age, who.node, who.slot}; }
 
 }  // namespace

@@ -1,17 +1,17 @@
-// The abstract locks whose names have their home on this node, and the holds that have them, for as long as a holder's
-// outermost block lasts. docs/cluster-protocol.md, "Abstract locks by name".
+// The abstract locks whose names have their home on this node, and the holds that have them until the end of the
+// holder's outermost block. docs/cluster-protocol.md, "Abstract locks by name".
 //
-// Holds (holders.hpp) of one *family*, a block and those that are open nested in it, are not in each other's way.
+// Holds (holders.hpp) of one *family* do not conflict. A family is a block and the blocks that are open nested in it.
 //
 // Invariants:
-//   N1  No two holds of different families have a name, unless both share it.
-//   N2  A claim of a later hold frees what an earlier one of its thread has here, and once a hold is over, no claim of
-//       it, or of one before it, takes anything, however late messages come, or how often.
-//   N3  What a lost node holds is free.
+//   N1  Two holds of different families have the same name only if both share it.
+//   N2  A claim of a later hold frees what an earlier hold of its thread has here. Once a hold is over, no claim of
+//       that hold, or of one before it, takes anything, however late or how often messages come.
+//   N3  Names that a lost node holds are free.
 //
-// A home lets no claim wait: a block that finds a name taken asks again, and gives way after a while (claims.hpp).
+// A home does not queue claims. A block that finds a name taken asks again, and gives up after a while (claims.hpp).
 //
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <mutex>
@@ -24,12 +24,12 @@ namespace tutti::cluster {
 
 class named_locks {
 public:
-    /// Takes names in their order up to the first that is not free.
+    /// Takes the names in their order, up to the first one that is not free.
     [[nodiscard]] wire::claimed claim(const wire::claim& what);
     void release(const transaction_name& who);
     void lose(node_number node) noexcept;
     void admit(node_number node) noexcept;
-    /// Names that somebody holds.
+    /// Returns how many names are held.
     [[nodiscard]] std::size_t held() const;
 
 private:
@@ -40,7 +40,7 @@ private:
         bool shared = false;
     };
 
-    /// False: a holding is in the way, which `answer` tells of.
+    /// Takes one name. Returns false if another holding conflicts, or the holder is full. `answer` then says which.
     [[nodiscard]] bool take(holder& by, const wire::claim& what, const wire::claim_item& item, wire::claimed& answer);
     [[nodiscard]] auto freeing() noexcept {
         return [this](const object_id& name, std::uint32_t thread) { free(name, thread); };

@@ -1,4 +1,4 @@
-// How a transaction opens objects: here, or wherever it is shown the way to.
+// How a transaction opens objects, on this node or at the node that pointers lead to.
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
@@ -10,15 +10,15 @@
 namespace tutti::cluster {
 namespace {
 
-/// Pointers followed for one object before it is looked for from its home again.
+/// How many pointers are followed for one object before the search starts again at its home.
 constexpr unsigned most_hops = 8;
-/// A snapshot reader has no reason to give way: it waits for a decision, or for the news that the node which owes it is
-/// gone.
+/// How often a snapshot reader looks. It has no reason to give up: it waits for a decision, or for the loss of the node
+/// that owes this decision.
 constexpr unsigned most_looks_of_reader = 100 * most_looks;
-/// Of a block that does not wait for others: by then most commits are over.
+/// How often a block looks that does not wait for other transactions. Most commits are over by then.
 constexpr unsigned looks_without_patience = 2;
 
-/// Makes the body of a fetch.
+/// Returns a function that makes the body of a fetch.
 auto fetching(std::uint64_t at, const copies& of) {
     return [at, keeps = of.are_kept()](std::vector<object_id>&& ids) {
         return wire::encode(wire::fetch{.at = at, .keeps = keeps, .ids = std::move(ids)});
@@ -72,7 +72,7 @@ void transaction::take_over(const detail::light_attempt& from) noexcept {
     }
 }
 
-/// If it is at hand where this thread has opened one of its hash before.
+/// Opens the object if it is at hand in the showcase where this thread has last opened an object of the same hash.
 bool transaction::open_where_known(const object_id& id) {
     if (used_ == pool_.size()) add_to_pool();
     if (!may_be_at_hand()) return false;
@@ -83,7 +83,7 @@ bool transaction::open_where_known(const object_id& id) {
 
 std::vector<transaction::wanted> transaction::not_open(std::span<const object_id> ids) {
     std::vector<wanted> wants;
-    std::unordered_set<object_id, object_id_hash> seen;  // of more than `scanned`
+    std::unordered_set<object_id, object_id_hash> seen;  // used only for more than `scanned` ids
     const auto is_new = [&](const object_id& id) {
         if (ids.size() > scanned) return seen.insert(id).second;
         return std::ranges::none_of(wants, [&id](const wanted& w) { return w.id == id; });
@@ -118,14 +118,14 @@ outcome transaction::ask_ahead(std::span<const object_id> ids) {
     try {
         network_.begin(ahead_.calls);
     } catch (...) {
-        ahead_ = {};  // nothing is under way
+        ahead_ = {};  // no call is pending
         note_whether_at_hand();
         throw;
     }
     return outcome::good;
 }
 
-/// What is not where it was expected is not opened.
+/// Opens the objects that were asked for ahead. Objects that were not found where they were expected stay closed.
 outcome transaction::open_what_was_asked_for() {
     if (ahead_.objects.empty()) return outcome::good;
     network_.finish();
@@ -145,7 +145,7 @@ outcome transaction::open_what_was_asked_for() {
 outcome transaction::open(std::span<const object_id> ids) {
     if (ids.size() == 1 && (find(ids.front()) != nullptr || open_where_known(ids.front()))) return outcome::good;
     if (ids.size() == 1 && hold() == nullptr) {
-        // Mostly it is here, and there is nothing to keep a list of.
+        // Handles the common case of an object that is here without making lists.
         again_.clear();
         remote_.clear();
         const outcome o = look_here({ids.front(), site_.self}, again_, remote_);
@@ -168,8 +168,8 @@ outcome transaction::open(std::span<const object_id> ids) {
         if (turn == (snapshot_ ? most_looks_of_reader : most_looks)) return lose_to(rollback_reason::busy, used_);
         const std::size_t before = wants.size();
         if (const outcome o = look_around(wants); o != outcome::good) return o;
-        // Nothing found: somebody commits, or an object is on its way. A reader that follows one into the past waits
-        // for nobody.
+        // Nothing was found: another transaction commits, or an object is moving. A snapshot reader that follows
+        // pointers into the past does not wait.
         if (wants.size() != before) turn = 0;
         if (turn == 0) continue;
         const bool none_is_busy = std::ranges::none_of(wants, &wanted::busy);
@@ -181,7 +181,7 @@ outcome transaction::open(std::span<const object_id> ids) {
     return outcome::good;
 }
 
-/// Looks for each once; leaves those that are elsewhere or busy.
+/// Looks once for each object. Leaves the objects that are elsewhere or busy in `wants`.
 outcome transaction::look_around(std::vector<wanted>& wants) {
     std::vector<wanted> again;
     std::vector<wire::object_view> views;
@@ -204,7 +204,7 @@ outcome transaction::look_around(std::vector<wanted>& wants) {
 }
 
 outcome transaction::look_here(const wanted& w, std::vector<wanted>& again, std::vector<wanted>& remote) {
-    wire::object_view& view = next_entry();  // where it is going to stay, if it is here
+    wire::object_view& view = next_entry();  // the entry that the object will use if it is here
     wanted seen = w;
     if (claims* const hold = this->hold(); hold != nullptr) {
         static_cast<void>(hold->note_owner(site_.self));
@@ -268,7 +268,7 @@ outcome transaction::take_answers(std::span<const call> calls, std::span<const s
     views.clear();
     for (std::size_t i = 0; i < calls.size(); ++i) {
         wire::fetched found;
-        // A node that answers something else is as good as gone.
+        // A node that sends an invalid answer is treated as lost.
         if (!calls[i].answered || !wire::decode(calls[i].answer, found) || found.objects.size() != asked[i])
             return lose_node(calls[i].to);
         std::ranges::move(found.objects, std::back_inserter(views));
@@ -279,7 +279,7 @@ outcome transaction::take_answers(std::span<const call> calls, std::span<const s
 template <class BodyOf>
 outcome transaction::ask_nodes(std::span<const wanted> objects, wire::kind what, BodyOf&& body_of,
                                std::vector<wire::object_view>& views) {
-    std::vector<std::size_t> asked;  // by each call
+    std::vector<std::size_t> asked;  // how many ids each call asks for
     make_questions(objects, what, body_of, calls_, asked);
     if (!calls_.empty()) network_.exchange(calls_);
     return take_answers(calls_, asked, views);
@@ -287,20 +287,20 @@ outcome transaction::ask_nodes(std::span<const wanted> objects, wire::kind what,
 
 transaction::wanted transaction::next_of(wanted w, const wire::object_view& view) {
     const node_number home = home_of(w.id, site_.nodes);
-    // Into the past there are as many hops as nodes, beside those that lead to one that has been an owner.
+    // The past has at most as many hops as nodes, in addition to the hops that lead to a former owner.
     const unsigned most = snapshot_ ? most_hops + 2u * site_.nodes : most_hops;
-    // Its former owner has let it go, and its next one does not know yet that it has committed.
+    // The former owner has released the object, and the next owner does not know yet that its commit has succeeded.
     w.busy = view.owner == w.at || view.owner >= site_.nodes || w.hops >= most;
     if (w.busy) return {.id = w.id, .at = home, .busy = true};
     ++w.hops;
-    // What is asked about the past leads back as well.
+    // Pointers followed for the past may also lead backwards.
     if (snapshot_ && !w.guessed) {
         w.at = view.owner;
         return w;
     }
     const bool guessed = w.guessed;
     const node_number guess = w.owner;
-    // Who has forgotten the object (S9), or knows less than was known before, cannot show the way.
+    // A node that has forgotten the object (S9), or that knows less than was known before, cannot show the way.
     const bool knows_less = view.version < w.since;
     if (!knows_less) {
         w.since = view.version;
@@ -308,7 +308,7 @@ transaction::wanted transaction::next_of(wanted w, const wire::object_view& view
         site_.objects.point_as_answered(w.id, view.owner, view.version, w.at == home, w.losses);
     }
     if (guessed) site_.pointers.was(w.id, w.at == home && view.owner == guess);
-    // Where pointers are mostly right the next one is, too; else the home knows the way (luck.hpp).
+    // If pointers are usually right, the next pointer is followed, too. Otherwise the home is asked (luck.hpp).
     const bool astray = guessed && w.at != home;
     w.guessed = astray && site_.pointers.follows(w.id);
     w.at = (astray && !w.guessed) || (knows_less && w.at != home) ? home : w.owner;
@@ -317,7 +317,7 @@ transaction::wanted transaction::next_of(wanted w, const wire::object_view& view
 
 outcome transaction::ask_to_reserve(std::span<const wanted> objects, wire::reserve what, claims& hold,
                                     std::vector<wire::object_view>& views) {
-    // Before they are asked: an answer that is lost may have reserved something.
+    // Noted before the owners are asked: a lost answer may have reserved something.
     views.clear();
     for (const wanted& w : objects) {
         if (!hold.note_owner(w.at)) return lose_node(w.at);
@@ -339,17 +339,18 @@ outcome transaction::take(const wanted& w, wire::object_view& view, std::vector<
         case wire::whereabouts::too_old: return lose_to(rollback_reason::too_old);
         case wire::whereabouts::in_doubt:
             if (!w.guessed || w.at != w.owner) return lose_to_doubt(view, w.at);
-            // A pointer of this node may be older than what became of the object since.
+            // This node's pointer may be older than the latest move of the object.
             again.push_back({.id = w.id, .at = home_of(w.id, site_.nodes)});
             return outcome::good;
         case wire::whereabouts::later: again.push_back(w); return outcome::good;
         case wire::whereabouts::too_large: return outcome::too_large;
         case wire::whereabouts::here: break;
     }
-    // The answer's clock has been heard (rule C), so no honest one is beyond it.
+    // The answer's clock has been heard (rule C), so a correct answer has no time beyond it.
     if (std::max(view.version, view.valid_at) > site_.clock.now()) return lose_node(w.at);
     if (view.shared && w.at != site_.self && !w.in_copy) site_.cache.keep(w.id, w.at, view, w.invalidations);
-    // Of a first question for several objects, whose first answer has moved the time: what this one was then is kept.
+    // This is the first question of a snapshot reader, for several objects, and its first answer has moved the time.
+    // The object's state at that time has to be fetched.
     const bool blind = snapshot_ && broken(fault::newest_for_oldest);
     if (snapshot_ && used_ != 0 && !blind && (view.version > time_ || view.valid_at < time_)) {
         again.push_back(w);
@@ -357,7 +358,8 @@ outcome transaction::take(const wanted& w, wire::object_view& view, std::vector<
         return outcome::good;
     }
     // T2: the other reads must have been current at a clock of this version or more. A snapshot reader's first read
-    // fixes its time, so what else was read has to be current then: also where objects were read before, and dropped.
+    // fixes its time, so all other reads have to be current at that time. This includes the case that objects were read
+    // before and dropped.
     const bool fixes_time = snapshot_ && used_ == 0;
     if ((view.version > time_ || fixes_time) && !blind) {
         if (const outcome o = forward(view.valid_at); o != outcome::good) return o;
@@ -367,8 +369,8 @@ outcome transaction::take(const wanted& w, wire::object_view& view, std::vector<
     if (&view != &e) static_cast<wire::object_view&>(e) = std::move(view);
     e.owner = w.at;
     e.in_copy = w.in_copy;
-    // T1. Its owner looked with a clock of time_ or more (rule C), unless another object of the same question has moved
-    // the time since.
+    // T1. The owner looked when its clock was time_ or more (rule C), unless another object of the same question has
+    // moved the time since.
     return e.valid_at < time_ ? forward(time_) : outcome::good;
 }
 

@@ -1,7 +1,8 @@
-// Who goes first where two transactions of a cluster want one object, and how an attempt behaves towards the others.
+// The order of two transactions of a cluster that want one object, and how an attempt behaves towards other
+// transactions.
 //
-// All of it is a question of speed and fairness: no proof of opacity rests on a rank, an age, or a reservation that is
-// not firm. docs/cluster-protocol.md, "Contention".
+// This order only affects speed and fairness. No proof of opacity depends on a rank, on an age, or on a reservation
+// that is not firm. docs/cluster-protocol.md, "Contention".
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,11 @@
 
 namespace tutti::cluster {
 
-/// Of an execution that has lost too often: it goes by age alone.
+/// The rank of an execution that has lost too often. Such executions are ordered by age alone.
 inline constexpr std::int64_t highest_rank = std::numeric_limits<std::int64_t>::max();
 
-/// Whether `one`, of a transaction of that node, goes before `other`. A total order of executions that have an age: no
-/// node gives an age twice.
+/// Returns true if `one`, of a transaction of node `of`, goes before `other`. This is a total order of the executions
+/// that have an age, because no node gives an age twice.
 [[nodiscard]] constexpr bool goes_first(const wire::precedence& one, wire::node_number of,
                                         const wire::precedence& other, wire::node_number of_other) noexcept {
     if (one.rank != other.rank) return one.rank > other.rank;
@@ -24,7 +25,7 @@ inline constexpr std::int64_t highest_rank = std::numeric_limits<std::int64_t>::
     return of < of_other && one.age != 0 && !broken(fault::tie_not_broken);
 }
 
-/// Whether both are of one execution: a block, and what is open nested in it.
+/// Returns true if both belong to one execution: a block, and the blocks that are open nested in it.
 [[nodiscard]] constexpr bool are_one(const wire::precedence& one, wire::node_number of, const wire::precedence& other,
                                      wire::node_number of_other) noexcept {
     return one.age != 0 && one.age == other.age && of == of_other;
@@ -32,12 +33,12 @@ inline constexpr std::int64_t highest_rank = std::numeric_limits<std::int64_t>::
 
 class claims;
 
-/// How an attempt behaves. As it is made here it asks for what is taken for a while, and has no say.
+/// How an attempt behaves. By default, it asks for a while for objects that are taken, and has no precedence.
 struct manners {
-    bool waits = true;            ///< asks again for what another has, rather than start over at once
-    wire::precedence as{};        ///< REQUIRES: with an age, if there is a shield
+    bool waits = true;            ///< asks again for taken objects instead of starting over at once
+    wire::precedence as{};        ///< REQUIRES: has an age if there is a shield
     bool counts_objects = false;  ///< each object that it has opened adds one to its rank
-    claims* shield = nullptr;     ///< what it opens is reserved for that hold, against all that it goes before
+    claims* shield = nullptr;     ///< opened objects are reserved for that hold, against all that it goes before
 };
 
 }  // namespace tutti::cluster

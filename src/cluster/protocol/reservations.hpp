@@ -1,12 +1,12 @@
-// The objects of this node that irrevocable blocks have opened, or blocks that assert themselves, and the holds that
-// they are reserved for until those end. docs/cluster-protocol.md, "Irrevocable blocks" and "Contention".
+// The objects of this node that are reserved until their holds end. They were opened by irrevocable blocks, or by
+// blocks that assert themselves. docs/cluster-protocol.md, "Irrevocable blocks" and "Contention".
 //
 // Invariants:
-//   V4  What a hold has reserved, firmly, and been told so, no other thread overwrites before its release arrives, or
-//       its node is lost.
-//   N2, N3 of named_locks.hpp hold for objects, too.
+//   V4  Consider an object that a hold has reserved firmly, after the hold has been told so. No other thread overwrites
+//       the object before the hold's release arrives, or its node is lost.
+//   N2 and N3 of named_locks.hpp hold for objects, too.
 //
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <mutex>
@@ -20,14 +20,14 @@ class reservations {
 public:
     explicit reservations(store& objects) noexcept : store_{objects} {}
 
-    /// What becomes of one of the ids of `what`. `here`: it is reserved for that hold, if that is firm. `busy`: to be
-    /// asked for again.
-    /// `too_large`: a hold has as many objects here as it may.
+    /// Reserves one of the ids of `what`, and sets view.where. `here`: `view` has the object, which is reserved if
+    /// `what` is firm. `busy`: the caller should ask again. `too_large`: the hold already has as many objects here as
+    /// it may have.
     void reserve(const object_id& id, const wire::reserve& what, wire::object_view& view);
     void release(const transaction_name& who);
     void lose(node_number node) noexcept;
     void admit(node_number node) noexcept;
-    /// Objects that are reserved.
+    /// Returns how many objects are reserved.
     [[nodiscard]] std::size_t held() const;
 
 private:

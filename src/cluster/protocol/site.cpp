@@ -8,9 +8,10 @@
 namespace tutti::cluster {
 namespace {
 
-/// Clocks count commits. A node that is so far ahead of another within a beat of it has made its clock up.
+/// The largest lead of another node's clock. Clocks count commits, so a larger lead within one beat means that the
+/// node's clock is invalid.
 constexpr std::uint64_t most_ahead = std::uint64_t{1} << 32;
-/// What a view takes in an answer beside its bytes, and the answer beside its views.
+/// Bytes that a view takes in an answer beside its value, and that an answer takes beside its views.
 constexpr std::size_t frame_of_view = 25, frame_of_answer = 4;
 
 template <class T>
@@ -33,15 +34,15 @@ void site::remember_owners(node_number home) noexcept try {
         if (home_of(p.id, nodes) == home) objects.point(p.id, p.owner, p.version);
     }
 } catch (const std::bad_alloc&) {
-    return;  // it is out of reach, as without a copy
+    return;  // the object is unreachable then, as without a copy
 }
 
 std::size_t site::most_asked() const noexcept {
-    // Most of an answer is left for values.
+    // Most of an answer is reserved for values.
     return std::clamp<std::size_t>(largest / (3 * frame_of_view), 1, wire::most_elements);
 }
 
-/// As many as an answer has room for.
+/// Shows as many objects as the answer has room for.
 template <class Show>
 wire::fetched site::look(const std::vector<object_id>& ids, Show&& show) const {
     wire::fetched found;
@@ -63,7 +64,7 @@ wire::fetched site::look(const std::vector<object_id>& ids, Show&& show) const {
         view.where = alone ? wire::whereabouts::too_large : wire::whereabouts::later;
         if (!alone && first_left == nullptr) first_left = &view;
     }
-    // A transaction that asked again for the same would get the same.
+    // Asking again for the same objects would give the same answer.
     if (!given && first_left != nullptr) first_left->where = wire::whereabouts::too_large;
     return found;
 }

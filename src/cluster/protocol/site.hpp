@@ -1,4 +1,5 @@
-// One node as the protocol sees it: its clock, its objects, its half of other nodes' commits. No thread, no socket.
+// One node as the protocol sees it: its clock, its objects, and its part of other nodes' commits. It uses no thread and
+// no socket.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace tutti::cluster {
 /// Whether an object stays at its home or moves to the node that writes it.
 enum class moving : std::uint8_t { never, to_writer };
 
-/// One node of a cluster, without what connects it. Thread safety: every member.
+/// One node of a cluster, without its connections. Thread safety: every member may be called from any thread.
 class site {
 public:
     site(node_number number, node_number of, moving written) noexcept
@@ -34,25 +35,27 @@ public:
           losses{number, of, objects, tied},
           reserved{objects} {}
 
-    /// What every message of another node begins with, also an answer: rule C. False: no node of this cluster says so.
+    /// Handles the header of every message of another node first, including answers (rule C). Returns false if no node
+    /// of this cluster sends such a header.
     [[nodiscard]] bool hear(const wire::header& h) noexcept;
-    /// Serves a message of another node. The answer's kind and body, or nothing if the message asks for none; `sound`
-    /// becomes false where the bytes are no such message, or one that no node which keeps to the protocol sends: of a
-    /// transaction that is not its own, of a version or a time that its own clock has not said, of a node that is none.
-    /// `changed` is not for a site, but for whoever sleeps on its node. REQUIRES: `hear`.
+    /// Serves a message of another node. Returns the kind and body of the answer, or nothing if the message needs none.
+    /// Sets `sound` to false if the bytes are not a valid message, or if no correct node sends such a message. Examples
+    /// are a transaction of another node, a version or a time that the sender's clock has not reached, and a node that
+    /// does not exist. The kind `changed` is not served here, but by the bells of the node.
+    /// REQUIRES: `hear` was called for the header.
     struct answer {
         wire::kind kind{};
         std::string body;
     };
     std::optional<answer> serve(const wire::header& h, std::string_view body, bool& sound);
 
-    /// How many objects one question may be about: an answer has room for a word on each.
+    /// Returns how many objects one question may ask for. An answer has room for a short view of each.
     [[nodiscard]] std::size_t most_asked() const noexcept;
 
-    /// This process runs in the place of one that has gone.
+    /// Returns true if this process runs in the place of a lost one.
     [[nodiscard]] bool comes_after_another() const noexcept { return before_names != 0; }
 
-    /// A node that was gone is another process now, whose transactions have names from `first` on.
+    /// Admits a new process of a lost node. Its transactions have names from `first` on.
     void admit(node_number node, std::uint64_t first) {
         votes.admit(node);
         losses.admit(node);
@@ -61,7 +64,7 @@ public:
         objects.admit(node, first);
     }
 
-    /// A node is gone.
+    /// Handles the loss of a node.
     void lose(node_number node) noexcept {
         objects.lose(node);
         cache.lose(node);
@@ -71,7 +74,7 @@ public:
         reserved.lose(node);
         losses.lose(node);
     }
-    /// What participants, and nodes that have lost another, speak through.
+    /// Sets the port that participants, and nodes that have lost another node, send messages through.
     void speak_through(speaker& to_others) noexcept {
         votes.speak_through(to_others);
         losses.speak_through(to_others);
@@ -80,8 +83,9 @@ public:
     const node_number self;
     const node_number nodes;
     const moving how;
-    std::size_t largest = std::size_t{16} << 20;  ///< message, in bytes. Set before the first comes
-    std::uint64_t before_names = 0;  ///< transactions and holds of this process have higher numbers. Set as `largest`
+    std::size_t largest = std::size_t{16} << 20;  ///< message size in bytes. Set before the first message comes
+    std::uint64_t before_names = 0;  ///< transactions and holds of this process have higher numbers. Set as early as
+                                     ///< `largest`
     logical_clock clock;
     snapshots readers;
     store objects;
@@ -94,17 +98,19 @@ public:
     named_locks locks;
 
 private:
-    /// Of what has its home there, and is known here by a copy alone: S9 keeps such pointers.
+    /// Keeps pointers (S9) to the owners of objects that have their home at the lost node, and that are known here only
+    /// by a copy.
     void remember_owners(node_number home) noexcept;
-    /// `show` says what there is of an id.
+    /// Makes the answer about `ids`. `show` fills the view of one id.
     template <class Show>
     [[nodiscard]] wire::fetched look(const std::vector<object_id>& ids, Show&& show) const;
-    /// Versions are drawn from clocks, and every message carries its sender's.
+    /// Returns true if the clock has reached `time`. Versions are drawn from clocks, and every message carries its
+    /// sender's clock.
     [[nodiscard]] bool has_been_said(std::uint64_t time) const noexcept { return time <= clock.now(); }
     [[nodiscard]] static bool is_of(const wire::transaction_name& who, const wire::header& h) noexcept {
         return who.node == h.from && who.slot < wire::most_slots && who.exists();
     }
-    /// Of a node that is neither this one nor the sender.
+    /// Returns true if `n` is neither this node nor the sender.
     [[nodiscard]] bool is_third(node_number n, const wire::header& h) const noexcept {
         return n < nodes && n != self && n != h.from;
     }

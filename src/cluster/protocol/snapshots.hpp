@@ -1,15 +1,16 @@
-// Who may still ask for old versions: the times of the snapshot readers here, and what the other nodes have said of
-// theirs.
+// The lower bound of times for which old versions are still needed: the times of this node's snapshot readers, and the
+// bounds that the other nodes have sent.
 //
-// A *promise* of a node is a time that none of its readers, of now or later, will ask below. Every message carries its
-// sender's; owners keep whatever the lowest promise does not rule out.
+// A *promise* of a node is a time that none of its present or future readers will ask below. Every message carries its
+// sender's promise. Owners keep every version that the lowest promise does not rule out.
 //
-//   R1  A promise stays true: a reader that begins later has a time of at least what the clock said at the promise.
-//       promise() loads the clock first and the readers' lowest time then; enter() announces a time first and loads the
-//       clock then. So a promise that misses an announcement was made of a clock that is no later than that reader's
-//       time. Hence seq_cst, and hence the maximum in hear(): a promise that was overtaken is true, too.
+//   R1  A promise stays true: a reader that begins later has a time of at least the clock at the promise. promise()
+//       loads the clock first and the readers' lowest time second. enter() announces a time first and loads the clock
+//       second. So if a promise misses an announcement, the promise's clock is no later than that reader's time. Both
+//       therefore use seq_cst. hear() takes the maximum, because a promise that was overtaken by a later one is still
+//       true.
 //
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <algorithm>
@@ -26,9 +27,9 @@ namespace tutti::cluster {
 
 using wire::node_number;
 
-/// As many nodes as a cluster may have.
+/// The largest number of nodes of a cluster.
 #if defined(TUTTI_CLUSTER_MOST_NODES)
-inline constexpr std::size_t most_nodes = TUTTI_CLUSTER_MOST_NODES;  // a simulation of larger ones
+inline constexpr std::size_t most_nodes = TUTTI_CLUSTER_MOST_NODES;  // for a simulation of larger clusters
 #else
 inline constexpr std::size_t most_nodes = 256;
 #endif
@@ -38,7 +39,7 @@ public:
     snapshots(node_number self, node_number nodes, logical_clock& clock) noexcept
         : self_{self}, nodes_{nodes}, clock_{clock} {}
 
-    /// A reader begins: its time, which leave() is to be given at its end.
+    /// Begins a reader. Returns its time, which the caller passes to leave() at the reader's end.
     [[nodiscard]] std::uint64_t enter() {
         const std::lock_guard hold{guard_};
         const std::uint64_t floor = clock_.now();
@@ -64,17 +65,17 @@ public:
         std::uint64_t seen = known.load(std::memory_order_relaxed);
         while (seen < promised && !known.compare_exchange_weak(seen, promised, std::memory_order_relaxed)) {}
     }
-    /// A node that is gone asks for nothing.
+    /// Notes that a lost node will ask for nothing.
     void lose(node_number node) noexcept { hear(node, none); }
-    /// It may come back, with readers of what this clock says now, and later. REQUIRES: it hears this clock before they
-    /// begin.
+    /// Notes that a lost node may come back, with readers whose times are this clock's value or later.
+    /// REQUIRES: the node hears this clock before its readers begin.
     void expect(node_number node) noexcept {
         std::uint64_t lost = none;
         if (node < nodes_ && !broken(fault::forget_who_returns))
             promised_[node].compare_exchange_strong(lost, clock_.now(), std::memory_order_relaxed);
     }
 
-    /// No reader anywhere asks for an older time.
+    /// Returns a time below which no reader of the cluster asks.
     [[nodiscard]] std::uint64_t oldest() const noexcept {
         std::uint64_t least = promise();
         for (node_number n = 0; n < nodes_; ++n) {

@@ -77,7 +77,7 @@ outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& her
         if (e.owner == site_.self) {
             if (here(e)) continue;
             current = i;
-            break;  // whatever was opened later goes with it
+            break;  // a conflict also discards the entries opened later
         }
         auto at = std::ranges::find(asks, e.owner, &question::to);
         if (at == asks.end()) at = asks.insert(asks.end(), {e.owner, {}, {}});
@@ -93,7 +93,7 @@ outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& her
     for (std::size_t i = 0; i < calls.size(); ++i) {
         const std::vector<std::size_t>& asked = asks[i].entries;
         wire::checked answer;
-        // A node that answers something else is as good as gone.
+        // A node that sends an invalid answer is treated as lost.
         if (!calls[i].answered || !wire::decode(calls[i].answer, answer) || answer.current > asked.size())
             return lose_node(calls[i].to);
         if (answer.current == asked.size()) continue;
@@ -115,18 +115,18 @@ outcome transaction::forward(std::uint64_t to, bool anew) {
         time_ = std::max(time_, to);
         return outcome::good;
     }
-    // Rule C: a node that is asked below has a clock of `to` or more before it looks.
+    // Rule C: a node that is asked below raises its clock to `to` or more before it looks.
     site_.clock.raise_to(to);
     if (beside_ != nullptr && !beside_->stand(to)) return lose_to(rollback_reason::variables);
     std::size_t current = used_;
     outcome o = outcome::good;
-    if (!is_bound()) {  // what is reserved stays current
+    if (!is_bound()) {  // reserved objects stay current
         o = ask_owners(
             wire::kind::validate, [&](const entry& e) { return anew || e.valid_at < to; },
             [this](const entry& e) { return site_.objects.is_current(e.id, e.version); }, current);
         if (o != outcome::good && o != outcome::conflict) return o;
     }
-    // T4: also where it is not all of them, these have been seen at the new time.
+    // T4: the first `current` entries have been seen at the new time, even if others are stale.
     for (std::size_t i = 0; i < current; ++i) pool_[i]->valid_at = std::max(pool_[i]->valid_at, to);
     time_ = std::max(time_, to);
     return o;
@@ -192,7 +192,7 @@ bool transaction::may_commit_at_once() const noexcept {
 
 namespace {
 
-/// Its first word in the place of the tag.
+/// Returns the image of encoded bytes, whose first word is the tag.
 detail::image image_of(std::string& bytes) noexcept {
     detail::image i{};
     if (bytes.size() < sizeof i.tag) return i;
@@ -251,7 +251,7 @@ outcome transaction::take_locks(bool decisive) {
     is_plain_ = false;
     encode();
     parts_.clear();
-    prepared_ = true;  // also where memory for what follows runs out: abort() gives back what is pinned by then
+    prepared_ = true;  // also if memory runs out below: abort() then releases what is pinned by then
     gather();
     if (!tie()) {
         prepared_ = false;
@@ -259,7 +259,8 @@ outcome transaction::take_locks(bool decisive) {
         return outcome::lost;
     }
     if (broken(fault::draw_version_early)) version_ = site_.clock.tick();
-    // Its own part first: it costs nothing, and the last node may decide only when all other locks are held.
+    // This node's own part comes first. It costs nothing, and the last node may decide only when all other locks are
+    // held.
     std::ranges::partition(parts_, [this](const part& p) { return p.at == site_.self; });
     calls_.clear();
     bool writes_here = false;
@@ -313,7 +314,7 @@ outcome transaction::take_locks(bool decisive) {
         }
     }
     if (by_all && all == outcome::good && !broken(fault::draw_version_early)) {
-        // V10: it has committed, in a version that participants which have lost this node find out as well.
+        // V10: the transaction has committed. Participants that have lost this node determine the same version.
         decided_ = true;
         version_ = latest + 1;
         site_.clock.raise_to(version_);
@@ -327,7 +328,7 @@ outcome transaction::take_locks(bool decisive) {
         }
     }
     if (all != outcome::good) abort();
-    // With all locks held, here and elsewhere: docs/cluster-protocol.md, "The version is drawn behind the locks".
+    // All locks are held, here and elsewhere: docs/cluster-protocol.md, "The version is drawn behind the locks".
     else if (!decided_ && !broken(fault::draw_version_early)) version_ = site_.clock.tick();
     return all;
 }
@@ -338,7 +339,8 @@ bool transaction::is_decided_by_all(bool decisive, std::size_t remote) const noe
     return decisive && remote > 1 && remote == parts_.size() && pinned_.empty() && site_.how != moving::to_writer;
 }
 
-/// V10: Returns true if a participant has said no, or takes its yes back: then no participant commits.
+/// Asks all participants to withdraw (V10). Returns true if a participant has said no, or takes its yes back. Then no
+/// participant commits.
 bool transaction::withdraw() {
     const auto says_no = [](const call& c) {
         wire::answered answer;
@@ -362,7 +364,8 @@ bool transaction::tie() {
     // A tie that is not noted would never end.
     tied_.reserve(parts_.size() + pinned_.size());
     pin_owners_.reserve(pinned_.size());
-    // Before the look whether it is lost: who loses it counts these (ties.hpp).
+    // The pins are counted before the check whether the owner is lost. A thread that loses the owner reads this count
+    // (ties.hpp).
     for (const pinned& p : pinned_) {
         if (std::ranges::find(pin_owners_, p.owner) != pin_owners_.end()) continue;
         site_.tied.begin_pins(p.owner);
@@ -385,7 +388,8 @@ bool transaction::tie() {
 }
 
 void transaction::untie() noexcept {
-    // After the decisions were sent: their versions are no more than the clock that goes with the word of the loss.
+    // The decisions have been sent before. Their versions are no more than the clock that goes with the `lost_node`
+    // message.
     for (const node_number n : pin_owners_) {
         if (site_.tied.end_pins(n)) site_.losses.end_of_pins(n);
     }
@@ -396,7 +400,7 @@ void transaction::untie() noexcept {
     tied_.clear();
 }
 
-/// The objects that were elsewhere, and are here from now on.
+/// Installs the objects that were elsewhere, and are here from now on.
 void transaction::receive_what_moves() {
     for (const auto& e : entries()) {
         if (!e->written || e->owner == site_.self || action_for(*e) != wire::action::leave) continue;
@@ -416,7 +420,7 @@ void transaction::tell_homes() {
 void transaction::commit() {
     prepared_ = false;
     unpin();
-    if (parts_.empty()) return untie();  // it is done already, or has read copies alone
+    if (parts_.empty()) return untie();  // it is already committed, or has only read copies
     receive_what_moves();
     for (const part& p : parts_) {
         const wire::decide what{name_, true, version_};

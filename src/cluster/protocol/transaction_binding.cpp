@@ -1,4 +1,4 @@
-// The prepare, and what an irrevocable block, or one that asserts itself, asks of the owners of its objects beside.
+// The prepare, and the reservations that an irrevocable block, or a block that asserts itself, asks the owners for.
 #include <algorithm>
 
 #include "cluster/protocol/claims.hpp"
@@ -58,9 +58,9 @@ outcome transaction::reserve_open(claims& hold, bool firm, bool alone) {
 }
 
 outcome transaction::bind(claims& hold) {
-    forget_ahead();  // nothing of it is reserved
+    forget_ahead();  // objects asked for ahead are not reserved
     if (const outcome o = reserve_open(hold, true, false); o != outcome::good) return o;
-    for (const auto& e : entries()) e->in_copy = false;  // it is reserved at its owner
+    for (const auto& e : entries()) e->in_copy = false;  // the object is reserved at its owner
     is_plain_ = false;
     bound_to_ = &hold;
     note_whether_at_hand();
@@ -69,7 +69,7 @@ outcome transaction::bind(claims& hold) {
 
 bool transaction::may_wait(bool decisive) const noexcept {
     if (obstacle_ == wire::obstacle::outranked) return manners_.waits && decisive;
-    // What nodes have copies of they are dropping by now.
+    // Other nodes have copies of a written object. They are dropping these copies now.
     if (obstacle_ == wire::obstacle::shared) return decisive || is_shielded();
     return obstacle_ == wire::obstacle::locked && is_shielded();
 }
@@ -78,13 +78,14 @@ outcome transaction::take_locks_in_turn(bool decisive) {
     outcome o = take_locks(decisive);
     for (unsigned turn = 0; o == outcome::conflict && turn != most_looks && may_wait(decisive); ++turn) {
         if (turn == 0) ++waits_;
-        // Locked: commits that have read what it writes are under way, and none comes after them, if it goes first.
+        // The object is locked by running commits that have read it. If this transaction goes first, no further commit
+        // locks the object.
         if (obstacle_ != wire::obstacle::locked) {
             network_.pause(turn);
         } else if (o = reserve_open(*manners_.shield, false, true); o != outcome::good) {
             return o;
         }
-        ++name_.sequence;  // the other one is over
+        ++name_.sequence;  // the refused prepare is over
         o = take_locks(decisive);
     }
     return o;
@@ -94,12 +95,13 @@ outcome transaction::prepare(bool decisive) {
     forget_ahead();
     if (!is_bound()) return take_locks_in_turn(decisive);
     if (const outcome o = take_locks(decisive); o != outcome::conflict) return o;
-    // Commits that have read what it writes hold their locks, until they are decided; none comes after them.
+    // Commits that have read a written object hold their locks until they are decided. No further commit locks the
+    // object.
     if (const outcome o = reserve_open(*bound_to_, true, true); o != outcome::good)
         return o == outcome::conflict ? lose_node(refused_by_) : o;
-    ++name_.sequence;  // the other one is over
+    ++name_.sequence;  // the refused prepare is over
     if (const outcome o = take_locks(decisive); o != outcome::conflict) return o;
-    // An owner that lets others have what it has promised is as good as gone.
+    // An owner that gives away what it has promised is treated as lost.
     return lose_node(refused_by_);
 }
 

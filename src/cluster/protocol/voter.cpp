@@ -15,7 +15,7 @@ wire::obstacle voter::lock_all(const wire::prepare& what) {
         if (why != wire::obstacle::none) break;
         why = store_.lock_to_read(r.id, r.version, what.who, what.as);
     }
-    if (why != wire::obstacle::none) unlock_all(what);  // only what is its own
+    if (why != wire::obstacle::none) unlock_all(what);  // unlocks only this transaction's locks
     if (why == wire::obstacle::shared) {
         for (const wire::write_item& w : what.writes) store_.invalidate(w.id);
     }
@@ -60,15 +60,15 @@ wire::answered voter::prepare(wire::prepare&& what) {
     if (const auto at = prepared_.find(what.who); at != prepared_.end()) return at->second.answer;
     if (const auto known = outcome(what.who)) return *known;
     wire::obstacle why = wire::obstacle::stale;
-    // A node that asks for more in one thread than that, and decides nothing, gets no more locks; nor does one that
-    // lose() has swept already.
+    // A node with that many undecided prepares in one thread gets no more locks. Nor does a process whose locks lose()
+    // has already freed.
     if (history_of(what.who).open < remembered && !store_.is_gone(what.who)) why = lock_all(what);
     if (why != wire::obstacle::none) {
         const wire::answered no{.yes = false, .version = 0, .why = why};
         remember(what.who, no);
         return no;
     }
-    // All locks of a transaction that is decided here are held: its sender took those on its own node before.
+    // If this node decides, all other locks are held: the sender has locked the objects on its own node before.
     const bool mine = what.decides >= wire::decider::receiver;
     wire::answered yes{.yes = true, .version = mine ? clock_.tick() : 0};
     if (what.decides == wire::decider::receiver || (mine && broken(fault::show_before_heard))) {
@@ -81,7 +81,8 @@ wire::answered voter::prepare(wire::prepare&& what) {
     const std::size_t named = what.others.size();
     if (named != 0) std::erase_if(what.others, [this](node_number n) { return store_.is_lost(n); });  // V6
     const bool is_by_all = what.decides == wire::decider::all_of_several && what.others.size() == named;
-    // V10: read after the locks are taken. A node that read one of the objects before has no later time.
+    // V10: the clock is read after the locks are taken. A node that has read one of the objects before has no later
+    // time.
     const std::uint64_t locked_at = clock_.now();
     if (yes.version == 0) yes.clock = locked_at;
     const std::vector<node_number> others = what.others;
@@ -119,8 +120,8 @@ void voter::decide(const wire::decide& what) {
     const auto at = prepared_.find(what.who);
     if (at != prepared_.end()) {
         pending& p = at->second;
-        // Of what was decided here, an abort says that the sender could not wait for the answer: it has undone its
-        // part, and no transaction has seen this one (V4).
+        // If this node has decided, an abort says that the sender could not wait for the answer. The sender has undone
+        // its part, and no transaction has seen the part here (V4).
         const std::uint64_t version = p.decided() ? p.answer.version : what.version;
         if (what.commit) carry_out(p.what, version);
         else unlock_all(p.what);
@@ -136,7 +137,7 @@ bool voter::carry_out_for_lost(pending& p) noexcept try {
     carry_out(p.what, p.answer.version);
     return true;
 } catch (const std::bad_alloc&) {
-    return false;  // what is left of it is in doubt, as if the other node had decided it
+    return false;  // the rest of it is in doubt, as if the other node had decided it
 }
 
 void voter::admit(node_number node) {

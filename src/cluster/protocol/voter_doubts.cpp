@@ -1,4 +1,4 @@
-// What participants tell each other of transactions whose node is gone.
+// The messages that participants exchange about transactions whose node is lost.
 #include <algorithm>
 #include <new>
 
@@ -13,7 +13,7 @@ void voter::begin_doubt(const transaction_name& who, pending& p) noexcept try {
     if (!is_asked && !broken(fault::keep_lost_readers)) unlock_reads(p.what);
     for (const wire::write_item& w : p.what.writes) store_.doubt(w.id);
 } catch (const std::bad_alloc&) {
-    return;  // blocks sleep on until they are interrupted
+    return;  // blocks continue to sleep until they are interrupted
 }
 
 bool voter::ask_others(const transaction_name& who, const pending& p) noexcept try {
@@ -23,7 +23,7 @@ bool voter::ask_others(const transaction_name& who, const pending& p) noexcept t
     for (const node_number n : p.what.others) speaker_->say(n, wire::kind::inquire, question);
     return true;
 } catch (const std::bad_alloc&) {
-    asked_.erase(who);  // the answers of those that it has asked still count
+    asked_.erase(who);  // the answers of nodes that were asked already still count
     return false;
 }
 
@@ -40,8 +40,8 @@ void voter::forget_participant(node_number node) noexcept {
     std::erase_if(waiting_, [node](const waiter& w) { return w.node == node; });
     for (auto& [who, p] : prepared_) {
         std::erase(p.participants, node);
-        // V10: it may have said no. One that has said that it has prepared has lost the node, and nothing but the word
-        // of another one changes that.
+        // V10: the lost node may have said no. If it has confirmed its prepare, it knows that the coordinator is lost.
+        // Then only the message of another participant changes its state.
         if (std::erase(p.unconfirmed, node) != 0 && !broken(fault::commit_without_lost)) p.by_all = false;
         if (std::erase(p.what.others, node) != 0) miss_word_of(node, who);
     }
@@ -63,7 +63,7 @@ std::optional<wire::verdict> voter::fate_of(const transaction_name& who) const {
             return wire::verdict{.who = who, .fate = unknown};
     }
     if (!is_gone && !broken(fault::deny_too_early)) return std::nullopt;
-    // With the last word of a process this node has forgotten what it knew of its transactions.
+    // This node has forgotten the transactions of a process since it heard that process's last message.
     const bool has_forgotten = store_.is_former(who) && !broken(fault::deny_what_is_forgotten);
     return wire::verdict{.who = who, .fate = has_forgotten ? unknown : aborted};
 }
@@ -79,7 +79,7 @@ void voter::answer_those_who_wait() noexcept try {
         return known.has_value();
     });
 } catch (const std::bad_alloc&) {
-    return;  // they go on waiting, for the next decision, or until this node is lost
+    return;  // they wait for the next decision, or until this node is lost
 }
 
 void voter::inquire(const transaction_name& who, node_number from) {
@@ -93,7 +93,7 @@ void voter::hear(const wire::verdict& told, node_number from) {
     const auto at = prepared_.find(told.who);
     if (at == prepared_.end() || at->second.decided() || !store_.is_gone(told.who)) return;
     pending& p = at->second;
-    // V6, V9, V10: after a survey only an operator's word counts, and what moves nothing.
+    // V6, V9, V10: after a survey, only an operator's order counts, and a decision that moves no object.
     const bool by_all = p.what.decides == wire::decider::all_of_several;
     const std::vector<node_number>& believed = told.by_hand || by_all ? p.participants : p.what.others;
     if (std::ranges::find(believed, from) == believed.end()) return;
@@ -109,12 +109,12 @@ void voter::hear(const wire::verdict& told, node_number from) {
     end_doubt(at, !commits ? 0 : broken(fault::adopt_at_own_version) ? clock_.tick() : told.version, told.by_hand);
     ++(told.by_hand ? by_hand_ : commits ? committed_ : aborted_);
     wire::verdict heard = told;
-    if (!commits) heard.version = 0;  // of what was unknown
+    if (!commits) heard.version = 0;  // an abort has no version
     tell_fate(heard, others, from);
 }
 
 void voter::tell_fate(const wire::verdict& what, std::span<const node_number> participants, node_number but) {
-    // One of them may have asked this node before, and a node that is lost by now.
+    // One of them may have asked this node, and another node that is lost by now.
     for (const node_number n : participants) {
         if (n != but) say(n, what);
     }
@@ -123,10 +123,10 @@ void voter::tell_fate(const wire::verdict& what, std::span<const node_number> pa
 void voter::commit_by_all(all_pending::iterator at) {
     const wire::verdict told{.who = at->first, .fate = wire::fate::committed, .version = at->second.latest + 1};
     const std::vector<node_number> others = at->second.participants;
-    clock_.raise_to(told.version);  // rule C, as with the decision
+    clock_.raise_to(told.version);  // rule C, as for a decision
     end_doubt(at, told.version, false);
     ++committed_;
-    // Each of them may have lost another one before that had said so.
+    // Each of them may have lost another participant before that one had answered.
     tell_fate(told, others, self_);
 }
 

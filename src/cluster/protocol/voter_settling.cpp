@@ -1,4 +1,4 @@
-// V9: what an operator sees of transactions in doubt, and has this node settle.
+// V9: how an operator lists the transactions in doubt, and has this node settle them.
 #include <algorithm>
 #include <new>
 
@@ -68,7 +68,7 @@ void voter::end_doubt(all_pending::iterator at, std::uint64_t version, bool by_h
     const transaction_name who = at->first;
     pending& p = at->second;
     if (version != 0) {
-        // The node that an object was to move to is gone, and the object with it. No survey says otherwise (V8).
+        // The node that an object was to move to is lost, and the object with it. No survey says otherwise (V8).
         for (wire::write_item& w : p.what.writes) {
             if (by_hand && w.action == wire::action::leave) w.action = wire::action::erase;
         }
@@ -94,7 +94,7 @@ settling_answer voter::settle(const transaction_name& who, bool commits) try {
     if (lowest != p.participants.end() && *lowest < self_ && !broken(fault::settle_anywhere))
         return {settling::not_here, *lowest};
     if (asked_.contains(who)) return {settling::asking};
-    if (p.decided() && !commits) return {settling::contradiction};  // there was no memory to carry it out
+    if (p.decided() && !commits) return {settling::contradiction};  // memory was lacking to carry it out
     std::uint64_t version = 0;
     if (commits) {
         version = p.decided() ? p.answer.version : p.latest + 1;
