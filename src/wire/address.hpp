@@ -1,4 +1,4 @@
-// Where a node listens: `host:port`, `unix:/path`, or `zmq:host:port`.
+// The address where a node listens: `host:port`, `unix:/path`, or `zmq:host:port`.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,19 @@ struct address {
     std::string text;  ///< as it was given
     stream::endpoint endpoint;
     std::string path;     ///< of a Unix socket
-    bool zeromq = false;  ///< spoken to by ZeroMQ
+    bool zeromq = false;  ///< the connection uses ZeroMQ
 };
 
 [[nodiscard]] bool is_of_zeromq(std::string_view text) noexcept;
 
-/// Throws refusal, also for an address beyond loopback unless what goes over it is `encrypted`.
+/// Parses an address. Throws refusal, also if the address is beyond loopback and the traffic is not `encrypted`.
 [[nodiscard]] address parse_address(std::string_view text, bool encrypted = false);
 
-/// A host that is a number, and a port; 0 only where the system may choose one. Throws refusal.
+/// Parses a numeric host and a port. Port 0 is allowed only with `any_port`: the system then chooses one. Throws
+/// refusal.
 [[nodiscard]] asio::ip::tcp::endpoint parse_tcp(std::string_view text, bool any_port = false);
 
-/// What hellos of one cluster have in common: a hash of its name and of its list of nodes.
+/// Returns the number that all hellos of one cluster carry: a hash of its name and of its list of nodes.
 [[nodiscard]] std::uint64_t cluster_number(const std::string& name, const std::vector<std::string>& addresses);
 
 }  // namespace tutti::wire

@@ -1,7 +1,8 @@
-// Values to bytes and back: little-endian, lengths in front, every read checked against what is there.
+// Converts values to bytes and back: little-endian, lengths first, and every read is checked against the available
+// bytes.
 //
-// A schema is a member function template `fields(visitor)` that names the fields in their order; `writer` and `reader`
-// are its visitors, so that what is written and what is read cannot differ.
+// A schema is a member function template `fields(visitor)` that names the fields in their order. `writer` and `reader`
+// are its visitors, so writing and reading cannot differ.
 #pragma once
 
 #include <bit>
@@ -17,7 +18,7 @@
 
 namespace tutti::wire {
 
-/// Of any list in a message.
+/// The largest number of elements of any list in a message.
 inline constexpr std::uint32_t most_elements = 65536;
 
 template <class T>
@@ -55,14 +56,15 @@ public:
     }
     template <structure<writer> T>
     void operator()(const T& value) {
-        const_cast<T&>(value).fields(*this);  // one list of fields for both directions; this one only reads
+        const_cast<T&>(value).fields(*this);  // both directions share one list of fields; this one only reads
     }
 
 private:
     std::string& to_;
 };
 
-/// Never throws but std::bad_alloc. Once something is missing, everything that follows is zero, and `sound` says so.
+/// Reads values from bytes. Throws nothing but std::bad_alloc. If bytes are missing, all further values are zero, and
+/// `sound` returns false.
 class reader {
 public:
     explicit reader(std::string_view from) noexcept : rest_{from} {}
@@ -75,13 +77,13 @@ public:
         }
         rest_.copy(reinterpret_cast<char*>(&value), sizeof value);
         rest_.remove_prefix(sizeof value);
-        if constexpr (requires { last(value); }) {  // an enumeration that says which is its last
+        if constexpr (requires { last(value); }) {  // the enumeration names its last value
             if (value <= last(value)) return;
             value = T{};
             refuse();
         }
     }
-    /// A byte that is neither 0 nor 1 is no value.
+    /// Reads a bool. A byte other than 0 and 1 is refused.
     void operator()(bool& value) noexcept {
         std::uint8_t byte = 0;
         (*this)(byte);
@@ -93,7 +95,7 @@ public:
         (*this)(part);
         bytes.assign(part);
     }
-    /// A part of what is read, which has to outlive it.
+    /// Sets `bytes` to a part of the input, which has to outlive it.
     void operator()(std::string_view& bytes) noexcept {
         std::uint32_t length = 0;
         (*this)(length);
@@ -111,7 +113,7 @@ public:
         (*this)(count);
         values.clear();
         if (count > most_elements) return refuse();
-        // Every element takes a byte or more, so a count that a stranger made up cannot ask for much memory.
+        // Every element takes at least one byte. So a forged count cannot cause a large allocation.
         for (std::uint32_t i = 0; i < count && has(1); ++i) (*this)(values.emplace_back());
     }
     template <structure<reader> T>
@@ -119,16 +121,16 @@ public:
         value.fields(*this);
     }
 
-    /// What was read makes no sense: as if something were missing.
+    /// Refuses the input as if bytes were missing, because the value is not valid.
     void refuse() noexcept {
         sound_ = false;
         rest_ = {};
     }
-    /// Whether nothing was missing so far.
+    /// Returns true if no bytes were missing so far.
     [[nodiscard]] bool good() const noexcept { return sound_; }
-    /// Whether more follows. None does once something is missing.
+    /// Returns true if more bytes follow. Returns false once bytes were missing.
     [[nodiscard]] bool has_more() const noexcept { return !rest_.empty(); }
-    /// Whether everything was there, and nothing is left.
+    /// Returns true if no bytes were missing, and none are left.
     [[nodiscard]] bool sound() const noexcept { return sound_ && rest_.empty(); }
 
 private:
@@ -148,7 +150,7 @@ template <class T>
     return bytes;
 }
 
-/// False where `bytes` are not exactly one T.
+/// Decodes one T. Returns false if `bytes` are not exactly one T.
 template <class T>
 [[nodiscard]] bool decode(std::string_view bytes, T& message) {
     reader from{bytes};

@@ -3,7 +3,7 @@
 namespace tutti::wire {
 namespace {
 
-/// A handshake takes less in each direction, but for the longest chains of certificates.
+/// A handshake takes fewer bytes in each direction, except with very long certificate chains.
 constexpr std::size_t read_size = std::size_t{16} * 1024;
 
 }  // namespace
@@ -21,14 +21,14 @@ void connection::shake_hands(done then) {
     });
 }
 
-/// Takes what comes next to the session.
+/// Receives bytes and passes them to the session.
 void connection::receive(done then) {
     input_.resize(read_size);
     socket.async_read_some(asio::buffer(input_), [this, self = shared_from_this(), then = std::move(then)](
                                                      asio::error_code failed, std::size_t n) mutable {
         if (failed) return then(failed);
         if (tls->open(std::string_view{input_}.substr(0, n), plain)) return then({});
-        // The other side is told why.
+        // Tells the other side the reason first.
         flush([then = std::move(then)](asio::error_code) { then(asio::error::connection_aborted); });
     });
 }
@@ -58,8 +58,8 @@ void connection::flush(done then) {
     if (!busy_) write_on();
 }
 
-/// What waits for the end of a write refers to the connection, in most cases: a write that never ends, because the
-/// context goes first, drops it.
+/// A write, and the callbacks that wait for its end. Most of these refer to the connection. If the context ends first,
+/// the write never ends, and this destructor drops them.
 struct connection::writing {
     explicit writing(std::shared_ptr<connection> c) : of{std::move(c)} { std::swap(over, of->waiting_); }
     writing(const writing&) = delete;

@@ -1,7 +1,7 @@
-// A connection from its first byte on, in the clear or under TLS: what Asio's async_read and async_write take, until
-// the other side has said who it is. From then on `sockets` reads and writes by itself.
+// A connection from its first byte on, in the clear or under TLS, until the other side has identified itself. Asio's
+// async_read and async_write accept it as a stream. Afterwards, `sockets` reads and writes by itself.
 //
-// Thread safety: none; the thread that runs the sockets owns it.
+// Not thread-safe: the thread that runs the sockets owns it.
 #pragma once
 
 #include <deque>
@@ -49,19 +49,20 @@ public:
         say(bytes, [kept, n = bytes.size()](asio::error_code failed) { (*kept)(failed, failed ? 0 : n); });
     }
 
-    /// The handshake, if there is one to make; the other side has its trouble sent. Not before this returns.
+    /// Makes the handshake, if the connection is under TLS. Sends an error to the other side. Never calls `then` before
+    /// this returns.
     void shake_hands(done then);
-    /// Calls back when all that is to be sent is with the kernel.
+    /// Calls `then` once the kernel has all bytes that are to be sent.
     void flush(done then);
 
     stream::socket socket;
     asio::steady_timer deadline;
     std::unique_ptr<wire::tls_session> tls;  // null: in the clear
-    std::string plain;                       // has come, and has not been read
-    bool late = false;                       // closed at its deadline
+    std::string plain;                       // received, and not read yet
+    bool late = false;                       // true: closed at its deadline
 
 private:
-    /// When something is in `plain`.
+    /// Calls `then` once `plain` is not empty.
     void hear(done then);
     void say(std::string plain_bytes, done then);
     void receive(done then);

@@ -10,12 +10,12 @@
 namespace tutti::wire {
 namespace {
 
-/// The peer whose frames the calling thread is handling: answers to it wait for the end of the read.
+/// The peer whose frames the calling thread is handling. Answers to this peer wait for the end of the read.
 thread_local const void* serving_peer = nullptr;
 
 constexpr unsigned beats_of_silence = 8;
 
-/// Two of one number must not be the same.
+/// Returns a random number for this process. Two processes of one node must have different ones.
 std::uint64_t any_process() {
     std::random_device entropy;
     const std::uint64_t high = entropy();
@@ -42,7 +42,7 @@ std::chrono::milliseconds correspondence::beat_length() const noexcept {
     return std::max(how_.silence / beats_of_silence, std::chrono::milliseconds{1});
 }
 
-// ---- what comes
+// ---- receiving
 
 bool correspondence::serve(peer& p) {
     struct serving {
@@ -65,7 +65,7 @@ bool correspondence::cut(peer& p) {
     });
 }
 
-// ---- what is sent
+// ---- sending
 
 bool correspondence::send(node_number to, header h, std::string_view body) {
     h.length = static_cast<std::uint32_t>(body.size());
@@ -75,10 +75,10 @@ bool correspondence::send(node_number to, header h, std::string_view body) {
     {
         const std::lock_guard hold{peers_.guard(to)};
         peer& p = *peers_.latest(to);
-        // With the lock, so that it is of this process that the handler speaks: the one before was lost, which the
-        // handler had been told, before this one was put in its place.
+        // The handler is asked with the lock held, so that its answer is about this process. The handler had been told
+        // of the loss of the former process before this one replaced it.
         if (!p.open.load(std::memory_order_relaxed) || (asks && !handler_.has_let_in(to))) return false;
-        p.output.reserve(p.output.size() + header::size + body.size());  // half a frame would be the end of all others
+        p.output.reserve(p.output.size() + header::size + body.size());  // half a frame would break all later ones
         writer{p.output}(h);
         p.output.append(body);
         p.spoken = true;
@@ -91,10 +91,10 @@ bool correspondence::send(node_number to, header h, std::string_view body) {
     return true;
 }
 
-// ---- who is there
+// ---- watching the peers
 
-// Beats are counted, and not the time: a process that was stopped itself has not heard anybody for long, and must not
-// take them all for gone when it goes on.
+// Counts beats instead of measuring the time. A process that was stopped has not heard any node for long, and must not
+// take all of them for lost when it continues.
 void correspondence::beat_all() {
     for (peer* const p : peers_) {
         if (!p->open.load(std::memory_order_acquire)) continue;
@@ -111,19 +111,19 @@ void correspondence::beat_all() {
         try {
             handler_.beat(p->number);
         } catch (const std::bad_alloc&) {
-            // The next beat is soon enough.
+            // The next beat comes soon enough.
         }
         const std::lock_guard hold{p->guard};
-        p->spoken = false;  // the next beat is due as ever
+        p->spoken = false;  // so that the next beat is sent, too
     }
 }
 
 void correspondence::end(peer& p) {
     if (!p.open.load(std::memory_order_relaxed)) return;
-    // This process ends: the handler hears no more of losses, and the destructor waits for `open` to go.
+    // This process ends: the handler is told of no more losses, and the destructor waits until `open` is false.
     if (closing_.load(std::memory_order_relaxed)) return p.open.store(false, std::memory_order_release);
     p.lost_at.store(steady_ms(), std::memory_order_relaxed);
-    p.open.store(false, std::memory_order_release);  // partner: describe, which finds since when
+    p.open.store(false, std::memory_order_release);  // partner: `describe`, which then sees lost_at
     hang_up(p);
     handler_.lose(p.number);
 }
@@ -210,7 +210,7 @@ void correspondence::come(peer& p, const header& hello) {
     changed_.notify_all();
 }
 
-/// REQUIRES: the lock.
+/// REQUIRES: the caller holds the lock.
 bool correspondence::all_have_come() const {
     return static_cast<std::size_t>(std::ranges::count(joined_, true)) + 1 == joined_.size();
 }

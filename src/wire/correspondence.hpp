@@ -1,7 +1,8 @@
-// What every transport between processes does alike: frames from and to each other node, the answers to what arrived in
-// one read sent together, who has said nothing for how long, who has come and why others have not.
+// The common part of all transports between processes: frames from and to each other node, and batches of the answers
+// to frames that arrived in one read. It also counts the silence of each node, and knows which nodes have come and why
+// others have not.
 //
-// One thread reads, and calls the handler; any thread sends. How bytes move is the transport's: see `flush`.
+// One thread reads, and calls the handler; any thread may send. The derived transport moves the bytes: see `flush`.
 #pragma once
 
 #include <atomic>
@@ -29,7 +30,7 @@ public:
     [[nodiscard]] std::uint64_t process_of(node_number n) const final;
 
 protected:
-    /// One process of another node; each transport adds its connection.
+    /// One process of another node. Each transport adds its connection.
     struct peer : std::enable_shared_from_this<peer> {
         peer(node_number n, std::mutex& of_node) : number{n}, guard{of_node} {}
         virtual ~peer() = default;
@@ -37,43 +38,44 @@ protected:
         peer& operator=(const peer&) = delete;
 
         const node_number number;
-        std::uint64_t process = 0;      // that it says it is; set as the connection
-        bool begun = false;             // when it came; the same
-        std::atomic<bool> open{false};  // release: a thread that finds it true finds the connection made
+        std::uint64_t process = 0;      // the process that it says it is; set with the connection
+        bool begun = false;             // whether it had begun when it came; set with the connection
+        std::atomic<bool> open{false};  // stored with release: a thread that loads true sees the connection
 
-        // Of the reading thread; others look at the two last.
+        // Used by the reading thread. Other threads read only the last two.
         std::string input;
-        std::atomic<unsigned> silent{0};       // beats since something came
-        std::atomic<std::int64_t> lost_at{0};  // milliseconds of the steady clock; 0: it is not
+        std::atomic<unsigned> silent{0};       // beats since the last received bytes
+        std::atomic<std::int64_t> lost_at{0};  // milliseconds of the steady clock; 0: not lost
 
-        // What is to be sent.
-        std::mutex& guard;  // of its node
+        // The output:
+        std::mutex& guard;  // the lock of its node
         std::string output;
-        bool spoken = false;  // since the last beat
-        bool doomed = false;  // it does not read what it asks for
+        bool spoken = false;  // has sent something since the last beat
+        bool doomed = false;  // too much output is unread; the peer will be ended
     };
-    /// The latest of each node. A former one ends with the last share of it, which no thread can get any more: those
-    /// that were about to send to it have one, and so has what is still to run on the reading thread. That thread alone
-    /// puts another one there, so what it finds there stays until then without a share.
+    /// The latest peer of each node. A former peer ends with the last shared pointer to it. Threads that were about to
+    /// send to it hold such pointers, and so do pending operations of the reading thread. Only the reading thread
+    /// replaces a peer. So that thread may use the peer that it finds without a shared pointer.
     class peers {
     public:
         explicit peers(std::size_t nodes) : now_(nodes) {}
         [[nodiscard]] std::size_t size() const noexcept { return now_.size(); }
-        /// For other threads.
+        /// Returns a shared pointer. For other threads.
         [[nodiscard]] std::shared_ptr<peer> share(std::size_t n) const {
             const std::lock_guard hold{now_[n].guard};
             return now_[n].latest;
         }
-        /// The same. REQUIRES: the lock.
+        /// Returns the shared pointer itself. For other threads.
+        /// REQUIRES: the caller holds the lock.
         [[nodiscard]] const std::shared_ptr<peer>& latest(std::size_t n) const noexcept { return now_[n].latest; }
         [[nodiscard]] std::mutex& guard(std::size_t n) const noexcept { return now_[n].guard; }
-        /// For the reading thread, or where there is none.
+        /// Returns the peer. For the reading thread, or while that thread does not run.
         [[nodiscard]] peer* operator[](std::size_t n) const noexcept { return now_[n].latest.get(); }
-        /// In the place of what was there. The same.
+        /// Replaces the peer by a new one. For the reading thread, or while that thread does not run.
         template <class Peer>
         Peer& put(node_number n) {
             const auto fresh = std::make_shared<Peer>(n, now_[n].guard);
-            std::shared_ptr<peer> before = fresh;  // ends without the lock
+            std::shared_ptr<peer> before = fresh;  // the former peer is destroyed without the lock
             const std::lock_guard hold{now_[n].guard};
             std::swap(now_[n].latest, before);
             return *fresh;
@@ -106,43 +108,45 @@ protected:
 
     correspondence(const transport_options& how, std::vector<address> addresses, handler& to);
 
-    // ---- what each transport does in its own way
+    // ---- the part of each derived transport
 
-    /// Sends what is in `output`, as far as it goes now; the rest follows. REQUIRES: p.guard is not held.
+    /// Sends as much of `output` as possible now. The rest follows later.
+    /// REQUIRES: the caller does not hold p.guard.
     virtual void flush(peer& p) = 0;
-    /// Has the reading thread call end(p). Any thread, which may hold p.guard.
+    /// Has the reading thread call end(p). Any thread may call this, even one that holds p.guard.
     virtual void end_soon(peer& p) = 0;
-    /// Nothing more comes from it, or goes to it. The reading thread calls it, once.
+    /// Ends the connection in both directions. The reading thread calls this once.
     virtual void hang_up(peer& p) noexcept = 0;
 
-    // ---- of the reading thread
+    // ---- for the reading thread
 
-    /// Something has come from it, which stands in `input` by now. False: it is no frame.
+    /// Handles the bytes that the peer has sent, which are in `input`. Returns false if they contain an invalid frame.
     [[nodiscard]] bool serve(peer& p);
-    /// Each beat.
+    /// Handles one beat.
     void beat_all();
     void end(peer& p);
 
     // ---- joining
 
-    /// Throws refusal: nobody can reach this node at its own address.
+    /// Throws refusal, because this node cannot listen at its own address.
     [[noreturn]] void refuse_to_listen(int error, const std::string& in_words) const;
-    /// The hello that this node says, to whoever it is.
+    /// Returns the hello of this node. It is the same for all receivers, apart from the flags `beside`.
     [[nodiscard]] std::string own_hello(std::uint64_t beside = 0);
-    /// Whether a hello of our version is one of this cluster, and of whom it should be of: of `called`, or where that
-    /// is no node's number of one that `may_call`. What is wrong is complained of.
+    /// Returns true if a hello of our version is one of this cluster, and of the right node. The right node is
+    /// `called`; if `called` is not a node's number, it is any node that `may_call`. Complains if the hello does not
+    /// fit.
     [[nodiscard]] bool fits(const header& got, const hello& said, node_number called, bool may_call);
     void complain_of_version(const header& got);
-    /// Ends the joining.
+    /// Ends the joining with an error.
     void complain(std::string what);
-    /// What a stranger did, which must not keep the nodes from joining: said if they do not.
+    /// Notes a stranger's error, which must not stop the nodes from joining. It is reported if they fail to join.
     void note(std::string what);
     void come(peer& p, const header& hello);
     [[nodiscard]] bool has_begun() const noexcept { return begun_.load(std::memory_order_relaxed); }
     [[nodiscard]] bool is_node(node_number n) const noexcept { return n < peers_.size(); }
-    /// In messages.
+    /// Returns the node's name for messages.
     [[nodiscard]] std::string name_of(node_number n) const;
-    /// Throws refusal where not all come, or something is complained of.
+    /// Waits until all nodes have come. Throws refusal if some do not come, or if there was a complaint.
     void await_all();
 
     const transport_options how_;
@@ -151,7 +155,7 @@ protected:
     observers observers_;
     peers peers_;
     std::atomic<std::uint64_t> system_calls_{0};
-    observe::counter received_bytes_;  // of the reading thread
+    observe::counter received_bytes_;  // counted by the reading thread
     std::atomic<bool> closing_{false};
     [[nodiscard]] std::chrono::milliseconds beat_length() const noexcept;
 
@@ -164,16 +168,16 @@ private:
 
     const std::uint64_t process_;
     std::atomic<bool> begun_{false};
-    mutable std::mutex joining_;  // of what is below
+    mutable std::mutex joining_;  // guards the following members
     std::string trouble_;
-    std::string noted_;         // of the last stranger
+    std::string noted_;         // about the last stranger
     std::vector<bool> joined_;  // by number: has come
     bool others_begun_ = false;
     std::condition_variable changed_;
 };
 
-/// What `f` says of a peer's frames. Where memory runs out, what was asked may be half done, and the peer must take it
-/// neither for done nor for undone: false, which ends the connection.
+/// Returns the result of `f`, which handles a peer's frames. Returns false if memory is lacking, which ends the
+/// connection: the request may be half done, so the peer must not assume either result.
 template <class F>
 [[nodiscard]] bool with_memory(F&& f) noexcept {
     try {

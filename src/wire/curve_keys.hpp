@@ -1,5 +1,5 @@
-// Keys of CURVE, by which ZeroMQ encrypts: those of Curve25519, in the files of PEM that OpenSSL makes (algorithm
-// X25519), so that no key needs a tool of its own.
+// Keys of CURVE, the encryption of ZeroMQ. They are Curve25519 keys in PEM files, as OpenSSL makes them (algorithm
+// X25519), so no special tool is needed.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace tutti::wire {
 
-/// PEM files. Both, or none: connections are in the clear.
+/// The PEM files. Give both, or none for connections in the clear.
 struct curve_files {
     std::string key;    ///< this node's private key, without a passphrase
-    std::string nodes;  ///< the public keys of all nodes, one after the other, in their order
+    std::string nodes;  ///< the public keys of all nodes, in the nodes' order
     [[nodiscard]] bool wanted() const noexcept { return !key.empty() || !nodes.empty(); }
 };
 
@@ -23,13 +23,13 @@ using curve_key = std::array<std::uint8_t, 32>;
 
 struct curve_keys {
     curve_key secret{};
-    node_number own = 0;           ///< whose that is
-    std::vector<curve_key> nodes;  ///< public ones
+    node_number own = 0;           ///< the node that the secret key belongs to
+    std::vector<curve_key> nodes;  ///< the public keys
 
-    /// Throws refusal, also where the key is not that of node `self`, or of any where that is left out, or not every
-    /// node has one of its own.
+    /// Reads the keys. Throws refusal, also if the private key is not that of node `self`, or of any node if `self` is
+    /// left out. Throws refusal if two nodes have the same key, or the number of keys is not `nodes`.
     [[nodiscard]] static curve_keys read(const curve_files& files, std::optional<node_number> self, std::size_t nodes);
-    /// Whose public key that is.
+    /// Returns the node with that public key.
     [[nodiscard]] std::optional<node_number> owner_of(const curve_key& shown) const noexcept;
 };
 

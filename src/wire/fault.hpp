@@ -1,5 +1,5 @@
-// Checks of connections that a test may leave out, to prove that it would notice. In the library `broken` is a
-// constant, and the branch behind it is gone.
+// Checks of connections that a test can disable, to prove that the test would notice. In the library, `broken` is a
+// constant, so the compiler removes each branch that tests it.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@ namespace tutti::wire {
 
 enum class fault : std::uint8_t {
     none,
-    no_authority_check,  ///< whoever has signed a certificate will do
-    no_name_check,       ///< a certificate of any node will do for any other
-    no_deadline,         ///< who calls and says nothing is waited for
-    no_limit,            ///< any number may
+    no_authority_check,  ///< a certificate of any issuer is accepted
+    no_name_check,       ///< a node's certificate is accepted for any other node
+    no_deadline,         ///< a connection that says nothing is kept forever
+    no_limit,            ///< any number of connections may be open
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)
-/// Set while no node is there.
+/// The disabled check. Set while no node exists.
 inline constinit fault injected_fault = fault::none;
 [[nodiscard]] inline bool broken(fault f) noexcept { return injected_fault == f; }
 #else

@@ -1,4 +1,4 @@
-// A stream of bytes to frames.
+// Splits a stream of bytes into frames.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,8 @@
 
 namespace tutti::wire {
 
-/// Hands the frames that are complete to `receive(header, body)`, and takes them out of `input`. False: there is
-/// something that is none, says that it is of another node than `from`, or is larger than `largest`; or `receive` has
-/// said so.
+/// Passes the complete frames to `receive(header, body)`, and removes them from `input`. Returns false if a frame is
+/// invalid, names another sender than `from`, or is larger than `largest`, or if `receive` has returned false.
 template <class F>
 [[nodiscard]] bool cut_frames(std::string& input, node_number from, std::size_t largest, F&& receive) {
     std::string_view rest{input};

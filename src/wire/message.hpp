@@ -1,5 +1,5 @@
-// The schema: every message that two nodes exchange, and the header in front of each. docs/cluster-protocol.md says
-// what they mean.
+// The schema: every message that two nodes exchange, and the header before each. docs/cluster-protocol.md describes
+// their meaning.
 #pragma once
 
 #include <chrono>
@@ -18,24 +18,24 @@ namespace tutti::wire {
 using cluster::object_id;
 using node_number = std::uint16_t;
 
-/// Nodes of another version are refused by the hello.
+/// The version of the protocol. A node refuses a hello of another version.
 inline constexpr std::uint8_t protocol_version = 14;
 
 enum class kind : std::uint8_t {
-    hello,     ///< the first of each connection, from both sides
+    hello,     ///< the first message of each connection, from both sides
     fetch,     ///< answered by fetched
     validate,  ///< answered by checked
-    watch,     ///< a validate whose sender sleeps until one of them changes; answered by checked
-    changed,   ///< to each node that watches, once; not answered
+    watch,     ///< a validate whose sender sleeps until an object changes; answered by checked
+    changed,   ///< to each watching node, once; not answered
     prepare,   ///< answered by answered
     decide,    ///< not answered
-    withdraw,  ///< the sender asks for no yes any more; answered by answered
+    withdraw,  ///< the sender needs no yes any more; answered by answered
     place,     ///< not answered
-    beat,      ///< no body, not answered: the sender is there, and this is what its clock says
+    beat,      ///< no body, not answered: reports the sender's clock, and that it runs
     fetched,
     answered,
-    status,       ///< an observer's, no body; answered by status_told
-    status_told,  ///< to observers alone
+    status,       ///< from an observer, no body; answered by status_told
+    status_told,  ///< only to observers
     checked,
     claim,  ///< abstract locks by name; answered by claimed
     claimed,
@@ -43,61 +43,62 @@ enum class kind : std::uint8_t {
     run,            ///< a call of a procedure, cluster::forwarded_call; answered by ran
     ran,            ///< cluster::forwarded_answer
     recall,         ///< not answered
-    reserve,        ///< a fetch that keeps writers out; answered by fetched
-    timeline,       ///< an observer's; answered by timeline_told
-    timeline_told,  ///< to observers alone
-    invalidate,     ///< of copies, to who has them; answered by invalidated, as nobody waits for it
-    invalidated,    ///< also without a question
-    gather,         ///< of a process that takes the place of one that has gone; answered by surveys, now or never
+    reserve,        ///< a fetch that excludes writers; answered by fetched
+    timeline,       ///< from an observer; answered by timeline_told
+    timeline_told,  ///< only to observers
+    invalidate,     ///< to the sharers of an object; answered by invalidated, but the sender does not wait
+    invalidated,    ///< also sent without a question
+    gather,         ///< of a process that replaces a lost one; answered by survey, now or never
     survey,
-    opened,  ///< it knows what it has to know; answered by admitted
+    opened,  ///< the returning process knows all that it needs; answered by admitted
     admitted,
-    inquire,      ///< of who has prepared for a node that is gone, to who else has; answered by verdict, now or later
-    verdict,      ///< also without a question
-    lost_node,    ///< to every node that is left; not answered
-    doubts,       ///< an observer's, no body; answered by doubts_told
-    doubts_told,  ///< to observers alone
-    settle,       ///< an observer's; answered by settled
-    settled,      ///< to observers alone
+    inquire,      ///< between participants whose coordinator is lost; answered by verdict, now or later
+    verdict,      ///< also sent without a question
+    lost_node,    ///< to every remaining node; not answered
+    doubts,       ///< from an observer, no body; answered by doubts_told
+    doubts_told,  ///< only to observers
+    settle,       ///< from an observer; answered by settled
+    settled,      ///< only to observers
 };
 
-/// Whether it is about a process that comes back: these go between nodes that are lost to each other.
+/// Returns true if the message is about a process that comes back. Such messages go between nodes that have lost each
+/// other.
 [[nodiscard]] constexpr bool is_about_return(kind k) noexcept {
     return k == kind::gather || k == kind::survey || k == kind::opened || k == kind::admitted;
 }
 
-/// Whether participants ask each other for what a node that is gone has decided.
+/// Returns true if participants exchange the message to find the decision of a lost node.
 [[nodiscard]] constexpr bool is_about_doubt(kind k) noexcept { return k == kind::inquire || k == kind::verdict; }
 
-/// Whether it answers a block's question, whose number its header repeats. (`ran` answers a server's.)
+/// Returns true if it answers a block's question, whose number its header repeats. (`ran` answers a server's.)
 [[nodiscard]] constexpr bool is_answer(kind k) noexcept {
     return k == kind::fetched || k == kind::answered || k == kind::checked || k == kind::claimed;
 }
 
-/// In the place of a node's number: who says so is none, and may ask for the status, for what the node records of what
-/// goes on, and for transactions in doubt, which it may have the node settle; and for nothing else.
+/// The number of an observer, instead of a node's. An observer is not a node. It may ask for the status, for the node's
+/// timeline, and for transactions in doubt, which it may have the node settle. It may send nothing else.
 inline constexpr node_number observer_number = 0xffff;
-/// Bits of the `call` of a hello. All nodes have joined its sender: each number has been a node there.
+/// A bit of a hello's `call`: all nodes have joined the sender, so every number has had a node there.
 inline constexpr std::uint64_t has_begun = 1;
-/// To one that calls: another process with that number is not lost yet, so it is to call again.
+/// A bit of the hello to a calling process: another process with its number is not lost yet, so it has to call again.
 inline constexpr std::uint64_t has_another = 2;
-/// That a node answers at a time.
+/// How many observers a node answers at a time.
 inline constexpr std::uint32_t most_observers = 8;
-/// Between an answer and a look at the next question of the same observer, so that none can keep the thread busy that
-/// reads what nodes say. One who compares clocks asks later than that.
+/// The pause between an answer and the next question of the same observer. It keeps an observer from occupying the
+/// thread that reads the nodes' messages. An observer that compares clocks asks after a longer pause.
 inline constexpr std::chrono::milliseconds rest_of_observer{5};
-/// Threads of one node.
+/// The largest number of threads of one node.
 inline constexpr std::uint16_t most_slots = 4096;
 
-/// In front of every message. Fixed size; `length` counts what follows it.
+/// The header before every message. It has a fixed size; `length` counts the bytes that follow it.
 struct header {
     std::uint32_t length = 0;
     wire::kind kind{};
     std::uint8_t version = protocol_version;
     node_number from = 0;
-    std::uint64_t call = 0;    ///< the number that the answer repeats; 0: nobody waits for one
+    std::uint64_t call = 0;    ///< the number that the answer repeats; 0: the sender waits for no answer
     std::uint64_t clock = 0;   ///< the sender's
-    std::uint64_t oldest = 0;  ///< no reader of the sender will ask for an older time; of a hello: which process it is
+    std::uint64_t oldest = 0;  ///< no reader of the sender will ask for an older time; in a hello: the sender's process
     template <class V>
     void fields(V& v) {
         v(length), v(kind), v(version), v(from), v(call), v(clock), v(oldest);
@@ -114,14 +115,15 @@ struct hello {
     }
 };
 
-/// One attempt of one transaction: `slot` is a thread of the node, `sequence` grows from attempt to attempt of it.
+/// The name of one attempt of one transaction. `slot` is a thread of the node; `sequence` grows with each attempt of
+/// that thread.
 struct transaction_name {
     node_number node = 0;
     std::uint16_t slot = 0;
     std::uint64_t sequence = 0;  ///< from 1 on
     friend bool operator==(const transaction_name&, const transaction_name&) = default;
     [[nodiscard]] bool exists() const noexcept { return sequence != 0; }
-    /// That runs it, among those of all nodes.
+    /// Returns the thread that runs it, unique among all nodes.
     [[nodiscard]] std::uint32_t thread() const noexcept { return std::uint32_t{node} << 16 | slot; }
     template <class V>
     void fields(V& v) {
@@ -129,22 +131,23 @@ struct transaction_name {
     }
 };
 
-/// Which of two that want one object goes first: the higher rank; of equals the older; of these the lower node.
+/// The order of two transactions that want one object: the higher rank goes first, then the older one, then the lower
+/// node.
 struct precedence {
     std::int64_t rank = 0;
-    std::uint64_t age = 0;  ///< what the clock said when the execution drew it, unique on its node; 0: younger than all
+    std::uint64_t age = 0;  ///< the clock when the execution drew it, unique on its node; 0: younger than all
     template <class V>
     void fields(V& v) {
         v(rank), v(age);
     }
 };
 
-/// In the place of a time: as it is now.
+/// Instead of a time: the state as it is now.
 inline constexpr std::uint64_t newest = ~std::uint64_t{0};
 
 struct fetch {
-    std::uint64_t at = newest;  ///< as it was at that time of the logical clock
-    bool keeps = false;         ///< the sender may keep copies of what it is told
+    std::uint64_t at = newest;  ///< the time of the logical clock that is asked for
+    bool keeps = false;         ///< the sender may keep copies of the objects
     std::vector<object_id> ids;
     template <class V>
     void fields(V& v) {
@@ -153,13 +156,13 @@ struct fetch {
 };
 
 enum class whereabouts : std::uint8_t {
-    here,       ///< the answer holds its value, or that it does not exist
+    here,       ///< the answer has the value, or says that the object does not exist
     elsewhere,  ///< ask `owner`
-    busy,       ///< a commit of a transaction of `owner` holds it, or an irrevocable block wants it
-    in_doubt,   ///< the same, and that node is gone
-    too_old,    ///< nobody kept what it was then
+    busy,       ///< a commit of `owner` holds it, or an irrevocable block waits for it
+    in_doubt,   ///< a commit of `owner` holds it, and that node is lost
+    too_old,    ///< no node has kept the value of that time
     later,      ///< the answer is full: ask again
-    too_large,  ///< for any answer
+    too_large,  ///< too large for any answer
 };
 constexpr whereabouts last(whereabouts) noexcept { return whereabouts::too_large; }
 
@@ -167,9 +170,9 @@ struct object_view {
     whereabouts where{};
     node_number owner = 0;
     bool exists = false;
-    bool shared = false;  ///< who asked may keep a copy, until it is invalidated; `valid_at` is the grant
+    bool shared = false;  ///< the asking node may keep a copy, until it is invalidated; `valid_at` is the grant
     std::uint64_t version = 0;
-    std::uint64_t valid_at = 0;  ///< the version was current when the owner's clock said so, or more
+    std::uint64_t valid_at = 0;  ///< the version was current when the owner's clock said this or more
     std::string bytes;
     template <class V>
     void fields(V& v) {
@@ -185,14 +188,14 @@ struct fetched {
     }
 };
 
-/// To the owners of what an irrevocable block, or one that asserts itself, opens. `who` is a hold, as of abstract
-/// locks, and its release frees all.
+/// To the owners of objects that an irrevocable block, or a block that asserts itself, opens. `who` is a hold, as for
+/// abstract locks. The hold's release frees all.
 struct reserve {
     transaction_name who;
     precedence as{};
-    bool firm = false;    ///< of an irrevocable block: whoever goes first
-    bool alone = false;   ///< no commit that has read it takes a lock any more: it is about to be written
-    bool values = false;  ///< the answer holds them
+    bool firm = false;    ///< of an irrevocable block: excludes even transactions that go first
+    bool alone = false;   ///< the object is about to be written: no commit that has read it gets a lock any more
+    bool values = false;  ///< the answer has the values
     std::vector<object_id> ids;
     template <class V>
     void fields(V& v) {
@@ -217,16 +220,16 @@ struct validate {
     }
 };
 
-/// To validate and watch.
+/// The answer to validate and watch.
 struct checked {
-    std::uint32_t current = 0;  ///< so many of the reads, from the first on, are current; the next one is not
+    std::uint32_t current = 0;  ///< number of current reads, from the first on; the next one is not current
     template <class V>
     void fields(V& v) {
         v(current);
     }
 };
 
-/// To a node that watches the object: it has changed, or moved, or is watched no more for want of room.
+/// To a node that watches the object. The object has changed or moved, or is no longer watched for lack of space.
 struct changed {
     object_id id;
     template <class V>
@@ -235,7 +238,7 @@ struct changed {
     }
 };
 
-/// What becomes of a written object at the decision.
+/// What the decision does to a written object.
 enum class action : std::uint8_t {
     put,    ///< it stays where it is, with the new bytes
     erase,  ///< it stays, and does not exist any more
@@ -245,7 +248,7 @@ constexpr action last(action) noexcept { return action::leave; }
 
 struct write_item {
     object_id id;
-    std::uint64_t version = 0;  ///< that was read
+    std::uint64_t version = 0;  ///< the version that was read
     wire::action action{};
     std::string bytes;
     template <class V>
@@ -254,16 +257,16 @@ struct write_item {
     }
 };
 
-/// Who decides what a prepare is about.
+/// Which node decides a prepared transaction.
 enum class decider : std::uint8_t {
-    sender,             ///< once it has all answers; it says so by decide
-    sender_of_several,  ///< the same, and more than one other node takes part: the prepare names them
-    all_of_several,     ///< nobody: several other nodes hold all of it, and once each has said yes, it has committed
+    sender,             ///< the sender, once it has all answers, by decide
+    sender_of_several,  ///< as `sender`, with more than one other node, which the prepare names
+    all_of_several,     ///< all together: several other nodes hold all of it. It has committed once each has said yes
     receiver,           ///< a yes is the commit, and is carried out before it is sent
-    receiver_held,  ///< a yes is the commit; the locks stay until the sender, which has a part of its own, says decide
+    receiver_held,      ///< a yes is the commit; the locks stay until the sender, which has a part, sends decide
 };
 constexpr decider last(decider) noexcept { return decider::receiver_held; }
-/// Whether the prepare names the other participants.
+/// Returns true if the prepare names the other participants.
 constexpr bool takes_several(decider d) noexcept {
     return d == decider::sender_of_several || d == decider::all_of_several;
 }
@@ -274,7 +277,7 @@ struct prepare {
     decider decides{};
     std::vector<read_item> reads;
     std::vector<write_item> writes;
-    std::vector<node_number> others{};  ///< that take part beside its sender and its receiver, if several do
+    std::vector<node_number> others{};  ///< participants beside its sender and its receiver, if there are several
     template <class V>
     void fields(V& v) {
         v(who), v(as), v(decides), v(reads), v(writes);
@@ -292,8 +295,8 @@ struct decide {
     }
 };
 
-/// The sender runs that transaction, and misses an answer to its prepare. A no says that the receiver has not said yes,
-/// or has undone its part, and never says yes from now on.
+/// Sent by the node that runs the transaction if an answer to its prepare is missing. A no says that the receiver has
+/// not said yes, or has undone its part. It never says yes from then on.
 struct withdraw {
     transaction_name who;
     template <class V>
@@ -302,7 +305,7 @@ struct withdraw {
     }
 };
 
-/// To another participant: its sender has prepared that transaction, has lost the node that decides, and knows no
+/// To another participant. The sender has prepared the transaction, has lost the node that decides, and knows no
 /// decision.
 struct inquire {
     transaction_name who;
@@ -312,32 +315,32 @@ struct inquire {
     }
 };
 
-/// What is known of a transaction by a participant which has a decision, or has lost the node that decides.
+/// What a participant knows of a transaction if it has the decision, or has lost the node that decides.
 enum class fate : std::uint8_t {
-    unknown,  ///< that decision never reached it, or it has forgotten what it was; with its clock at the prepare, or 0
-    aborted,  ///< it was told so, or has not said yes and never will
+    unknown,    ///< the decision never reached it, or was forgotten; with its clock at the prepare, or 0
+    aborted,    ///< it was told so, or has not said yes and never will
     committed,  ///< it was told so
-    prepared,   ///< unknown, and it has said yes to a prepare that all_of_several decide; with its clock at the prepare
+    prepared,   ///< unknown, and it has said yes to an all_of_several prepare; with its clock at the prepare
 };
 constexpr fate last(fate) noexcept { return fate::prepared; }
 
 struct verdict {
     transaction_name who;
     wire::fate fate{};
-    std::uint64_t version = 0;  ///< if it has committed; or that clock
-    bool by_hand = false;       ///< an operator has settled it, and nobody knew it
+    std::uint64_t version = 0;  ///< of the commit, or that clock
+    bool by_hand = false;       ///< an operator has settled it, because the decision was unknown
     template <class V>
     void fields(V& v) {
         v(who), v(fate), v(version), v(by_hand);
     }
 };
 
-/// The sender has lost that node, and none of its commits that have read copies of that node's objects is under way.
+/// The sender has lost that node, and none of its running commits has read copies of that node's objects.
 struct lost_node {
     node_number node = 0;
-    /// Its transactions have names from this one on; a process that comes back has higher ones.
+    /// The first name of its transactions. A process that comes back has higher ones.
     std::uint64_t first = 0;
-    /// The other way round: that node has told the sender that it has lost the receiver.
+    /// The sender relays that `node` has lost the receiver.
     bool relayed = false;
     template <class V>
     void fields(V& v) {
@@ -345,11 +348,11 @@ struct lost_node {
     }
 };
 
-/// An owner to who has a copy: it is not to be read any more. And the answer: it is not, and will not be.
+/// From an owner to a sharer: do not read the copy any more. As an answer: the copy is not read, and will not be.
 struct invalidation {
     object_id id;
     std::uint64_t grant = 0;
-    std::uint32_t looks = 0;  ///< that the copy has answered
+    std::uint32_t looks = 0;  ///< how many looks the copy has answered
     template <class V>
     void fields(V& v) {
         v(id), v(grant), v(looks);
@@ -367,7 +370,7 @@ struct place {
     }
 };
 
-/// Which processes the sender is connected to, by number; 0: none. Each node says in its hello which one it is.
+/// The processes that the sender is connected with, by node; 0: none. Each node names its process in its hello.
 struct gather {
     std::uint64_t round = 0;
     std::vector<std::uint64_t> processes;
@@ -377,10 +380,10 @@ struct gather {
     }
 };
 
-/// Of a list that may take several messages.
+/// One part of a list that may take several messages.
 struct part_of_list {
     std::uint32_t part = 0;   ///< from 0 on
-    std::uint32_t parts = 1;  ///< of all
+    std::uint32_t parts = 1;  ///< number of all parts
     std::vector<place> places;
     template <class V>
     void fields(V& v) {
@@ -391,8 +394,9 @@ struct part_of_list {
 /// What the sender knows of objects that have their home elsewhere.
 struct survey {
     std::uint64_t round = 0;   ///< of the gather
-    std::uint64_t number = 0;  ///< of the sender's surveys: another one may say something else
-    std::uint64_t era = 0;     ///< the highest of processes that have come back with that number or the sender's
+    std::uint64_t number = 0;  ///< of the sender's surveys: another survey may have other content
+    std::uint64_t era = 0;     ///< the highest era of processes that came back with the receiver's or the sender's
+                               ///< number
     part_of_list list;
     template <class V>
     void fields(V& v) {
@@ -400,42 +404,42 @@ struct survey {
     }
 };
 
-/// The sender serves from now on. What former processes with its number owned ended with them, at that version.
+/// The sender serves from now on. All objects that former processes with its number owned have ended, at that version.
 struct opened {
     std::uint64_t era = 0;
     std::uint64_t version = 0;
-    part_of_list list;  ///< of others' surveys, what has its home at the receiver
+    part_of_list list;  ///< of the surveys' objects, those with their home at the receiver
     template <class V>
     void fields(V& v) {
         v(era), v(version), v(list);
     }
 };
 
-/// The receiver may ask the sender from now on, and is asked.
+/// The receiver may send requests to the sender from now on, and the sender to it.
 struct admitted {
     std::uint64_t era = 0;  ///< of the receiver
-    bool serves = false;    ///< false: it is about to come back itself
+    bool serves = false;    ///< false: the sender is about to come back itself
     template <class V>
     void fields(V& v) {
         v(era), v(serves);
     }
 };
 
-/// Why a lock is not given, the later the worse.
+/// Why a lock is refused. Later values are worse.
 enum class obstacle : std::uint8_t {
     none,
     outranked,  ///< it is reserved for a block that goes first
-    shared,     ///< nodes have copies of it, which have been told to drop them
-    locked,     ///< a commit that is under way has a lock
-    stale,      ///< it is not what was read
+    shared,     ///< nodes have copies of it, and were told to drop them
+    locked,     ///< a running commit has a lock
+    stale,      ///< it has changed since it was read
 };
 constexpr obstacle last(obstacle) noexcept { return obstacle::stale; }
 
 struct answered {
     bool yes = false;
-    std::uint64_t version = 0;  ///< of the commit, where the receiver decides
-    obstacle why{};             ///< of a no, that of the first lock that was not given
-    std::uint64_t clock = 0;    ///< of a yes that decides nothing: the receiver's, once it had all locks
+    std::uint64_t version = 0;  ///< of the commit, if the receiver decides
+    obstacle why{};             ///< of a no: the reason of the first refused lock
+    std::uint64_t clock = 0;    ///< of a yes that decides nothing: the receiver's clock once it had all locks
     template <class V>
     void fields(V& v) {
         v(yes), v(version), v(why), v(clock);
@@ -452,11 +456,11 @@ struct claim_item {
     }
 };
 
-/// To the home of the names. Holds have a count of their own, beside that of transactions.
+/// To the home of the names. Holds are numbered separately from transactions.
 struct claim {
     transaction_name who;
-    transaction_name family;  ///< holds of the same one are not in each other's way
-    std::uint64_t age = 0;    ///< the smaller is the older
+    transaction_name family;  ///< holds of the same family do not conflict
+    std::uint64_t age = 0;    ///< the smaller age is older
     std::vector<claim_item> names;
     template <class V>
     void fields(V& v) {
@@ -465,16 +469,16 @@ struct claim {
 };
 
 struct claimed {
-    std::uint32_t granted = 0;  ///< so many, from the first on; the next one is held by another
-    bool older = false;         ///< which is older
-    bool full = false;          ///< or the holder has as many as it may
+    std::uint32_t granted = 0;  ///< number of granted names, from the first on; another hold has the next one
+    bool older = false;         ///< that other hold is older
+    bool full = false;          ///< the holder has as many names as it may
     template <class V>
     void fields(V& v) {
         v(granted), v(older), v(full);
     }
 };
 
-/// All that the hold has at this node, names and objects, for good.
+/// Releases all names and objects that the hold has at this node. The hold takes nothing more.
 struct release {
     transaction_name who;
     template <class V>
@@ -483,7 +487,7 @@ struct release {
     }
 };
 
-/// Nobody waits for the call of the header's number any more.
+/// No thread waits for the call of the header's number any more.
 struct recall {
     bool stranded = false;
     template <class V>
@@ -493,7 +497,7 @@ struct recall {
 };
 
 struct status_told {
-    bool admitted = true;  ///< false: there are too many observers, and the facts are none
+    bool admitted = true;  ///< false: there are too many observers, and the facts are empty
     cluster::node_facts facts;
     template <class V>
     void fields(V& v) {
@@ -501,11 +505,11 @@ struct status_told {
     }
 };
 
-/// What an observer wants of the recording, of which a node has one at a time; it ends with its observer.
+/// An observer's order about the recording. A node makes one recording at a time, which ends with its observer.
 enum class timeline_order : std::uint8_t {
-    look,   ///< what the node's clock says
-    start,  ///< from nothing
-    take,   ///< no more is recorded; the next ones of what was
+    look,   ///< tell the node's clock
+    start,  ///< start an empty recording
+    take,   ///< end the recording, and send its next events
 };
 constexpr timeline_order last(timeline_order) noexcept { return timeline_order::take; }
 
@@ -518,7 +522,7 @@ struct timeline {
     static constexpr std::size_t size = 1;
 };
 
-/// An operator's word on a transaction that is in doubt.
+/// An operator's decision about a transaction in doubt.
 struct settle {
     transaction_name who;
     bool commits = false;
@@ -538,12 +542,12 @@ struct doubts_told {
 };
 
 struct timeline_told {
-    /// In one answer: it is made by the thread that reads what nodes say.
+    /// The most events in one answer. The thread that reads the nodes' messages makes the answer.
     static constexpr std::size_t most_events = 10'000;
 
-    bool granted = true;      ///< false: another observer records, or there is no memory for it
-    std::int64_t now_ns = 0;  ///< of the steady clock
-    bool more = false;        ///< is left to take
+    bool granted = true;      ///< false: another observer records, or memory is lacking
+    std::int64_t now_ns = 0;  ///< by the steady clock
+    bool more = false;        ///< more events are left to take
     std::uint64_t left_out = 0;
     std::vector<cluster::timeline_event> events{};
     template <class V>

@@ -64,7 +64,7 @@ timeline_told observers::carry_out(const visit& v, timeline_order what) {
     } else if (what == timeline_order::take && records_ == &v) {
         whom_.take_recorded(told);
     }
-    told.now_ns = base::real_now().time_since_epoch().count();  // the later the nearer to when it is sent
+    told.now_ns = base::real_now().time_since_epoch().count();  // read last, to be close to the time of sending
     return told;
 }
 

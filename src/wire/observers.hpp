@@ -1,12 +1,13 @@
-// Those who ask a node what it does, and belong to no cluster: how many at a time, what each may ask, `status`,
-// `timeline` and `doubts`, and what it is told, whatever carries it. One question after the other.
+// The observers of a node, on any transport. An observer belongs to no cluster, and asks a node what it does: `status`,
+// `timeline` and `doubts`. This limits how many there are and what each may ask, and makes the answers. Each observer
+// asks one question at a time.
 //
-// An observer cannot touch what nodes agree on, but for `settle`, by which an operator says what is to become of a
-// transaction that no node knows the outcome of. Of its headers nothing is looked at but what makes them a question,
-// not its clock either. One that says something else, or nothing for as long as nodes wait for each other, is cut off
-// by who carries its questions.
+// An observer cannot change what nodes agree on, except by `settle`: with it, an operator decides a transaction whose
+// outcome no node knows. Only the fields of a header that identify a question are used; its clock is ignored. The
+// transport disconnects an observer that sends anything else, or that is silent for as long as nodes wait for each
+// other.
 //
-// Thread safety: `describe` on any thread; the rest on the one that reads.
+// Thread safety: any thread may call `describe`. Only the reading thread may call the other members.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,7 @@ public:
     observers(const observers&) = delete;
     observers& operator=(const observers&) = delete;
 
-    /// One that has said hello, for as long as it is there.
+    /// An observer that has said hello, for as long as it is connected.
     class visit {
     public:
         explicit visit(observers& at) noexcept : host_{at} { host_.here_.fetch_add(1, std::memory_order_relaxed); }
@@ -37,14 +38,15 @@ public:
         observers& host_;
     };
 
-    /// Whether there are as many as are answered. Then the next one is told so, by this frame.
+    /// Returns true if no more observers are answered. Then send the frame of turn_away() to the next one.
     [[nodiscard]] bool are_enough() const noexcept { return here_.load(std::memory_order_relaxed) >= most_observers; }
     [[nodiscard]] std::string turn_away();
-    /// How many bytes follow that header; nothing: it is no question.
+    /// Returns how many bytes follow that header, or nothing if it is not a question.
     [[nodiscard]] static std::optional<std::size_t> rest_of(std::string_view question);
-    /// The frame that answers it; nothing: it makes no sense. REQUIRES: rest_of() has said how long `body` is.
+    /// Returns the frame that answers a question, or nothing if the question is invalid.
+    /// REQUIRES: `body` has the length that rest_of() has returned.
     [[nodiscard]] std::optional<std::string> answer(const visit& to, std::string_view question, std::string_view body);
-    /// One has said something that is no question.
+    /// Counts an observer that has sent something else than a question.
     void cut_off() noexcept { cut_off_.add_one(); }
     void describe(cluster::node_facts& to) const noexcept;
 
@@ -55,7 +57,7 @@ private:
 
     const node_number self_;
     observed& whom_;
-    const visit* records_ = nullptr;  // for whom the node records
+    const visit* records_ = nullptr;  // the observer that the node records for
     std::atomic<std::uint32_t> here_{0};
     observe::counter refused_, cut_off_;
 };

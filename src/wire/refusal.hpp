@@ -1,11 +1,11 @@
-// What an address, a certificate or a connection is refused for.
+// The exception for a refused address, certificate or connection.
 #pragma once
 
 #include <stdexcept>
 
 namespace tutti::wire {
 
-/// The message says what to do.
+/// Its message says what to do.
 class refusal : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

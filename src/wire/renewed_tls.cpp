@@ -8,7 +8,7 @@
 
 namespace tutti::wire {
 
-// Looked at before they are read, here and below: what changes meanwhile is read again.
+// Both functions take the metadata before they read the files, so a change during the read causes another read.
 renewed_tls::renewed_tls(tls_files files, std::vector<std::string> own_names)
     : files_{std::move(files)},
       own_names_{std::move(own_names)},

@@ -1,9 +1,9 @@
-// TLS of a process that outlives its certificates.
+// TLS for a process that outlives its certificates.
 //
-// Files that have changed are read before the next connection. If they make no sense, those that were read before stay
-// in use: a certificate and its key cannot be replaced at one instant. Connections that are there go on.
+// Changed files are read before the next connection. If they are invalid, the former content stays in use, because a
+// certificate and its key cannot be replaced at one instant. Existing connections continue.
 //
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <array>
@@ -19,16 +19,16 @@ namespace tutti::wire {
 
 class renewed_tls {
 public:
-    /// As of `tls`. Throws refusal.
+    /// Reads the files as `tls` does. Throws refusal.
     renewed_tls(tls_files files, std::vector<std::string> own_names);
 
-    /// For the next connection.
+    /// Returns the TLS settings for the next connection.
     [[nodiscard]] std::shared_ptr<const tls> current();
-    /// Why the files as they are now are not in use; empty: they are.
+    /// Returns why the current files are not in use, or an empty string if they are.
     [[nodiscard]] std::string trouble() const;
 
 private:
-    /// What is known of a file without reading it.
+    /// The metadata of a file.
     struct stamp {
         std::uint64_t file = 0, bytes = 0;
         std::int64_t seconds = 0, nanoseconds = 0;

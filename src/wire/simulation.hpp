@@ -1,7 +1,7 @@
-// A network in one process and in virtual time, whose every delay, loss and duplicate follows from a seed.
+// A network in one process and in virtual time. A seed determines every delay, loss and duplicate.
 //
-// One thread; nothing happens but in `step`, which carries out what is due next. Two runs with one seed, and the same
-// calls in the same order, are the same.
+// Not thread-safe. Events happen only in `step`, which carries out the next one. Two runs with the same seed, and the
+// same calls in the same order, are identical.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct conditions {
     std::uint64_t longest = 40;
     unsigned lost_of_100 = 0;
     unsigned doubled_of_100 = 0;
-    bool in_order = true;  ///< frames between two nodes, as over TCP
+    bool in_order = true;  ///< keeps the order of frames between two nodes, as TCP does
 };
 
 class simulation {
@@ -30,10 +30,11 @@ public:
     simulation(std::uint64_t seed, conditions how, receiver deliver)
         : random_{seed}, how_{how}, deliver_{std::move(deliver)} {}
 
-    /// `sure`: it may be late, or come twice, but is not lost; as if its sender repeated it until it was acknowledged.
+    /// Sends a frame. If it is `sure`, it may be late or come twice, but is not lost, as if its sender repeated it
+    /// until it was acknowledged.
     void send(node_number from, node_number to, std::string frame, bool sure);
     void after(std::uint64_t delay, std::function<void()> what);
-    /// Carries out what is due next. False: nothing is left.
+    /// Carries out the next event. Returns false if there is none left.
     bool step();
     [[nodiscard]] std::uint64_t now() const noexcept { return now_; }
     [[nodiscard]] std::uint64_t below(std::uint64_t n) noexcept { return next() % n; }
@@ -58,7 +59,7 @@ private:
     std::uint64_t now_ = 0;
     std::uint64_t events_ = 0;
     std::priority_queue<event> due_;
-    std::unordered_map<std::uint32_t, std::uint64_t> last_;  // per pair of nodes: when the latest frame arrives
+    std::unordered_map<std::uint32_t, std::uint64_t> last_;  // for each pair of nodes: when the latest frame arrives
 };
 
 }  // namespace tutti::wire

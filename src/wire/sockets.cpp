@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t read_size = std::size_t{64} * 1024;
 
-/// Whether it is the file of a process that was killed: nobody listens there.
+/// Returns true if the file was left by a killed process: no process listens there.
 bool is_left_over(const address& a) {
     if (a.path.empty()) return false;
     asio::io_context io;
@@ -48,12 +48,13 @@ sockets::~sockets() {
     say_farewell();
     io_.stop();
     if (thread_.joinable()) thread_.join();
-    peers_.clear();  // their sockets are of io_
+    peers_.clear();  // their sockets belong to io_
     if (const address& own = addresses_[how_.self]; !own.path.empty()) ::unlink(own.path.c_str());
 }
 
-/// What was sent is written, and read by the others, before this process closes its sockets: the decision of the last
-/// commit may be among it, and a socket that is closed with something unread drops what is still under way.
+/// Waits until all output is written, and read by the other nodes, before this process closes its sockets. The output
+/// may contain the decision of the last commit. Closing a socket with unread input would drop output that is on its
+/// way.
 void sockets::say_farewell() {
     closing_.store(true, std::memory_order_relaxed);
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds{1};
@@ -68,10 +69,10 @@ void sockets::say_farewell() {
             return !one->open.load(std::memory_order_relaxed) || (!linked(*one).sending && one->output.empty());
         });
         const std::lock_guard hold{one->guard};
-        linked(*one).sending = true;  // nothing follows
+        linked(*one).sending = true;  // no more output follows
         if (linked(*one).link) ::shutdown(linked(*one).link->socket.native_handle(), SHUT_WR);
     }
-    // Each finds the end behind what came before it, and closes its own.
+    // Each peer reads the end of the stream after all output, and closes its own socket.
     for (std::size_t n = 0; n < peers_.size(); ++n) {
         const std::shared_ptr<peer> one = peers_.share(n);
         wait_for([&] { return !one->open.load(std::memory_order_acquire); });
@@ -84,7 +85,7 @@ void sockets::read_next(linked_peer& of) {
     of.link->socket.async_wait(stream::socket::wait_read, [this, it = of.shared_from_this()](asio::error_code failed) {
         linked_peer& p = linked(*it);
         if (failed || !p.link) return end(p);
-        // Everything that is there, so that what it asks for is answered together.
+        // Reads all available bytes, so that the answers to them are sent together.
         const ssize_t got = ::recv(p.link->socket.native_handle(), read_buffer_.get(), read_size, MSG_DONTWAIT);
         if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return end(p);
         const std::string_view came{read_buffer_.get(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
@@ -93,13 +94,13 @@ void sockets::read_next(linked_peer& of) {
     });
 }
 
-/// False: there is something that is no frame.
+/// Handles received bytes. Returns false if they contain an invalid frame.
 bool sockets::hear(linked_peer& p, std::string_view came) {
     const std::size_t had = p.input.size();
     if (tls_session* const tls = p.link->tls.get(); tls == nullptr) p.input.append(came);
     else if (!tls->open(came, p.input)) return false;
     p.silent.store(0, std::memory_order_relaxed);
-    received_bytes_.add(p.input.size() - had);  // as what is sent: without what TLS adds
+    received_bytes_.add(p.input.size() - had);  // like the sent bytes, without what TLS adds
     return serve(p);
 }
 
@@ -109,7 +110,7 @@ void sockets::give_up(node_number to) noexcept {
     const std::lock_guard hold{peers_.guard(to)};  // the reading thread cannot close the socket meanwhile
     const linked_peer& p = linked(*peers_.latest(to));
     if (!p.open.load(std::memory_order_acquire) || !p.link) return;
-    // The thread that reads finds its end, and tells the handler.
+    // The reading thread finds the end of the connection, and tells the handler.
     ::shutdown(p.link->socket.native_handle(), SHUT_RDWR);
 }
 
@@ -123,9 +124,9 @@ void sockets::flush(peer& one) {
     if (p.sending || !p.link) return;
     p.sending = true;
     const std::shared_ptr<connection> link = p.link;  // the socket stays open while this thread sends
-    // Bytes could not be sealed or sent, which the reading thread need not learn: the error may be one of memory.
-    // Nothing may follow them, so `sending` stays. That thread finds the end behind what has come: the process there
-    // may have ended, and its last decision is still to be read.
+    // Breaks the connection off if bytes could not be sealed or sent. The reading thread is not told, because the error
+    // may be one of memory. No more bytes may follow, so `sending` stays true. The reading thread finds the end after
+    // all received bytes: the other process may have ended, and its last decision still has to be read.
     const auto break_off = [&] { ::shutdown(link->socket.native_handle(), SHUT_RDWR); };
     for (;;) {
         if (p.in_flight_from == p.in_flight.size()) {
@@ -151,7 +152,7 @@ void sockets::flush(peer& one) {
             continue;
         }
         if (full) {
-            // `sending` stays: the wait goes on where this left off.
+            // `sending` stays true: the write continues after the wait.
             hold.unlock();
             asio::post(io_, [this, link, share = p.shared_from_this()] {
                 link->socket.async_wait(stream::socket::wait_write, [this, share](asio::error_code failed) {
@@ -169,7 +170,7 @@ void sockets::flush(peer& one) {
     p.sending = false;
 }
 
-// ---- who is there
+// ---- watching the peers
 
 void sockets::beat() {
     pulse_.expires_after(beat_length());
@@ -180,7 +181,8 @@ void sockets::beat() {
     });
 }
 
-/// A thread that sends meanwhile has a share of the connection, which is closed when it has none any more.
+/// Ends the connection. A thread that sends now holds a shared pointer to it. The socket is closed with the last of
+/// these.
 void sockets::hang_up(peer& p) noexcept {
     std::shared_ptr<connection> ended;
     {
@@ -189,7 +191,7 @@ void sockets::hang_up(peer& p) noexcept {
     }
     asio::error_code ignored;
     ended->socket.shutdown(stream::socket::shutdown_both, ignored);
-    if (p.number < how_.self) try_later(p.number);  // it may come back
+    if (p.number < how_.self) try_later(p.number);  // the node may come back
 }
 
 }  // namespace tutti::wire

@@ -1,10 +1,11 @@
-// Connections of one node to all others, over TCP or Unix sockets: one for each pair, opened by the higher number.
+// The connections of one node to all others, over TCP or Unix sockets. There is one for each pair of nodes, opened by
+// the node with the higher number.
 //
-// Frames that are sent while an earlier one is being written go out together, by one system call (batching per peer).
+// Frames that are sent during the write of an earlier one go out together, by one system call (batching per peer).
 //
-// Why Asio: its sockets of both kinds share one type. Its stream of TLS waits for whole writes, and one thread:
-// instead, sessions of OpenSSL stand between frames and socket (tls.hpp), so that a batch is still one system call,
-// and one record up to 16 KiB.
+// Asio is used because its sockets of both kinds share one type. Asio's TLS stream waits for whole writes, and needs
+// one thread. Therefore OpenSSL sessions are placed between frames and socket instead (tls.hpp). So a batch is still
+// one system call, and one record up to 16 KiB.
 #pragma once
 
 #include <memory>
@@ -22,7 +23,8 @@ namespace tutti::wire {
 
 class sockets final : public correspondence {
 public:
-    /// Listens. Throws refusal. REQUIRES: the addresses are those of `how`.
+    /// Listens. Throws refusal.
+    /// REQUIRES: the addresses are those of `how`.
     sockets(const transport_options& how, std::vector<address> addresses, handler& to);
     ~sockets() override;
 
@@ -43,7 +45,7 @@ private:
     void admit(const std::shared_ptr<connection>& c);
     void hear_hello(const std::shared_ptr<connection>& c, node_number expected, const std::string& in);
     void adopt(const std::shared_ptr<connection>& c, const header& hello);
-    /// Whether a caller with that number is to call again.
+    /// Returns true if a process that calls with that number has to call again.
     [[nodiscard]] bool has_another(node_number n) const noexcept;
     void read_next(linked_peer& of);
     bool hear(linked_peer& p, std::string_view came);
@@ -55,11 +57,11 @@ private:
 
     std::unique_ptr<renewed_tls> tls_;  // null: in the clear
     sockets_observers visits_{observers_, how_.silence};
-    asio::io_context io_{1};  // before visits_ go, where what they have arranged waits
+    asio::io_context io_{1};  // destroyed before visits_, because the visits' pending operations wait in it
     asio::basic_socket_acceptor<stream> acceptor_{io_};
     asio::steady_timer pulse_{io_};
     waiting_room greeting_;
-    const std::unique_ptr<char[]> read_buffer_;  // of the reading thread
+    const std::unique_ptr<char[]> read_buffer_;  // used by the reading thread
     std::thread thread_;
 };
 

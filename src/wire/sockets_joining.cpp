@@ -1,4 +1,4 @@
-// How nodes find each other: connections made and taken, hellos, and what is wrong with who comes.
+// How nodes connect: calling and accepting, hellos, and the errors of connecting processes.
 #include <cstring>
 #include <utility>
 
@@ -9,14 +9,14 @@ namespace tutti::wire {
 namespace {
 
 constexpr std::chrono::milliseconds before_next_try{20};
-/// For a node that has gone.
+/// The pause before a lost node is called again.
 constexpr std::chrono::milliseconds before_next_look{200};
 
 constexpr const char* encrypts =
     "speaks TLS, and this node does not: give every node a certificate, its key and the authority (node_options::tls; "
     "docs/cluster.md, \"Between machines\"), or none";
 
-/// Who is at the other end, for messages.
+/// Returns the other end's address for messages.
 std::string whereabouts_of(const stream::socket& s) {
     asio::error_code failed;
     const stream::endpoint e = s.remote_endpoint(failed);
@@ -52,7 +52,7 @@ void sockets::accept_next() {
             shake_hands(c, static_cast<node_number>(peers_.size()));
             return accept_next();
         }
-        // No file descriptor is left, most likely.
+        // Probably no file descriptor is left.
         c->deadline.expires_after(before_next_try);
         c->deadline.async_wait([this, c](asio::error_code) { accept_next(); });
     });
@@ -63,7 +63,7 @@ void sockets::try_connect(node_number to) {
     c->socket.async_connect(addresses_[to].endpoint, [this, c, to](asio::error_code failed) {
         if (closing_.load(std::memory_order_relaxed)) return;
         if (!failed) return shake_hands(c, to);
-        try_later(to);  // it is not up yet
+        try_later(to);  // the node does not run yet
     });
 }
 
@@ -72,7 +72,7 @@ void sockets::try_later(node_number to) {
     later->async_wait([this, later, to](asio::error_code) { try_connect(to); });
 }
 
-/// `expected` is who is called, or no node's number for one that calls.
+/// Makes the handshake. `expected` is the called node, or no node's number if the other side calls.
 void sockets::shake_hands(const std::shared_ptr<connection>& c, node_number expected) {
     const bool known = is_node(expected);
     make_fast(c->socket, addresses_[how_.self]);
@@ -87,7 +87,7 @@ void sockets::shake_hands(const std::shared_ptr<connection>& c, node_number expe
     });
 }
 
-/// A connection has come to nothing. A called node that says why will not say anything else the next time.
+/// Reports a connection that has failed. If a called node gives a reason, it would give the same reason again.
 void sockets::refuse(const connection& c, node_number expected, const std::string& why) {
     const bool known = is_node(expected);
     const std::string who = known ? name_of(expected) : whereabouts_of(c.socket);
@@ -102,7 +102,7 @@ void sockets::refuse(const connection& c, node_number expected, const std::strin
     if (known) try_later(expected);
 }
 
-/// Exchanges hellos. Who calls says its own first: so the other one knows what to say of it.
+/// Exchanges hellos. The calling side sends its hello first, so that the called side knows how to answer.
 void sockets::greet(const std::shared_ptr<connection>& c, node_number expected) {
     const auto say = [c](std::string hello) {
         const auto out = std::make_shared<std::string>(std::move(hello));
@@ -135,7 +135,7 @@ void sockets::hear_hello(const std::shared_ptr<connection>& c, node_number expec
         decode(all.substr(0, header::size), got) && decode(all.substr(header::size), said) && got.kind == kind::hello;
     const bool known = is_node(expected);
     if (!sound && !c->tls && looks_like_handshake(all)) return refuse(*c, expected, encrypts);
-    // Of a caller under TLS, whose certificate may be that of another.
+    // Checks the certificate of a caller under TLS, which may be that of another node.
     const auto is_who_it_says = [&] {
         return known || !c->tls || c->tls->is(certificate_name(got.from, how_.cluster_name));
     };
@@ -148,7 +148,7 @@ void sockets::hear_hello(const std::shared_ptr<connection>& c, node_number expec
         return;
     }
     if (!known && got.from == observer_number) {
-        // A stranger's mistake is no trouble of the cluster: it learns from our hello what is wrong.
+        // A stranger's mistake is no error of the cluster. Our hello shows the stranger what is wrong.
         if (said.cluster == how_.cluster && said.nodes == peers_.size()) admit(c);
         return;
     }
@@ -158,7 +158,7 @@ void sockets::hear_hello(const std::shared_ptr<connection>& c, node_number expec
                           ", and shows a certificate that is made for " + c->tls->names());
     }
     if (!known && has_another(got.from)) return;
-    // Both have taken the other one for gone: it has been stopped, or cut off, and goes on.
+    // Each has lost the other: one of them was stopped or disconnected, and continues.
     if (has_begun() && (got.call & wire::has_begun) != 0) {
         if (known) try_later(expected);
         return;
@@ -167,7 +167,7 @@ void sockets::hear_hello(const std::shared_ptr<connection>& c, node_number expec
         if (known && (has_begun() || (got.call & wire::has_another) != 0)) try_later(expected);
         return;
     }
-    // Whatever was to be sent goes first: from now on the writers are others.
+    // Pending output is sent first, because other functions write from now on.
     if (!c->tls) return adopt(c, got);
     c->flush([this, c, got](asio::error_code) { adopt(c, got); });
 }
@@ -176,7 +176,7 @@ bool sockets::has_another(node_number n) const noexcept {
     return has_begun() && is_node(n) && n != how_.self && peers_[n]->open.load(std::memory_order_relaxed);
 }
 
-/// An observer, who need not be a node: whoever has a certificate of the authority may look.
+/// Admits an observer, which need not be a node: every owner of a certificate of the authority may observe.
 void sockets::admit(const std::shared_ptr<connection>& c) {
     greeting_.leave(c);
     visits_.admit(c);
@@ -198,7 +198,7 @@ void sockets::adopt(const std::shared_ptr<connection>& c, const header& hello) {
     asio::error_code ignored;
     c->socket.non_blocking(true, ignored);
     come(p, hello);
-    // What came in one record with the hello.
+    // Serves frames that came in one record with the hello.
     if (!with_memory([&] { return serve(p); })) return end(p);
     read_next(p);
 }

@@ -1,6 +1,6 @@
-// Observers who have come over sockets: reads what each asks, and writes what it is told.
+// The observers that have connected over sockets: reads their questions, and writes the answers.
 //
-// Thread safety: none; the thread that runs the sockets owns it.
+// Not thread-safe: the thread that runs the sockets owns it.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,8 @@ class sockets_observers {
 public:
     sockets_observers(observers& all, std::chrono::milliseconds patience) noexcept : all_{all}, patience_{patience} {}
 
-    /// One that has said hello. REQUIRES: this, and `all`, outlive the context that runs its socket.
+    /// Admits an observer that has said hello.
+    /// REQUIRES: this object, and `all`, outlive the context that runs its socket.
     void admit(std::shared_ptr<connection> c);
 
 private:

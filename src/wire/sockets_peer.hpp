@@ -1,4 +1,4 @@
-// One other node, as its connection is read and written.
+// The state for reading and writing the connection of one other node.
 #pragma once
 
 #include "wire/sockets.hpp"
@@ -8,10 +8,11 @@ namespace tutti::wire {
 struct sockets::linked_peer final : peer {
     using peer::peer;
 
-    // Set once, by the reading thread, before `open`; null once it is lost. Under `guard`, but for that thread's looks.
+    // Set once, by the reading thread, before `open`; null once the node is lost. Guarded by `guard`, but the reading
+    // thread may read it without.
     std::shared_ptr<connection> link;
 
-    // A thread that finds nobody sending sends; under `guard`.
+    // Guarded by `guard`. A thread that finds `sending` false sends.
     std::string in_flight;
     std::size_t in_flight_from = 0;
     bool sending = false;

@@ -20,7 +20,7 @@ struct freed_by {
 template <class T, void (*Free)(T*)>
 using owned = std::unique_ptr<T, freed_by<T, Free>>;
 
-/// Names are compared as they are, and those of the subject, which stand for nothing, are not looked at.
+/// Names are compared literally. The subject's names are ignored.
 constexpr unsigned how_names_match = X509_CHECK_FLAG_NO_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
 
 constexpr std::size_t most_named = 300;  // bytes of names in a message
@@ -45,7 +45,7 @@ std::string names_of(X509* certificate) {
         if (all.size() > most_named) break;
     }
     ::GENERAL_NAMES_free(names);
-    // Its maker may be nobody's authority, and would like to write lines of our log.
+    // The certificate may be forged by a stranger, who must not be able to write lines into our log.
     std::ranges::replace_if(all, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
     return all.empty() ? "no DNS name" : all;
 }
@@ -54,7 +54,7 @@ bool is_made_for(X509* certificate, const std::string& name) {
     return ::X509_check_host(certificate, name.data(), name.size(), how_names_match, nullptr) == 1;
 }
 
-/// What every other side would find out, found out here, where somebody can mend it.
+/// Checks this side's own certificate as every other side will. An error found here can be corrected here.
 void check_own(SSL_CTX* context, const tls_files& files, const std::vector<std::string>& own_names) {
     X509* const own = ::SSL_CTX_get0_certificate(context);
     if (!own_names.empty() &&
@@ -84,7 +84,7 @@ std::string certificate_name(node_number node, std::string_view cluster) {
 }
 
 std::string_view alert_in_the_clear() noexcept {
-    // Record of an alert, TLS 1.2, two bytes: fatal, protocol_version.
+    // An alert record, TLS 1.2, two bytes: fatal, protocol_version.
     return {"\x15\x03\x03\x00\x02\x02\x46", 7};
 }
 
@@ -110,7 +110,7 @@ tls::tls(const tls_files& files, const std::vector<std::string>& own_names)
     if (c == nullptr) refuse("no context");
     if (!secure::speak_no_older(c, TLS1_2_VERSION)) refuse("version 1.2");
     ::SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
-    // Every connection shows its certificates: none goes on where an earlier one left off.
+    // Every connection shows its certificates: sessions are not resumed.
     ::SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
     ::SSL_CTX_set_num_tickets(c, 0);
     ::SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, tls_session::note_refused);
@@ -155,7 +155,7 @@ tls_session::tls_session(SSL_CTX* context, bool calls, const std::string& expect
 bool tls_session::open(std::string_view came, std::string& plain) {
     const std::lock_guard hold{guard_};
     if (over_) return false;
-    // A stranger in the clear sees an alert.
+    // A peer that does not use TLS gets an alert.
     if (!spoke_ && !came.empty()) {
         spoke_ = true;
         if (!looks_like_handshake(came) && !looks_like_alert(came)) {
@@ -198,7 +198,7 @@ bool tls_session::step(std::string& plain) {
     }
 }
 
-/// OpenSSL forgets a certificate that it refuses.
+/// Notes the names of a refused certificate, because OpenSSL does not keep the certificate.
 int tls_session::note_refused(int good, X509_STORE_CTX* check) {
     if (good == 1) return good;
     const auto* const s =

@@ -1,8 +1,8 @@
-// TLS by OpenSSL: bytes in, bytes out, no socket. Both sides show a certificate that the same authority has signed, and
-// that is made for the name of the one who shows it: of a node, or of a role in a group.
+// TLS by OpenSSL: converts bytes to bytes, without a socket. Both sides show a certificate that the same authority has
+// signed. Each certificate is made for the name of its owner: a node, or a role in a group.
 //
-// A session talks to memory, so that the socket's half (partial writes, batching, one writer at a time) is the same as
-// in the clear, OpenSSL never waits for either direction, and Asio's loop, libuv's and threads that block use it alike.
+// A session uses memory instead of a socket. So partial writes, batching, and one writer at a time work as in the
+// clear. OpenSSL never waits for either direction. Asio's loop, libuv's loop and blocking threads use a session alike.
 #pragma once
 
 #include <memory>
@@ -19,36 +19,39 @@ struct x509_store_ctx_st;
 
 namespace tutti::wire {
 
-/// PEM files. All three, or none: connections are in the clear.
+/// The PEM files. Give all three, or none for connections in the clear.
 struct tls_files {
-    std::string certificate;  ///< of this side, and of those between it and the authority
+    std::string certificate;  ///< of this side, followed by those between it and the authority
     std::string key;          ///< of the certificate, without a passphrase
     std::string authority;    ///< of all sides
     [[nodiscard]] bool wanted() const noexcept { return !certificate.empty() || !key.empty() || !authority.empty(); }
 };
 
-/// What the certificate of a node is made for, as a DNS name among its subject alternative names: node-<number>.<name
-/// of the cluster>. Not its address: nodes of one machine must not pass for each other, and a node may move.
+/// Returns the DNS name that a node's certificate must have among its subject alternative names: node-<number>.<name of
+/// the cluster>. It is not the node's address: nodes of one machine must not impersonate each other, and a node may
+/// move.
 [[nodiscard]] std::string certificate_name(node_number node, std::string_view cluster);
 
-/// One connection. Thread safety: every member; a thread that reads and one that writes.
+/// One connection. Thread safety: every member may be called by one reading and one writing thread.
 class tls_session {
 public:
-    /// Bytes of the other side: appends what they say to `plain`. False: they end the connection, for trouble(), and
-    /// what is to be sent may say why to the other side.
+    /// Takes bytes from the other side, and appends their plain text to `plain`. Returns false if they end the
+    /// connection; trouble() then returns the reason. Bytes from owed() may still tell the other side the reason.
     [[nodiscard]] bool open(std::string_view came, std::string& plain);
-    /// Puts `plain` into the record that stands for it (records, beyond 16 KiB), behind what else is to be sent. False:
-    /// the connection is at its end, and nothing is to be sent. REQUIRES: established().
+    /// Replaces `plain` by its TLS record (several beyond 16 KiB), preceded by all bytes that owed() would return.
+    /// Returns false if the connection has ended, and nothing is to be sent.
+    /// REQUIRES: established().
     [[nodiscard]] bool seal(std::string& plain);
-    /// What is to be sent without being asked: handshakes, alerts.
+    /// Returns bytes that the session has to send by itself: handshakes and alerts.
     [[nodiscard]] std::string owed();
     [[nodiscard]] bool established() const;
 
-    /// Whether the certificate of the other side is made for that name. REQUIRES: established().
+    /// Returns true if the other side's certificate is made for that name.
+    /// REQUIRES: established().
     [[nodiscard]] bool is(const std::string& name) const;
-    /// The names that it is made for. As text, for messages: of a bounded length, and printable.
+    /// Returns the names in that certificate as text for messages, of bounded length, and printable.
     [[nodiscard]] std::string names() const;
-    /// Why the connection is at its end; empty: the other side has ended it without a word.
+    /// Returns why the connection has ended, or an empty string if the other side has ended it without an alert.
     [[nodiscard]] std::string trouble() const;
 
 private:
@@ -62,31 +65,34 @@ private:
     mutable std::mutex guard_;
     std::unique_ptr<ssl_st, void (*)(ssl_st*)> ssl_;
     bool over_ = false;
-    bool spoke_ = false;  // something has come
+    bool spoke_ = false;  // bytes have come
     std::string expected_;
-    std::string shown_;  // the names of a certificate that is refused
+    std::string shown_;  // the names of a refused certificate
     std::string trouble_;
 };
 
-/// What connections of a process share: files, read once. Thread safety: every member.
+/// The certificates and settings that the connections of a process share. The files are read once. Thread safety: every
+/// member may be called from any thread.
 class tls {
 public:
-    /// Throws refusal, also where this side's own certificate would be refused by every other one: it has expired, the
-    /// authority has not signed it, or it is made for none of `own_names`. Without names, any will do.
+    /// Reads the files. Throws refusal, also if other sides would refuse this side's own certificate. That is the case
+    /// if it has expired, the authority has not signed it, or it is not made for any of `own_names`. If there are no
+    /// `own_names`, any name is accepted.
     tls(const tls_files& files, const std::vector<std::string>& own_names);
 
-    /// The calling side. The other must be `expected`, or the handshake fails.
+    /// Makes the calling side of a connection. The handshake fails if the other side is not `expected`.
     [[nodiscard]] std::unique_ptr<tls_session> call(const std::string& expected) const;
-    /// The called side. The caller has a certificate of the authority; is() says whose.
+    /// Makes the called side of a connection. The caller must have a certificate of the authority; is() checks its
+    /// name.
     [[nodiscard]] std::unique_ptr<tls_session> answer() const;
 
 private:
     std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)> context_;
 };
 
-/// What who speaks TLS answers to who does not, so that it learns why: an alert in the clear.
+/// Returns the answer of a TLS side to a peer that does not use TLS: an alert in the clear, which shows the reason.
 [[nodiscard]] std::string_view alert_in_the_clear() noexcept;
-/// Whether bytes begin as TLS does: a handshake, or an alert.
+/// Returns true if the bytes begin as a TLS handshake does. looks_like_alert does the same for an alert.
 [[nodiscard]] bool looks_like_handshake(std::string_view bytes) noexcept;
 [[nodiscard]] bool looks_like_alert(std::string_view bytes) noexcept;
 

@@ -1,5 +1,5 @@
-// What carries frames between the nodes of a cluster: a port, and the choice of who fills it, at run time, by the
-// addresses.
+// The port that carries frames between the nodes of a cluster. The addresses determine at run time which transport is
+// used.
 #pragma once
 
 #include <chrono>
@@ -19,42 +19,43 @@ namespace tutti::wire {
 struct transport_options {
     node_number self = 0;
     std::vector<std::string> addresses;
-    std::uint64_t cluster = 0;  ///< of the hello
-    std::string cluster_name;   ///< of the certificates
-    tls_files tls;              ///< without them, addresses beyond loopback are refused
-    curve_files curve;          ///< the same, of addresses of ZeroMQ
+    std::uint64_t cluster = 0;  ///< the cluster's number in the hello
+    std::string cluster_name;   ///< the cluster's name in the certificates
+    tls_files tls;              ///< without TLS files, addresses beyond loopback are refused
+    curve_files curve;          ///< as `tls`, for addresses of ZeroMQ
     std::chrono::milliseconds connect_within{10000};
     std::size_t largest = 16u << 20;
-    /// A node that has sent nothing for so long is gone: stopped, or cut off. Its process may be there, and finds its
-    /// connections ended when it goes on.
+    /// A node that has sent nothing for this long is lost: stopped, or disconnected. Its process may still exist, and
+    /// finds its connections closed when it continues.
     std::chrono::milliseconds silence{5000};
-    /// A node that lets so much lie that was sent to it, and goes on asking, is cut off.
+    /// A node that leaves more bytes unread than this, and continues to ask, is disconnected.
     std::size_t most_unsent = 256u << 20;
-    /// A caller has so long to say, and where it is encrypted to show, who it is.
+    /// The time for a connecting side to say who it is, and to prove this if the connection is encrypted.
     std::chrono::milliseconds greet_within{5000};
-    /// So many may be about to.
+    /// The largest number of connections whose other side has not identified itself.
     std::size_t most_greeting = 64;
 };
 
-/// The addresses of all nodes, each its own, all of one kind. Throws refusal, also where they, and the files that
-/// encrypt, do not go together.
+/// Returns the addresses of all nodes, which must differ, and be of one kind. Throws refusal, also if the addresses do
+/// not match the files for encryption.
 [[nodiscard]] std::vector<address> addresses_of(const transport_options& how);
 
 class transport {
 public:
-    /// All of it runs on the reading thread, and must not block.
+    /// The receiver of frames and events. Every member runs on the reading thread, unless its comment differs, and must
+    /// not block.
     struct handler : observed {
-        /// A frame has come. False: its bytes make no sense, and the connection ends.
+        /// Handles a frame. Returns false if its bytes are invalid, which ends the connection.
         virtual bool receive(const header& h, std::string_view body) = 0;
-        /// A connection has ended, once for each process of a node. Not during the destructor.
+        /// Notes that a connection has ended, once for each process of a node. Not called during the destructor.
         virtual void lose(node_number node) noexcept = 0;
-        /// A node is there whose cluster has begun, and this one is about to come back to it: what its clock says.
+        /// Notes the clock of a node whose cluster has begun. This node is about to come back to that cluster.
         virtual void meet(std::uint64_t clock) noexcept = 0;
         [[nodiscard]] virtual std::uint64_t clock() const noexcept = 0;
-        /// Whether the process of that node that has come last is let in: until then it is told of its return alone.
-        /// Asked by any thread that sends; must not send.
+        /// Returns true if the latest process of that node is admitted. Until then, the node is only sent messages
+        /// about its return. Any thread that sends may call this; it must not send.
         [[nodiscard]] virtual bool has_let_in(node_number node) const noexcept = 0;
-        /// Nothing was sent to that node for a beat: sends it something.
+        /// Sends something to a node that nothing was sent to for a beat.
         virtual void beat(node_number node) = 0;
     };
 
@@ -63,29 +64,31 @@ public:
     transport(const transport&) = delete;
     transport& operator=(const transport&) = delete;
 
-    /// Connects; returns when all are connected, and from then on (before it returns, too) calls the handler. Throws
-    /// refusal, which says who is missing. REQUIRES: the handler can be called, also if it sends.
+    /// Connects, and returns when all nodes are connected. Calls the handler from then on, and also before it returns.
+    /// Throws refusal, which names the missing nodes.
+    /// REQUIRES: the handler can be called, also if it sends.
     virtual void join() = 0;
-    /// False if that node is gone, or not let in. Never blocks: what is not taken now is kept. From the handler, the
-    /// frame waits for the end of the read that it answers. What two sends of one thread, or two that are ordered
-    /// otherwise, say to one node comes in that order.
-    /// Throws std::bad_alloc; either the whole frame goes out then, or nothing of it.
+    /// Sends a frame. Returns false if that node is lost or not admitted. Never blocks: bytes that cannot be sent now
+    /// are kept. A frame that the handler sends waits for the end of the read that it answers.
+    /// Frames of one thread to one node arrive in the order of their sends, and so do frames whose sends are otherwise
+    /// ordered. Throws std::bad_alloc; either the whole frame is sent then, or nothing.
     virtual bool send(node_number to, header h, std::string_view body) = 0;
-    /// Whether any other node had begun without this process when it came, so that it has to be let in; and whether
-    /// that one had, and is connected.
+    /// Returns true if any other node had begun without this process when it came; this process then has to be
+    /// admitted. has_begun returns this for one node, which also has to be connected.
     [[nodiscard]] virtual bool others_have_begun() const = 0;
     [[nodiscard]] virtual bool has_begun(node_number n) const = 0;
-    /// It has been let in.
+    /// Notes that this process has been admitted.
     virtual void begin() = 0;
-    /// Which process of that node this one is connected with; 0: none.
+    /// Returns the process of that node that this one is connected with, or 0 if there is none.
     [[nodiscard]] virtual std::uint64_t process_of(node_number n) const = 0;
-    /// Ends the connection: that node counts as gone, here at once and there when it looks.
+    /// Ends the connection. That node counts as lost, at once on this node, and as soon as it looks on the other.
     virtual void give_up(node_number to) noexcept = 0;
-    /// Traffic, peers and observers, of the facts of this node.
+    /// Adds the facts about traffic, peers and observers to `to`.
     virtual void describe(cluster::node_facts& to) const = 0;
 };
 
-/// Listens, over what the addresses name. Throws refusal. REQUIRES: there are two nodes at least.
+/// Makes the transport that the addresses require, and listens. Throws refusal.
+/// REQUIRES: there are at least two nodes.
 [[nodiscard]] std::unique_ptr<transport> make_transport(const transport_options& how, transport::handler& to);
 
 }  // namespace tutti::wire

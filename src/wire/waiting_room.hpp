@@ -1,6 +1,6 @@
-// Connections whose other side has not said yet who it is: for how long, and how many.
+// The connections whose other side has not identified itself yet. Limits their time and their number.
 //
-// Thread safety: none; the thread that runs the sockets owns it.
+// Not thread-safe: the thread that runs the sockets owns it.
 #pragma once
 
 #include <chrono>
@@ -16,13 +16,14 @@ class waiting_room {
 public:
     waiting_room(std::size_t most, std::chrono::milliseconds patience) noexcept : most_{most}, patience_{patience} {}
 
-    /// Closes it when its time is over. One that has `called` counts, and may take the place of the oldest.
+    /// Adds a connection, and closes it when its time is over. If the other side has `called`, the connection counts,
+    /// and may replace the oldest one.
     void enter(const std::shared_ptr<connection>& c, bool called) {
         if (!broken(fault::no_deadline)) {
             c->deadline.expires_after(patience_);
             c->deadline.async_wait([weak = std::weak_ptr{c}](asio::error_code moved) {
                 const auto late = moved ? nullptr : weak.lock();
-                // It may have left in the turn in which its time was over, when this call was on its way already.
+                // The connection may have left just when its time was over, while this call was already pending.
                 if (!late || late->deadline.expiry() > std::chrono::steady_clock::now()) return;
                 late->late = true;
                 close(*late);
@@ -36,7 +37,7 @@ public:
         }
         here_.push_back(c);
     }
-    /// It is known who it is.
+    /// Removes a connection whose other side has identified itself.
     void leave(const std::shared_ptr<connection>& c) {
         c->deadline.expires_at(std::chrono::steady_clock::time_point::max());
         here_.remove_if([&c](const std::weak_ptr<connection>& w) { return w.expired() || w.lock() == c; });

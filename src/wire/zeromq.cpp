@@ -16,9 +16,9 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// Messages between two looks at everything else.
+/// How many messages are read between two looks at everything else.
 constexpr unsigned most_at_once = 256;
-/// What is still to be sent at the end has so long.
+/// The time to send the remaining output at the end.
 constexpr std::chrono::milliseconds farewell{1000};
 
 std::optional<curve_keys> keys_of(const transport_options& how) {
@@ -43,7 +43,7 @@ zeromq::zeromq(const transport_options& how, std::vector<address> addresses, han
     set_limits(router_);
     router_.set(ZMQ_ROUTER_MANDATORY, 1);
     router_.set(ZMQ_HANDSHAKE_IVL, static_cast<int>(how_.greet_within.count()));
-    router_.set(ZMQ_ZAP_DOMAIN, "tutti");  // has libzmq ask in the clear, too
+    router_.set(ZMQ_ZAP_DOMAIN, "tutti");  // makes libzmq ask in the clear, too
     if (keys_) {
         router_.set(ZMQ_CURVE_SERVER, 1);
         router_.set(ZMQ_CURVE_SECRETKEY, text_of(keys_->secret));
@@ -58,8 +58,8 @@ zeromq::zeromq(const transport_options& how, std::vector<address> addresses, han
 }
 
 zeromq::~zeromq() {
-    // What was sent goes to libzmq first, and by its linger time to the kernel: the decision of the last commit may be
-    // among it.
+    // All output goes to libzmq first, and by the sockets' linger time to the kernel. It may contain the decision of
+    // the last commit.
     const auto limit = clock::now() + farewell;
     for (std::size_t n = 0; n < peers_.size(); ++n) {
         const std::shared_ptr<peer> p = peers_.share(n);
@@ -106,7 +106,7 @@ void zeromq::run() {
             beat_all();
             due = now + beat_length();
         }
-        // After this nothing is received or sent over the ROUTER until its descriptor was looked at.
+        // From here until its descriptor is polled, the ROUTER must not send or receive.
         if (none_left) rest(due);
     }
 }
@@ -133,10 +133,10 @@ void zeromq::rest(clock::time_point until) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - clock::now()).count();
     static_cast<void>(::poll(awaited_.data(), awaited_.size(), static_cast<int>(std::max<std::int64_t>(left, 0))));
     std::uint64_t rung = 0;
-    if (::read(bell_, &rung, sizeof rung) < 0) return;  // nobody has
+    if (::read(bell_, &rung, sizeof rung) < 0) return;  // no thread has rung
 }
 
-/// False: there may be more.
+/// Receives messages. Returns false if there may be more.
 bool zeromq::receive_some() {
     bool none_left = false;
     for (unsigned n = 0; n < most_at_once && !none_left; ++n) {
@@ -147,19 +147,19 @@ bool zeromq::receive_some() {
         }
         std::uint32_t from = 0;
         const std::string_view name = who.bytes();
-        const bool ours = name.size() == size_of_caller && name[0] == 0;  // and not of its own choice
+        const bool ours = name.size() == size_of_caller && name[0] == 0;  // not chosen by the caller
         if (ours) std::memcpy(&from, name.data() + 1, sizeof from);
         unsigned parts = 0;
         zmq_message what;
         for (bool more = who.more(); more; ++parts) {
             zmq_message rest;
             zmq_message& into = parts == 0 ? what : rest;
-            if (!router_.receive(into)) break;  // parts come together
+            if (!router_.receive(into)) break;  // all parts arrive together
             more = into.more();
         }
         if (ours && parts != 0) receive(from, what, parts == 1);
     }
-    // What one read has brought is answered together.
+    // The answers to one read are sent together.
     for (const std::shared_ptr<peer>& p : std::exchange(fresh_, {})) {
         if (p->open.load(std::memory_order_relaxed) && !with_memory([&] { return serve(*p); })) end(*p);
     }
@@ -169,18 +169,19 @@ bool zeromq::receive_some() {
 void zeromq::receive(caller_number from, zmq_message& what, bool whole) {
     auto at = callers_.find(from);
     if (at == callers_.end()) {
-        // What the monitor has to say of earlier connections with that descriptor comes first: libzmq's thread has said
-        // it before it closed theirs, which was before it opened this one, and sent this message after that.
+        // The monitor's events about earlier connections with that descriptor are handled first. libzmq's thread has
+        // reported them before it closed those connections. It opened this connection after that, and then sent this
+        // message.
         hear_of_callers();
         const int descriptor = what.descriptor();
-        if (!connections_.contains(descriptor)) return;  // it has gone meanwhile
+        if (!connections_.contains(descriptor)) return;  // it has been closed meanwhile
         at = callers_.emplace(from, caller{.descriptor = descriptor}).first;
     }
     caller& c = at->second;
     if (!std::exchange(c.heard, true) && whole) return greet(from, c, what);
     if (c.of == nullptr) return hear_observer(from, whole ? what.bytes() : std::string_view{});
     called_peer& p = *c.of;
-    // A node that is not open here may be so there, and have begun to say things, which are kept.
+    // A node that is not open on this side may be open on the other, and send already. These bytes are kept.
     const bool sound = whole && with_memory([&] {
                            if (!p.open.load(std::memory_order_relaxed) && p.input.size() > how_.most_unsent)
                                return false;
@@ -217,7 +218,7 @@ void zeromq::hear_of_callers() {
     }
 }
 
-/// What they have sent is read by now.
+/// Ends the connections that were closed. All their bytes have been read by now.
 void zeromq::end_those_who_left() {
     for (const caller_number number : std::exchange(left_, {})) {
         const auto at = callers_.find(number);
@@ -231,8 +232,8 @@ void zeromq::end_those_who_left() {
     }
 }
 
-/// libzmq asks for each caller (ZAP, RFC 27 of ZeroMQ): under CURVE whose key it is, and in either case whether there
-/// is room.
+/// Answers libzmq's questions about callers (ZAP, RFC 27 of ZeroMQ): whether there is room, and under CURVE whose key
+/// the caller has.
 void zeromq::answer_questions_of_keys() {
     constexpr std::size_t most_parts = 8;
     std::string parts[most_parts];
@@ -251,7 +252,7 @@ void zeromq::answer_questions_of_keys() {
         const std::string& from = parts[3];
         hear_of_callers();
         if (connections_.size() > peers_.size() + how_.most_greeting) {
-            status = "300";  // later
+            status = "300";  // try later
             why = "there are too many";
             note("a connection from " + from + ", because there were " + std::to_string(connections_.size()) +
                  " others: something calls and does not hang up");
@@ -269,7 +270,7 @@ void zeromq::answer_questions_of_keys() {
             note("a connection from " + from + " shows a key that is none of " + how_.curve.nodes +
                  ": bring that file up to date on all nodes");
         }
-        // The parts of a reply go together: where the first is taken all are.
+        // The parts of a reply go together: if the first one is accepted, all are.
         if (questions_.send("1.0", true)) {
             for (const std::string_view part : {std::string_view{parts[1]}, status, why, std::string_view{user}})
                 static_cast<void>(questions_.send(part, true));
@@ -278,7 +279,7 @@ void zeromq::answer_questions_of_keys() {
     }
 }
 
-/// What others have asked for, and what is left to do.
+/// Does what other threads have asked for this peer, and any remaining work.
 void zeromq::attend(called_peer& p) {
     if (!p.open.load(std::memory_order_relaxed)) return advance(next_of(p));
     if (p.to_end.exchange(false, std::memory_order_relaxed)) end(p);
@@ -295,7 +296,7 @@ void zeromq::flush(peer& one) {
     pump(p);
 }
 
-/// REQUIRES: p.guard.
+/// REQUIRES: the caller holds p.guard.
 void zeromq::pump(called_peer& p) {
     while (p.out && p.sent_from < p.output.size()) {
         const std::string_view next = std::string_view{p.output}.substr(p.sent_from, most_of_message);
@@ -305,7 +306,7 @@ void zeromq::pump(called_peer& p) {
             continue;
         }
         if (errno != EAGAIN) return end_soon(p);
-        // libzmq looks at what its thread has to say now and then only, unless it is asked.
+        // libzmq reads the commands of its thread only occasionally, unless it is asked.
         if (p.out.has_room()) continue;
         if (p.sent_from >= p.output.size() / 2) p.output.erase(0, std::exchange(p.sent_from, 0));
         if (!p.stuck.exchange(true, std::memory_order_relaxed)) ring();
@@ -318,7 +319,7 @@ void zeromq::pump(called_peer& p) {
 
 void zeromq::end_soon(peer& p) {
     called(p).to_end.store(true, std::memory_order_relaxed);
-    ring();  // a system call, which orders both, as the one that hears it does
+    ring();  // a system call, which orders both; so does the read
 }
 
 void zeromq::hang_up(peer& one) noexcept {
@@ -332,7 +333,7 @@ void zeromq::hang_up(peer& one) noexcept {
 
 void zeromq::ring() noexcept {
     const std::uint64_t once = 1;
-    static_cast<void>(!::write(bell_, &once, sizeof once));  // fails where it has been rung, and not heard, that often
+    static_cast<void>(!::write(bell_, &once, sizeof once));  // fails if too many rings are unread
 }
 
 }  // namespace tutti::wire

@@ -1,29 +1,29 @@
-// Frames over ZeroMQ (libzmq), as HyflowCPP sent its messages, so that both can be compared: TCP with the same hellos,
-// limits and ends as that of sockets.hpp, and with libzmq's thread in between.
+// Frames over ZeroMQ (libzmq), as HyflowCPP sent its messages, so that both can be compared. It is TCP with the hellos,
+// limits and disconnections of sockets.hpp, and with libzmq's thread in between.
 //
-// *A ROUTER hears, a DEALER for each other node says*, as in ZRE (RFC 36 of ZeroMQ, Hintjens): so each socket of
-// libzmq, none of which bears two threads, has one owner. The reading thread owns the ROUTER, and learns of each
-// message which connection it came over; who sends owns that node's DEALER by its lock, writes without waking another
-// thread of ours, and is told when its queue is full. PAIR would need a port for each node, and PUSH says nothing of
-// who sent.
+// *A ROUTER receives, and a DEALER for each other node sends*, as in ZRE (RFC 36 of ZeroMQ, Hintjens). A socket of
+// libzmq must not be used by two threads at once, and so each has one owner. The reading thread owns the ROUTER, and
+// learns the connection of each message. A sending thread owns that node's DEALER by its lock. It sends without waking
+// another thread of ours, and learns when the queue is full. PAIR would need a port for each node, and PUSH does not
+// report the sender.
 //
-// *A DEALER makes one connection in its life*, and libzmq does not connect it again: so what is said by one goes to one
-// process, or nowhere. Each call is another DEALER, and each process of a node another peer. What a former process has
-// said is known by its connection: by the number that the ROUTER gives each, and no other one gets.
+// *A DEALER makes one connection in its life*, and libzmq does not connect it again. So bytes that are sent by one
+// DEALER go to one process, or are lost. Each call uses another DEALER, and each process of a node is another peer. The
+// connection identifies messages of a former process: the ROUTER numbers each connection, and no number is used again.
 //
-// *A stream*: one message of ZeroMQ is a piece of the bytes that go to a node, `most_of_message` at most. libzmq cuts
-// off who sends a larger one, and cut_frames() who sends no frame.
+// *A stream*: one message of ZeroMQ is a piece of the bytes to a node, at most `most_of_message` long. libzmq
+// disconnects a sender of a larger message, and cut_frames() a sender of an invalid frame.
 //
-// *Who is there*: a pair of nodes has two connections, each opened by who speaks. They are connected once each has
-// called the other and been answered, by the same process. One whose cluster has begun calls only those that have
-// called. That the one it hears ends is how a node learns that the other is gone (libzmq's monitor); it ends its own
-// then, which tells the other. libzmq's heartbeats are not used: ours (`beat`) go through the other's reading thread,
-// too. What comes over a connection that is neither a node's nor an observer's, or has made no sense, is thrown away:
-// libzmq has no call to close one of a ROUTER's.
+// *Connections*: a pair of nodes has two connections, each opened by its sender. The nodes are connected once each has
+// called the other and been answered, by the same process. A node whose cluster has begun calls only nodes that have
+// called it. A node learns of the loss of another one when its incoming connection ends (libzmq's monitor). It then
+// ends its own connection, which tells the other node. libzmq's heartbeats are not used: ours (`beat`) also go through
+// the other node's reading thread. Bytes are dropped if they come over a connection that belongs to neither a node nor
+// an observer, or that has sent invalid bytes. libzmq has no call to close one connection of a ROUTER.
 //
-// *A full queue* keeps the rest with us, up to `most_unsent`, beyond which the node is cut off. Nothing is dropped
-// while a connection lasts. What libzmq has taken is lost with the process: who was killed may have sent less than it
-// thought, as after a cut of the network.
+// *A full queue*: the rest stays in this process, up to `most_unsent`. Beyond this limit, the node is disconnected.
+// Nothing is dropped while a connection lasts. Bytes that libzmq has taken are lost with the process: a killed process
+// may have sent less than it believed, as after a network failure.
 #pragma once
 
 #include <optional>
@@ -42,7 +42,8 @@ namespace tutti::wire {
 
 class zeromq final : public correspondence {
 public:
-    /// Listens. Throws refusal. REQUIRES: the addresses are those of `how`.
+    /// Listens. Throws refusal.
+    /// REQUIRES: the addresses are those of `how`.
     zeromq(const transport_options& how, std::vector<address> addresses, handler& to);
     ~zeromq() override;
 
@@ -51,21 +52,21 @@ public:
 
 private:
     struct called_peer;
-    /// An observer. One message of its is one question.
+    /// An observer. Each of its messages is one question.
     struct visitor {
         visitor(observers& at, std::chrono::steady_clock::time_point until) : here{at}, due{until} {}
 
         observers::visit here;
-        std::string question;                       // that is not answered yet
-        std::chrono::steady_clock::time_point due;  // of its answer, or of its next question
+        std::string question;                       // the question that is not answered yet
+        std::chrono::steady_clock::time_point due;  // when the answer, or the next question, is due
         std::chrono::steady_clock::time_point listens_at{};
     };
-    /// A connection to our ROUTER, by the number that libzmq gives it.
+    /// The number that libzmq gives to a connection of our ROUTER.
     using caller_number = std::uint32_t;
     struct caller {
-        int descriptor = -1;        ///< as the monitor calls it
-        called_peer* of = nullptr;  ///< has said a good hello, and is not lost: its node's latest
-        bool heard = false;         ///< has said something
+        int descriptor = -1;        ///< the monitor's name for the connection
+        called_peer* of = nullptr;  ///< the latest peer of its node, if it has said a valid hello and is not lost
+        bool heard = false;         ///< it has sent something
     };
     [[nodiscard]] static called_peer& called(peer& p) noexcept;
 
@@ -106,19 +107,20 @@ private:
     void ring() noexcept;
     bool say_to_caller(caller_number to, std::string_view bytes) noexcept;
 
-    const std::optional<curve_keys> keys_;  // none: in the clear
+    const std::optional<curve_keys> keys_;  // empty: in the clear
     const zmq_context context_;
-    zmq_socket questions_;  // of libzmq, whether a caller is to be let in (ZAP); before the ROUTER listens
+    zmq_socket questions_;  // libzmq's questions whether to admit a caller (ZAP); made before the ROUTER listens
     zmq_socket router_;
     zmq_monitor of_router_;
     const int bell_;  // eventfd
 
-    // Of the reading thread.
+    // Used by the reading thread:
     std::unordered_map<caller_number, caller> callers_;
-    std::unordered_set<int> connections_;  // descriptors of those that last
+    std::unordered_set<int> connections_;  // descriptors of the open connections
     std::vector<caller_number> left_;
     std::unordered_map<caller_number, visitor> visitors_;
-    std::vector<std::shared_ptr<peer>> fresh_;  // whose input has grown: it may be lost, and another come, before
+    std::vector<std::shared_ptr<peer>> fresh_;  // peers with new input. A peer may be lost and replaced before its
+                                                // input is served
     std::vector<pollfd> awaited_;
     std::thread thread_;
 };

@@ -32,7 +32,7 @@ private:
     const zmq_context context_;
     zmq_socket socket_;
     zmq_monitor of_socket_;
-    asio::posix::stream_descriptor heard_, befallen_;  // libzmq's, and so released, not closed
+    asio::posix::stream_descriptor heard_, befallen_;  // libzmq owns these descriptors: release, do not close
     const bool encrypted_;
     const told then_;
     std::string came_;
@@ -81,7 +81,7 @@ void call::hear(const zmq_monitor::event& e) {
         case ZMQ_EVENT_CONNECTED: return then_(stage::accepted, {});
         case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
             connected_ = true;
-            static_cast<void>(socket_.has_room());  // the connection is there for who says something now
+            static_cast<void>(socket_.has_room());  // lets libzmq register the connection, so that it can send now
             return then_(stage::connected, {});
         case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
             return fail("refuses the key that it was shown: its list has none like it");
@@ -97,7 +97,8 @@ void call::hear(const zmq_monitor::event& e) {
     }
 }
 
-/// REQUIRES: what it waits for has come.
+/// Completes a read.
+/// REQUIRES: all bytes that the read waits for have come.
 void call::serve() {
     const std::size_t size = into_->size();
     std::exchange(into_, nullptr)->assign(came_, 0, size);
@@ -111,7 +112,7 @@ void call::say(const std::string& bytes) {
     look_soon();
 }
 
-/// What has come is not told of again, once libzmq has looked.
+/// Looks for input soon. Once libzmq has read its commands, it does not signal the input again.
 void call::look_soon() {
     asio::post(heard_.get_executor(), [this] { look(); });
 }

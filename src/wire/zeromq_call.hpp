@@ -1,6 +1,6 @@
-// A call of a node over ZeroMQ by who is none, in a program that runs Asio: bytes to it, and those that come.
+// A call to a node over ZeroMQ, by a program that is not a node and runs Asio: sends bytes, and receives bytes.
 //
-// Thread safety: none; the thread that runs Asio owns it.
+// Not thread-safe: the thread that runs Asio owns it.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +18,27 @@ namespace tutti::wire {
 class zeromq_call {
 public:
     enum class stage : std::uint8_t { accepted, connected, over };
-    /// With what is wrong, when it is over.
+    /// Called at each stage. When the call is over, the text says what is wrong.
     using told = std::function<void(stage, const std::string&)>;
 
     virtual ~zeromq_call() = default;
     zeromq_call(const zeromq_call&) = delete;
     zeromq_call& operator=(const zeromq_call&) = delete;
 
-    /// Once it is connected. A node that has gone meanwhile is noticed by what is read.
+    /// Sends bytes, after `connected`. A lost node is noticed by the next read.
     virtual void say(const std::string& bytes) = 0;
-    /// Fills `into`, and calls back. One at a time.
+    /// Fills `into`, and calls `then`. Only one read at a time.
     virtual void read(std::string& into, std::function<void()> then) = 0;
-    /// Calls back no more.
+    /// Ends the call. No callback runs afterwards.
     virtual void end() noexcept = 0;
 
 protected:
     zeromq_call() = default;
 };
 
-/// Calls back from `io` alone. `keys`: null: in the clear. Throws refusal, also where this library was built without
-/// ZeroMQ. REQUIRES: `to` is of ZeroMQ, and in `keys` is one of `whom`; it stays until `io` runs no more.
+/// Calls a node. Callbacks run only from `io`. If `keys` is null, the connection is in the clear. Throws refusal, also
+/// if this library was built without ZeroMQ.
+/// REQUIRES: `to` is an address of ZeroMQ. `keys` has a key of node `whom`. `keys` stays valid until `io` has stopped.
 [[nodiscard]] std::unique_ptr<zeromq_call> call_over_zeromq(asio::io_context& io, const address& to,
                                                             const curve_keys* keys, node_number whom,
                                                             zeromq_call::told then);

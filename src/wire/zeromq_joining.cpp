@@ -1,5 +1,5 @@
-// How nodes find each other over ZeroMQ: each calls all others, says hello, and is answered by one; and what is wrong
-// with who calls, or is called.
+// How nodes connect over ZeroMQ, and the errors of callers and called nodes. Each node calls all others, says hello,
+// and gets one answer.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,10 +11,10 @@ namespace tutti::wire {
 namespace {
 
 constexpr std::chrono::milliseconds before_next_try{20};
-/// Where the cluster has begun.
+/// The pause once the cluster has begun.
 constexpr std::chrono::milliseconds before_next_look{200};
 
-/// Whether that is a hello, of whatever version.
+/// Returns true if the bytes are a hello, of any version.
 bool is_hello(std::string_view bytes, header& h, hello& said) {
     return decode(bytes.substr(0, header::size), h) && h.kind == kind::hello &&
            decode(bytes.substr(std::min(bytes.size(), header::size)), said);
@@ -27,8 +27,8 @@ void zeromq::join() {
     await_all();
 }
 
-/// The peer of the process that comes: another one, if that was of one that is lost, to which a thread may be about to
-/// send something. No caller leads to that (hang_up), and `p` may have ended.
+/// Returns the peer for a new process. Makes another peer if `p` belongs to a lost process, because a thread may be
+/// about to send to `p`. No caller points to `p` any more (hang_up). `p` may be destroyed by this call.
 zeromq::called_peer& zeromq::next_of(called_peer& p) {
     if (!p.is_former) return p;
     const std::int64_t lost_at = p.lost_at.load(std::memory_order_relaxed);
@@ -37,7 +37,7 @@ zeromq::called_peer& zeromq::next_of(called_peer& p) {
     return next;
 }
 
-/// Or has been, and is not connected yet.
+/// Returns true if the node should be called, or was called and is not connected yet.
 bool zeromq::is_to_be_called(const called_peer& p) const noexcept {
     return p.number != how_.self && !p.open.load(std::memory_order_relaxed) && (p.out || p.calls || !has_begun());
 }
@@ -54,7 +54,7 @@ void zeromq::call(called_peer& p) {
         throw refusal{name_of(p.number) + " cannot be called: " + ::zmq_strerror(::zmq_errno())};
 }
 
-/// Nothing has come of it.
+/// Ends a failed call.
 void zeromq::hang_up_call(called_peer& p) {
     p.of_out.stop(p.out);
     p.out.close();
@@ -62,7 +62,7 @@ void zeromq::hang_up_call(called_peer& p) {
     p.due = std::chrono::steady_clock::now() + (has_begun() ? before_next_look : before_next_try);
 }
 
-/// Calls, or looks what has become of the call and of the hello.
+/// Calls the node, or checks the progress of the call and of the hello.
 void zeromq::advance(called_peer& p) {
     if (!is_to_be_called(p)) return;
     const bool due = std::chrono::steady_clock::now() >= p.due;
@@ -85,14 +85,14 @@ void zeromq::advance(called_peer& p) {
     hang_up_call(p);
 }
 
-/// False: it is over.
+/// Handles the events of a call. Returns false if the call is over.
 bool zeromq::hear_of_call(called_peer& p) {
     bool lasts = true;
     while (const auto e = p.of_out.next()) {
         if (e->what != ZMQ_EVENT_HANDSHAKE_SUCCEEDED) lasts = false;
         switch (e->what) {
             case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
-                // A connection that has gone since takes nothing.
+                // A connection that has been closed since does not accept the hello.
                 if (p.out.has_room()) static_cast<void>(p.out.send(own_hello()));
                 break;
             case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
@@ -122,7 +122,7 @@ bool zeromq::hear_of_call(called_peer& p) {
     return lasts;
 }
 
-/// False: it is to be called again.
+/// Handles the answer to our hello. Returns false if the node has to be called again.
 bool zeromq::hear_answer(called_peer& p, std::string_view bytes) {
     header got;
     hello said;
@@ -139,7 +139,8 @@ bool zeromq::hear_answer(called_peer& p, std::string_view bytes) {
     return true;
 }
 
-/// The first that one says who calls. Where nothing is made of it, nor is of anything that follows.
+/// Handles the first message of a caller, which identifies it. If the caller is not accepted, its later messages are
+/// ignored.
 void zeromq::greet(caller_number from, caller& c, const zmq_message& what) {
     header got;
     hello said;
@@ -147,7 +148,7 @@ void zeromq::greet(caller_number from, caller& c, const zmq_message& what) {
     const bool may_call = is_node(got.from) && got.from != how_.self;
     const bool comes_twice = may_call && is_another(called(*peers_[got.from]), got);
     const bool has_come = may_call && peers_[got.from]->open.load(std::memory_order_relaxed);
-    // Also where it is turned away: it learns from our hello what is wrong.
+    // The hello is also sent to a refused caller. It shows the caller what is wrong.
     static_cast<void>(say_to_caller(from, own_hello(comes_twice || has_come ? wire::has_another : 0)));
     const std::string_view shown = what.property("User-Id");
     const bool is_who_it_says = !keys_ || shown == std::to_string(got.from);
@@ -156,7 +157,7 @@ void zeromq::greet(caller_number from, caller& c, const zmq_message& what) {
         return;
     }
     if (got.from == observer_number) {
-        // A stranger's mistake is no trouble of the cluster, as over sockets.
+        // A stranger's mistake is no error of the cluster, as over sockets.
         if (said.cluster == how_.cluster && said.nodes == peers_.size()) admit_observer(from);
         return;
     }
@@ -177,12 +178,12 @@ void zeromq::greet(caller_number from, caller& c, const zmq_message& what) {
     open_if_both(p);
 }
 
-/// Whether another process with the number of that caller has called, and has not left.
+/// Returns true if another process with the caller's number has called, and has not left.
 bool zeromq::is_another(const called_peer& p, const header& hello) const noexcept {
     return p.calls && p.hello.oldest != hello.oldest && std::ranges::find(left_, *p.calls) == left_.end();
 }
 
-/// What comes over its connection is thrown away from now on.
+/// Drops all further bytes of the peer's incoming connection.
 void zeromq::forget_caller(called_peer& p) noexcept {
     if (!p.calls) return;
     if (const auto at = callers_.find(*p.calls); at != callers_.end()) at->second.of = nullptr;
@@ -193,17 +194,17 @@ void zeromq::forget_caller(called_peer& p) noexcept {
 void zeromq::open_if_both(called_peer& p) {
     if (!p.calls || p.answered_by != p.hello.oldest) return;
     if (has_begun() && (p.hello.call & wire::has_begun) != 0) {
-        // Both have taken the other one for gone: it has been stopped, or cut off, and goes on.
+        // Each has lost the other: one of them was stopped or disconnected, and continues.
         forget_caller(p);
         return hang_up_call(p);
     }
     p.of_out.stop(p.out);
     come(p, p.hello);
-    // What it has said since it has been open there.
+    // Serves the bytes that it has sent since it was open on its side.
     if (!with_memory([&] { return serve(p); })) end(p);
 }
 
-/// False: it has gone, or does not read.
+/// Sends bytes to a caller. Returns false if it is gone, or does not read.
 bool zeromq::say_to_caller(caller_number to, std::string_view bytes) noexcept {
     std::array<char, size_of_caller> name{};
     std::memcpy(name.data() + 1, &to, sizeof to);

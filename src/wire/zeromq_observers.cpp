@@ -1,4 +1,4 @@
-// Observers over ZeroMQ. Their connections cannot be closed: who is cut off is not heard any more.
+// Observers over ZeroMQ. Their connections cannot be closed, so a disconnected observer's messages are ignored.
 #include <algorithm>
 #include <utility>
 
@@ -11,10 +11,10 @@ void zeromq::admit_observer(caller_number from) {
     visitors_.try_emplace(from, observers_, std::chrono::steady_clock::now() + how_.silence);
 }
 
-/// Whatever has come over a connection that is no node's.
+/// Handles a message over a connection that is not a node's.
 void zeromq::hear_observer(caller_number from, std::string_view question) {
     const auto at = visitors_.find(from);
-    if (at == visitors_.end()) return;  // thrown away
+    if (at == visitors_.end()) return;  // dropped
     visitor& v = at->second;
     const auto more = observers::rest_of(question.substr(0, header::size));
     if (!v.question.empty() || !more || question.size() != header::size + *more) {
@@ -34,7 +34,7 @@ void zeromq::answer_observers() {
             ++at;
             continue;
         }
-        bool stays = !v.question.empty();  // and else it has asked nothing for too long
+        bool stays = !v.question.empty();  // else the observer has asked nothing for too long
         if (stays) {
             const std::string question = std::exchange(v.question, {});
             const std::string_view all{question};
@@ -48,7 +48,7 @@ void zeromq::answer_observers() {
     }
 }
 
-/// False: it has gone, or does not read.
+/// Sends bytes in pieces. Returns false if the observer is gone, or does not read.
 bool zeromq::say_in_pieces(caller_number to, std::string_view bytes) noexcept {
     for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), most_of_message))) {
         if (!say_to_caller(to, bytes.substr(0, most_of_message))) return false;

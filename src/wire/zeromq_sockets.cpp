@@ -65,7 +65,7 @@ bool zmq_socket::has_room() noexcept {
 
 zmq_monitor::zmq_monitor(const zmq_context& context, zmq_socket& of, int events) : socket_{context, ZMQ_PAIR} {
     const std::string endpoint = "inproc://monitor-" + std::to_string(of.descriptor());
-    // libzmq's thread waits where there is no room, and holds a lock that stop() takes.
+    // A bounded queue would block libzmq's thread while it holds a lock that stop() takes.
     socket_.set(ZMQ_RCVHWM, 0);
     if (::zmq_socket_monitor(of.get(), endpoint.c_str(), events) != 0 || !socket_.connect(endpoint)) refuse("monitor");
 }
@@ -73,7 +73,7 @@ zmq_monitor::zmq_monitor(const zmq_context& context, zmq_socket& of, int events)
 std::optional<zmq_monitor::event> zmq_monitor::next() noexcept {
     zmq_message first, where;
     if (!socket_.receive(first)) return std::nullopt;
-    if (first.more()) static_cast<void>(socket_.receive(where));  // both parts come together
+    if (first.more()) static_cast<void>(socket_.receive(where));  // both parts arrive together
     std::uint16_t what = 0;
     std::int32_t value = 0;
     const std::string_view bytes = first.bytes();

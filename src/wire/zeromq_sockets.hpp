@@ -1,6 +1,6 @@
-// Handles of libzmq that close themselves, and what we ask of them.
+// Handles of libzmq that close themselves, and the functions that we need of them.
 //
-// Thread safety: as libzmq's: one thread at a time.
+// Thread safety: as in libzmq: one thread at a time.
 #pragma once
 
 #include <zmq.h>
@@ -18,7 +18,7 @@ class zmq_context {
 public:
     /// Throws refusal.
     zmq_context();
-    /// Waits until what was sent is with the kernel, or the linger time of its socket is over.
+    /// Waits until the kernel has all sent bytes, or the linger time of their socket is over.
     ~zmq_context();
     zmq_context(const zmq_context&) = delete;
     zmq_context& operator=(const zmq_context&) = delete;
@@ -28,7 +28,8 @@ private:
     void* const context_;
 };
 
-/// What came. REQUIRES of the rest: `receive` was true.
+/// A received message.
+/// REQUIRES for all members but the destructor: zmq_socket::receive returned true.
 class zmq_message {
 public:
     zmq_message() noexcept { ::zmq_msg_init(&message_); }
@@ -40,9 +41,9 @@ public:
         return {static_cast<const char*>(::zmq_msg_data(&message_)), ::zmq_msg_size(&message_)};
     }
     [[nodiscard]] bool more() const noexcept { return ::zmq_msg_more(&message_) != 0; }
-    /// Of the connection that it came over.
+    /// Returns the descriptor of the connection that it came over.
     [[nodiscard]] int descriptor() const noexcept { return ::zmq_msg_get(&message_, ZMQ_SRCFD); }
-    /// What is known of it; empty: nothing.
+    /// Returns a property of the message, or an empty text if it is unknown.
     [[nodiscard]] std::string_view property(const char* name) const noexcept {
         const char* const text = ::zmq_msg_gets(&message_, name);
         return text == nullptr ? std::string_view{} : std::string_view{text};
@@ -68,16 +69,16 @@ public:
         ::zmq_setsockopt(socket_.get(), option, &value, sizeof value);
     }
     void set(int option, std::string_view bytes) noexcept;
-    /// False: errno says why.
+    /// Binds the socket. Returns false if this fails; errno has the reason. So does connect.
     [[nodiscard]] bool bind(const std::string& endpoint) noexcept;
     [[nodiscard]] bool connect(const std::string& endpoint) noexcept;
 
-    /// False: there is none now.
+    /// Receives a message. Returns false if there is none now.
     [[nodiscard]] bool receive(zmq_message& into) noexcept;
-    /// False: errno says why; EAGAIN where it is full.
+    /// Sends a message. Returns false if this fails; errno has the reason. EAGAIN: the queue is full.
     [[nodiscard]] bool send(std::string_view bytes, bool more = false) noexcept;
-    /// Is readable when something may have changed since libzmq had none, or no room: an edge, so receive until there
-    /// is none, or ask has_room(), before waiting for it.
+    /// Returns a descriptor that becomes readable when the state may have changed since libzmq had no message, or no
+    /// room. It signals edges: before waiting for it, receive until there is no message, or call has_room().
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
     [[nodiscard]] bool has_room() noexcept;
 
@@ -89,7 +90,7 @@ private:
     int descriptor_ = -1;
 };
 
-/// What befalls a socket's connections.
+/// Reports the events of a socket's connections.
 class zmq_monitor {
 public:
     struct event {
@@ -98,7 +99,8 @@ public:
     };
 
     zmq_monitor() noexcept = default;
-    /// Throws refusal. REQUIRES: stop() before the socket is closed.
+    /// Throws refusal.
+    /// REQUIRES: stop() is called before the socket is closed.
     zmq_monitor(const zmq_context& context, zmq_socket& of, int events);
     [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(socket_); }
     [[nodiscard]] std::optional<event> next() noexcept;

@@ -1,5 +1,5 @@
-// A commit at once: one step of the store does what lock, draw and settle do for others; and one in place, which does
-// so without the shards.
+// A commit at once: one step of the store does what lock, draw and settle do for other commits. A commit in place: does
+// so without the shards' locks.
 #include <algorithm>
 #include <bit>
 
@@ -7,8 +7,8 @@
 
 namespace tutti::cluster {
 
-/// The locks of all shards that a commit has something in, taken in the order of their numbers: no two commits wait for
-/// each other.
+/// The locks of all shards that a commit has objects in. They are taken in the order of their numbers, so two commits
+/// never wait for each other.
 class store::locked_shards {
 public:
     locked_shards(store& of, std::span<share> all) : of_{of} {
@@ -59,7 +59,8 @@ wire::obstacle store::commit_at_once(std::span<share> all, const transaction_nam
         s.at = &entry(*s.in, *s.id);
         s.drops = s.in->drops;
     }
-    // S10: before the version is drawn. A look that finds one hidden waits for the lock of its shard.
+    // S10: hides the objects before the version is drawn. A look that finds an object hidden waits for its shard's
+    // lock.
     for (const share& s : all) hide(*s.at);
     wire::obstacle why = wire::obstacle::none;
     for (std::size_t i = 0; i < all.size() && why == wire::obstacle::none; ++i) why = before(all[i], who, as);
@@ -92,7 +93,7 @@ void store::install_at_once(std::span<share> all, const transaction_name& who, s
     }
 }
 
-/// Last, since it may drop others of them.
+/// Tidies the entries. Called last, because to tidy one entry may drop others of `all`.
 void store::tidy(std::span<share> all) {
     for (const share& of : all) {
         shard& s = *of.in;
@@ -101,22 +102,23 @@ void store::tidy(std::span<share> all) {
     }
 }
 
-// In this order:
-//   1. closes what it writes, if it is still what was seen: nobody sees it, or closes it, until the end
-//   2. draws the version
-//   3. looks whether what it has only read is still what was seen; W5: so it was when all of 1 was done, and a commit
-//      that overwrites it later draws a higher version, after this one
-//   4. looks whether anybody may ask for older values; after the draw, because a reader that has not announced itself
-//      by now will have a time of this version or more (R1)
-//   5. writes, and opens
-// Where it is refused, it opens what it has closed as it was, and its version is nobody's.
+// The steps are:
+//   1. Close the written objects, if they are unchanged since the look. Until the end, other threads can neither see
+//      nor close them.
+//   2. Draw the version.
+//   3. Check that the objects that were only read are unchanged since the look. By W5, they were unchanged when step 1
+//      was complete. A commit that overwrites one of them later draws a higher version, after this one.
+//   4. Check that no reader may ask for older values. This comes after the draw: a reader that has not announced itself
+//      by then has a time of this version or more (R1).
+//   5. Write the values, and open the objects.
+// If a step fails, the commit opens the closed objects unchanged, and its version stays unused.
 bool store::commit_in_place(std::span<const spot> all, std::uint64_t& version) noexcept {
-    // Their steps are those of a commit at once.
+    // The faulty steps of these tests are those of a commit at once.
     if (broken(fault::at_once_without_look) || broken(fault::at_once_beside_locks) || broken(fault::at_once_in_parts) ||
         broken(fault::draw_version_early))
         return false;
     const bool keeps_values = !broken(fault::in_place_before_readers);
-    // Beside other nodes it is mostly so that one of them may ask for what was there before.
+    // In a cluster of several nodes, another node usually may still ask for the former value.
     if (keeps_values && readers_.oldest() < clock_.now()) return false;
     const auto open_again = [all](std::size_t first) {
         for (const spot& s : all.first(first)) {

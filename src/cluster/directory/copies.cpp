@@ -22,7 +22,8 @@ bool copies::look(const object_id& id, wire::object_view& view) {
     view.owner = found->owner;
     view.exists = true;
     view.version = found->version;
-    // C2: read with the shard locked, so before a drop, which comes before the clock of the message that tells of it.
+    // C2: the clock is read with the shard locked. So this comes before a drop, and a drop comes before the clock of
+    // the message that reports it.
     view.valid_at = clock_.now();
     view.bytes = found->bytes;
     found->used = true;
@@ -51,7 +52,7 @@ void copies::keep(const object_id& id, node_number owner, const wire::object_vie
     if (s.invalidations != invalidations && !broken(fault::keep_what_was_overtaken)) return;
     if (view.valid_at <= s.given_up && !broken(fault::keep_what_is_given_up)) return;
     if (const auto old = s.all.find(id); old != s.all.end()) {
-        // Another thread has asked, too, or it is pinned and goes.
+        // Another thread has asked, too, or the copy is pinned and will be dropped.
         old->second.grant = std::max(old->second.grant, view.valid_at);
         return;
     }
@@ -64,7 +65,7 @@ void copies::keep(const object_id& id, node_number owner, const wire::object_vie
         fresh.in_order = std::prev(s.order.end());
         s.all.emplace(id, std::move(fresh));
     } catch (const std::bad_alloc&) {
-        if (!s.order.empty() && s.order.back() == id) s.order.pop_back();  // it alone was made
+        if (!s.order.empty() && s.order.back() == id) s.order.pop_back();  // only the list node was made
         return;
     }
     s.bytes += bytes;
@@ -72,7 +73,8 @@ void copies::keep(const object_id& id, node_number owner, const wire::object_vie
 
 bool copies::make_room(shard& s, std::size_t bytes) noexcept {
     if (bytes > most_bytes_) return false;
-    // The oldest that no look has found since it was the oldest before, and no commit needs: twice round at most.
+    // Erases the oldest copies that no look has used since they were last the oldest, and that are not pinned. The loop
+    // goes through the list at most twice.
     for (std::size_t turns = 2 * s.order.size(); s.bytes + bytes > most_bytes_ && turns != 0; --turns) {
         const auto at = s.all.find(s.order.front());
         copy& oldest = at->second;

@@ -1,4 +1,4 @@
-// S9: what a directory forgets.
+// S9: which entries a directory forgets.
 #include <algorithm>
 
 #include "cluster/directory/store.hpp"
@@ -29,9 +29,9 @@ bool store::drop(shard& s, const object_id& id, object& o) {
         if (home == self_) s.version_of_absent = std::max(s.version_of_absent, o.version);
         else if (s.watched.contains(id) && !broken(fault::forget_who_watches)) return false;
     }
-    // What leads to the home is known there.
+    // The home need not be told of a pointer that leads to the home itself.
     const bool home_has_to_know = home != self_ && (o.here || (!o.home_knows && o.owner != home));
-    // A home that is lost hears of nothing; what is known without it stays.
+    // A lost home cannot be told, so entries that only this node knows stay.
     if (home != self_ && is_lost(home)) return false;
     if (home_has_to_know && !broken(fault::forget_in_silence) &&
         (audience_ == nullptr || !audience_->forgets(id, o.here ? home : o.owner, o.version)))
@@ -41,7 +41,8 @@ bool store::drop(shard& s, const object_id& id, object& o) {
 }
 
 void store::drop_pointers(shard& s) {
-    // As many as there are others, so that a node that owns much knows much; two for one that comes.
+    // The list may be as long as the number of other entries, so that a node that owns many objects keeps many
+    // pointers. Each new pointer drops up to two.
     for (unsigned turns = 2; turns != 0; --turns) {
         const std::size_t others = s.objects.size() - std::min(s.objects.size(), s.pointers.size());
         if (s.pointers.size() <= limits_.pointers + others) return;
@@ -53,8 +54,8 @@ void store::drop_pointers(shard& s) {
     }
 }
 
-/// Many at a time: a block that has read the absence of an object of this shard finds another version when it validates
-/// after that, and starts over.
+/// Drops many entries at a time. A block that has read the absence of an object of this shard finds another version
+/// when it validates afterwards. It then starts over.
 void store::drop_erased(shard& s) {
     if (s.erased.size() <= limits_.erased) return;
     if (s.changes_until_look != 0) {
@@ -68,17 +69,17 @@ void store::drop_erased(shard& s) {
         if (at == s.objects.end()) continue;
         if (kind_of(id, at->second) != spare::erased || !drop(s, id, at->second)) list(s, id, at->second);
     }
-    s.changes_until_look = s.erased.size();  // so that those that have to stay cost each change a constant time
+    s.changes_until_look = s.erased.size();  // so that entries that have to stay cost constant time per change
 }
 
 void store::tidy_slowly(shard& s, const object_id& id, object& o) {
     if (!o.here || !o.exists) {
-        // As if it had no entry.
+        // The entry says the same as a missing entry.
         const bool never_here =
             o.here && !o.exists && home_of(id, nodes_) == self_ && o.version <= version_of_absent(s);
         const bool leads_home = !o.here && o.version == 0 && o.owner == home_of(id, nodes_);
         const bool is_needed = o.is_locked() && !broken(fault::forget_what_is_locked);
-        // What is reserved keeps its version.
+        // A reserved object keeps its version.
         if ((never_here || leads_home) && !is_needed && !o.history && !s.reserved.contains(id)) erase(s, id);
         else if (!o.listed) list(s, id, o);
     }

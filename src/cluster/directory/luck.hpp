@@ -1,13 +1,15 @@
-// Which of this node's own pointers are worth following, learnt from what became of them.
+// Predicts which of this node's own pointers are worth following, from the results of earlier looks.
 //
-// Where many nodes write an object, a pointer to it is mostly old: the object has moved on, and the node that it moved
-// to has seen it go, too. The home hears of every move. So a look that begins there finds the owner at the second node
-// that it asks; one that begins at a pointer at the first if that is right, and at the third by way of the home if it
-// is not. What the home says tells whether the pointer would have been right, so either way something is learnt. As
-// branches are predicted: counters of two bits, which objects of one hash share (Smith, "A Study of Branch Prediction
-// Strategies", ISCA 1981).
+// If many nodes write an object, a pointer to it is usually old: the object has moved on from that node, too. The home
+// hears of every move. A look that begins at the home finds the owner at the second node that it asks. A look that
+// begins at a correct pointer finds the owner at the first node, and by way of the home at the third if the pointer is
+// wrong. The home's answer shows whether the pointer was correct, so every look teaches something.
 //
-// Thread safety: every member. A count that threads lose to each other is a guess that is a little worse.
+// The counters have two bits, as in branch prediction, and objects with the same hash share one (Smith, "A Study of
+// Branch Prediction Strategies", ISCA 1981).
+//
+// Thread safety: every member may be called from any thread. A count that is lost in a race only makes the prediction
+// slightly worse.
 #pragma once
 
 #include <array>

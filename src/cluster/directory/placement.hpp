@@ -1,11 +1,12 @@
-// Where objects live: every id has a home, and every node can say who owns what it does not.
+// Where objects are: every id has a home, and every node can name the owner of an object that it does not own.
 //
 // The *home* of an id is given by its hash. An object that was never written belongs to its home, where it does not
-// exist. From then on it either stays (placement::home) or moves to whoever writes it (placement::writer). A node that
-// gave an object away keeps a *pointer* to the next owner, with the version at which it moved; the home gets one by a
-// message of its own (place). A pointer is replaced only by one of a higher version, so messages that overtake each
-// other do no harm, and following pointers leads through ever later owners to the last. Whether a look begins at the
-// node's own pointer or at the home is a question of speed alone (luck.hpp).
+// exist. Once it is written, it either stays (placement::home) or moves to the node that writes it (placement::writer).
+//
+// A node that gave an object away keeps a *pointer* to the next owner, with the version at which the object moved. The
+// home gets a pointer by a separate message (place). A pointer is replaced only by one of a higher version. So messages
+// that overtake each other do no harm, and pointers lead through ever later owners to the last. Whether a look begins
+// at the node's own pointer or at the home affects only the speed (luck.hpp).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace tutti::cluster {
 using wire::node_number;
 
 [[nodiscard]] inline node_number home_of(const object_id& id, node_number nodes) noexcept {
-    // Other bits than those that choose a shard and a bucket.
+    // Uses other bits than the choice of a shard and of a bucket.
     return static_cast<node_number>((object_id_hash{}(id) >> 40) % nodes);
 }
 

@@ -1,4 +1,4 @@
-// S8: what is reserved for a thread, and which other threads that keeps out.
+// S8: the reservations of threads, and which other threads they exclude.
 #include "cluster/directory/store.hpp"
 
 namespace tutti::cluster {
@@ -99,7 +99,7 @@ void store::end_reservation(const object_id& id, std::uint32_t thread) noexcept 
     s.reserved.erase(at);
     const auto found = s.objects.find(id);
     if (found == s.objects.end()) return;
-    { const change around{s, id, found->second}; }  // it is free again
+    { const change around{s, id, found->second}; }  // its word may no longer be guarded
     tidy(s, id, found->second);
 }
 

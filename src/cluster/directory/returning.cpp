@@ -1,4 +1,4 @@
-// S13: what a directory makes of a node that comes back.
+// S13: how a directory treats a node that comes back.
 #include <algorithm>
 
 #include "cluster/directory/store.hpp"
@@ -14,7 +14,7 @@ std::vector<wire::place> store::survey() {
             if (home == self_ && o.here) continue;
             const glance at_it{o};
             const node_number owner = o.here ? self_ : o.owner;
-            // What has ended is nobody's, so it is the home's.
+            // An object that has ended has no owner, so it belongs to its home.
             all.push_back({id, !o.here && is_of_former(o) ? home : owner, o.version});
         }
     }
@@ -53,7 +53,7 @@ void store::end_locked(shard& s, const object_id& id, object& o, std::uint64_t v
     const change around{s, id, o};
     o.here = true;
     o.owner = self_;
-    o.came_from = nobody;  // no node has kept what it was
+    o.came_from = nobody;  // no node has kept its former values
     o.exists = false;
     o.version = version;
 }
@@ -63,14 +63,14 @@ void store::end_former(node_number node, std::uint64_t version) {
     ended_[node % ended_.size()].store(version, std::memory_order_release);  // partner: is_of_former
     for (shard& s : shards_) {
         const base::lock_guard hold{s.guard};
-        // What was to come from there has ended there.
+        // Objects that were to move here from that node have ended there.
         std::erase_if(s.never_came, [node](const auto& n) { return n.second == node; });
         std::vector<object_id> over;
         for (const auto& [id, o] : s.objects) {
             if (o.owner == node && ends_here(id, o)) over.push_back(id);
         }
         for (const object_id& id : over) {
-            const auto at = s.objects.find(id);  // a tidy may have dropped others
+            const auto at = s.objects.find(id);  // to tidy one entry may have dropped others
             if (at == s.objects.end()) continue;
             end_locked(s, id, at->second, version);
             tidy(s, id, at->second);

@@ -1,4 +1,4 @@
-// S12: the owner's side of copies that other nodes have.
+// S12: the owner's part of the copies that other nodes have.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -8,9 +8,10 @@
 namespace tutti::cluster {
 namespace {
 
-/// Objects of one shard that anybody has copies of.
+/// The largest number of objects of one shard that have sharers.
 constexpr std::size_t most_shared = 4096;
-/// Times as many looks as share one that was not, where somebody has wanted to write it and may not have come to it.
+/// An object that a transaction has wanted to write is shared again after this many times the usual looks. The
+/// transaction may have failed to write it.
 constexpr int looks_after_writer = 32;
 constexpr int most_looks_to_share = 8192;
 
@@ -35,7 +36,7 @@ bool store::give_copy(shard& s, const object_id& id, object& o, node_number with
     auto at = s.shared.find(id);
     if (at == s.shared.end()) {
         if (s.shared.size() >= most_shared) return false;
-        const change around{s, id, o};  // S11: it will be guarded
+        const change around{s, id, o};  // S11: the object will be guarded
         at = s.shared.try_emplace(id).first;
     }
     sharers& those = at->second;
@@ -75,7 +76,7 @@ void store::forget_sharer(node_number node) {
 
 void store::end_sharing(shard& s, shared_objects::iterator at) {
     const object_id id = at->first;
-    std::optional<change> around;  // S11: it is free again; shows it at its end, by that id
+    std::optional<change> around;  // S11: the object may be free again. The change's end shows it under that id
     if (const auto found = s.objects.find(id); found != s.objects.end()) around.emplace(s, id, found->second);
     s.shared.erase(at);
 }
@@ -108,8 +109,8 @@ void store::take_copy_back(const wire::invalidation& word, node_number from) {
                      }) != 0;
     if (was) those.looks += word.looks;
     if (!those.all.empty()) return;
-    // A look at a copy has spared its reader a round trip. The writer waits for one, and the owner exchanges two
-    // messages for each copy, as many as a look that finds none takes.
+    // A look at a copy has saved its reader a round trip. The writer waits for one round trip. The owner exchanges two
+    // messages for each copy, as many as a look that finds no copy needs.
     look_count& c = looks_at(s, word.id);
     const bool paid = those.looks >= 2 * those.given + 2;
     c.enough =

@@ -1,31 +1,33 @@
-// What this node's own transactions may see of an object, and write, without the lock of its shard, while nobody else
-// has it locked for writing and it is small; how it lies there, and how they look at it, is tutti/cluster/local.hpp. A
-// sequence lock (Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012), whose word is
-// the object's lock, too. It is *closed* while the object changes, is locked for writing, or is not here; it is
-// *guarded* while more than its bytes would have to be looked at to write it.
+// The part of an object that this node's own transactions may read, and write, without the lock of its shard. An object
+// has this part if it is small, and is not locked for writing. tutti/cluster/local.hpp defines the layout and the look.
+// It is a sequence lock (Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012), whose
+// word is also the object's lock. The word is *closed* while the object changes, is locked for writing, or is not here.
+// The word is *guarded* while a write would have to look at more than the object's bytes.
 //
-//   W1  A writer closes the word, and then stores what changes; the release fence behind close() keeps them in that
-//       order. Partners: the acquire loads in showcase::look, between its two of the word. A look that has got
-//       anything new finds another word when it compares.
-//   W2  A writer stores the open word with release. Partners: the acquire load of it in showcase::look, and close(),
-//       which find all that was stored before.
-//   W3  A commit closes it before it draws its version, by a step of the clock. A look has read the clock before it
-//       compares the word: between its two loads of it, or when its attempt began. Steps of the clock are
-//       read-modify-writes in one order, and seq_cst; a look that finds the version or more has synchronized with the
-//       step that drew it, here, or by the messages that have brought it, so it finds the closed word when it compares.
-//       So what a look has got was current, and locked by nobody for writing, at a moment when the clock said what the
-//       look has found it to say, or more; the commit that replaces it has a higher version than that.
-//   W4  Its memory stays what it is for as long as the store: an entry that is dropped gives it to another one. Its
-//       name changes while the word is closed, behind the fence of W1; a look compares it between its two loads of the
-//       word.
-//   W5  A word never comes again once its object has changed, been locked for writing, or become guarded or free: so a
-//       word that is still what it was at a look says that the object is, too, and a commit that closes it in one step
-//       from there may write it. Steps that close, and looks of a commit that has closed words at others, are seq_cst:
-//       of two commits that have each read what the other one writes, one finds the other's word closed.
+//   W1  A writer closes the word, and then stores the changes. The release fence after close() keeps this order.
+//       Partners: the acquire loads in showcase::look, between its two loads of the word. A look that has read any new
+//       value finds another word when it compares.
+//   W2  A writer stores the open word with release. Partners: the acquire load of the word in showcase::look, and
+//       close(). Both see all earlier stores.
+//   W3  A commit closes the word before it draws its version by a step of the clock. A look has read the clock before
+//       it compares the word: between its two loads of the word, or when its attempt began. Steps of the clock are
+//       seq_cst read-modify-writes in one order. Suppose a look finds a clock of the commit's version or more. Then it
+//       has synchronized with the step that drew the version, directly or by the messages that have brought this clock.
+//       So it finds the closed word when it compares. Hence the values that a look has read were current, and not
+//       locked for writing, at some moment. At that moment, the clock was no less than the value that the look has
+//       found. The commit that replaces them has a higher version than that.
+//   W4  Its memory keeps its type for as long as the store exists: a dropped entry passes it on to another entry. Its
+//       name changes while the word is closed, after the fence of W1. A look compares the name between its two loads of
+//       the word.
+//   W5  A word never recurs once its object has changed, been locked for writing, or become guarded or free. So if the
+//       word is unchanged since a look, the object is, too. A commit that closes the word in one step from that value
+//       may write the object. Steps that close a word are seq_cst. So are the checks of other words by a commit that
+//       has closed some. So of two commits that have each read what the other one writes, at least one finds the
+//       other's word closed.
 //
-// Thread safety: show, reopen, lay_aside and take_up by the thread that has closed it; close by the one that holds the
-// lock of the shard; the others by every thread. A commit that has closed it without that lock waits for nothing until
-// it has opened it again.
+// Thread safety: only the thread that has closed it may call show, reopen, lay_aside and take_up. Only the holder of
+// the shard's lock may call close. Any thread may call the other members. A commit that has closed it without that lock
+// does not wait until it has opened it again.
 #pragma once
 
 #include <array>
@@ -44,16 +46,17 @@ namespace tutti::cluster {
 
 class shown : public detail::showcase {
 public:
-    /// The word of one that is closed, and was never open.
+    /// The word of a part that is closed, and was never open.
     static constexpr std::uint64_t nothing = closed;
-    /// Whether a commit that has seen that word may write the object in place.
+    /// Returns true if a commit that has seen that word may write the object in place.
     [[nodiscard]] static bool is_free(std::uint64_t word) noexcept {
         return (word & (broken(fault::in_place_beside_others) ? closed : closed | guarded)) == 0;
     }
 
-    /// Waits until nobody else has closed it. REQUIRES: it is open, or closed by a commit in place alone.
+    /// Closes the word. Waits while another thread has it closed.
+    /// REQUIRES: the word is open, or closed by a commit in place.
     void close() noexcept {
-        constexpr unsigned most_looks = 64;  // in a row; the commit that has it may have lost the processor
+        constexpr unsigned most_looks = 64;  // in a row; the commit that has closed the word may not be running
         for (unsigned turn = 1;; ++turn) {
             std::uint64_t w = word_.load(std::memory_order_relaxed);
             if ((w & closed) == 0 && word_.compare_exchange_strong(w, w | closed, std::memory_order_seq_cst)) break;
@@ -61,16 +64,18 @@ public:
         }
         std::atomic_thread_fence(std::memory_order_release);  // W1
     }
-    /// W5. False: the object is no longer what it was when that word was seen. REQUIRES: is_free(seen)
+    /// Closes the word if it is still `seen` (W5). Returns false if the object has changed since that word was seen.
+    /// REQUIRES: is_free(seen)
     [[nodiscard]] bool close_if(std::uint64_t seen) noexcept {
         if (!word_.compare_exchange_strong(seen, seen | closed, std::memory_order_seq_cst)) return false;
         std::atomic_thread_fence(std::memory_order_release);  // W1
         return true;
     }
-    /// W5. Whether the object is still what it was when that word was seen.
+    /// Returns true if the object is unchanged since that word was seen (W5).
     [[nodiscard]] bool is_still(std::uint64_t seen) const noexcept {
         return word_.load(std::memory_order_seq_cst) == seen;
     }
+    /// Opens the word again.
     /// REQUIRES: nothing has changed.
     void reopen() noexcept { word_.store(word_.load(std::memory_order_relaxed) & ~closed, std::memory_order_release); }
     /// REQUIRES: bytes.size() <= most
@@ -79,31 +84,32 @@ public:
         store_parts(0, bytes.data(), bytes.size());
         open(guard);
     }
-    /// The same of an object that exists and is free.
+    /// Shows an object that exists and is free.
     void show(std::uint64_t version, const detail::image& what) noexcept {
         store_head(true, version, sizeof what.tag + what.size);
         parts_[0].store(what.tag, std::memory_order_relaxed);
         store_parts(1, static_cast<const char*>(what.at), what.size);
         open(false);
     }
-    /// It is nobody's from now on; what is nobody's leads to what was before.
+    /// Puts this part on a list of unused ones, before `before`.
     void lay_aside(shown* before) noexcept {
         version_.store(reinterpret_cast<std::uintptr_t>(before), std::memory_order_relaxed);
     }
-    /// W4. It is to be that object's, and stays closed. Returns what was laid aside before.
+    /// Takes this part off the list for that object, and leaves it closed (W4). Returns the next unused part.
     shown* take_up(const object_id& whose) noexcept {
         high_.store(whose.high, std::memory_order_relaxed);
         low_.store(whose.low, std::memory_order_relaxed);
         return reinterpret_cast<shown*>(static_cast<std::uintptr_t>(version()));
     }
 
-    /// What it shows, for the thread that has closed it.
+    /// Returns what it shows. Only for the thread that has closed it.
     [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::size_t size() const noexcept { return shape_.load(std::memory_order_relaxed) >> 1; }
     void copy_to(std::string& bytes) const { copy(size(), bytes); }
 
-    /// The object, as a look with the lock has it, but for `where` and the owner, and the word that it had. False: not
-    /// shown, or another one's by now; what the view says is nothing then. O(bytes). Throws std::bad_alloc.
+    /// Returns true, the object as a look with the lock does, apart from `where` and the owner, and the word that was
+    /// seen. Returns false if it is closed, or shows another object by now; the view is then invalid. O(bytes). Throws
+    /// std::bad_alloc.
     [[nodiscard]] bool see(const object_id& id, const logical_clock& clock, wire::object_view& view,
                            std::uint64_t& word) const {
         return look<faulty>(id, word, [&] {
@@ -115,13 +121,15 @@ public:
             return true;
         });
     }
-    /// The same, its value where that image is, and no bytes in the view. False also if it has another image.
+    /// Sees the object as above, but copies its value to that image, and not to the view. Also returns false if the
+    /// value has another image.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool see(const object_id& id, const logical_clock& clock, const detail::image& to,
                                                wire::object_view& view, std::uint64_t& word) const noexcept {
         return look<faulty>(id, word, [&]() __attribute__((always_inline)) {
             view.valid_at = clock.now();  // W3
             view.version = get<faulty>(version_);
-            // A value has a size. What exists has the word of its type at the least, so what has that shape exists.
+            // A value has a size. An object that exists has at least the word of its type, so an object of that shape
+            // exists.
             if (to.size == 0 || get<faulty>(shape_) != shape_of(true, to.size + sizeof to.tag) ||
                 get<faulty>(parts_[0]) != to.tag) [[unlikely]]
                 return false;

@@ -7,11 +7,11 @@
 namespace tutti::cluster {
 namespace {
 
-/// How much an object keeps at most of what it was, whoever may want it: a node that has been stopped promises nothing
-/// new until it is lost.
+/// The largest size of the old values that an object keeps, whether or not a reader needs them. A stopped node makes no
+/// new promise until it is lost.
 constexpr std::size_t most_kept = std::size_t{4} << 20;
-/// Objects of one shard that anybody watches. A watcher that sleeps no more takes nothing back, and strangers may watch
-/// what does not exist.
+/// The largest number of watched objects of a shard. A watcher that stops sleeping does not unregister, and other nodes
+/// may watch objects that do not exist.
 constexpr std::size_t most_watched = 1024;
 
 }  // namespace
@@ -29,7 +29,7 @@ store::object& store::entry(shard& s, const object_id& id) {
 void store::look_back(const object& o, wire::object_view& view, std::uint64_t at) const {
     static const std::deque<past> none;
     const std::deque<past>& history = o.history ? *o.history : none;
-    // What came after that time tells who knows more.
+    // The first value after that time tells which node knows more.
     const auto next = std::ranges::partition_point(history, [at](const past& p) { return p.from <= at; });
     const past* const last = next != history.begin() ? &*std::prev(next) : nullptr;
     if (last != nullptr && at < last->to) {
@@ -63,7 +63,7 @@ void store::erase(shard& s, const object_id& id) {
 }
 
 bool store::is_guarded(const shard& s, const object_id& id, const object& o) noexcept {
-    // A reader that wants what it was before asks the node that it has come from.
+    // A reader that needs the former value asks the node that the object has come from.
     return !o.exists || o.is_locked() || o.history || o.came_from != nobody ||
            (!s.reserved.empty() && s.reserved.contains(id)) || (!s.watched.empty() && s.watched.contains(id)) ||
            (!s.shared.empty() && s.shared.contains(id));
@@ -84,14 +84,14 @@ void store::look(const object_id& id, wire::object_view& view, std::uint64_t at,
 }
 
 void store::look_locked(shard& s, const object_id& id, wire::object_view& view, std::uint64_t at, place* where) {
-    // Nobody who only asks for what is not known leaves an entry (S9): strangers could fill the memory.
+    // A look at an unknown object makes no entry (S9). Otherwise strangers could fill the memory.
     const auto found = s.objects.find(id);
     if (found == s.objects.end()) {
         view.owner = home_of(id, nodes_);
         view.where = view.owner == self_ ? wire::whereabouts::here : wire::whereabouts::elsewhere;
         view.exists = false;
         view.version = view.owner == self_ ? version_of_absent(s) : 0;
-        // S13: it may have been a former process's. What was forgotten here no reader asks for (S9).
+        // S13: the object may have been a former process's. No reader asks for values that were forgotten here (S9).
         const bool knows_not = (view.version > at || is_of_former(at)) && !broken(fault::absent_at_all_times);
         if (at != wire::newest && knows_not) view.where = wire::whereabouts::too_old;
         view.valid_at = clock_.now();
@@ -124,8 +124,8 @@ void store::look_locked(shard& s, const object_id& id, wire::object_view& view, 
     view.where = wire::whereabouts::here;
     view.owner = self_;
     view.exists = o.exists;
-    // Read with the shard locked, so that it is no later than the version (S4); and no earlier either, since the clock
-    // was raised before the version was installed (S2).
+    // The clock is read with the shard locked, so it is no later than the version (S4). It is no earlier either, since
+    // the clock was raised before the version was installed (S2).
     view.valid_at = clock_.now();
     view.bytes = o.bytes;
 }
@@ -145,7 +145,7 @@ wire::obstacle store::before_reader(shard& s, const object_id& id, const object&
     using enum wire::obstacle;
     if (!o.here || o.version != version) return stale;
     if (keeps_out(s, id, who, as, false)) return outranked;
-    const bool named_twice = std::ranges::find(o.readers, who) != o.readers.end();  // no transaction of ours does
+    const bool named_twice = std::ranges::find(o.readers, who) != o.readers.end();  // no transaction of ours does this
     return o.writer.exists() || named_twice ? locked : none;
 }
 
@@ -173,7 +173,7 @@ wire::obstacle store::before_writer(shard& s, const object_id& id, object& o, st
     if (o.writer.exists() && !is_held(o)) o.writer = {};
     if (!o.here || o.version != version) return stale;
     if (keeps_out(s, id, who, as, true)) return outranked;
-    // The owner of a lock may have decided, because it was promised the lock: it gives way to no other transaction.
+    // The owner of a lock may have decided, because it was promised the lock. So it yields to no other transaction.
     const bool gives_way = broken(fault::decided_gives_way) && as.age != 0;
     if (o.is_locked() && !gives_way) return locked;
     return has_sharers(s, id) ? shared : none;
@@ -224,7 +224,7 @@ bool store::watch(const object_id& id, std::uint64_t version, node_number who) {
     watchers evicted;
     {
         const base::lock_guard hold{s.guard};
-        std::optional<change> around;  // S11: it will be guarded
+        std::optional<change> around;  // S11: the object will be guarded
         if (const auto at = s.objects.find(id); at != s.objects.end()) around.emplace(s, id, at->second);
         if (!is_still(s, id, version) && !broken(fault::watch_without_look)) return false;
         if (s.watched.size() >= most_watched && !s.watched.contains(id)) {
@@ -286,8 +286,8 @@ void store::settle_locked(shard& s, const object_id& id, object& o, wire::action
     const bool is_held = o.writer == who;
     if (is_held) o.writer = {};
     if (version < o.version || (version == o.version && !is_held)) {
-        // It left by this decision, and has come back, by a later one or because it was erased by this one and
-        // forgotten there (S9), before this arrived.
+        // The object left by this decision, and has come back before this decision arrived here. It came back by a
+        // later decision, or because this one erased it and it was forgotten there (S9).
         if (!o.history) return;
         const auto left = std::ranges::find(*o.history, who, &past::leaver);
         if (left == o.history->end()) return;
@@ -317,7 +317,8 @@ void store::settle_locked(shard& s, const object_id& id, object& o, wire::action
 }
 
 void store::retire(shard& s, const object_id& id, object& o, std::uint64_t version, std::uint64_t needed) {
-    // Two for one that comes, in turns, so that no history stays for want of commits of its own object.
+    // Handles two histories for each new one, in turns. So a history does not stay only because its object is not
+    // written again.
     for (std::size_t i = std::min<std::size_t>(2, s.kept.size()); i != 0; --i) {
         const object_id next = s.kept.front();
         s.kept.pop_front();
@@ -366,7 +367,7 @@ void store::install(const object_id& id, bool exists, const std::string& bytes, 
         const base::lock_guard hold{s.guard};
         object& o = entry(s, id);
         install_locked(s, id, o, exists, bytes, version, from);
-        watching = take_watchers(s, id);  // of what it was before it had left
+        watching = take_watchers(s, id);  // those that watched it before it left
         tidy(s, id, o);
     }
     tell(id, watching);
@@ -376,7 +377,7 @@ void store::install_locked(shard& s, const object_id& id, object& o, bool exists
                            std::uint64_t version, node_number from) {
     const change around{s, id, o};
     if (!s.never_came.empty()) s.never_came.erase(id);
-    // The decision that let it go is still on its way; its version is above what the clock said at the lock.
+    // The decision that released it is still on its way. Its version is above the clock at the lock.
     if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
     o.here = true;
     o.owner = self_;
@@ -387,7 +388,7 @@ void store::install_locked(shard& s, const object_id& id, object& o, bool exists
 }
 
 void store::point(const object_id& id, node_number owner, std::uint64_t version, bool home_knows) {
-    if (owner == self_) return;  // what is here says so itself
+    if (owner == self_) return;  // an object that is here has no pointer
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     point_locked(s, id, {id, owner, version}, home_knows);
@@ -398,14 +399,16 @@ void store::point_as_answered(const object_id& id, node_number owner, std::uint6
     if (owner == self_) return;
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
-    // A survey locks the shard after the loss was counted. So it has this pointer, or the loss is seen here: a pointer
-    // that a survey left out may be a former process's last word, of which its home would not hear that it has ended.
+    // A survey locks the shard after the loss was counted. So either the survey has this pointer, or the loss is seen
+    // here. A pointer that is missing in a survey may be a former process's last message. Its home would not hear that
+    // the object has ended.
     if (losses_.load(std::memory_order_relaxed) == losses) point_locked(s, id, {id, owner, version}, home_knows);
 }
 
 void store::point_locked(shard& s, const object_id& id, const wire::place& to, bool home_knows) {
     object& o = entry(s, id);
-    // Here and moved on already: the decision that lets it go is on its way, and leaves a pointer that leads there.
+    // An object that is still here has moved on already. The decision that releases it is on its way, and leaves a
+    // pointer to the next owner.
     if (!o.here && to.version >= o.version) {
         o.owner = to.owner;
         o.version = to.version;
@@ -421,7 +424,8 @@ void store::take_back(const object_id& id, std::uint64_t version, node_number fr
     {
         const base::lock_guard hold{s.guard};
         object& o = entry(s, id);
-        // A late duplicate finds it here, perhaps locked again, or with another owner since. What is locked is hidden.
+        // A late duplicate finds the object here, perhaps locked again, or with another owner since. A locked object is
+        // hidden.
         const bool is_late = o.here ? version <= o.version || !o.writer.exists() : version < o.version;
         if (!is_late) {
             install_locked(s, id, o, false, {}, version, from);
@@ -440,13 +444,13 @@ void store::never_came(const object_id& id, node_number from) {
 }
 
 void store::explain(const object_id& id, wire::object_view& view) {
-    // A look that misses it asks again.
+    // A look that misses the flag asks again.
     const bool may_be = some_never_came_.load(std::memory_order_relaxed) && !broken(fault::expect_in_silence);
     if (view.where != wire::whereabouts::elsewhere || !may_be) return;
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     const auto at = s.never_came.find(id);
-    // A node that asks the home was not sent here by another, and the home knows where else to send it.
+    // A node that asks the home was not sent here by another node, and the home knows where else to send it.
     if (at == s.never_came.end() || home_of(id, nodes_) == self_) return;
     view.where = wire::whereabouts::in_doubt;
     view.owner = at->second;

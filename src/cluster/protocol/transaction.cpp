@@ -66,7 +66,7 @@ outcome transaction::ask_owners(wire::kind what, Concerns&& concerns, Here&& her
     struct question {
         node_number to;
         wire::validate what;
-        std::vector<std::size_t> entries;  // that its reads are
+        std::vector<std::size_t> entries;  // the entries of its reads
     };
     std::vector<question> asks;
     current = used_;

@@ -28,11 +28,11 @@
 //       written objects. The version is no higher than that of any writer that has overwritten the read objects (V7).
 //       An object that was to move to the lost node ends instead, so that what a survey has said stays true.
 //   V10 A transaction that all of several participants decide has committed once each of them has said yes. So a
-//   participant that has lost the coordinator commits when every other participant says that it has prepared, too. Its
-//   version is the coordinator's: one above the highest clock at which a participant had all its locks. The coordinator
-//   takes a yes back only by `withdraw`, and reports that nothing has happened only after a no. A lost participant may
-//   have said no: without its answer, only the coordinator or an operator decides. Such a commit moves no object, so a
-//   survey stays true when it ends later (V8).
+//       participant that has lost the coordinator commits when every other participant says that it has prepared, too.
+//       Its version is the coordinator's: one above the highest clock at which a participant had all its locks. The
+//       coordinator takes a yes back only by `withdraw`, and reports that nothing has happened only after a no. A lost
+//       participant may have said no: without its answer, only the coordinator or an operator decides. Such a commit
+//       moves no object, so a survey stays true when it ends later (V8).
 //
 // Thread safety: every member may be called from any thread, for different transactions. Two messages of one
 // transaction may come at once only if one is a duplicate of the other; `guard_` orders them.

@@ -9,11 +9,11 @@
 namespace tutti::cluster::simulation {
 namespace {
 
-constexpr unsigned bits_of_call = 40;  // below the caller's number in the number of a question
+constexpr unsigned bits_of_call = 40;  // the low bits of a question's number; the caller's number is above
 
 }  // namespace
 
-/// Sends what a site has to say by itself; as if over the network also where it is for the node itself.
+/// Sends the messages that a site sends by itself. They go over the network even if they are for the site's own node.
 class mesh::teller final : public audience {
 public:
     teller(mesh& in, node_number at) noexcept : mesh_{in}, at_{at} {}
@@ -39,7 +39,7 @@ private:
     const node_number at_;
 };
 
-/// Speaks of returns.
+/// Sends the messages about returns.
 class mesh::doorman final : public gate {
 public:
     doorman(mesh& in, node_number at) noexcept : mesh_{in}, at_{at} {}
@@ -138,7 +138,7 @@ void mesh::be_let_in(node_number n, process which, std::uint64_t notice) {
         return network_.after(2 * notice, [this, n, notice] { start_again(n, notice); });
     }
     if (is_let_in(n)) return;
-    // Where one has not been started, there is nobody to connect with.
+    // If a node has not been started again, there is no process to connect with.
     if (std::ranges::find(lives_, life::ended) == lives_.end()) a.repeat();
     network_.after(50, [this, n, which, notice] { be_let_in(n, which, notice); });
 }
@@ -158,7 +158,7 @@ bool mesh::hears(node_number to, const wire::header& h, ends of) {
     if (lives_[to] == life::ended) return false;
     if (to == h.from || broken(fault::believe_late_messages) || broken(fault::let_back_in)) return true;
     process& known = links_[to][h.from];
-    // Who calls is connected with as soon as its former process is lost.
+    // A new process is connected with as soon as its former process is lost.
     const bool calls = wire::is_about_return(h.kind) && lives_[h.from] != life::ended && of.from == processes_[h.from];
     if (known == 0 && calls) known = of.from;
     return of.to == processes_[to] && of.from == known;
@@ -222,7 +222,7 @@ void caller::start(round& r, std::span<call> calls) {
 }
 
 void caller::await(round& r) {
-    struct at_end {  // also where the caller's node ends, and its stack is unwound
+    struct at_end {  // also runs when the caller's node ends and its stack is unwound
         caller& of;
         round& r;
         ~at_end() {

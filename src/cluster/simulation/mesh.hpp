@@ -1,5 +1,5 @@
-// A whole cluster in one thread: the sites of its nodes, and between them a network in virtual time. Who asks (a thread
-// of a node) is a `caller`, on whatever stack its maker gives it; the maker also says what an arrival costs.
+// A whole cluster in one thread: the sites of its nodes, and a network in virtual time between them. A `caller` is one
+// thread of a node. Its creator provides the caller's stack, and decides what an arrival costs.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace tutti::cluster::simulation {
 
 class caller;
 
-/// One thread; everything happens in `network().step()`, and follows from the seed and the calls.
+/// A cluster in one thread. Everything happens in `network().step()`, and is determined by the seed and the calls.
 class mesh {
 public:
     mesh(node_number nodes, moving how, std::uint64_t seed, const wire::conditions& network);
@@ -30,32 +30,35 @@ public:
     [[nodiscard]] site& at(node_number n) noexcept { return *sites_[n]; }
     [[nodiscard]] std::span<const std::unique_ptr<site>> sites() const noexcept { return sites_; }
     [[nodiscard]] wire::simulation& network() noexcept { return network_; }
-    /// With the header that the sender's clock gives it. `sure` as in wire::simulation.
+    /// Sends a message, with a header from the sender's clock. `sure` is as in wire::simulation.
     void send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
               bool sure);
 
-    /// The node has ended, with all that it knew. What it has sent may arrive until the other ones notice, each by
-    /// itself within `notice`; from then on nothing of it does.
+    /// Ends the node, with all its memory. Its messages may still arrive until the other nodes notice the loss, each at
+    /// its own time within `notice`. Later messages are dropped.
     void end(node_number n, std::uint64_t notice);
-    /// Starts it again with an empty memory: another process, which the others let in when they have noticed that the
-    /// former one is gone. It ends, and is started again after `notice`, where one of them goes before it has said what
-    /// it knows. REQUIRES: it has ended.
+    /// Starts the node again with an empty memory, as another process. The others admit it once they have noticed the
+    /// loss of the former one. If one of them is lost before its survey, the process ends, and is started again after
+    /// `notice`.
+    /// REQUIRES: the node has ended.
     void start_again(node_number n, std::uint64_t notice);
-    /// The same, but it asks the others only when it is told to.
+    /// Starts the node again, but without questions to the others. See ask_again.
     void begin_return(node_number n);
-    /// It asks those that have not answered. REQUIRES: begin_return.
+    /// Asks the nodes that have not answered.
+    /// REQUIRES: begin_return.
     void ask_again(node_number n) { admissions_[n]->repeat(); }
-    /// Whether it ever has.
+    /// Returns true if the node has ever ended.
     [[nodiscard]] bool has_ended(node_number n) const noexcept { return lives_[n] != life::runs; }
-    /// Whether it runs, and has been let in if it had ended.
+    /// Returns true if the node runs, and has been admitted if it had ended.
     [[nodiscard]] bool serves(node_number n) const noexcept {
         return lives_[n] == life::runs || lives_[n] == life::again;
     }
 
-    /// Whether it does anything.
+    /// Returns true if the node runs, admitted or not.
     [[nodiscard]] bool runs(node_number n) const noexcept { return lives_[n] != life::ended; }
 
-    /// Since that version nothing is left of what that node had owned before it came back; 0: it has not.
+    /// Returns the version of the node's return, at which all that it had owned before has ended. Returns 0 if it has
+    /// not come back.
     [[nodiscard]] std::uint64_t version_of_return(node_number n) { return admissions_[n]->version(); }
     [[nodiscard]] std::uint64_t latest_return() {
         std::uint64_t latest = 0;
@@ -63,40 +66,40 @@ public:
         return latest;
     }
 
-    /// Times that a directory forgot what its object's home had to be told of.
+    /// Returns how often a directory forgot something that the object's home had to be told.
     [[nodiscard]] std::size_t told_homes() const noexcept { return told_homes_; }
 
 protected:
-    using process = std::uint64_t;  ///< of a node; from 1 on, 0: none
-    /// In front of each frame: the processes at both ends, as of a connection.
+    using process = std::uint64_t;  ///< a process of a node, from 1 on; 0: none
+    /// The processes at both ends of a connection. They precede each frame.
     struct ends {
         process from, to;
     };
-    /// Of a frame, which is more than what would go over a connection.
+    /// Reads the header of a frame, which follows the processes at both ends.
     [[nodiscard]] static bool read_header(const std::string& frame, wire::header& h);
     [[nodiscard]] static std::string_view body_of(const std::string& frame) {
         return std::string_view{frame}.substr(sizeof(ends) + wire::header::size);
     }
-    /// The site hears a frame and serves it, or its caller gets the answer.
+    /// Takes a frame: the site serves it, or the caller gets the answer.
     void take(node_number to, const std::string& frame);
-    /// A frame has arrived: take() it, now or later.
+    /// Handles an arrival: takes the frame now, or later.
     virtual void arrive(node_number to, const std::string& frame) { take(to, frame); }
-    /// Somebody at that node watches the object, which has changed.
+    /// Called when an object has changed that a block at that node watches.
     virtual void heard_of_change(node_number at, const object_id& id) = 0;
-    /// What no run may show.
+    /// Reports an event that no run may show.
     virtual void go_wrong(const char* what) = 0;
-    /// That node takes the other one for gone, and so do its callers by now.
+    /// Called when that node has lost the other one. Its callers know of the loss by then.
     virtual void heard_of_end(node_number at, node_number gone) { static_cast<void>(at), static_cast<void>(gone); }
-    /// A site that is new, also of a node that is started again, before anything happens there; but for those that
+    /// Called with a new site, also of a restarted node, before anything happens there. Not called for the sites that
     /// the mesh begins with.
     virtual void equip(site& fresh) { static_cast<void>(fresh); }
-    /// A node that was started again has been let in.
+    /// Called when a restarted node has been admitted.
     virtual void heard_of_return(node_number n) { static_cast<void>(n); }
-    /// The node has ended, and nobody has noticed.
+    /// Ends the node before any other node notices.
     void end_unseen(node_number n) noexcept { lives_[n] = life::ended; }
-    /// Whether it is let in by now: it serves from then on.
+    /// Returns true if the node is admitted by now. It serves from then on.
     bool is_let_in(node_number n);
-    /// Node `at`, unless it has ended, notices that the other one has.
+    /// Makes node `at` notice that the other one has ended, unless `at` has ended itself.
     void lose(node_number at, node_number gone);
 
 private:
@@ -106,9 +109,9 @@ private:
 
     enum class life : std::uint8_t { runs, ended, comes, again };
     void be_let_in(node_number n, process which, std::uint64_t notice);
-    /// Whether what one has sent to the other arrives.
+    /// Returns true if a message between these processes arrives.
     [[nodiscard]] bool hears(node_number to, const wire::header& h, ends of);
-    /// Whether node `at` knows that `other` is gone.
+    /// Returns true if node `at` has lost `other`.
     [[nodiscard]] bool knows_gone(node_number at, node_number other);
 
     const moving how_;
@@ -117,21 +120,22 @@ private:
     std::vector<std::unique_ptr<teller>> tellers_;
     std::vector<std::unique_ptr<doorman>> doormen_;
     std::vector<std::unique_ptr<admission>> admissions_, former_admissions_;
-    std::vector<process> processes_;           // that run, or have ended
-    std::vector<std::vector<process>> links_;  // of a node, with which process of each other one it is connected
+    std::vector<process> processes_;           // the processes that run, or have ended
+    std::vector<std::vector<process>> links_;  // for each node: the process of each other node that it is connected
+                                               // with
     std::size_t told_homes_ = 0;
     std::vector<caller*> callers_;  // by number
     wire::simulation network_;
 };
 
-/// The port of one thread of a node. Its number goes with every question, so that an answer finds it, and never comes
-/// twice.
+/// The port of one thread of a node. Its number goes with every question, so an answer finds the caller, and counts
+/// only once.
 class caller : public network {
 public:
-    /// Callers are numbered in the order in which they are made.
+    /// Makes a caller. Callers are numbered in the order in which they are made.
     caller(mesh& in, node_number at);
 
-    /// REQUIRES: on the stack that suspend() leaves.
+    /// REQUIRES: runs on the stack that suspend() leaves.
     void exchange(std::span<call> calls) override;
     void begin(std::span<call> calls) override;
     void finish() override;
@@ -145,7 +149,7 @@ public:
 protected:
     /// Leaves the caller's stack until resume().
     virtual void suspend() = 0;
-    /// Virtual time after which what has no answer is asked again; 0: never.
+    /// Returns the virtual time after which an unanswered question is sent again; 0: never.
     [[nodiscard]] virtual std::uint64_t patience() const noexcept { return 0; }
 
     mesh& mesh_;
@@ -153,11 +157,11 @@ protected:
 private:
     friend class mesh;
 
-    /// Calls that are waited for together.
+    /// Calls whose answers are waited for together.
     struct round {
         std::span<call> calls;
         std::uint64_t first = 0;
-        /// Or the node is given up.
+        /// Returns true if each call was answered, or its node was given up.
         [[nodiscard]] bool complete() const noexcept;
     };
 
@@ -165,7 +169,7 @@ private:
     void give_up_on(node_number gone);
     void start(round& r, std::span<call> calls);
     void await(round& r);
-    /// Sends what has no answer, and again after a while.
+    /// Sends the questions that have no answer, and sends them again after a while.
     void ask(std::uint64_t first);
 
     const node_number home_;
