@@ -21,14 +21,15 @@
 namespace tutti::cluster::backend {
 namespace {
 
-/// `what` is left of "name:rest".
+/// Sets `rest` to the part after "name:". Returns false if the address has another name.
 bool takes(std::string_view address, std::string_view name, std::string_view& rest) {
     if (!address.starts_with(name) || address.substr(name.size(), 1) != ":") return false;
     rest = address.substr(name.size() + 1);
     return true;
 }
 
-/// REQUIRES: check_address takes it, and it is none of groups.
+/// Opens an engine other than groups.
+/// REQUIRES: check_address accepts the address, and it is not that of groups.
 std::unique_ptr<engine> open_alone(const std::string& address, const settings& how) {
     std::string_view rest;
     if (takes(address, "memory", rest)) return open_memory(std::string{rest});
@@ -41,11 +42,11 @@ std::unique_ptr<engine> open_alone(const std::string& address, const settings& h
 #if defined(TUTTI_CLUSTER_POSTGRES)
     return open_postgres(address, how);
 #else
-    throw refusal{"'" + address + "' means no engine"};  // check_address has said so
+    throw refusal{"'" + address + "' means no engine"};  // check_address has reported this already
 #endif
 }
 
-/// A program that gives certificates must not be served in the clear.
+/// Throws if the program gives certificates, because its connection would be in the clear.
 void refuse_tls(const std::string& address, const settings& how) {
     if (!how.tls.files.wanted()) return;
     throw refusal{"'" + address +
@@ -62,7 +63,7 @@ void refuse_tls(const std::string& address, const settings& how) {
 
 void require_loopback(const std::string& host, const std::string& named) {
     in_addr as_number{};
-    // Not a name that merely begins like an address.
+    // A host name that only begins like an address is not accepted.
     const bool near = host == "localhost" || host == "::1" || host == "[::1]" ||
                       (host.starts_with("127.") && ::inet_pton(AF_INET, host.c_str(), &as_number) == 1);
     if (!near) {

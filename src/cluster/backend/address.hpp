@@ -1,4 +1,4 @@
-// Which engine an address means.
+// Opens the engine that an address names.
 #pragma once
 
 #include "cluster/backend/backend.hpp"
@@ -9,23 +9,23 @@ namespace tutti::cluster::backend {
 struct settings {
     std::string prefix;
     std::chrono::milliseconds patience{5000};
-    bool batch = false;  ///< requests of threads that meet go together (batching.hpp), where the engine takes several
-    group::tls_settings tls{};  ///< of groups alone: other engines are spoken to in the clear
+    bool batch = false;         ///< combines concurrent requests into one (batching.hpp), if the engine supports this
+    group::tls_settings tls{};  ///< for groups only: connections to other engines are in the clear
 };
 
-/// Throws refusal: for an address that means nothing, an engine that this library was built without, one that does not
-/// answer, or one that is set up in a way that would lose what is committed.
+/// Opens the engine. Throws refusal if the address is invalid, this library was built without the engine, or the engine
+/// does not answer. Also throws if the engine is configured in a way that would lose committed data.
 [[nodiscard]] std::unique_ptr<engine> open_engine(const std::string& address, const settings& how);
-/// Whether there may be such an engine, without asking it: throws refusal for a prefix that is none, and where the name
-/// in front of the address is no engine's that this library was built with.
+/// Checks the address without asking the engine. Throws refusal if the prefix is invalid, or if the name before the
+/// address is not an engine that this library was built with.
 void check_address(const std::string& address, const settings& how);
-/// The names of those that it was built with.
+/// Returns the names of the engines that this library was built with.
 [[nodiscard]] std::vector<std::string> known_engines();
 
-/// Throws refusal, which says `named`, if that is no address of this machine's loopback, nor its name.
+/// Throws refusal, with `named` in its message, if `host` is neither a loopback address nor its name.
 void require_loopback(const std::string& host, const std::string& named);
 
-/// host:port or /path; throws refusal for an address beyond loopback.
+/// host:port or /path. parse_place throws refusal for an address beyond loopback.
 struct place {
     std::string host;  ///< or the path of a Unix socket
     int port = 0;      ///< 0: a Unix socket

@@ -7,7 +7,7 @@ namespace tutti::cluster::backend {
 
 batching::batching(std::unique_ptr<engine> of, std::size_t most)
     : engine_{std::move(of)}, can_{engine_->can()}, most_{std::min(most, can_.most_operations / 4)} {
-    // A commit shares a request with others, each of which takes one of the operations.
+    // The other commits of a request take one operation each.
     can_.most_operations -= most_;
 }
 
@@ -16,13 +16,13 @@ template <class Choose, class Ask>
 void batching::line<Entry>::pass(Entry& mine, Choose&& choose, Ask&& ask) {
     std::unique_lock hold{guard_};
     waiting_.push_back(&mine);
-    call_next();  // those that were too few may be enough now
+    call_next();  // the line may be long enough now
     mine.turn.wait(hold, [&] { return mine.done || (waiting_.front() == &mine && may_go()); });
     if (mine.done) return;
     std::vector<Entry*> chosen;
     try {
         chosen = choose(waiting_);
-    } catch (...) {  // no memory; those behind it wait for their turn
+    } catch (...) {  // no memory; the entries behind this one wait for their turn
         waiting_.erase(waiting_.begin());
         call_next();
         throw;
@@ -37,7 +37,7 @@ void batching::line<Entry>::pass(Entry& mine, Choose&& choose, Ask&& ask) {
     asked_for_ -= chosen.size();
     for (Entry* e : chosen) {
         e->done = true;
-        e->turn.notify_one();  // under the lock: it goes away with its thread
+        e->turn.notify_one();  // under the lock: the entry is destroyed by its thread
     }
     call_next();
 }
@@ -53,13 +53,13 @@ void batching::commit(request& r) {
                 all.reserve(chosen.size());
                 for (const writer* e : chosen) all.push_back(e->what);
                 engine_->commit_all(all);
-            } catch (...) {  // whether it was sent by then is not known
+            } catch (...) {  // it is unknown whether the request was sent
                 for (const writer* e : chosen) e->what->said = verdict::unknown;
             }
         });
 }
 
-/// Takes the first out of the line, and those behind it that agree with all that are taken.
+/// Takes the first entry of the line, and the later ones that agree with all taken ones.
 std::vector<batching::writer*> batching::choose(std::vector<writer*>& waiting) const {
     std::vector<writer*> chosen, left;
     std::unordered_set<std::string_view> read, written;
@@ -112,7 +112,7 @@ void batching::read(std::span<reader* const> all) noexcept {
     const auto read_alone = [this](reader& one) {
         try {
             one.said = engine_->get(*one.of, freshness::now, {}, one.wanted, *one.found);
-        } catch (...) {  // no memory: as if there were no engine
+        } catch (...) {  // no memory: the same result as without an engine
         }
     };
     if (all.size() == 1) return read_alone(*all.front());
@@ -123,7 +123,8 @@ void batching::read(std::span<reader* const> all) noexcept {
         for (const reader* r : all) keys.insert(keys.end(), r->wanted.begin(), r->wanted.end());
         const verdict said = engine_->get(together, freshness::now, {}, keys, found);
         if (said ==
-            verdict::conflict) {  // a transaction holds a record that one of them wants; the others need not wait
+            verdict::conflict) {  // a prepared transaction holds a record of one reader; the other readers need not
+                                  // wait
             for (reader* r : all) read_alone(*r);
             return;
         }

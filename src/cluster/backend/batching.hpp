@@ -1,16 +1,19 @@
-// Commits, and reads, of threads that meet go to the engine in one request.
+// Combines the commits, and the reads, of concurrent threads into one request to the engine.
 //
-// A thread that finds a request under way waits in a line until there are as many in it as were in that request, or it
-// is back; then the first takes everything that waits and agrees, and asks for all of it. So a lone thread waits for
-// nobody, two hardly do, and many share the engine's round trip, its log and its disk. While the engine writes one
-// request to its disk, a second is on its way, and never more; nor a small one, because to a busy engine a request
-// costs more than what is in it, and small ones beget small ones: with two at a time whatever their size, 32 threads
-// have six commits in each, and by this rule nine.
+// A thread that finds a request pending waits in a line. It waits until the line is as long as that request, or that
+// request has returned. Then the first thread in the line takes all waiting entries that agree, and sends one request
+// for them.
 //
-// Two commits agree if neither writes what the other checks or writes: then any order of them is right, which is what
-// commit_all asks for. Two reads agree if nothing is held: then one instant, after both were asked for, does for both.
+// So a single thread never waits for another, two hardly wait, and many share the engine's round trip, its log and its
+// disk. While the engine writes one request to its disk, a second one is on its way, but never a third. The second one
+// must not be small: for a busy engine, a request costs more than its content, and small requests lead to more small
+// ones. With two requests of any size at a time, 32 threads have six commits in each request. With this rule, they have
+// nine.
 //
-// Thread safety: every member.
+// Two commits agree if neither writes a key that the other checks or writes. Then any order of them is correct, as
+// commit_all requires. Two reads agree if neither has held keys. Then one instant after both calls is correct for both.
+//
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +25,7 @@ namespace tutti::cluster::backend {
 
 class batching final : public engine {
 public:
-    /// At most `most` commits in one request, and as many operations as the engine takes.
+    /// Combines at most `most` commits in one request, and as many operations as the engine accepts.
     explicit batching(std::unique_ptr<engine> of, std::size_t most = 32);
 
     const capabilities& can() const noexcept override { return can_; }
@@ -38,11 +41,13 @@ public:
     bool show_commits_to(witness* w) noexcept override { return engine_->show_commits_to(w); }
 
 private:
-    /// A thread that waits sleeps for its own turn: a request that is over wakes those that it was for, and the next.
+    /// A line of waiting threads. Each sleeps for its own turn. A finished request wakes the threads that it was for,
+    /// and the next one.
     template <class Entry>
     class line {
     public:
-        /// `choose` takes the first, and others, out of what waits; `ask` asks for those, and does not throw.
+        /// Waits for a turn, or until another thread has handled `mine`. `choose` takes the first waiting entry, and
+        /// others. `ask` sends the request for them, and does not throw.
         template <class Choose, class Ask>
         void pass(Entry& mine, Choose&& choose, Ask&& ask);
 
@@ -54,7 +59,7 @@ private:
         std::mutex guard_;
         std::vector<Entry*> waiting_;
         unsigned under_way_ = 0;
-        std::size_t asked_for_ = 0;  // entries that are under way
+        std::size_t asked_for_ = 0;  // entries of the pending requests
     };
     struct place {
         std::condition_variable turn;

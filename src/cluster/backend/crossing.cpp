@@ -10,7 +10,7 @@
 namespace tutti::cluster::backend {
 namespace {
 
-/// A test has the program end here, or stand still.
+/// Ends or stops the program here, for a test.
 void come_to(fault step, int signal) {
     if (broken(step)) static_cast<void>(::raise(signal));
 }
@@ -29,7 +29,7 @@ void crossing::commit(request& r, std::vector<share>& shares, std::size_t decide
 }
 
 crossing::ending crossing::try_commit(request& r, std::vector<share>& shares, std::size_t decides, how asks) {
-    // Two that draw the same name would take each other's parts for their own.
+    // Two transactions with the same name would take each other's parts for their own.
     const holder who{others_.by().draw_name(), parts_[decides].group->number()};
     const auto begun = others_.by().now();
     std::vector<std::size_t> prepared;
@@ -45,11 +45,11 @@ crossing::ending crossing::try_commit(request& r, std::vector<share>& shares, st
     }
     const bool lost = r.said == verdict::unknown && !asked;
     if (lost) r.said = verdict::unreachable;
-    // Programs that meet a part of it read the record, and finish it.
+    // Programs that meet one of its parts read the record, and finish the transaction.
     if (r.said == verdict::unknown) return ending::over;
     const bool commits = r.said == verdict::good;
     const bool all = finish(prepared, who.id, commits);
-    // No program voids one so soon.
+    // No program voids a transaction so early.
     const bool none = !commits && others_.by().now() - begun < settling::grace / 2;
     if (all && !none) others_.forget_decision(decides, who.id);
     return lost ? ending::lost : met ? ending::met : ending::over;
@@ -63,7 +63,7 @@ bool crossing::prepare_at_once(request& r, const std::vector<share>& shares, con
         std::function<void()> wait;
     };
     std::vector<under_way> all;
-    all.reserve(shares.size());  // their addresses stay
+    all.reserve(shares.size());  // so that the elements stay at their addresses
     for (const share& s : shares) {
         if (parts_[s.part].group->number() == who.decides) continue;
         under_way& one = all.emplace_back(under_way{s.part, s.as_request(), {}});
@@ -78,7 +78,7 @@ bool crossing::prepare_at_once(request& r, const std::vector<share>& shares, con
         const bool waits = said == verdict::conflict && one.mine.met;
         const bool ends = !waits && said != verdict::unknown;
         met |= waits;
-        // What ends the transaction for good counts more than what has it begin anew, whichever group says it first.
+        // A final failure takes precedence over one that leads to a restart, whichever group reports first.
         if (over || (!ends && r.said != verdict::good)) continue;
         over = ends;
         r.said = said;
@@ -94,7 +94,7 @@ bool crossing::prepare_in_order(request& r, const std::vector<share>& shares, co
     for (const share& s : shares) {
         if (parts_[s.part].group->number() == who.decides) continue;
         request mine = s.as_request();
-        prepared.push_back(s.part);  // also where the answer is lost
+        prepared.push_back(s.part);  // also if the answer is lost
         while (true) {
             parts_[s.part].group->begin_prepare(who, mine, others_.patience())();
             r.said = mine.said;

@@ -1,19 +1,21 @@
-// Commits that touch several groups: two phases over replicated logs, of which one group's log holds the decision
-// (docs/cluster-replication.md, "Several groups", has the states and the proof).
+// Commits that touch several groups. They have two phases over replicated logs, and the log of one group holds the
+// decision (docs/cluster-replication.md, "Several groups", has the states and the proof).
 //
-//   prepare   every group but one judges its part, and holds what that has read and writes
-//   decide    the one that is left commits its own part, and with it the record of the decision, if there is none yet
-//   finish    the others write what they have held back, or let it go
+//   prepare   every group but one checks its part, and holds the part's reads and writes
+//   decide    the remaining group commits its own part, together with the record of the decision, if that record does
+//             not exist yet
+//   finish    the other groups write their parts, or release them
 //
-//   X3  all groups are asked to prepare at once, and a transaction that meets another there waits for none: it lets
-//       everything go, and begins anew, as another one, which asks the groups in the order of their numbers, each when
-//       the one before has prepared; that one waits. The group that decides is the last of all if the last write is
-//       in the last of them, as that of exactly_once is. So a transaction that waits for another holds parts below
-//       the one that it waits at, and none waits in a circle; where the order is another, it does not wait
-//   X4  a group is asked to prepare a transaction once. If no answer comes, that one is let go, and never decided, and
-//       another is begun in its place, with an id of its own
+//   X3  All groups are asked to prepare at once. A transaction that meets another one there does not wait. It releases
+//       everything, and starts again as another transaction. That one asks the groups in the order of their numbers,
+//       each after the one before has prepared, and it waits. The deciding group is the last in this order if the last
+//       write is in it, as the last write of exactly_once is. So a transaction that waits at a part only holds lower
+//       parts, and no circle of waiting transactions is possible. If the deciding group is not the last, the
+//       transaction does not wait.
+//   X4  A group is asked to prepare a transaction once. If no answer comes, that transaction is released, and never
+//       decided. Another one is started instead, with an id of its own.
 //
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include "cluster/backend/settling.hpp"
@@ -24,25 +26,26 @@ class crossing {
 public:
     crossing(const parts& all, settling& others) : parts_{all}, others_{others} {}
 
-    /// B3 and B4, of `r`, whose shares these are: two at least, by ascending parts, and one of them in `decides`.
+    /// Commits `r` as in B3 and B4. `shares` are its shares: at least two, by ascending parts, with one in part
+    /// `decides`.
     void commit(request& r, std::vector<share>& shares, std::size_t decides);
 
 private:
     enum class how : std::uint8_t { at_once, in_order };
     enum class ending : std::uint8_t {
-        over,  ///< `r` says what became of it
-        lost,  ///< an answer was, before the decision (X4)
-        met,   ///< another transaction was in the way, at once (X3)
+        over,  ///< `r` has the result
+        lost,  ///< an answer was lost before the decision (X4)
+        met,   ///< another transaction was in the way when all were asked at once (X3)
     };
     [[nodiscard]] ending try_commit(request& r, std::vector<share>& shares, std::size_t decides, how asks);
-    /// Has each share judged but that of the group that decides. False: `r` says why not, or that an answer was lost.
-    /// Those that may have prepared are in `prepared`.
+    /// Has each share prepared, except that of the deciding group. Returns false if one fails: `r` has the reason, or
+    /// says that an answer was lost. Adds the parts that may have prepared to `prepared`.
     [[nodiscard]] bool prepare_at_once(request& r, const std::vector<share>& shares, const holder& who,
                                        std::vector<std::size_t>& prepared, bool& met);
     [[nodiscard]] bool prepare_in_order(request& r, const std::vector<share>& shares, const holder& who,
                                         std::vector<std::size_t>& prepared);
     void decide(request& r, share s, const holder& who, const std::vector<std::size_t>& prepared);
-    /// False: one does not answer.
+    /// Returns false if a group does not answer.
     [[nodiscard]] bool finish(const std::vector<std::size_t>& prepared, const std::string& id, bool commits);
 
     const parts& parts_;

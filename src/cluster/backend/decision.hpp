@@ -1,4 +1,5 @@
-// What became of a transaction of several groups: a record of the group that decides. Its first write is the decision.
+// The decision about a transaction of several groups: a record of the deciding group. The first write of the record is
+// the decision.
 #pragma once
 
 #include <charconv>
@@ -12,7 +13,7 @@ namespace tutti::cluster::backend {
 
 struct decision {
     enum class state : std::uint8_t { open, committed, voided } is = state::open;
-    std::vector<std::uint64_t> prepared_in;  ///< of a committed one: the numbers of the groups that are to finish it
+    std::vector<std::uint64_t> prepared_in;  ///< if committed: the numbers of the groups that have to finish it
     version at = 0;                          ///< of the record
 
     [[nodiscard]] static key key_of(std::string_view id) { return "t" + std::string{id}; }
@@ -22,7 +23,7 @@ struct decision {
         for (const std::uint64_t n : prepared_in) all += " " + std::to_string(n);
         return all;
     }
-    /// As it is kept.
+    /// Reads the stored form.
     [[nodiscard]] static decision read(const record& r) {
         decision d{state::open, {}, r.at};
         if (!r.exists) return d;

@@ -18,7 +18,7 @@ namespace {
 using namespace etcdserverpb;
 using grpc::StatusCode;
 
-constexpr std::size_t operations = 120;          // etcd takes 128 of a kind in one transaction (--max-txn-ops)
+constexpr std::size_t operations = 120;          // etcd accepts 128 of a kind in one transaction (--max-txn-ops)
 constexpr std::size_t bytes_at_most = 1u << 20;  // and requests of 1.5 MiB (--max-request-bytes)
 
 struct member {
@@ -29,16 +29,16 @@ struct member {
 
 member connect(const std::string& to) {
     grpc::ChannelArguments how;
-    how.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // what is sent twice is our business
-    // A member that is stopped, or cut off, ends the calls that wait for it, watches among them.
+    how.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // we decide what is sent twice
+    // Calls that wait for a stopped or disconnected member end, including watches.
     how.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     how.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3000);
-    how.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // nor while all threads sleep in retry
-    how.SetMaxReceiveMessageSize(-1);                      // an answer holds what many objects hold together
+    how.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // also while all threads sleep in retry
+    how.SetMaxReceiveMessageSize(-1);                      // an answer holds the values of many objects
     how.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
     how.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
     how.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
-    how.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // nodes of one process share no fate
+    how.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // nodes of one process fail independently
     how.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     member m;
     m.channel = grpc::CreateCustomChannel(to, grpc::InsecureChannelCredentials(), how);
@@ -47,7 +47,8 @@ member connect(const std::string& to) {
     return m;
 }
 
-/// By the monotonic clock: with a deadline of the wall clock gRPC would wait longer by what an operator sets it back.
+/// Returns a deadline by the monotonic clock. With a wall-clock deadline, gRPC would wait longer if an operator sets
+/// the clock back.
 gpr_timespec in(std::chrono::milliseconds patience) {
     return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(patience.count(), GPR_TIMESPAN));
 }
@@ -58,7 +59,7 @@ void set_record(record& to, const KeyValue& from) {
     if (from.value().size() > 1) to.bytes = from.value().substr(1);
 }
 
-/// Of a cluster, however its members are named.
+/// Returns the tide of an etcd cluster, for all names of its members.
 std::shared_ptr<tide> tide_of_cluster(std::uint64_t cluster) {
     static std::mutex guard;
     static std::map<std::uint64_t, std::weak_ptr<tide>> all;
@@ -68,11 +69,11 @@ std::shared_ptr<tide> tide_of_cluster(std::uint64_t cluster) {
     return found;
 }
 
-/// One operation is under way at a time. Those of gRPC that wait have no end of their own on a stream.
+/// A watch. One operation is pending at a time. gRPC's waiting operations have no timeout on a stream.
 class watcher final : public feed, public changes {
 public:
     explicit watcher(std::size_t prefix) : prefix_{prefix} {}
-    /// Of the keys in [from, to), beginning with revision `first`, or now if that is 0.
+    /// Watches the keys in [from, to) from revision `first` on, or from now on if `first` is 0.
     bool open(Watch::Stub& at, const std::string& from, const std::string& to, version first,
               std::chrono::milliseconds patience) {
         const gpr_timespec late = in(patience);
@@ -81,7 +82,7 @@ public:
             bool good = false;
             return queue_.AsyncNext(&what, &good, late) == grpc::CompletionQueue::GOT_EVENT && good;
         };
-        context_.AddMetadata("hasleader", "true");  // a member that is cut off from its peers ends the watch
+        context_.AddMetadata("hasleader", "true");  // a member that is disconnected from the others ends the watch
         stream_ = at.PrepareAsyncWatch(&context_, &queue_);
         stream_->StartCall(this);
         if (!done()) return false;
@@ -106,7 +107,8 @@ public:
         for (const Event& e : answer_.events()) written.push_back(e.kv().key().substr(prefix_));
         return true;
     }
-    /// etcd sends what one transaction wrote in one message, and messages by ascending revision.
+    /// Appends the next writes. etcd sends the writes of one transaction in one message, and the messages by ascending
+    /// revision.
     bool next(std::vector<change>& written) override {
         if (!read()) return false;
         for (const Event& e : answer_.events())
@@ -120,7 +122,7 @@ private:
         stream_->Read(&answer_, this);
         return is_done() && read_ && !answer_.canceled();
     }
-    /// Waits for an operation. False: there is none.
+    /// Waits for an operation. Returns false if there is none.
     bool is_done() {
         void* what = nullptr;
         return queue_.Next(&what, &read_);
@@ -164,7 +166,7 @@ public:
                 std::vector<record>& found) override {
         found.clear();
         const bool back = how == freshness::same && of.at != 0;
-        // Checks that one request does not take are reads like those that are wanted, of one revision.
+        // If there are too many checks for one request, they are read like the wanted keys, at one revision.
         const bool compared = !back && held.size() <= operations;
         std::vector<std::string_view> keys;
         if (!back && !compared) {
@@ -185,7 +187,7 @@ public:
                 one->set_key(prefix_ + std::string{keys[i]});
                 one->set_revision(static_cast<std::int64_t>(at));
             }
-            if (done == end) {  // a look at the checks alone still has to ask for something
+            if (done == end) {  // a request with checks only still has to ask for something
                 RangeRequest* const one = ask.add_success()->mutable_request_range();
                 one->set_key(prefix_);
                 one->set_limit(1);
@@ -193,7 +195,7 @@ public:
             TxnResponse answer;
             if (const verdict said = ask_until_answered(ask, answer); said != verdict::good) return said;
             if (!answer.succeeded()) {
-                // A caller that tries again sees what was in the way.
+                // A caller that tries again sees the conflicting write.
                 tide_->raise(static_cast<version>(answer.header().revision()));
                 return verdict::conflict;
             }
@@ -259,15 +261,15 @@ public:
                 TxnResponse ignored;
                 if (!send(member, ask, ignored, how_.patience).ok()) return;
             }
-        } catch (const std::bad_alloc&) {  // they stay
+        } catch (const std::bad_alloc&) {  // the records stay
         }
     }
 
     std::unique_ptr<feed> open_feed() override { return watch("o", 0); }
-    /// Of objects, and of what caches write to know how far they are (n).
+    /// Follows the objects, and the keys that caches write to learn the current revision (n).
     std::unique_ptr<changes> follow(version after) override { return watch("n", after + 1); }
     backend::tide* tide() noexcept override { return tide_.get(); }
-    /// A revision is one transaction that writes; one that does not has the revision of another.
+    /// A writing transaction has a revision of its own. One that writes nothing has the revision of another.
     bool show_commits_to(witness* w) noexcept override {
         witness_ = w;
         return true;
@@ -300,7 +302,7 @@ private:
             one->set_value((w.exists ? "1" : "0") + w.bytes);
         }
     }
-    /// What it means for a commit. Whatever a member says on its way down may come before or after the commit.
+    /// Returns the verdict of a commit for a status. If a member ends, its answer may come before or after the commit.
     static verdict meaning(const grpc::Status& s) {
         switch (s.error_code()) {
             case StatusCode::INVALID_ARGUMENT:
@@ -320,7 +322,7 @@ private:
         grpc::Status ignored;
         return ask_until_answered(ask, answer, ignored);
     }
-    /// Asks one member after the other. For what may be asked twice.
+    /// Asks one member after the other. Only for requests that may be sent twice.
     verdict ask_until_answered(const TxnRequest& ask, TxnResponse& answer, grpc::Status& said) {
         tries all{how_.patience};
         const auto each = how_.patience / static_cast<int>(members_.size());
@@ -334,14 +336,14 @@ private:
         } while (is_time_for_another(all));
         return verdict::unreachable;
     }
-    /// Pauses before the next try, and makes the connection meanwhile. False: the time for tries is over.
+    /// Pauses before the next try, and makes the connection meanwhile. Returns false if the time for tries is over.
     ///
     /// gRPC has no thread of its own that completes a connection: some thread has to wait in one of its calls. A call
-    /// that fails at once, since its channel is not connected, does not wait. So a program whose threads only made such
-    /// calls would never connect again: gRPC would give each attempt up when its time is over.
+    /// that fails at once, because its channel is not connected, does not wait. So a program whose threads only made
+    /// such calls would never connect again: gRPC would give up each attempt when its time is over.
     ///
-    /// The wait is for a queue to which nothing comes. To wait for the channel's state would need a timer of gRPC's,
-    /// and these go by the wall clock: the wait would not end after an operator has set that back.
+    /// The wait is for a queue that receives nothing. A wait for the channel's state would need a timer of gRPC, and
+    /// these use the wall clock. Such a wait would not end after an operator has set that clock back.
     bool is_time_for_another(tries& all) {
         return all.again([this](std::chrono::milliseconds pause) {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();
@@ -363,7 +365,7 @@ private:
     const std::string prefix_;
     capabilities can_;
     std::vector<member> members_;
-    std::atomic<std::size_t> latest_{0};  // the member that answered
+    std::atomic<std::size_t> latest_{0};  // the member that has answered
     std::shared_ptr<backend::tide> tide_;
     witness* witness_ = nullptr;
 };

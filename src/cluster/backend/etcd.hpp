@@ -1,11 +1,12 @@
-// etcd, over gRPC: versions are revisions, and a state of all records is a revision, too.
+// etcd, over gRPC. Versions are etcd's revisions, and so are states of all records.
 #pragma once
 
 #include "cluster/backend/address.hpp"
 
 namespace tutti::cluster::backend {
 
-/// `where`: //host:port,host:port: members of one etcd; the next is asked where one does not answer. Throws refusal.
+/// Opens etcd. `where` is //host:port,host:port: members of one etcd. If one does not answer, the next one is asked.
+/// Throws refusal.
 [[nodiscard]] std::unique_ptr<engine> open_etcd(std::string_view where, const settings& how);
 
 }  // namespace tutti::cluster::backend

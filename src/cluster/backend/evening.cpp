@@ -9,11 +9,11 @@
 namespace tutti::cluster::backend {
 namespace {
 
-constexpr std::size_t at_once = 16;  // slots: what is closed at a time
+constexpr std::size_t at_once = 16;  // slots that are closed at a time
 constexpr unsigned most_in_vain = 18;
 constexpr std::string_view scheme{"tutti:"};
 
-/// Of all its members, whichever of them were named.
+/// Returns the addresses of all members of the group, or the given ones if the group has not told them.
 std::vector<std::string> addresses_of(const group_engine& g, const std::vector<std::string>& named) {
     std::vector<std::string> all = g.members();
     return all.empty() ? named : all;
@@ -53,7 +53,7 @@ std::set<std::uint64_t> evening::numbers_of(const std::vector<std::string>& all)
 
 void evening::join(const std::vector<std::string>& all) {
     bool changed = false;
-    // So that programs may name one of them.
+    // Records the addresses, so that programs may name only one of the groups.
     for (const auto& g : groups_) {
         layout::entry* const e = layout_.find(g->number());
         if (e == nullptr || e->left || !e->addresses.empty()) continue;
@@ -65,7 +65,7 @@ void evening::join(const std::vector<std::string>& all) {
         std::unique_ptr<group_engine> g = open_group(members, how_);
         layout::entry* const known = layout_.find(g->number());
         if (known != nullptr && !known->left) continue;
-        // Programs that have begun since ask it no more.
+        // Programs that have started since do not ask it any more.
         if (known != nullptr) throw refusal{g->can().name + " has left: begin a new group in its place"};
         const layout its = look_up_layout(*g);
         const bool strange = std::ranges::any_of(its.all, [&](const layout::entry& e) {
@@ -83,7 +83,7 @@ void evening::join(const std::vector<std::string>& all) {
 }
 
 void evening::say_layout() {
-    if (layout_.change == 0) return;  // as it began
+    if (layout_.change == 0) return;  // the layout has never changed
     std::vector<group_engine*> all;
     for (std::size_t i = 0; i < layout_.all.size(); ++i) {
         group_engine* const g = all_ ? all_->all()[i].group : groups_[i].get();
@@ -147,7 +147,7 @@ bool evening::step(const std::set<std::uint64_t>& leaving) {
         done_.moved += some.size();
         in_vain_ = 0;
     } else if (came == moving::end::unreachable) {
-        // Once, or twice, because another member leads.
+        // One or two silent steps are normal, because another member becomes the leader.
         if ((in_vain_ += most_in_vain / 3) >= most_in_vain) refuse_silent();
     } else if (++in_vain_ >= most_in_vain) {
         throw refusal{"another program moves objects of '" + how_.prefix + "', too: let it end first"};
@@ -162,7 +162,7 @@ void evening::finish_leaving(const std::set<std::uint64_t>& leaving) {
         if (layout_.all[i].left || leaving.contains(layout_.all[i].number)) continue;
         if (!all_->moves().settle(i, leaving)) refuse_silent();
     }
-    // Programs tell addresses that have changed meanwhile.
+    // Programs report addresses that have changed meanwhile.
     if (const layout now = all_->know_more(); now.change > layout_.change) layout_ = now;
     for (layout::entry& e : layout_.all) {
         if (!leaving.contains(e.number) || e.left) continue;

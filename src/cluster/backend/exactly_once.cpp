@@ -34,7 +34,7 @@ exactly_once::mark exactly_once::take(std::size_t part) {
             return m;
         }
     }
-    // Two programs that draw the same name would only refuse each other's commits.
+    // If two programs drew the same name, they would only refuse each other's commits.
     mark m{"m" + engine_.around().draw_name()};
     while (engine_.part_of(m.of) != part) m.of = "m" + engine_.around().draw_name();
     return m;
@@ -87,11 +87,11 @@ verdict exactly_once::find_out(mark& m, version& at) {
             m.at = at = now.at;
             return verdict::good;
         }
-        if (now.bytes == told(m.sequence, false) || broken(fault::no_fence)) {  // an earlier try to void it
+        if (now.bytes == told(m.sequence, false) || broken(fault::no_fence)) {  // an earlier try has voided it
             m.at = now.at;
             return verdict::conflict;
         }
-        if (now.at != m.at) return verdict::unknown;  // M1 is broken: somebody has deleted the mark
+        if (now.at != m.at) return verdict::unknown;  // M1 is violated: the mark was deleted
         const check still{m.of, m.at};
         const write it{m.of, true, told(m.sequence, false)};
         m.has_voided = true;

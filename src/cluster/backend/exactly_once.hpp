@@ -1,21 +1,20 @@
-// Commits that are applied once, whatever becomes of their answers.
+// Commits that are applied at most once, even if their answers are lost.
 //
-// Each commit writes a *mark* with it: a record that belongs to one commit at a time, and says which one of its owner
-// was the last. A commit whose answer is lost (B4) is looked up there. If the mark does not tell of it, a second commit
-// voids it: it writes the mark, so that the version which the first one checks is gone, and the first can never come
-// true. So the answer is known as soon as the engine answers again; and if it does not within the patience, nobody
-// knows: `unknown`.
+// Each commit also writes a *mark*. This record belongs to one commit at a time, and names its owner's last commit. If
+// the answer of a commit is lost (B4), its mark is read. If the mark does not name the commit, a second commit voids it
+// by writing the mark. The version that the first commit checks is gone then, so the first commit can never take
+// effect. The result is therefore known as soon as the engine answers again. If the engine does not answer within the
+// patience, the result is `unknown`.
 //
-//   M1  a mark is used by one commit at a time, and every commit that uses it checks the version that its owner knows
-//   M2  its sequence grows with each use; a mark whose last use has stayed unknown is never used again
+//   M1  A mark is used by one commit at a time. Every commit that uses it checks the version that its owner knows.
+//   M2  The mark's sequence grows with each use. A mark whose last use stayed unknown is never used again.
+//   M3  A mark that never voided a commit has no late commit, and is forgotten with its owner. Other marks stay, and so
+//       do those of killed programs: one record for each commit that was pending at once. A late commit may check the
+//       version that its mark had, even if that was "never written".
+//   M4  In an engine in parts, a mark is in a part that its commit touches anyway: the last of them, as far as the
+//       program knows the order.
 //
-//   M3  a mark that never voided anything is known to have no late commit, and is forgotten with its owner. Of others,
-//       and of programs that are killed, one record stays for each commit that was under way at once: a late commit may
-//       check the version that its mark had, and "never written" is one, too
-//   M4  in an engine of parts a mark is in one that its commit touches anyway, the last of them, as far as the program
-//       knows which that is
-//
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <mutex>
@@ -28,13 +27,14 @@ namespace tutti::cluster::backend {
 class exactly_once {
 public:
     exactly_once(engine& of, std::chrono::milliseconds patience) : engine_{of}, patience_{patience} {}
-    /// Forgets the marks. REQUIRES: no commit runs.
+    /// Forgets the marks.
+    /// REQUIRES: no commit runs.
     ~exactly_once();
     exactly_once(const exactly_once&) = delete;
     exactly_once& operator=(const exactly_once&) = delete;
 
-    /// B3 and B4, for checks and writes without a mark; both are extended here. Throws refusal where the
-    /// engine does not take them.
+    /// Commits as in B3 and B4. Adds a mark to the checks and writes. Throws refusal if the engine does not accept
+    /// them.
     [[nodiscard]] verdict commit(std::vector<check>& checks, std::vector<write>& writes, version& at);
 
 private:
@@ -46,7 +46,7 @@ private:
     };
     mark take(std::size_t part);
     void give_back(mark&& m);
-    /// What became of `m.sequence`: good, conflict (it will never happen) or unknown.
+    /// Returns the result of `m.sequence`: good, conflict (it will never happen) or unknown.
     verdict find_out(mark& m, version& at);
 
     engine& engine_;

@@ -10,7 +10,7 @@ namespace tutti::cluster::backend::group {
 namespace {
 
 constexpr std::chrono::milliseconds learn_again_after{1000};
-constexpr std::chrono::milliseconds learn_again_soon{200};  // where no leader has answered
+constexpr std::chrono::milliseconds learn_again_soon{200};  // if no leader has answered
 
 }  // namespace
 
@@ -231,7 +231,7 @@ std::vector<std::vector<std::string>> parse_groups(std::string_view where, bool 
 bool ask_for_change(const std::vector<std::string>& addresses, std::shared_ptr<credentials> secured,
                     std::uint64_t number, question what, const change_request& change,
                     std::chrono::milliseconds patience, std::string& why) {
-    // A change that is made twice is made once: a member is let in once, and goes once.
+    // The request may be sent twice: a member is added only once, and removed only once.
     caller::answer said = caller{addresses, std::move(secured), number}.ask(frame(what, change), true, patience);
     why = std::move(said.message);
     return said.said == outcome::done;

@@ -1,15 +1,16 @@
-// Questions to the leader of a group. The caller asks one member after the other, and goes where one of them points.
+// Asks the leader of a group. The caller asks one member after the other, and follows their hints to the leader.
 //
 // A caller that keeps learning asks a member for the list of members once a second. So it reaches the group while
-// members are replaced, also when no member has an address any more that the program was given.
+// members are replaced, even if all addresses that the program was given are out of date.
 //
-//   D1  The leader is asked. A member that follows may have been removed without having heard of it, and go on for as
-//       long as it likes; its list counts only if it has applied as much of the log as the author of the last list.
-//   D2  A member that goes by another number than the one that it was reached by is behind a tunnel or a proxy. The
-//       numbers of its list may be those of other machines, seen from here, so the list is ignored.
-//   D3  The addresses that the program was given stay, behind those of the list.
+//   D1  The leader is asked. A member that follows may have been removed without having heard of it, and may continue
+//       for an unlimited time. Its list is accepted only if it has applied as much of the log as the author of the last
+//       list.
+//   D2  A member whose own numeric address differs from the one that it was reached by is behind a tunnel or a proxy.
+//       The addresses of its list may be those of other machines, seen from here, so the list is ignored.
+//   D3  The addresses that the program was given stay, after those of the list.
 //
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <functional>
@@ -27,49 +28,52 @@ namespace tutti::cluster::backend::group {
 
 class caller {
 public:
-    /// Of the group with that number, or of the first that answers if that is 0; in the clear without credentials.
+    /// Makes a caller of the group with that number, or of the first group that answers if `number` is 0. Without
+    /// credentials, connections are in the clear.
     caller(std::vector<std::string> addresses, std::shared_ptr<credentials> secured, std::uint64_t number = 0);
     ~caller();
     caller(const caller&) = delete;
     caller& operator=(const caller&) = delete;
 
     struct answer {
-        outcome said = outcome::elsewhere;  ///< done; refused; lost; or elsewhere: no leader was found, nothing is done
-        std::string message;                ///< the answer's bytes behind its outcome; otherwise why
+        outcome said = outcome::elsewhere;  ///< done; refused; lost; or elsewhere: no leader was found, and nothing is
+                                            ///< done
+        std::string message;                ///< the answer's bytes after its outcome; otherwise the reason
     };
-    /// What may not be asked twice is lost as soon as its answer is.
+    /// Asks the group. If the request may not be sent `twice`, a lost answer makes the outcome `lost`.
     [[nodiscard]] answer ask(std::string request, bool twice, std::chrono::milliseconds patience);
-    /// The same in two steps, so that several groups can be asked at once. One thread; `end` once, or not at all.
+    /// Asks in two steps, so that several groups can be asked at once. Both run on one thread. Call `end` once, or
+    /// never.
     class question_under_way;
     [[nodiscard]] std::shared_ptr<question_under_way> begin(std::string request, bool twice,
                                                             std::chrono::milliseconds patience);
     [[nodiscard]] answer end(question_under_way& q);
-    /// The same, for what goes on after its first answer: the connection, or null.
+    /// Sends a request that has more than one answer. Returns the connection after the first answer, or null.
     [[nodiscard]] std::unique_ptr<link> follow(const std::string& request, std::chrono::milliseconds patience);
-    /// 0 until a member has answered.
+    /// Returns the group's number, or 0 until a member has answered.
     [[nodiscard]] std::uint64_t number() const;
 
-    /// Learns the members now, and on a thread of its own once a second until the end. Once.
+    /// Learns the members now, and then once a second on a thread of its own until the end. Call it once.
     void keep_learning();
-    /// The addresses of the members as they were learned last; empty: none have been.
+    /// Returns the addresses of the members as they were learnt last. Empty if none were learnt yet.
     [[nodiscard]] std::vector<std::string> members() const;
-    /// Has the learning thread call `told` soon, and whenever the members have changed, in place of what was given
-    /// before. When this returns, the function that was given before does not run, and is not called any more.
+    /// Has the learning thread call `told` soon, and whenever the members have changed. Replaces the earlier function.
+    /// When this returns, the earlier function does not run, and is not called any more.
     void on_new_members(std::function<void()> told);
 
 private:
-    /// Asks one member. Returns whether the leader has listed the members; otherwise the next call asks the next
+    /// Asks one member. Returns true if the leader has listed the members; otherwise the next call asks the next
     /// member.
     bool learn();
     [[nodiscard]] bool adopt(const status_answer& said);
     std::unique_ptr<link> take(link::clock::time_point late, std::string& why);
     void send(question_under_way& q);
-    /// Nothing: the caller sends it again, to the member that is next in turn.
+    /// Receives the answer. Returns nothing if the caller has to send the request again, to the next member.
     [[nodiscard]] std::optional<answer> hear(question_under_way& q);
     [[nodiscard]] answer settle(question_under_way& q);
     [[nodiscard]] std::string current() const;
     void turn_from(const std::string& address);
-    /// False: it is where we have asked.
+    /// Makes `address` the next one to ask. Returns false if it was just asked.
     bool turn_to(const std::string& address);
 
     const std::shared_ptr<credentials> secured_;
@@ -79,12 +83,12 @@ private:
     std::uint64_t number_;
     const std::vector<std::string> given_;
     std::vector<std::string> learned_;
-    std::uint64_t learned_at_ = 0;  // in the log (D1)
+    std::uint64_t learned_at_ = 0;  // the index in the log (D1)
     std::mutex telling_;            // held while told_ runs
     std::function<void()> told_;
-    std::vector<std::string> told_of_;  // the members when it was called last
+    std::vector<std::string> told_of_;  // the members at its last call
     links<link> free_;
-    std::jthread learner_;  // the last: the thread uses all of the above
+    std::jthread learner_;  // declared last: the thread uses all members above
 };
 
 class caller::question_under_way {
@@ -101,12 +105,13 @@ private:
     std::string why_;
 };
 
-/// host:port,host:port, of loopback unless what goes there is `encrypted`. Throws refusal.
+/// Parses host:port,host:port. They must be of loopback unless the traffic is `encrypted`. Throws refusal.
 [[nodiscard]] std::vector<std::string> parse_members(std::string_view where, bool encrypted);
-/// Addresses of an engine: "//host:port,host:port", of one group or, between semicolons, of several. Throws refusal.
+/// Parses the addresses of an engine: "//host:port,host:port" for one group, or several groups separated by semicolons.
+/// Throws refusal.
 [[nodiscard]] std::vector<std::vector<std::string>> parse_groups(std::string_view where, bool encrypted);
 
-/// A change of the group's members: `change` is made, or false and `why`.
+/// Changes the group's members. Returns false, and sets `why`, if this fails.
 [[nodiscard]] bool ask_for_change(const std::vector<std::string>& addresses, std::shared_ptr<credentials> secured,
                                   std::uint64_t number, question what, const change_request& change,
                                   std::chrono::milliseconds patience, std::string& why);

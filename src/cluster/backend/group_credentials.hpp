@@ -1,15 +1,18 @@
-// What members and programs of a group show each other under TLS, and what each certificate allows.
+// The certificates that members and programs of a group show each other under TLS, and the rights of each certificate.
 //
-//   C1  A member shows a certificate made for the DNS name member.<name of the group>, a program one for program.<name
-//       of the group>; one authority has signed all of them. A caller expects a member: so a program's certificate can
-//       pass for a member neither when it calls nor when it is called, and no group's for another's.
-//   C2  A member's may do what a program's may, and the members of a group are changed with it alone.
-//   C3  Certificates may be renewed while it runs (wire/renewed_tls.hpp).
+//   C1  A member shows a certificate made for the DNS name member.<name of the group>. A program shows one for
+//       program.<name of the group>. One authority has signed all of them. A caller expects a member. So a program's
+//       certificate is never accepted for a member's, neither on the calling nor on the called side. Nor is a
+//       certificate of one group accepted by another.
+//   C2  A member's certificate includes the rights of a program's. Only a member's allows changing the members of a
+//       group.
+//   C3  Certificates may be renewed while the process runs (wire/renewed_tls.hpp).
 //
-// A member's number is not in its certificate: it is drawn when its folder is made, and each side tells the other whom
-// it means (P1). Nor is its address: any member could stop its group.
+// A member's certificate does not contain its number: that is drawn when its folder is made, and each side names the
+// member that it means (P1). Nor does it contain the member's address. So any member could impersonate another one.
+// This is acceptable because any member can stop its group anyway.
 //
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <memory>
@@ -20,30 +23,31 @@
 
 namespace tutti::cluster::backend::group {
 
-/// Without files, everything is in the clear, and on loopback alone.
+/// The TLS settings of a group. Without files, connections are in the clear, and on loopback only.
 struct tls_settings {
     wire::tls_files files;
     std::string group_name = "tutti";
 };
 
-/// The DNS name of C1.
+/// Returns the DNS name of C1.
 [[nodiscard]] std::string certificate_name(speaker who, const std::string& group_name);
 
 class credentials {
 public:
-    /// Reads the files of a member or a program. Throws refusal where all others would refuse them.
+    /// Reads the files of a member or a program. Throws refusal if all other sides would refuse them.
     credentials(tls_settings how, speaker own);
-    /// Null without files. Throws refusal.
+    /// Makes credentials, or returns null if there are no files. Throws refusal.
     [[nodiscard]] static std::shared_ptr<credentials> of(const tls_settings& how, speaker own);
 
-    /// The side that calls a member.
+    /// Makes the TLS session of a side that calls a member.
     [[nodiscard]] std::unique_ptr<wire::tls_session> call();
-    /// The side of a member that is called.
+    /// Makes the TLS session of a called member.
     [[nodiscard]] std::unique_ptr<wire::tls_session> answer();
     [[nodiscard]] std::string name_of(speaker who) const { return certificate_name(who, how_.group_name); }
-    /// Why the other side may not speak as `who`; empty: it may. REQUIRES: s.established().
+    /// Returns why the other side may not act as `who`, or an empty string if it may.
+    /// REQUIRES: s.established().
     [[nodiscard]] std::string objection(const wire::tls_session& s, speaker who) const;
-    /// Why the files as they are now are not in use (C3); empty: they are.
+    /// Returns why the current files are not in use (C3), or an empty string if they are.
     [[nodiscard]] std::string trouble() const { return tls_.trouble(); }
 
 private:
@@ -51,7 +55,7 @@ private:
     wire::renewed_tls tls_;
 };
 
-/// The other side speaks TLS, and this one does not: what to do, as the end of a sentence.
+/// The message for a side without TLS whose peer uses TLS, as the end of a sentence.
 inline constexpr const char* speaks_tls =
     "speaks TLS, and this side does not: give the members and all programs a certificate, its key and the authority, "
     "or none (docs/cluster-replication.md, \"Encryption\")";

@@ -34,7 +34,7 @@ std::unique_ptr<link> link::reach(const std::string& address, std::uint64_t grou
     const std::vector<socket_place> places = places_of(address, secured != nullptr, why);
     std::unique_ptr<link> made;
     for (std::size_t i = 0; i < places.size() && !made; ++i) {
-        // One that does not answer leaves time to the others.
+        // A place that does not answer leaves time for the others.
         const auto left = late - clock::now();
         made = connect(places[i], address, clock::now() + left / static_cast<long>(places.size() - i), why);
     }
@@ -171,7 +171,7 @@ bool link::read_some(clock::time_point late) {
         input_.append(came);
         return true;
     }
-    // What TLS has to say of it goes out in either case: an alert tells the other side why.
+    // Sends the session's pending bytes in either case: an alert tells the other side the reason.
     const bool goes_on = tls_->open(came, input_);
     return send_raw(tls_->owed(), late) && goes_on;
 }

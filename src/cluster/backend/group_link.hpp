@@ -1,6 +1,7 @@
-// A program's connection to one member, in the clear or under TLS: one request at a time, and no wait without an end.
+// A program's connection to one member, in the clear or under TLS. It has one request at a time, and every wait has a
+// timeout.
 //
-// Thread safety: one thread at a time, but for `cut`.
+// Thread safety: one thread at a time, except `cut`.
 #pragma once
 
 #include <chrono>
@@ -18,8 +19,8 @@ class link {
 public:
     using clock = std::chrono::steady_clock;
 
-    /// Connects, and says hello to the group, or to any if that is 0; under TLS, if it is to be `secured`. Null: `why`
-    /// says what is in the way; what it has said before stays if there was no time to find out.
+    /// Connects, and says hello to the group, or to any group if `group` is 0. Uses TLS if `secured` is given. Returns
+    /// null on failure, and sets `why`. `why` keeps its value if time was too short to learn the reason.
     [[nodiscard]] static std::unique_ptr<link> open(const std::string& address, std::uint64_t group,
                                                     clock::time_point late, std::string& why,
                                                     credentials* secured = nullptr);
@@ -29,18 +30,18 @@ public:
 
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
     [[nodiscard]] std::uint64_t group() const noexcept { return group_; }
-    /// False: the connection is of no more use. What was sent may have arrived all the same, but not if `sent_any` is
-    /// false.
+    /// Sends a frame. Returns false if the connection is unusable. The bytes may have arrived even then, but not if
+    /// `sent_any` is false.
     [[nodiscard]] bool send(std::string_view frame, clock::time_point late);
     [[nodiscard]] bool sent_any() const noexcept { return sent_any_; }
-    /// False: the other side has ended it since it was used last.
+    /// Returns false if the other side has ended the connection since its last use.
     [[nodiscard]] bool sound() const noexcept;
-    /// The next message that is more than a sign of life. False: the connection is of no more use, or it is late, or
-    /// there was silence (P2).
+    /// Receives the next message that is not a keep-alive. Returns false if the connection is unusable, the time is
+    /// over, or the member was silent (P2).
     [[nodiscard]] bool receive(std::string& message, clock::time_point late);
-    /// Also returns, with an empty message, at a sign of life.
+    /// Receives as above, but also returns, with an empty message, at a keep-alive.
     [[nodiscard]] bool listen(std::string& message, clock::time_point late);
-    /// Any thread: what waits returns soon, and false from then on.
+    /// Makes pending and later calls return false soon. Any thread may call this.
     void cut() noexcept;
 
 private:
@@ -54,7 +55,7 @@ private:
     [[nodiscard]] std::string why_silent() const;
     bool wait(short events, clock::time_point late) const;
     bool send_raw(std::string_view bytes, clock::time_point late);
-    /// Takes some of what has come. False: it is late, or the connection is at its end.
+    /// Reads some of the received bytes. Returns false if the time is over, or the connection has ended.
     bool read_some(clock::time_point late);
     bool fill(std::size_t bytes, clock::time_point late);
 

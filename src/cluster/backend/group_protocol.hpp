@@ -1,12 +1,14 @@
-// What programs and members of a group say to each other: a hello, its answer, and frames.
+// The protocol between programs and members of a group: a hello, its answer, and frames.
 //
-//   P1  A connection begins with a `hello` and its text, and the `welcome` that answers it; both are the same in every
-//       version of the protocol, so that members of another version can say so. A hello of a member makes the
-//       connection one of C-Raft's; that of a program is followed by frames: a length of four bytes, and a message.
-//   P2  One request is under way on a connection. Until it is answered, and while something is followed, the member
-//       sends a sign of life every `sign_of_life`. A program that hears nothing for `silence` knows by this that the
-//       member is stopped, or cut off, and not merely waiting for its disk.
-//   P3  What is answered with `elsewhere` was not done and never will be; with `lost`, it may be done later (B4).
+//   P1  A connection begins with a `hello` and its text, and the `welcome` that answers it. Both are the same in every
+//       version of the protocol, so that members of another version can report the difference. After a member's hello,
+//       the connection is one of C-Raft's. After a program's hello, frames follow: a length of four bytes, and a
+//       message.
+//   P2  A connection has one pending request. Until it is answered, and while a stream is followed, the member sends a
+//       keep-alive every `sign_of_life`. If a program receives nothing for `silence`, the member is stopped or
+//       disconnected, and not just waiting for its disk.
+//   P3  A request that is answered with `elsewhere` was not done, and never will be. One that is answered with `lost`
+//       may be done later (B4).
 #pragma once
 
 #include <chrono>
@@ -23,10 +25,10 @@ namespace tutti::cluster::backend::group {
 inline constexpr std::uint32_t protocol_version = 3;
 inline constexpr std::uint64_t hello_magic = 0x7075'6f72'6769'7474;  // "ttigroup", as its bytes are sent
 inline constexpr std::size_t most_frame = 16u << 20;                 ///< of a request
-inline constexpr std::size_t most_answer = 64u << 20;                ///< of what a member says
+inline constexpr std::size_t most_answer = 64u << 20;                ///< of an answer
 inline constexpr std::size_t most_hello_text = 300;
-inline constexpr std::size_t most_commit_bytes = 4u << 20;  ///< keys and values of what one entry of the log writes
-inline constexpr std::size_t most_in_list = 32768;          ///< keys of one request; more are asked for one after other
+inline constexpr std::size_t most_commit_bytes = 4u << 20;  ///< keys and values that one entry of the log writes
+inline constexpr std::size_t most_in_list = 32768;          ///< keys of one request; more keys need several requests
 inline constexpr std::chrono::milliseconds sign_of_life{200};
 inline constexpr std::chrono::milliseconds silence{1000};
 
@@ -36,10 +38,10 @@ struct hello {
     std::uint64_t magic = hello_magic;
     std::uint32_t version = protocol_version;
     speaker who = speaker::program;
-    std::uint64_t group = 0;        ///< 0: whichever answers
+    std::uint64_t group = 0;        ///< 0: any group
     std::uint64_t self = 0;         ///< of a member: its id
     std::uint64_t wanted = 0;       ///< of a member: the id of the member that it calls
-    std::uint32_t text_length = 0;  ///< of a member: its address follows
+    std::uint32_t text_length = 0;  ///< of a member: length of its address, which follows
     static constexpr std::size_t size = 44;
 
     template <class V>
@@ -50,7 +52,7 @@ struct hello {
 
 struct welcome {
     std::uint32_t version = protocol_version;
-    std::uint8_t refused = 0;  ///< then `text` says why
+    std::uint8_t refused = 0;  ///< if not 0, `text` has the reason
     std::uint64_t group = 0;
     std::uint64_t self = 0;
     std::string text;
@@ -90,7 +92,7 @@ struct held_record {
     }
 };
 
-/// A transaction of several groups, and the number of the one that decides. An empty id: none.
+/// A transaction of several groups, and the number of the deciding group. If the id is empty, there is no transaction.
 struct transaction_name {
     std::string id;
     std::uint64_t decides = 0;
@@ -114,7 +116,7 @@ enum class question : std::uint8_t { get, commit, forget, follow, status, add, r
 
 // ---- requests: a question, and one of these
 
-/// Records as of version `at`, or as of now if that is 0; and whether `held` have these versions then.
+/// Asks for records as of version `at`, or as of now if `at` is 0. Also asks whether `held` have these versions then.
 struct get_request {
     std::uint64_t at = 0;
     std::vector<seen> held;
@@ -133,7 +135,8 @@ struct commit_request {
     }
 };
 
-/// A group's part of a transaction of several groups. Answered as a commit of one. No program asks for it twice.
+/// A group's part of a transaction of several groups. It is answered as a commit of one transaction. Programs send it
+/// only once.
 struct prepare_request {
     transaction_name who;
     transaction what;
@@ -143,7 +146,7 @@ struct prepare_request {
     }
 };
 
-/// What has been decided of one that is prepared, or was. Answered as a commit of one.
+/// The decision about a prepared transaction. It is answered as a commit of one transaction.
 struct finish_request {
     std::string id;
     bool commits = false;
@@ -163,11 +166,11 @@ struct forget_request {
 
 inline constexpr std::uint64_t from_now = ~std::uint64_t{0};
 
-/// What is written to the keys in [from, to) after version `after`, or from now on.
+/// Asks for the writes to the keys in [from, to) after version `after`, or from now on.
 struct follow_request {
     std::string from, to;
     std::uint64_t after = from_now;
-    bool values = false;  ///< and not the keys alone
+    bool values = false;  ///< with values, and not only keys
     template <class V>
     void fields(V& v) {
         v(from), v(to), v(after), v(values);
@@ -183,21 +186,21 @@ struct told_record {
     }
 };
 
-/// Records of some slots of the keys with that prefix: what commits after the version `after` wrote, or if that is 0, a
-/// piece of all that are held.
+/// Asks for records of some slots of the keys with that prefix. Returns the writes of commits after the version
+/// `after`. If `after` is 0, it returns a piece of all records.
 struct list_request {
     std::string prefix;
     std::uint32_t slots = 1;
     std::vector<std::uint32_t> some;
     std::uint64_t after = 0;
-    std::uint64_t member = 0, buckets = 0, next = 0;  ///< the place, as the answer before said
+    std::uint64_t member = 0, buckets = 0, next = 0;  ///< the position that the last answer has named
     template <class V>
     void fields(V& v) {
         v(prefix), v(slots), v(some), v(after), v(member), v(buckets), v(next);
     }
 };
 
-/// Records of another group, with their versions. Answered as a commit of one.
+/// Records of another group, with their versions. It is answered as a commit of one transaction.
 struct adopt_request {
     std::vector<seen> checks;
     std::vector<told_record> records;
@@ -212,7 +215,7 @@ struct nothing {
     void fields(V&) {}
 };
 
-/// A member that is to become a voter, or to go.
+/// A member that is to become a voter, or to be removed.
 struct change_request {
     std::uint64_t id = 0;
     std::string address;
@@ -226,11 +229,11 @@ struct change_request {
 
 enum class outcome : std::uint8_t {
     alive,      ///< no answer yet (P2); nothing follows
-    done,       ///< what was asked for follows
-    elsewhere,  ///< this member does not lead: text, the address of the one that does, or empty
-    lost,       ///< whether it will be done is not known; text
-    refused,    ///< it will never be done: text, why
-    told,       ///< more of what is followed: told_answer
+    done,       ///< the answer follows
+    elsewhere,  ///< this member does not lead: text, the leader's address or empty
+    lost,       ///< it is unknown whether the request will be done; text
+    refused,    ///< the request will never be done: text, why
+    told,       ///< the next part of a stream: told_answer
 };
 [[nodiscard]] constexpr outcome last(outcome) noexcept { return outcome::told; }
 
@@ -243,10 +246,10 @@ struct text_answer {
 };
 
 struct get_answer {
-    bool current = false;            ///< `held` are as they were said to be, and the version is one that is kept
-    std::uint64_t at = 0;            ///< of the state; if it is not current, a version that has what was in its way
-    std::vector<held_record> found;  ///< the first of `wanted`, as many as fit an answer, but one at least
-    transaction_name met{};          ///< it is not current, or may not be, for as long as this one is prepared
+    bool current = false;            ///< `held` are current, and the version is still kept
+    std::uint64_t at = 0;            ///< version of the state; if not current, a version that has the conflicting write
+    std::vector<held_record> found;  ///< the first of `wanted`, as many as fit into an answer, but at least one
+    transaction_name met{};          ///< if not current: the prepared transaction in the way, if there is one
     template <class V>
     void fields(V& v) {
         v(current), v(at), v(found), v(met);
@@ -255,8 +258,8 @@ struct get_answer {
 
 struct committed {
     bool good = false;
-    std::uint64_t at = 0;    ///< of what it wrote; of a conflict, a version that has what was in its way
-    transaction_name met{};  ///< of a conflict: in the way for as long as it is prepared
+    std::uint64_t at = 0;    ///< version of its writes; for a conflict, a version that has the conflicting write
+    transaction_name met{};  ///< for a conflict: the prepared transaction in the way
     template <class V>
     void fields(V& v) {
         v(good), v(at), v(met);
@@ -272,12 +275,13 @@ struct commit_answer {
 };
 
 struct list_answer {
-    bool known = true;     ///< false: what was written after that version is not kept so far back
-    std::uint64_t at = 0;  ///< of the state; of changes, the version that the next ones come after
+    bool known = true;     ///< false: writes after that version are not kept any more
+    std::uint64_t at = 0;  ///< version of the state; for changes, the version that the next ones follow
     bool over = false;
     std::uint64_t member = 0, buckets = 0, next = 0;
     std::vector<told_record> all;
-    std::vector<transaction_name> prepared;  ///< of those, as many as a list takes; nothing of changes
+    std::vector<transaction_name> prepared;  ///< transactions of these records, as many as a list takes; empty for
+                                             ///< changes
     template <class V>
     void fields(V& v) {
         v(known), v(at), v(over), v(member), v(buckets), v(next), v(all), v(prepared);
@@ -292,7 +296,7 @@ struct told_answer {
     }
 };
 
-/// A member as the configuration of the group knows it.
+/// A member in the group's configuration.
 struct listed_member {
     std::uint64_t id = 0;
     std::string address;
@@ -311,7 +315,7 @@ struct status_answer {
     std::uint64_t term = 0, last_index = 0, applied_index = 0, version = 0, records = 0, bytes = 0, programs = 0;
     std::uint64_t turned_away = 0;
     std::uint64_t prepared = 0;  ///< transactions of several groups that wait here for their decision
-    std::string trouble;         ///< empty, or what the operator should look at
+    std::string trouble;         ///< empty, or a problem that the operator should look at
     std::vector<listed_member> members;
     template <class V>
     void fields(V& v) {
@@ -322,7 +326,7 @@ struct status_answer {
 
 // ---- frames
 
-/// Of all of them, one after the other.
+/// Returns a frame with all the parts in order.
 template <class... Parts>
 [[nodiscard]] std::string frame(const Parts&... parts) {
     std::string all(4, '\0');
@@ -333,7 +337,7 @@ template <class... Parts>
     return all;
 }
 
-/// False: there is no such thing in front.
+/// Takes a head off the front of a message. Returns false if the message has no valid head.
 template <class Head>
 [[nodiscard]] bool take_head(std::string_view& message, Head& head) {
     if (message.size() < sizeof head) return false;

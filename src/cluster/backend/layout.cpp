@@ -12,7 +12,7 @@ namespace {
 
 const key where_it_is{"g"};
 
-/// Nothing: it does not answer.
+/// Returns the group's record, or nothing if the group does not answer.
 std::optional<record> look(engine& at) {
     snapshot any;
     std::vector<record> found;
@@ -36,7 +36,7 @@ verdict put(engine& at, version was, const std::string& text, std::string& why) 
     return r.said;
 }
 
-/// What it says then: this, or what another program was first with.
+/// Writes the record unless there is one. Returns the record's content afterwards.
 std::string settle(engine& at, const std::string& wanted) {
     for (tries all{std::chrono::seconds{5}};;) {
         const record now = look_or_refuse(at);
@@ -49,7 +49,7 @@ std::string settle(engine& at, const std::string& wanted) {
     }
 }
 
-/// Has the group say that it keeps the prefix alone, whatever its number was before.
+/// Makes the group record that it keeps the prefix alone, whatever its former number was.
 layout take_over(group_engine& g) {
     const std::string alone = std::to_string(g.number());
     for (tries all{std::chrono::seconds{5}};;) {
@@ -160,13 +160,13 @@ layout settle_layout(std::vector<std::unique_ptr<group_engine>>& groups, const s
     for (group_engine* const g : by_number) {
         if (const record now = look_or_refuse(*g); now.exists) order = now.bytes;
     }
-    // The same one first, whatever the order: so of two programs that begin at once one is first everywhere.
+    // Every program starts with the same group. So if two programs begin at once, one of them is first everywhere.
     std::vector<layout> said;
     for (group_engine* const g : by_number) {
         order = settle(*g, order);
         said.push_back(layout::read(order));
     }
-    // A group that kept the prefix alone under another number has been forced to begin anew with what it has.
+    // A single group with another number in its record has been forced to start again with its own data.
     if (said.size() == 1 && said.front().all.size() == 1 && said.front().all.front().number != groups.front()->number())
         said.front() = take_over(*groups.front());
     const auto newest = std::ranges::max_element(said, {}, &layout::change);

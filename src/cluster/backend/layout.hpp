@@ -1,14 +1,14 @@
-// Which groups keep the objects of a prefix, and in which order: a record in each of them says so. A program that knew
-// of others, or of fewer, would look for an object where it is not.
+// The groups that keep the objects of a prefix, and their order. A record in each of these groups holds the layout. A
+// program with another list of groups would look for objects in the wrong places.
 //
 //   11 12                          these two, since the prefix began
-//   #2 11@1.2.3.4:7001 12- +13@…   the second change of that: the addresses of some of them; 12 has left; 13 has joined
+//   #2 11@1.2.3.4:7001 12- +13@…   the second change: addresses of some of them; 12 has left; 13 has joined
 //
-// Changes are made in one group after the other, in the order of their numbers, and each counts one more: so of two
-// records that differ the one that counts more is what the others will be.
+// A change is made in one group after the other, in the order of their numbers, and increases the change count. So if
+// two records differ, the one with the higher count is the one that the others will get.
 //
-// A group that joins has nothing at first, and one that leaves has nothing any more. The order stays, and no place in
-// it is given to another.
+// A group that joins has no objects at first, and a group that leaves has no objects any more. The order never changes,
+// and the place of a group that has left is not used again.
 #pragma once
 
 #include <functional>
@@ -23,31 +23,31 @@ namespace tutti::cluster::backend {
 struct layout {
     struct entry {
         std::uint64_t number = 0;
-        std::vector<std::string> addresses;  ///< may be none, of one that programs have to name
+        std::vector<std::string> addresses;  ///< may be empty if programs have to name the group
         bool joined = false, left = false;
     };
     std::uint64_t change = 0;
     std::vector<entry> all;
 
-    /// Those that it began with.
+    /// Returns the number of groups that the prefix began with.
     [[nodiscard]] std::size_t first() const noexcept;
     [[nodiscard]] entry* find(std::uint64_t number) noexcept;
     [[nodiscard]] std::string text() const;
     [[nodiscard]] static layout read(std::string_view text);
 };
 
-/// A group by what a layout says of it, or nothing. Throws refusal: it does not answer.
+/// Opens a group by its entry in a layout, or returns null. Throws refusal if the group does not answer.
 using opener = std::function<std::unique_ptr<group_engine>(const layout::entry&)>;
 
-/// Brings them into the order that their records say, and opens those that are not named, or, where there are no
-/// records yet, makes these, in the order in which the groups come. Throws refusal: they are other groups than those
-/// that keep `prefix`, one is named twice, or does not answer.
+/// Sorts the groups into the order of their records, and opens groups of the layout that are not named. If there are no
+/// records yet, writes them, in the order of `groups`. Throws refusal if other groups keep `prefix`, a group is named
+/// twice, or a group does not answer.
 layout settle_layout(std::vector<std::unique_ptr<group_engine>>& groups, const std::string& prefix,
                      const opener& open = {});
-/// What that group says, or nothing: it does not answer now, or says nothing.
+/// Returns the layout in that group's record. Returns an empty layout if the group does not answer, or has no record.
 [[nodiscard]] layout look_up_layout(engine& at);
-/// Has all of them, the addressed ones in the order of their numbers, say it. False: another change was first, or one
-/// does not answer; then the same is to be tried again, with what they say now.
+/// Writes the layout to all groups, those with addresses in the order of their numbers. Returns false if another change
+/// was first, or a group does not answer. Then try again with the layout that the groups have by then.
 [[nodiscard]] bool change_layout(std::vector<group_engine*> groups, const layout& to);
 
 }  // namespace tutti::cluster::backend

@@ -41,7 +41,7 @@ verdict leases::is_over(const key& name, version fence, sighting& seen) {
     std::vector<write> writes{{name, false, {}}};
     version at = 0;
     const verdict said = committer_.commit(checks, writes, at);
-    return said == verdict::conflict ? verdict::good : said;  // the holder, or another who waits, was first
+    return said == verdict::conflict ? verdict::good : said;  // the holder, or another waiter, was first
 }
 
 void leases::give_up(const key& name, version fence) noexcept {

@@ -1,6 +1,7 @@
-// Connections that one thread uses at a time: taken, given back if they are sound, and opened where none is free.
+// A pool of connections, each used by one thread at a time. Threads take a connection, and give it back if it still
+// works. They open one if none is free.
 //
-// Thread safety: every member of the pool.
+// Thread safety: every member of the pool may be called from any thread.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 
 namespace tutti::cluster::backend {
 
-/// `Link` is what a connection is kept in; its destructor closes it.
+/// `Link` holds a connection; its destructor closes the connection.
 template <class Link>
 class links {
 public:
@@ -24,7 +25,8 @@ public:
         const std::lock_guard hold{guard_};
         free_.push_back(std::move(one));
     }
-    /// One has broken: the others were opened to the same engine, which may be another process by now.
+    /// Closes all free connections because one has broken. They lead to the same engine, which may be another process
+    /// by now.
     void drop_all() {
         std::vector<std::unique_ptr<Link>> dropped;
         const std::lock_guard hold{guard_};

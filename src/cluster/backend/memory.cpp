@@ -19,7 +19,7 @@ struct queue {
 };
 
 struct store {
-    std::mutex guard;  // of all below; held for every get and commit as a whole, which makes it their instant
+    std::mutex guard;  // guards the members below; each get and commit holds it throughout, which makes their instant
     std::unordered_map<key, record> records;
     version latest = 0;
     std::vector<std::weak_ptr<queue>> feeds;
@@ -109,7 +109,7 @@ private:
     static void give_others_a_turn(std::unique_lock<std::mutex>& hold) {
         hold.unlock();
         std::this_thread::sleep_for(
-            std::chrono::microseconds{100});  // a yield lets others of the machine run, not ours
+            std::chrono::microseconds{100});  // a yield might not run this process's other threads
         hold.lock();
     }
     [[nodiscard]] bool is(const check& c) const {

@@ -1,12 +1,12 @@
-// The embedded engine: a map under one lock. Nodes of one process that name the same store share it; it lives as
-// long as one of them does.
+// The embedded engine: a map under one lock. Nodes of one process that name the same store share it. The store exists
+// as long as one of these nodes.
 #pragma once
 
 #include "cluster/backend/backend.hpp"
 
 namespace tutti::cluster::backend {
 
-/// A store of that name; empty: one of its own.
+/// Opens the store of that name, or a private one if the name is empty.
 [[nodiscard]] std::unique_ptr<engine> open_memory(const std::string& name);
 
 }  // namespace tutti::cluster::backend

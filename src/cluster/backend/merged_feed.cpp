@@ -7,7 +7,7 @@
 namespace tutti::cluster::backend {
 namespace {
 
-/// A feed is waited for by a thread of its own.
+/// Waits for each feed in a thread of its own.
 class merged final : public feed {
 public:
     explicit merged(std::vector<std::unique_ptr<feed>> all) : all_{std::move(all)} {
@@ -42,7 +42,7 @@ private:
                 written.clear();
                 if (!told_.empty()) changed_.notify_all();
             }
-        } catch (const std::bad_alloc&) {  // something is missed
+        } catch (const std::bad_alloc&) {  // a write is missed
         }
         const std::lock_guard hold{guard_};
         broken_ = true;

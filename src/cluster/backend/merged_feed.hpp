@@ -1,4 +1,4 @@
-// What several feeds tell, as one.
+// Merges several feeds into one.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace tutti::cluster::backend {
 
-/// Breaks when one of them does.
+/// Returns a feed that reports what all feeds report. It breaks when one of them breaks.
 [[nodiscard]] std::unique_ptr<feed> merge(std::vector<std::unique_ptr<feed>> all);
 
 }  // namespace tutti::cluster::backend

@@ -1,4 +1,4 @@
-// One of the groups that objects are spread over, and what of a get or commit is in it.
+// The groups that objects are spread over, and the share that each has of a get or commit.
 #pragma once
 
 #include <array>
@@ -12,13 +12,14 @@
 namespace tutti::cluster::backend {
 
 struct part {
-    std::unique_ptr<engine> asked;  ///< for gets and commits: the group, or what has them go together (batching.hpp)
+    std::unique_ptr<engine> asked;  ///< for gets and commits: the group, or the batching engine over it (batching.hpp)
     group_engine* group = nullptr;  ///< the same group
 };
 
-/// All of them, in the order that every program knows (layout.hpp). Some may come while others are used; none goes.
+/// All groups, in the order that every program knows (layout.hpp). Groups may be added while others are used, and are
+/// never removed.
 ///
-/// Thread safety: every member but `add`, which runs once at a time.
+/// Thread safety: every member may be called from any thread, but `add` only by one thread at a time.
 class parts {
 public:
     static constexpr std::size_t most = 64;
@@ -28,10 +29,10 @@ public:
         const std::size_t i = size();
         if (i == most) throw refusal{"objects are spread over 64 groups at most"};
         all_[i] = std::move(p);
-        // Partner: the load in size, so that a thread that sees the count sees the part.
+        // The partner is the load in `size`: a thread that sees the count also sees the part.
         count_.store(i + 1, std::memory_order_release);
     }
-    /// Where the group of that number is; size() if it is not known here.
+    /// Returns the index of the group with that number, or size() if it is not known here.
     [[nodiscard]] std::size_t index_of(std::uint64_t number) const noexcept {
         const std::size_t known = size();
         std::size_t i = 0;
@@ -44,14 +45,14 @@ private:
     std::atomic<std::size_t> count_{0};
 };
 
-/// What a get or commit has in one part.
+/// The share that one part has of a get or commit.
 struct share {
     std::size_t part = 0;
-    std::vector<std::uint32_t> slots;  ///< of what follows, each once
+    std::vector<std::uint32_t> slots;  ///< the slots of the following keys, each once
     std::vector<check> checks;
     std::vector<write> writes;
     std::vector<key> wanted;
-    std::vector<std::size_t> places;  ///< of `wanted`, in what was asked for
+    std::vector<std::size_t> places;  ///< the index of each wanted key in the whole request
 
     [[nodiscard]] request as_request() const {
         request r;

@@ -53,7 +53,7 @@ std::optional<std::vector<slot_record>> placing::ask(std::size_t part, std::span
 }
 
 placing::news placing::learn(std::span<const std::uint32_t> slots, const map& known) {
-    constexpr unsigned at_once = 4;  // hops from group to group before it pauses: slots that go on moving
+    constexpr unsigned at_once = 4;  // hops from group to group before a pause, because slots may continue to move
     std::map<std::uint32_t, place> found;
     std::map<std::size_t, std::vector<std::uint32_t>> open;  // by parts
     const auto before = now();

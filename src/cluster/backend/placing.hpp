@@ -1,15 +1,15 @@
-// Which group has which slot, as far as a program knows, and how it learns that it does not know it any more.
+// The group of each slot, as far as a program knows, and how the program learns about changes.
 //
-// A program's map is a guess. Each get reads, and each commit checks, what the group says of the slots that it is asked
-// for, in the same state of its log: so a guess that was wrong costs another question, and no more.
+// A program's map may be outdated. Each get reads, and each commit checks, the group's records of the slots that it
+// uses. This happens in the same state of the group's log. So an outdated map only costs another question.
 //
-//   L1  the record of a slot says the same for as long as its version does. So what is asked under a version is asked
-//       of the group that has the slot
-//   L2  a slot that is *closed* is between two groups: it can be read, and what would check or write something of it
-//       waits. If that has lasted for `settling::grace`, by the program's clock, the mover is taken for gone,
-//       and the program opens it again; if that was a wrong guess, the move is tried again
+//   L1  A slot's record says the same for as long as its version stays the same. So a request that names the version is
+//       answered by the group that has the slot.
+//   L2  A *closed* slot is between two groups. It can be read, but checks and writes wait. If a slot has been closed
+//       for `settling::grace`, by the program's clock, the mover counts as lost, and the program opens the slot again.
+//       If the mover still runs, it tries the move again.
 //
-// Thread safety: every member.
+// Thread safety: every member may be called from any thread.
 #pragma once
 
 #include <functional>
@@ -28,13 +28,14 @@ class placing {
 public:
     struct place {
         std::size_t part = 0;
-        version at = 0;  ///< of what that part says of the slot
+        version at = 0;  ///< of that part's record of the slot
         bool closed = false;
         friend bool operator==(const place&, const place&) = default;
     };
     using map = std::vector<place>;  ///< by slots
 
-    /// Of a prefix that began with the `first` of them. `know_more` has groups that have joined be among them.
+    /// Makes the map of a prefix that began with the `first` parts. `know_more` adds groups that have joined to the
+    /// parts.
     placing(const parts& all, settling& others, std::size_t first, std::function<void()> know_more);
 
     [[nodiscard]] std::shared_ptr<const map> now() const;
@@ -45,15 +46,15 @@ public:
     [[nodiscard]] std::size_t first() const noexcept { return first_; }
 
     enum class news : std::uint8_t { none, some, unreachable };
-    /// Asks one part after the other until one says that it has them; some: it is not as in `known`.
+    /// Asks one part after the other until one has each slot. Returns `some` if the map differs from `known`.
     [[nodiscard]] news learn(std::span<const std::uint32_t> slots, const map& known);
-    /// Asks those parts which slots they have; some: it is not as it was known.
+    /// Asks those parts for the slots that they have. Returns `some` if this differs from the map.
     [[nodiscard]] news look_around(std::span<const std::size_t> among);
-    /// L2, of those that are closed in `known`, once: what can be done about it, and what they are then.
+    /// Tries once to settle the slots that are closed in `known` (L2), and then learns their current state.
     void settle_closed(std::span<const std::uint32_t> slots, const map& known);
-    /// What a part says of slots; nothing: it does not answer.
+    /// Returns the part's records of the slots, or nothing if the part does not answer.
     [[nodiscard]] std::optional<std::vector<slot_record>> ask(std::size_t part, std::span<const std::uint32_t> slots);
-    /// The slot is its own, by what it says.
+    /// Returns true if the record says that the slot belongs to that part.
     [[nodiscard]] bool owns(std::size_t part, std::uint32_t slot, const slot_record& said) const noexcept {
         return said.is == slot_record::state::own || said.is == slot_record::state::closed ||
                (said.is == slot_record::state::unsaid && slot % first_ == part);

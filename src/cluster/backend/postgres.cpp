@@ -21,7 +21,7 @@ namespace tutti::cluster::backend {
 namespace {
 
 using clock = std::chrono::steady_clock;
-constexpr std::size_t postgres_most_rows = 8;  // of a commit that has a statement for their number
+constexpr std::size_t postgres_most_rows = 8;  // of a commit that has a prepared statement for its number of rows
 using result = postgres_link::result;
 
 std::string with_prefix(std::string text, const std::string& prefix) {
@@ -30,7 +30,7 @@ std::string with_prefix(std::string text, const std::string& prefix) {
     return text;
 }
 
-/// Arrays as text; keys are letters and digits, so nothing needs an escape.
+/// An array as text. Keys are letters and digits, so no escapes are needed.
 class array {
 public:
     void add(std::string_view word) {
@@ -52,7 +52,7 @@ private:
     std::string text_ = "{";
 };
 
-/// For so many rows, or for arrays of any length if there are none.
+/// Returns the statement for that many rows, or for arrays of any length if `rows` is 0.
 std::string quick_commit_of(std::string text, std::size_t rows) {
     std::string from = "unnest($1::text[], $2::bigint[], $3::boolean[], $4::bytea[])";
     int last = rows == 0 ? 4 : 0;
@@ -91,7 +91,8 @@ public:
         tell_.replace(tell_.find("$1"), 2, std::to_string(postgres_reach));
     }
 
-    /// B5 holds from its return on. One transaction, at whose end it listens, and lets commits go on.
+    /// Makes B5 hold from its return on. Uses one transaction. At its end, the transaction begins to listen, and lets
+    /// commits continue.
     bool announce(const std::string& prefix, clock::time_point late) {
         looked_ = clock::now();
         const std::string all =
@@ -108,7 +109,7 @@ public:
                 any = true;
                 if (!add(n->extra, written)) {
                     PQfreemem(n);
-                    return false;  // too many to tell: everybody looks
+                    return false;  // too much to name: every sleeping block checks its objects
                 }
                 PQfreemem(n);
             }
@@ -123,7 +124,7 @@ public:
 private:
     static constexpr std::chrono::seconds pause{1};
 
-    /// Whether all commits so far have told, and many more will.
+    /// Returns true if all commits so far have notified, and many more will.
     bool is_told() {
         looked_ = clock::now();
         const clock::time_point late = looked_ + patience_;
@@ -155,7 +156,7 @@ private:
     std::atomic<bool> closed_{false};
 };
 
-/// A connection, the versions that it may still give to commits, and which of the quick statements it knows.
+/// A connection, the versions that it may still give to commits, and the quick statements that it has prepared.
 struct session {
     std::unique_ptr<postgres_link> link;
     std::int64_t next = 0, end = 0;
@@ -177,7 +178,7 @@ public:
         if (!l) throw refusal{"PostgreSQL cannot be reached: " + why};
         PGconn* const c = l->raw();
         can_.name += std::string{" at "} + PQhost(c) + ":" + PQport(c) + "/" + PQdb(c);
-        // Two that make the same table at once would get an error of the catalogue.
+        // If two programs made the same table at once, one would get an error of the catalogue.
         const std::string make = "SET client_min_messages = warning; SELECT pg_advisory_xact_lock(hashtext('tutti'));" +
                                  with_prefix(postgres_schema, how.prefix);
         if (const result r = l->run(make.c_str(), all.late()); !is_good(r))
@@ -227,13 +228,13 @@ public:
     }
 
     void commit(request& r) override {
-        // In the order of the keys, in which the rows are locked.
+        // Rows are locked in the order of the keys.
         std::vector<const write*> sorted;
         for (const write& w : r.writes) sorted.push_back(&w);
         std::ranges::sort(sorted, {}, &write::of);
         std::unordered_map<std::string_view, version> read;
         for (const check& c : r.checks) read.emplace(c.of, c.at);
-        std::vector<std::optional<version>> checked;  // of what is written, where it was read
+        std::vector<std::optional<version>> checked;  // for each write: the version that was read, if any
         for (const write* w : sorted) {
             const auto found = read.extract(w->of);
             checked.push_back(found.empty() ? std::nullopt : std::optional{found.mapped()});
@@ -253,7 +254,7 @@ public:
         const result said = quick ? commit_quickly(*s, at, sorted, checked, all.late())
                                   : commit_any(*s, at, sorted, checked, read, all.late());
         if (!is_good(said)) r.said = said ? meaning(*said, r) : verdict::unknown;
-        // No rows are deleted but forgotten marks. If somebody has deleted others, the mark tells what became of it.
+        // Only forgotten marks are deleted. If other rows were deleted, the mark tells the commit's result.
         else if (quick)
             r.said = PQcmdTuples(said.get()) == std::to_string(sorted.size()) ? verdict::good : verdict::unknown;
         else r.said = *PQgetvalue(said.get(), 0, 0) != 0 ? verdict::good : verdict::conflict;
@@ -288,13 +289,13 @@ private:
     using versions = std::span<const std::optional<version>>;
     using others = std::unordered_map<std::string_view, version>;
 
-    /// Of all that it writes, which is all that it checks.
+    /// Commits writes that are also exactly the checks.
     result commit_quickly(session& s, std::int64_t at, written all, versions checked, clock::time_point late) const {
         const std::size_t rows = all.size() <= postgres_most_rows ? all.size() : 0;
         const std::string name = "quick" + std::to_string(rows);
         if (!s.knows[rows]) {
             const result known = s.link->prepare(name.c_str(), quick_commit_of(quick_, rows).c_str(), late);
-            if (!is_good(known)) return nullptr;  // nothing was asked for, but then the connection has ended
+            if (!is_good(known)) return nullptr;  // the commit was not sent, but the connection has ended
             s.knows[rows] = true;
         }
         postgres_parameters p;
@@ -324,7 +325,7 @@ private:
         p.add(all.back()->of);
         return s.link->execute(name.c_str(), p, late);
     }
-    /// Of what it writes, with the versions that were seen of it, if any were; and checks of `beside`.
+    /// Commits writes, with the versions that were read of them, if any, and checks of other records (`beside`).
     result commit_any(session& s, std::int64_t at, written all, versions checked, const others& beside,
                       clock::time_point late) const {
         array keys, present, bytes, checks, seen, only_checked;
@@ -358,7 +359,7 @@ private:
         return verdict::good;
     }
 
-    /// A connection that has lain idle may have ended, and says so only when it is used.
+    /// An idle connection may have ended, which is noticed only at its next use.
     result ask_until_answered(const char* statement, const postgres_parameters& asked) {
         tries all{how_.patience};
         do {
@@ -377,7 +378,7 @@ private:
     verdict meaning(const PGresult& r, request& of) const {
         const char* const code = PQresultErrorField(&r, PG_DIAG_SQLSTATE);
         const std::string_view state{code == nullptr ? "" : code};
-        if (state.starts_with("40") || state == "22P02") return verdict::conflict;  // postgres_quick_commit's
+        if (state.starts_with("40") || state == "22P02") return verdict::conflict;  // an error of postgres_quick_commit
         if (state.empty() || state.starts_with("57") || state.starts_with("08")) return verdict::unknown;
         of.why = "tutti: " + can_.name + " takes no writes: " + PQresultErrorMessage(&r);
         return verdict::refused;
@@ -391,8 +392,9 @@ private:
     }
     std::unique_ptr<postgres_link> open(clock::time_point late, std::string& why) const {
         std::unique_ptr<postgres_link> l = postgres_link::open(address_, late, why);
-        // A table without statistics is read as a whole, which is slow; so is a plan for each execution. The isolation
-        // is a part of the argument in postgres_schema.hpp, and the database may have another one as its default.
+        // A table without statistics would be scanned as a whole, which is slow, and so is a new plan for each
+        // execution. The isolation level is part of the argument in postgres_schema.hpp, and the database's default may
+        // be another one.
         if (l && !is_good(l->run("SET default_transaction_isolation = 'read committed'; SET enable_seqscan = off; "
                                  "SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; "
                                  "SET plan_cache_mode = force_generic_plan",
@@ -402,7 +404,7 @@ private:
         }
         return l;
     }
-    /// REQUIRES: the tables are there.
+    /// REQUIRES: the tables exist.
     [[nodiscard]] bool make_ready(postgres_link& l, clock::time_point late) const {
         return is_good(l.prepare("get", get_.c_str(), late)) && is_good(l.prepare("plain", plain_.c_str(), late)) &&
                is_good(l.prepare("commit", commit_.c_str(), late));

@@ -18,7 +18,7 @@ struct free_options {
 };
 using options = std::unique_ptr<PQconninfoOption, free_options>;
 
-/// libpq takes lists of hosts, with commas between, and means a Unix socket by a path, an '@' or nothing.
+/// Checks a list of hosts as libpq takes them: separated by commas; a path, an '@' or an empty name is a Unix socket.
 void require_near(const std::string& hosts, const char* named_by) {
     std::string_view rest{hosts};
     while (!rest.empty()) {
@@ -59,7 +59,7 @@ bool postgres_link::wait(short for_what, time_point late) const {
         pollfd p{PQsocket(to_.get()), for_what, 0};
         const int ready =
             ::poll(&p, 1, static_cast<int>(std::min<std::int64_t>(left, std::numeric_limits<int>::max())));
-        if (ready >= 0 || errno != EINTR) return ready > 0;  // a handled signal, such as a tick, is no answer
+        if (ready >= 0 || errno != EINTR) return ready > 0;  // a handled signal, such as a tick, is not an answer
     }
 }
 
@@ -100,8 +100,8 @@ postgres_link::result postgres_link::execute(const char* name, const postgres_pa
                   late);
 }
 
-/// Statements are over when PostgreSQL says that it is ready, not when it has said what they came to: they are
-/// committed between the two.
+/// Waits for the end of the statements. They end when PostgreSQL says that it is ready, and not when it sends their
+/// result: they are committed between the two.
 postgres_link::result postgres_link::finish(int sent, time_point late) {
     PGconn* const c = raw();
     result last;

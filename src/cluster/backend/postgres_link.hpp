@@ -1,5 +1,4 @@
-// A connection to PostgreSQL whose every wait has an end: libpq's own calls wait for as long as the server likes, also
-// to send.
+// A connection to PostgreSQL with a timeout for every wait. libpq's own calls wait without a limit, even to send.
 //
 // Not thread-safe.
 #pragma once
@@ -16,20 +15,21 @@
 
 namespace tutti::cluster::backend {
 
-/// libpq's own words for what to connect to, the environment's (PGHOST, PGSERVICE, …) included.
+/// The parameters of a connection in libpq's words, including those of the environment (PGHOST, PGSERVICE, …).
 using postgres_address = std::vector<std::pair<std::string, std::string>>;
 
-/// Throws refusal for what is no address, and for a machine beyond loopback, whoever names it.
+/// Returns the parameters. Throws refusal if the address is invalid, or if the address or the environment names a
+/// machine beyond loopback.
 [[nodiscard]] postgres_address resolve_postgres(const std::string& url);
 
-/// Of a statement that was prepared.
+/// The parameters of a prepared statement.
 class postgres_parameters {
 public:
     void add(std::string text) {
         texts_.push_back(std::move(text));
         add(texts_.back().c_str(), 0, 0);
     }
-    /// REQUIRES: they stay until the statement was executed.
+    /// REQUIRES: the bytes stay valid until the statement was executed.
     void add_bytes(std::string_view bytes) { add(bytes.data(), static_cast<int>(bytes.size()), 1); }
 
 private:
@@ -52,18 +52,18 @@ public:
     };
     using result = std::unique_ptr<PGresult, free_result>;
 
-    /// Null: `why` says what is in the way.
+    /// Opens a connection. Returns null on failure, and sets `why`.
     [[nodiscard]] static std::unique_ptr<postgres_link> open(const postgres_address& to, time_point late,
                                                              std::string& why);
 
-    /// What the last of the statements came to, or the first that failed. Null: it has not answered by `late`, or the
-    /// connection has ended; it is of no use any more.
+    /// Returns the result of the last statement, or of the first that failed. Returns null if there is no answer by
+    /// `late`, or the connection has ended; the connection is then unusable.
     [[nodiscard]] result run(const char* statements, time_point late);
     [[nodiscard]] result prepare(const char* name, const char* statement, time_point late);
-    /// Of a statement that was prepared; the answer is in binary.
+    /// Executes a prepared statement. The answer is in binary format.
     [[nodiscard]] result execute(const char* name, const postgres_parameters& with, time_point late);
 
-    /// For what does not wait.
+    /// Returns the connection, for calls that do not wait.
     [[nodiscard]] PGconn* raw() const noexcept { return to_.get(); }
 
 private:

@@ -1,20 +1,23 @@
-// What is made in the database, once for each prefix; @ stands for it. All of it can be made again while others run.
+// The objects in the database, made once for each prefix; @ stands for the prefix. All of them can be made again while
+// other programs run.
 //
-// Why commits have an instant, and gets see one state (B2, B3), at READ COMMITTED: a commit locks the row of everything
-// that it checks or writes, in the order of the keys, until its end, and the version that it compares is that of the
-// locked row. So nothing that it has compared changes before its writes are visible: commits are ordered by their ends
-// (two-phase locking), and the snapshot of a get, which is one statement, cuts that order at one place. What nobody
-// wrote yet gets a row, so that there is something to lock. SERIALIZABLE would add nothing but its own conflicts.
+// Why commits have an instant, and gets see one state (B2, B3), at READ COMMITTED: a commit locks the rows of all
+// records that it checks or writes until its end, in the order of the keys. It compares the versions of the locked
+// rows. So no compared row changes before the commit's writes are visible. Commits are ordered by their ends (two-phase
+// locking). The snapshot of a get, which is one statement, cuts that order at one place. A record that was never
+// written gets a row, so that it can be locked. SERIALIZABLE would only add its own conflicts.
 //
-// Why a wake is not lost (B5): a commit tells others only while somebody listens, because NOTIFY makes commits wait for
-// each other. A listener says up to which block of versions they do, in @_told_until, a sequence, whose value everybody
-// sees at once and which never falls; no clock has a part in it. At first it waits then, by an exclusive advisory lock,
-// for the commits that may have looked before, which hold it shared. Later it raises the bound in time, and asks
-// afterwards for the last block: that of a commit was drawn before it looks, so one that did not tell has a block above
-// the bound that the listener knew, and the listener finds that. Then its feed breaks.
+// Why no wakeup is lost (B5): a commit notifies only while a program listens, because NOTIFY makes commits wait for
+// each other. A listener sets the block of versions up to which commits notify, in the sequence @_told_until. Its value
+// is visible at once, and never decreases; no clock is involved.
 //
-// A connection draws versions a block at a time (the hi/lo of databases), and gives them to its commits: so a commit
-// that is sent knows its own, and the sequence is no place where commits meet.
+// At first, the listener takes an exclusive advisory lock. Commits hold this lock shared, so the listener waits for all
+// commits that may have read the old bound. Later, it raises the bound in time, and afterwards asks for the last drawn
+// block. A commit has drawn its block before it reads the bound. So if a commit did not notify, its block is above the
+// bound that the listener knew. The listener finds this block, and its feed breaks.
+//
+// A connection draws versions a block at a time (the hi/lo method of databases), and gives them to its commits. So a
+// commit knows its version when it is sent, and the sequence is not a point of contention.
 #pragma once
 
 #include <cstdint>
@@ -66,22 +69,23 @@ BEGIN
 END $$;
 )sql";
 
-/// $1 is looked at, $2 is wanted, too.
+/// $1: the keys to look at. $2: the keys whose bytes are wanted.
 inline constexpr const char* postgres_get =
     R"sql(SELECT key, version, present, CASE WHEN key = ANY ($2::text[]) THEN bytes END
           FROM "@_records" WHERE key = ANY ($1::text[]))sql";
 
-/// The same where all is wanted.
+/// The get when the bytes of all keys are wanted.
 inline constexpr const char* postgres_plain_get =
     R"sql(SELECT key, version, present, bytes FROM "@_records" WHERE key = ANY ($1::text[]))sql";
 
 inline constexpr const char* postgres_commit = R"sql(SELECT "@_commit"($1, $2, $3, $4, $5, $6, $7, $8))sql";
 
-/// The same for a commit that writes all that it checks, all of which exists: one statement, which is much less work.
-/// # is what is written, sorted, so that rows are locked in one order, as w(k, v, p, b); %1 the version, %2 its block,
-/// %3 the keys that are told, and %4 the row with which that is done. The arms of CASE are looked at in turn: so the
-/// bound is looked at under the lock. A row that was overwritten since is an error, which undoes what was done to the
-/// others: words that are no number, which the server's log shows.
+/// The commit if it writes all records that it checks, and all of them exist: one statement, which is much less work.
+/// # stands for the written rows as w(k, v, p, b), sorted, so that rows are locked in one order. %1 is the version, %2
+/// its block, %3 the keys to notify of, and %4 the row whose update notifies.
+/// The branches of CASE are evaluated in order, so the bound is read under the lock. If a row was overwritten
+/// meanwhile, a cast of a text to a number fails, which undoes the updates of the other rows. The server's log shows
+/// that text.
 inline constexpr const char* postgres_quick_commit =
     R"sql(UPDATE "@_records" r
           SET version = CASE WHEN r.version <> w.v THEN ('another commit was first, of ' || r.key)::bigint
@@ -93,26 +97,27 @@ inline constexpr const char* postgres_quick_commit =
               present = w.p, bytes = w.b
           FROM # AS w(k, v, p, b) WHERE r.key = w.k)sql";
 
-/// So many versions are of a block, which a connection draws.
+/// The number of versions in a block, which a connection draws.
 inline constexpr std::int64_t postgres_block = 256;
 
 inline constexpr const char* postgres_draw = R"sql(SELECT nextval('"@_versions"'))sql";
 
-/// For how many more blocks a listener has commits tell: it says so again before half of them are drawn, and when the
-/// last listener has gone, commits of so many still wait for each other.
+/// For how many more blocks a listener makes commits notify. It renews this before half of them are drawn. When the
+/// last listener is gone, the commits of that many blocks still wait for each other.
 inline constexpr std::int64_t postgres_reach = 400;
 
-/// $1: postgres_reach. One listener at a time, so that the bound never falls; in one transaction with what follows.
+/// $1: postgres_reach. Allows one listener at a time, so that the bound never decreases. Runs in one transaction with
+/// the following statement.
 inline constexpr const char* postgres_tell =
     R"sql(SELECT pg_advisory_xact_lock(hashtext('@_telling'));
           SELECT setval('"@_told_until"', greatest(t.last_value, v.last_value + $1))
           FROM "@_told_until" t, "@_versions" v)sql";
 
-/// Waits for commits that may have looked before; and then up to which block they tell.
+/// Waits for commits that may have read the old bound. Then returns the block up to which commits notify.
 inline constexpr const char* postgres_await_commits =
     R"sql(SELECT pg_advisory_xact_lock(hashtext('@_told')); SELECT last_value FROM "@_told_until")sql";
 
-/// The last block that was drawn.
+/// Returns the last block that was drawn.
 inline constexpr const char* postgres_drawn = R"sql(SELECT last_value FROM "@_versions")sql";
 
 }  // namespace tutti::cluster::backend

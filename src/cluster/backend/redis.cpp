@@ -27,7 +27,7 @@ struct free_reply {
 };
 struct link {
     std::unique_ptr<redisContext, close_link> to;
-    std::chrono::milliseconds patience;  // with each answer
+    std::chrono::milliseconds patience;  // for each answer
 };
 using reply = std::unique_ptr<redisReply, free_reply>;
 
@@ -71,7 +71,7 @@ public:
 
 private:
     std::unique_ptr<link> link_;
-    const std::size_t prefix_;  // of what is told, to be left out
+    const std::size_t prefix_;  // length of the prefix, which is removed from keys
     std::atomic<bool> closed_{false};
 };
 
@@ -131,7 +131,7 @@ public:
         if (!a) {
             r.said = verdict::unknown;
         } else if (a->type != REDIS_REPLY_INTEGER) {
-            // Redis refuses before the script's first write, or not at all: no memory, a disk that is full, a replica.
+            // Redis refuses before the script's first write, or not at all: no memory, a full disk, or a replica.
             r.said = is_error(*a, "OOM") || is_error(*a, "MISCONF") || is_error(*a, "READONLY") ? verdict::refused
                                                                                                 : verdict::unreachable;
             r.why = "tutti: " + can_.name + " takes no writes: " + std::string{a->str, a->len};
@@ -150,7 +150,7 @@ public:
                 const reply r{static_cast<redisReply*>(redisCommand(l->to.get(), "DEL %s", (prefix_ + k).c_str()))};
                 if (!r) return;
             }
-        } catch (const std::bad_alloc&) {  // they stay
+        } catch (const std::bad_alloc&) {  // the records stay
         }
     }
 
@@ -170,7 +170,7 @@ private:
         const timeval t = time_of(patience);
         auto l = std::make_unique<link>();
         l->patience = patience;
-        const bool has_brackets = at_.host.starts_with('[');  // which hiredis does not know
+        const bool has_brackets = at_.host.starts_with('[');  // hiredis does not accept brackets
         const std::string host = has_brackets ? at_.host.substr(1, at_.host.size() - 2) : at_.host;
         l->to.reset(at_.port == 0 ? redisConnectUnixWithTimeout(at_.host.c_str(), t)
                                   : redisConnectWithTimeout(host.c_str(), at_.port, t));
@@ -182,8 +182,8 @@ private:
         return l ? std::move(l) : connect(patience);
     }
 
-    /// A connection that has lain idle may have ended, and says so only when it is used; a server that has just been
-    /// started may still load.
+    /// Runs a script again until it is answered. An idle connection may have ended, which is noticed only at its next
+    /// use. A server that was just started may still load its data.
     reply ask_until_answered(const char* script, std::string& known_as, const std::vector<std::string>& keys,
                              const std::vector<std::string>& values) {
         tries all{how_.patience};
@@ -196,7 +196,7 @@ private:
         return nullptr;
     }
 
-    /// Null: no answer.
+    /// Runs a script. Returns null if there is no answer.
     reply run(std::unique_ptr<link> l, const char* script, std::string& known_as, const std::vector<std::string>& keys,
               const std::vector<std::string>& values) {
         std::string name;
@@ -232,7 +232,7 @@ private:
             r = loaded ? ask("EVAL", script) : nullptr;
         }
         if (!r) links_.drop_all();
-        else if (l->patience == how_.patience) links_.give_back(std::move(l));  // not one that a late try has opened
+        else if (l->patience == how_.patience) links_.give_back(std::move(l));  // not one of a late try
         return r;
     }
 
@@ -265,7 +265,7 @@ private:
     const std::string prefix_;
     capabilities can_;
     links<link> links_;
-    std::mutex names_;  // of the two below, which are set once
+    std::mutex names_;  // guards the following two, which are set once
     std::string get_, commit_;
 };
 

@@ -1,11 +1,11 @@
-// One Redis server, over hiredis: two scripts, each of which Redis runs as a whole before anything else.
+// One Redis server, over hiredis: two scripts. Redis runs each script as a whole.
 #pragma once
 
 #include "cluster/backend/address.hpp"
 
 namespace tutti::cluster::backend {
 
-/// `where`: //host:port, or the path of a Unix socket. Throws refusal.
+/// Opens Redis. `where` is //host:port, or the path of a Unix socket. Throws refusal.
 [[nodiscard]] std::unique_ptr<engine> open_redis(std::string_view where, const settings& how);
 
 }  // namespace tutti::cluster::backend

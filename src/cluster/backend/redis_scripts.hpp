@@ -1,10 +1,11 @@
-// What Redis runs. A record is a string: 16 hexadecimal digits of its version, 1 or 0 for whether it exists, its bytes.
-// A record that nobody wrote is absent, which reads as an empty version.
+// The scripts that Redis runs. A record is a string: 16 hexadecimal digits of its version, 1 or 0 for whether it
+// exists, and its bytes. A record that was never written is absent, and its version reads as an empty string.
 #pragma once
 
 namespace tutti::cluster::backend {
 
-/// KEYS: held, then wanted. ARGV: how many are held, then their versions. Answers 0, or the values of those wanted.
+/// KEYS: the held keys, then the wanted ones. ARGV: the number of held keys, then their versions. Returns 0, or the
+/// values of the wanted keys.
 inline constexpr const char* redis_get = R"lua(
 local held = tonumber(ARGV[1])
 for i = 1, held do
@@ -15,8 +16,8 @@ for i = held + 1, #KEYS do found[i - held] = redis.call('GET', KEYS[i]) or '' en
 return found
 )lua";
 
-/// KEYS: the counter of versions, those checked, then those written. ARGV: how many are checked, the channel, their
-/// versions, then what is written: 1 or 0, and the bytes. Answers 0, or the version.
+/// KEYS: the counter of versions, the checked keys, then the written ones. ARGV: the number of checked keys, the
+/// channel, their versions, then the writes: 1 or 0, and the bytes. Returns 0, or the version.
 inline constexpr const char* redis_commit = R"lua(
 local checked = tonumber(ARGV[1])
 for i = 1, checked do

@@ -17,7 +17,7 @@ record kept(held_record& r) { return {r.exists, r.at, std::move(r.bytes)}; }
 
 holder kept(transaction_name& n) { return {std::move(n.id), n.decides}; }
 
-/// Of a group, however its members are named.
+/// Returns the tide of a group, for all names of its members.
 std::shared_ptr<tide> tide_of_group(std::uint64_t number) {
     static std::mutex guard;
     static std::map<std::uint64_t, std::weak_ptr<tide>> all;
@@ -36,7 +36,7 @@ public:
         for (told_record& r : all.all) written.push_back(r.of.substr(prefix_));
         return true;
     }
-    /// A member tells of whole commits, in the order of the log.
+    /// Appends the next writes. A member reports whole commits, in the order of the log.
     bool next(std::vector<change>& written) override {
         told_answer all;
         if (!read(all)) return false;
@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    /// Also returns with nothing, at a sign of life.
+    /// Also returns, with nothing, at a keep-alive.
     bool read(told_answer& all) {
         std::string message;
         if (closed_.load(std::memory_order_relaxed) || !from_->listen(message, link::clock::now() + silence))
@@ -61,7 +61,7 @@ private:
     }
 
     const std::unique_ptr<link> from_;
-    const std::size_t prefix_;  // of what is told, to be left out
+    const std::size_t prefix_;  // length of the prefix, which is removed from keys
     std::atomic<bool> closed_{false};
 };
 
@@ -85,7 +85,7 @@ public:
                 std::vector<record>& found) override {
         found.clear();
         get_request ask;
-        // A block that goes back to a snapshot holds only records of it: they need no check.
+        // A block that goes back to a snapshot only holds records of that snapshot, so they need no check.
         const bool back = how == freshness::same && of.at != 0;
         if (back) {
             ask.at = of.at;
@@ -107,12 +107,12 @@ public:
                 return verdict::unreachable;
             if (!answer.current) {
                 of.met = kept(answer.met);
-                tide_->raise(answer.at);  // so that the next attempt sees what was in the way
+                tide_->raise(answer.at);  // so that the next attempt sees the conflicting write
                 return verdict::conflict;
             }
             if (answer.found.empty() && !ask.wanted.empty()) return verdict::unreachable;
             for (held_record& r : answer.found) found.push_back(kept(r));
-            ask.at = answer.at;  // all of one state, however many requests it takes
+            ask.at = answer.at;  // all requests read the same state
         } while (looked_at < held.size() || found.size() < wanted.size());
         of.at = ask.at;
         if (!wanted.empty()) tide_->raise(of.at);
@@ -184,12 +184,12 @@ public:
                 if (members_.ask(frame(question::forget, ask), true, how_.patience).said != outcome::done) return;
                 ask.keys.clear();
             }
-        } catch (const std::bad_alloc&) {  // they stay
+        } catch (const std::bad_alloc&) {  // the records stay
         }
     }
 
     std::unique_ptr<feed> open_feed() override { return follow_from("o", "q", from_now, false); }
-    /// Of objects, and of what caches write to know how far they are (n).
+    /// Follows the objects, and the keys that caches write to learn the current version (n).
     std::unique_ptr<changes> follow(version after) override { return follow_from("n", "p", after, true); }
     backend::tide* tide() noexcept override { return tide_.get(); }
 

@@ -1,4 +1,4 @@
-// Groups of members that keep the objects on several disks (src/cluster/replica): the program's side of one.
+// The program's side of one group of members that keep the objects on several disks (src/cluster/replica).
 #pragma once
 
 #include "cluster/backend/address.hpp"
@@ -6,7 +6,7 @@
 
 namespace tutti::cluster::backend {
 
-/// By the addresses of its members, of which one that answers is enough. Throws refusal.
+/// Opens the group by the addresses of its members. One member that answers is enough. Throws refusal.
 [[nodiscard]] std::unique_ptr<group_engine> open_group(const std::vector<std::string>& members, const settings& how);
 
 }  // namespace tutti::cluster::backend

@@ -19,7 +19,7 @@ settling::~settling() {
 std::chrono::milliseconds settling::seen_for(const std::string& id) {
     const auto now = by_.now();
     const std::lock_guard hold{guard_};
-    // Those that were finished by others; of one that was not, the time begins anew.
+    // These were finished by other programs. If one was not, its time starts again.
     if (since_.size() >= most_remembered)
         std::erase_if(since_, [&](const auto& one) { return now - one.second > 10 * grace; });
     const auto since = since_.try_emplace(id, now).first->second;
@@ -68,7 +68,8 @@ void settling::settle(const holder& met, std::size_t where) {
     if (!look(decides, met.id, d)) return;
     switch (d.is) {
         case decision::state::open:
-            // If it was forgotten meanwhile, all is finished: then a void one in its place says something of nothing.
+            // If the decision was forgotten, all parts are finished. A void record in its place then concerns no
+            // transaction.
             if (known < grace || !put_void(decides, met.id, d)) return;
             [[fallthrough]];
         case decision::state::voided:

@@ -1,8 +1,9 @@
-// Slots: the parts that the objects of a prefix are moved in, from one group to another. A key's slot is given by its
-// hash. There is a multiple of as many as groups that the prefix began with, so that, while nothing has moved, a slot's
-// group is the one that the hash alone names: that is where releases that knew no slots have put it.
+// Slots: objects of a prefix move from group to group in units of slots. A key's slot is given by its hash. The number
+// of slots is a multiple of the number of groups that the prefix began with. So as long as nothing has moved, a slot's
+// group is the one that the hash alone names. That is where releases without slots have put the objects.
 //
-// What a group says of a slot is a record in its log, beside the objects (docs/cluster-replication.md, "Objects move").
+// A group keeps what it says of a slot as a record in its log, beside the objects (docs/cluster-replication.md,
+// "Objects move").
 #pragma once
 
 #include <algorithm>
@@ -16,8 +17,8 @@
 
 namespace tutti::cluster::backend {
 
-/// FNV-1a, and then mixed as MurmurHash3 does at its end: of keys that differ in a digit, all bits differ. What is
-/// where hangs on it, so it stays as it is.
+/// Returns the hash of a key: FNV-1a, followed by the final mixing step of MurmurHash3. If keys differ in one digit,
+/// all bits of the hash may differ. It must never change, because the places of objects depend on it.
 [[nodiscard]] inline std::uint64_t stable_hash(std::string_view k) noexcept {
     std::uint64_t h = 0xcbf29ce484222325ULL;
     for (const char c : k) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
@@ -26,13 +27,13 @@ namespace tutti::cluster::backend {
     return h ^ (h >> 33);
 }
 
-/// Of a prefix that began with so many groups: 256, or the next multiple of them.
+/// Returns the number of slots of a prefix that began with that many groups: 256, or the next multiple of `groups`.
 [[nodiscard]] constexpr std::size_t slots_for(std::size_t groups) noexcept {
     constexpr std::size_t least = 256;
     return (least + groups - 1) / groups * groups;
 }
 
-/// Some of them, and what is in them: objects, leases and marks. What else a group keeps stays in it.
+/// Some slots, and their content: objects, leases and marks. Other records of a group stay in it.
 struct slot_set {
     std::uint32_t of_all = 1;
     std::vector<std::uint32_t> some;  ///< ascending
@@ -42,13 +43,13 @@ struct slot_set {
     }
 };
 
-/// What a group says of a slot.
+/// What a group's record says of a slot.
 struct slot_record {
     enum class state : std::uint8_t {
-        unsaid,    ///< its own, or not, as it was when the prefix began
-        own,       ///< its own
-        closed,    ///< its own, and nothing is written to it while it goes to `other`
-        arriving,  ///< copies come of it, from `other`
+        unsaid,    ///< as when the prefix began: the group's own or not
+        own,       ///< the group's own
+        closed,    ///< the group's own, but not written while it moves to `other`
+        arriving,  ///< copies of it arrive from `other`
         gone,      ///< `other` has it
     } is = state::unsaid;
     std::uint64_t other = 0;  ///< a group's number

@@ -25,7 +25,7 @@ std::string place_of(const capabilities& its) {
     return its.name.starts_with(of_one) ? its.name.substr(of_one.size()) : its.name;
 }
 
-/// S3.
+/// A feed that breaks when a slot changes hands (S3).
 class heedful final : public feed {
 public:
     explicit heedful(std::unique_ptr<feed> from) : from_{std::move(from)} {}
@@ -42,7 +42,7 @@ private:
     const std::unique_ptr<feed> from_;
 };
 
-/// A group that has left, of which nothing is asked but its number.
+/// A group that has left. Only its number is used.
 class gone final : public group_engine {
 public:
     explicit gone(std::uint64_t number) : number_{number} { can_.name = "a group that has left"; }
@@ -88,14 +88,14 @@ spread::spread(std::vector<std::unique_ptr<group_engine>> groups, std::size_t fi
         can_.most_operations = std::min(can_.most_operations, its.most_operations);
         can_.most_bytes = std::min(can_.most_bytes, its.most_bytes);
     }
-    can_.follows = false;  // their versions have no common order
+    can_.follows = false;  // the versions of different groups have no common order
     can_.parts = parts_.size();
     can_.most_operations -= 1 + places_.slots();  // the decision, and S2
     can_.most_bytes -= bytes_of_decision;
 }
 
 spread::~spread() {
-    // A group may be told of the addresses of another one only while both are there.
+    // The addresses of one group may be told to another only while both exist.
     for (std::size_t i = 0; i < parts_.size(); ++i) parts_[i].group->on_new_members({});
 }
 
@@ -116,7 +116,7 @@ void spread::tell_addresses() {
         group_engine& g = *parts_[i].group;
         layout::entry* const e = newest.find(g.number());
         if (e == nullptr || e->left) continue;
-        if (said[i].all.empty()) return;  // it does not answer; the next program that begins makes up for it
+        if (said[i].all.empty()) return;  // the group does not answer; the next program that starts tells it
         there.push_back(&g);
         std::vector<std::string> now = g.members(), then = e->addresses;
         std::ranges::sort(then);
@@ -128,7 +128,7 @@ void spread::tell_addresses() {
     }
     if (!changed) return;
     ++newest.change;
-    // Where another program was first, that one says the same, or is told of the next change.
+    // If another program was first, it has written the same, or will be told of the next change.
     if (change_layout(there, newest)) known_ = newest;
 }
 
@@ -178,7 +178,7 @@ verdict spread::get(snapshot& of, freshness how, std::span<const check> held, st
         }
         if (said == verdict::unreachable && has_left({&where, 1})) continue;
         if (said == verdict::unreachable || (said == verdict::good && placed)) return said;
-        // What is held may have moved, and what a state does not have may be in a later one.
+        // A held record may have moved, and a slot that is missing in a state may be in a later one.
         std::vector<std::uint32_t> asked;
         for (const share& s : shares) asked.insert(asked.end(), s.slots.begin(), s.slots.end());
         switch (places_.learn(asked, *known)) {
@@ -294,7 +294,7 @@ void spread::commit_in_one(request& r, const share& s) {
 void spread::forget(std::span<const key> all) noexcept {
     try {
         for (const share& s : shares_of(*places_.now(), {}, {}, all)) parts_[s.part].asked->forget(s.wanted);
-    } catch (const std::bad_alloc&) {  // they stay
+    } catch (const std::bad_alloc&) {  // the records stay
     }
 }
 
@@ -320,7 +320,7 @@ layout spread::know_more(std::span<const std::size_t> but) {
     std::unique_lock one_at_a_time{growing_};
     const std::size_t known_before = parts_.size();
     layout newest;
-    // Those that have joined last are the last to leave, as a rule; one that has is asked no more.
+    // Groups that have joined last usually leave last. Groups that have left are not asked.
     for (std::size_t i = parts_.size(); i > 0 && newest.all.empty(); --i) {
         const layout::entry* const said = known_.find(parts_[i - 1].group->number());
         const bool asked = std::ranges::find(but, i - 1) == but.end();
@@ -332,13 +332,14 @@ layout spread::know_more(std::span<const std::size_t> but) {
         if (!open_ || parts_.index_of(e.number) != parts_.size()) continue;
         try {
             auto opened = open_(e);
-            if (!opened) break;  // the places in the order are one after the other
+            if (!opened) break;  // the places in the order are consecutive
             parts_.add(part_of_group(std::move(opened), batch_));
-        } catch (const refusal&) {  // later, perhaps
+        } catch (const refusal&) {  // may succeed later
             break;
         }
     }
-    // Without the lock: a group that is being told, which waits for it, lets nobody register (on_new_members).
+    // Without the lock: a group that is being told waits for this lock, and meanwhile does not let another function be
+    // registered (on_new_members).
     const std::size_t known_now = parts_.size();
     one_at_a_time.unlock();
     for (std::size_t i = known_before; i < known_now && tells_addresses_; ++i)
@@ -380,8 +381,8 @@ std::unique_ptr<engine> open_groups(std::string_view where, const settings& how)
             if (!silent) silent = r;
         }
     }
-    // The other groups may say where the silent one is now. If they do not, nothing may be settled: what they would
-    // settle leaves the silent group out.
+    // The other groups may know the current addresses of the silent one. If they do not, the layout must not be
+    // settled: the result would leave the silent group out.
     const auto says_where = [](const auto& g) { return look_up_layout(*g).change != 0; };
     if (silent && std::ranges::none_of(groups, says_where)) throw refusal{*silent};
     const layout settled = [&] {

@@ -1,21 +1,21 @@
-// The objects of a cluster in several groups: each record is in one of them, by its slot (placing.hpp). What one group
-// can answer alone it is asked alone, as if there were no other; a commit over several is crossing.hpp's.
+// The objects of a cluster in several groups: each record is in one group, by its slot (placing.hpp). A request that
+// concerns one group goes to that group alone. crossing.hpp handles a commit over several groups.
 //
-// A get of several groups has an instant, too (B2). It asks those that something is wanted of, one after the other, and
-// then all but the last of them once more, whether what they have said is current, as it asks those of which something
-// is only held. What was current when it was read, and is when it is looked at again, was so in between, because
-// versions do not come again, and because nothing is prepared unseen: a group shows no record that a prepared
-// transaction writes. So all was current when the last of them answered.
+// A get of several groups also has an instant (B2). It asks the groups with wanted records, one after the other. Then
+// it asks all of these except the last once more whether their answers are still current. It also asks the groups with
+// only held records. A record that was current when it was read, and still is at the second look, was current in
+// between. The reasons are that versions never recur, and that a group does not show records that a prepared
+// transaction writes. So all records were current when the last group answered.
 //
-//   S1  a block whose reads are all in one group goes on in the state that it began with there. The first that is in
-//       another moves its snapshot to now, and it has no such state any more
-//   S2  a group answers for a slot that it has in the very state that it answers from: each get reads what it says of
-//       the slots, and looks at that again where it looks at anything again; each commit checks it. Records keep their
-//       versions when they move, so what a block holds is held wherever it is
-//   S3  a feed breaks when a slot changes hands: every block that sleeps looks for itself, and listens to all groups
-//       that there are then
+//   S1  A block whose reads are all in one group continues in the state that it began with there. Its first read in
+//       another group moves its snapshot to now. From then on, it has no such state.
+//   S2  A group answers for a slot only in a state in which it has the slot. Each get reads the group's records of the
+//       slots, and checks them again whenever it checks records. Each commit checks them. Records keep their versions
+//       when they move, so a held record may be checked in any group.
+//   S3  A feed breaks when a slot changes hands. Every sleeping block then checks its objects, and listens to all
+//       groups that exist by then.
 //
-// Thread safety: as engine's.
+// Thread safety: as in engine.
 #pragma once
 
 #include <optional>
@@ -30,8 +30,8 @@ namespace tutti::cluster::backend {
 
 class spread final : public engine {
 public:
-    /// Two groups or more, in the order of their layout (layout.hpp), `first` of which the prefix began with; `open`
-    /// opens others that join.
+    /// Makes an engine of at least two groups in the order of their layout (layout.hpp). The prefix began with the
+    /// `first` of them. `open` opens groups that join.
     spread(std::vector<std::unique_ptr<group_engine>> groups, std::size_t first, const settings& how,
            const backend::surroundings& by, opener open = {});
     ~spread() override;
@@ -45,42 +45,42 @@ public:
     void forget(std::span<const key> all) noexcept override;
     std::unique_ptr<feed> open_feed() override;
 
-    /// Which group has which slots, of all that have not left. False: one does not answer.
+    /// Learns which group has which slots, from all groups that have not left. Returns false if one does not answer.
     [[nodiscard]] bool look_around();
-    /// For a mover of slots.
+    /// Returns a mover of slots.
     [[nodiscard]] moving moves() noexcept { return {parts_, places_, others_, crossing_}; }
     [[nodiscard]] placing& places() noexcept { return places_; }
     [[nodiscard]] const parts& all() const noexcept { return parts_; }
-    /// What the groups say of themselves, asked of one that is none of those. Groups that have joined are among the
-    /// parts then.
+    /// Asks the groups, except those in `but`, for their layout, and returns it. Adds groups that have joined to the
+    /// parts.
     layout know_more(std::span<const std::size_t> but = {});
-    /// From now on the groups are told where the members of each are, whenever these change: a program that names some
-    /// of the groups finds the others by what those say. A layout without addresses stays as it is. REQUIRES: no other
-    /// thread uses the engine yet.
+    /// Tells the groups the addresses of each group's members from now on, whenever these change. So a program that
+    /// names some groups finds the others. A layout without addresses stays unchanged.
+    /// REQUIRES: no other thread uses the engine yet.
     void keep_telling_addresses();
 
 private:
     void tell_addresses();
     using map = placing::map;
-    /// What each part has of it, by ascending parts; one share at least.
+    /// Returns the share of each part, by ascending parts. There is at least one.
     [[nodiscard]] std::vector<share> shares_of(const map& where, std::span<const check> checks,
                                                std::span<const write> writes, std::span<const key> wanted) const;
-    // Each is one try of a get. If a transaction is in the way, `of.met` names it, and `where` the part that it is in.
-    // False in `placed`: a part has not, or had not in that state, a slot that it was asked for (S2).
+    // Each function is one try of a get. If a transaction is in the way, `of.met` names it, and `where` is its part.
+    // `placed` becomes false if a part does not have a requested slot, or did not have it in that state (S2).
     [[nodiscard]] verdict look_at_one(snapshot& of, freshness how, const map& known, const share& s,
                                       std::vector<record>& found, bool& placed);
     [[nodiscard]] verdict look_at_all(snapshot& of, const map& known, const std::vector<share>& shares,
                                       std::vector<record>& found, std::size_t& where);
     void commit_in_one(request& r, const share& s);
-    /// Whether one of those that do not answer has left, and others have said that they have its slots.
+    /// Returns true if one of the silent groups has left, and other groups have its slots.
     [[nodiscard]] bool has_left(std::span<const std::size_t> silent);
     [[nodiscard]] std::vector<std::size_t> parts_there(const layout& l) const;
 
     const opener open_;
     const bool batch_;
-    bool tells_addresses_ = false;  // never changes once several threads use the engine
+    bool tells_addresses_ = false;  // constant once several threads use the engine
     std::mutex growing_;
-    layout known_;  // as it was last told
+    layout known_;  // as it was read last
     parts parts_;
     capabilities can_;
     settling others_;
@@ -89,9 +89,10 @@ private:
     std::atomic<version> looked_{0};
 };
 
-/// Opens groups by what a layout says of them.
+/// Returns a function that opens groups by their entries in a layout.
 [[nodiscard]] opener opener_of(const settings& how);
-/// `where` is //host:port,host:port;host:port,host:port. One group is as it is, and not spread. Throws refusal.
+/// Opens an engine. `where` is //host:port,host:port;host:port,host:port. If there is only one group, that group itself
+/// is the engine. Throws refusal.
 [[nodiscard]] std::unique_ptr<engine> open_groups(std::string_view where, const settings& how);
 
 }  // namespace tutti::cluster::backend

@@ -1,4 +1,4 @@
-// What code that asks engines takes from around it, time and chance: the machine's, or that of a simulation.
+// The time and random numbers for code that asks engines: the machine's, or those of a simulation.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ public:
     virtual ~surroundings() = default;
     [[nodiscard]] virtual clock::time_point now() const { return clock::now(); }
     virtual void pause(std::chrono::milliseconds how_long) const { std::this_thread::sleep_for(how_long); }
-    /// 128 random bits as hexadecimal digits: no other program draws the same.
+    /// Returns 128 random bits as hexadecimal digits. No other program draws the same.
     [[nodiscard]] virtual std::string draw_name() const {
         std::random_device dice;
         std::array<char, 40> text{};

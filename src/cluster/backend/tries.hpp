@@ -1,4 +1,4 @@
-// How long something is tried again, and how soon: pauses grow from one to a hundred milliseconds.
+// Limits how long an operation is tried again, and how often: pauses grow from one to a hundred milliseconds.
 #pragma once
 
 #include <algorithm>
@@ -15,16 +15,17 @@ public:
         : by_{by}, late_{by.now() + patience} {}
 
     [[nodiscard]] clock::time_point late() const noexcept { return late_; }
-    /// At least a millisecond: to many a library, none means for ever.
+    /// Returns the remaining time, at least one millisecond: many libraries take zero as unlimited.
     [[nodiscard]] std::chrono::milliseconds left() const {
         const auto exact = std::chrono::ceil<std::chrono::milliseconds>(late_ - by_.now());
         return std::max(exact, std::chrono::milliseconds{1});
     }
-    /// Pauses before the next one. False: its time would be over.
+    /// Pauses before the next try. Returns false if the time is over by then.
     [[nodiscard]] bool again() {
         return again([this](std::chrono::milliseconds pause) { by_.pause(pause); });
     }
-    /// The same; `wait` is called with the length of the pause, and may return earlier if waiting has become pointless.
+    /// Pauses by calling `wait` with the length of the pause. `wait` may return earlier if the wait has become
+    /// pointless.
     template <class Wait>
     [[nodiscard]] bool again(Wait&& wait) {
         if (by_.now() + pause_ >= late_) return false;

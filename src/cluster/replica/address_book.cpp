@@ -83,7 +83,7 @@ void address_book::write() const {
 void address_book::try_to_write() const {
     try {
         write();
-    } catch (const backend::refusal&) {  // a disk that fails ends the member at the next entry of its log
+    } catch (const backend::refusal&) {  // a failing disk ends the member at the next entry of its log
     }
 }
 

@@ -1,4 +1,4 @@
-// A connection whose hello has been accepted, on its way from the transport to its session, or to C-Raft.
+// A connection whose hello has been accepted. The transport passes it to a session or to C-Raft.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,11 @@
 namespace tutti::cluster::replica {
 
 struct arrival {
-    uv_tcp_t* socket = nullptr;              ///< its owner closes it, and then `raft_free`s it
+    uv_tcp_t* socket = nullptr;              ///< its owner closes it, and then calls raft_free for it
     std::unique_ptr<wire::tls_session> tls;  ///< null: in the clear
-    std::string input;                       ///< has come already, in the clear
-    bool as_member = true;                   ///< may do what a member may: its certificate says so, or there is none
+    std::string input;                       ///< plain bytes that have come already
+    bool as_member = true;                   ///< may do what a member may: its certificate says so, or there are no
+                                             ///< certificates
 };
 
 }  // namespace tutti::cluster::replica

@@ -37,7 +37,7 @@ static_assert(sizeof(slot) <= apart);
 
 struct digest {
     std::uint64_t of;
-    std::uint32_t index;  // its lower half
+    std::uint32_t index;  // its low 32 bits
     std::uint32_t sum;
 
     [[nodiscard]] std::uint32_t sum_of() const noexcept {
@@ -48,7 +48,7 @@ static_assert(sizeof(digest) == 16);
 
 std::size_t place_of(std::uint64_t index) { return (index % ring_size) * sizeof(digest); }
 
-/// The newer of the slots that are whole; `turn` is its turn, 0 where there is none.
+/// Returns the newer of the intact slots. Sets `turn` to its turn, or to 0 if no slot is intact.
 promises newest(std::string_view bytes, std::uint64_t& turn) {
     promises p;
     turn = 0;
@@ -151,7 +151,7 @@ bool durable_record::write() noexcept {
 }
 
 bool durable_record::write_digests(std::uint64_t first, std::span<const std::uint64_t> digests) noexcept {
-    // Where the ring begins anew, and in pieces: nothing is allocated.
+    // Writes in pieces, and splits where the ring starts again, so that nothing has to be allocated.
     constexpr std::size_t some = 64;
     digest piece[some];
     for (std::size_t done = 0; done < digests.size();) {
@@ -183,14 +183,15 @@ void durable_record::reach(std::uint64_t last) noexcept {
 
 bool durable_record::lower(std::uint64_t last) noexcept {
     if (last >= said_.last) return true;
-    // Digests of what is cut off must not outlive it: a crash of the machine could bring one back beside its successor.
+    // Digests of removed entries must not survive: a crash of the machine could bring a removed entry back beside its
+    // successor.
     const digest none{};
     const std::uint64_t gone = std::min(said_.last - last, ring_size);
     for (std::uint64_t i = 0; i < gone; ++i) {
         if (!write_all(file_, &none, sizeof none, ring_at + place_of(said_.last - i))) return false;
     }
     said_.last = last;
-    // Both slots: the one that is left must not say more.
+    // Writes both slots, because the remaining one must not say more.
     return write_both() && ::fdatasync(file_) == 0;
 }
 
@@ -207,7 +208,7 @@ bool durable_record::begin_change(std::uint64_t term, std::uint64_t vote) noexce
 
 void durable_record::end_change() noexcept {
     said_.changing = false;
-    // Both slots: if one is damaged later, the other knows the vote.
+    // Writes both slots: if one is damaged later, the other has the vote.
     static_cast<void>(write_both());
 }
 

@@ -1,19 +1,21 @@
-// What a member has promised, in a file of its folder beside C-Raft's: how far its log is on the disk, which entry is
-// where, its term and its vote. C-Raft's files cannot tell: its segments do not say where they belong, its metadata has
-// no checksum, and it takes a damaged end of a segment for a write that a crash cut short.
+// The promises of a member, in a file of its folder beside C-Raft's files: up to where its log is on the disk, a digest
+// of each entry, its term and its vote. C-Raft's files do not tell these. Its segments do not say which entries they
+// hold, and its metadata has no checksum. C-Raft also takes a damaged end of a segment for a write that a crash cut
+// short.
 //
-//   D1  an entry is noted when its write is on the disk, and before the group hears of it; so a log that ends before
-//       `last` has lost something. What replaces a part of the log lowers `last` first
-//   D2  term and vote are noted before C-Raft writes them, with those before; as long as `changing` either may be in
-//       C-Raft's files. No promise was made in that time
-//   D3  two slots are written in turn, so a write that a crash cuts short leaves the other. Each has a checksum
-//   D4  the file is synced once a second, and for D2 and for what lowers `last`. After a crash of the process it is
-//       exact; after a crash of the machine it may know less than was durable, never more
+//   D1  An entry is noted after its write is on the disk, and before the group hears of it. So a log that ends before
+//       `last` has lost entries. A replacement of a part of the log lowers `last` first.
+//   D2  Term and vote are noted before C-Raft writes them, together with the former values. While `changing` is set,
+//       C-Raft's files may have either. No promise is made in that time.
+//   D3  Two slots are written in turn, so a write that a crash cuts short leaves the other slot. Each slot has a
+//       checksum.
+//   D4  The file is synced once a second, and also for D2 and when `last` is lowered. After a crash of the process, it
+//       is exact. After a crash of the machine, it may know less than was durable, but never more.
 //
-// Behind the slots is a ring of digests, one for each of the latest entries: of its place, term and bytes. An entry
-// that was moved or repeated has another digest.
+// After the slots, there is a ring of digests, one for each of the latest entries. A digest covers the entry's index,
+// term and bytes. So an entry that was moved or repeated has another digest.
 //
-// Thread safety: none.
+// Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -25,64 +27,66 @@
 
 namespace tutti::cluster::replica {
 
-/// Of the entry with this index. `bytes` of a command end with their own checksum (entry.hpp).
+/// Returns the digest of the entry with this index. `bytes` of a command end with their own checksum (entry.hpp).
 [[nodiscard]] std::uint64_t entry_digest(std::uint64_t index, std::uint64_t term, unsigned type,
                                          std::string_view bytes) noexcept;
 
 struct promises {
-    std::uint64_t last = 0;  ///< D1: the index of the last entry that is on the disk
+    std::uint64_t last = 0;  ///< D1: the index of the last entry on the disk
     std::uint64_t term = 0, vote = 0;
     std::uint64_t term_before = 0, vote_before = 0;  ///< D2
     bool changing = false;                           ///< D2
-    /// This member has lost entries up to here, and does not vote until it has them again; 0: it has not.
+    /// The last entry that this member has lost, or 0. It does not vote until it has all entries up to here again.
     std::uint64_t owed = 0;
-    std::uint64_t voters = 0;  ///< of the group, by the newest configuration that was written; 0: unknown
+    std::uint64_t voters = 0;  ///< voters of the group, by the newest configuration that was written; 0: unknown
 
     [[nodiscard]] bool allows(std::uint64_t a_term, std::uint64_t a_vote) const noexcept {
         return (a_term == term && a_vote == vote) || (changing && a_term == term_before && a_vote == vote_before);
     }
 };
 
-/// The file as it is; reading changes nothing.
+/// The content of the file. Reading does not change the file.
 struct durable_contents {
-    static constexpr std::uint64_t ring_size = 65536;  ///< digests: more than a log has between two snapshots
+    static constexpr std::uint64_t ring_size = 65536;  ///< digests: more entries than a log has between two snapshots
     promises said;
-    std::string ring;  ///< of the file, up to its end
+    std::string ring;  ///< the ring up to the file's end
 
-    /// None where the ring has no digest of that entry any more.
+    /// Returns the entry's digest, or nothing if the ring does not have it any more.
     [[nodiscard]] std::optional<std::uint64_t> digest_of(std::uint64_t index) const noexcept;
 };
 
-/// None: there is no such file. Throws backend::refusal: it cannot be read, or both slots are damaged.
+/// Reads the file. Returns nothing if there is no such file. Throws backend::refusal if it cannot be read, or both
+/// slots are damaged.
 [[nodiscard]] std::optional<durable_contents> read_durable(const std::string& file);
 
 class durable_record {
 public:
-    /// Opens the file, which `read_durable` can read. Throws backend::refusal.
+    /// Opens a file that `read_durable` can read. Throws backend::refusal.
     explicit durable_record(const std::string& file);
-    /// In the place of whatever is there: on the disk when it returns. Throws backend::refusal.
+    /// Creates or replaces the file. It is on the disk when this returns. Throws backend::refusal.
     static void begin(const std::string& file, const promises& with);
     ~durable_record();
     durable_record(const durable_record&) = delete;
     durable_record& operator=(const durable_record&) = delete;
 
     [[nodiscard]] const promises& said() const noexcept { return said_; }
-    /// Entries from `first` on are on the disk. An error is left for later: an old number only finds less.
-    /// `voters`: by a configuration among them; 0: there is none.
+    /// Notes that the entries from `first` on are on the disk. Ignores errors, because an outdated number only finds
+    /// less damage. `voters` is from a configuration among the entries; 0: there is none.
     void append(std::uint64_t first, std::span<const std::uint64_t> digests, unsigned voters) noexcept;
-    /// A snapshot that is on the disk has all up to there.
+    /// Notes that a snapshot on the disk has all entries up to `last`.
     void reach(std::uint64_t last) noexcept;
-    /// Entries behind `last` are about to go. False: it cannot be written.
+    /// Notes that entries after `last` are about to be removed. Returns false if the file cannot be written.
     [[nodiscard]] bool lower(std::uint64_t last) noexcept;
-    /// D2, before and after C-Raft writes it. False: it cannot be written.
+    /// Notes a change of term and vote, before C-Raft writes it (D2). Call end_change after C-Raft has written it.
+    /// Returns false if the file cannot be written.
     [[nodiscard]] bool begin_change(std::uint64_t term, std::uint64_t vote) noexcept;
     void end_change() noexcept;
-    /// This member has again what it had lost.
+    /// Notes that this member has its lost entries again.
     void settle_owed() noexcept;
-    /// What a start has found, and is true from now on.
+    /// Sets the record to what a start has found.
     void adopt(std::uint64_t term, std::uint64_t vote, std::uint64_t first, std::span<const std::uint64_t> digests,
                std::uint64_t last, unsigned voters) noexcept;
-    /// Of the file. Another thread may sync it.
+    /// Returns the file's descriptor. Another thread may sync it.
     [[nodiscard]] int descriptor() const noexcept { return file_; }
 
 private:

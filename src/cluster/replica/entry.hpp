@@ -1,5 +1,5 @@
-// What one entry of a group's log says: commits, in the order in which they are judged, and keys to forget; and a
-// group's part of a transaction of several groups, prepared and finished.
+// An entry of a group's log. It has commits, in the order in which they are checked, keys to forget, and the group's
+// parts of transactions of several groups, prepared and finished.
 //
 //   'G' 'E' version(1)   then, for each operation, its kind (1) and
 //     commit   checks: count (4), each key, version (8); writes: count (4), each key, whether it exists (1), bytes
@@ -9,8 +9,8 @@
 //     adopt    checks as of a commit; records: count (4), each key, version (8), whether it exists (1), bytes
 //   then zeros, until the whole is a multiple of 8 bytes, and the checksum of all that (8)
 //
-// A length is 4 bytes in front of its text. Version 1 had no prepare and no finish, and version 2 no adopt; what they
-// wrote is read.
+// A text is preceded by its length in 4 bytes. Version 1 had no prepare and no finish, and version 2 had no adopt.
+// Entries of both versions can be read.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ namespace tutti::cluster::replica {
 using backend::key;
 using backend::version;
 
-/// Puts an entry together.
+/// Assembles an entry.
 class entry {
 public:
     entry();
@@ -39,7 +39,7 @@ public:
     void add_adopt(std::span<const backend::check> checks, std::span<const backend::change> records);
     [[nodiscard]] std::size_t operations() const noexcept { return operations_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return all_.size(); }
-    /// The bytes for the log; the object is empty again.
+    /// Returns the bytes for the log. The object is empty again afterwards.
     [[nodiscard]] std::string finish();
 
 private:
@@ -50,7 +50,7 @@ private:
     std::size_t operations_ = 0;
 };
 
-/// What is read: views of the entry's bytes.
+/// The read content: views of the entry's bytes.
 struct check_view {
     std::string_view of;
     version at = 0;
@@ -87,12 +87,12 @@ struct operation {
     std::vector<write_view> writes;
     std::vector<std::string_view> forgotten;
     std::string_view id;        ///< of prepare and finish
-    std::uint64_t decides = 0;  ///< of prepare: the number of the group that does
+    std::uint64_t decides = 0;  ///< of prepare: the number of the deciding group
     bool commits = false;       ///< of finish
     std::vector<record_view> adopted;
 };
 
-/// Reads all of it, or nothing: false, and `why`, for bytes that no `entry` has finished.
+/// Reads all operations. Returns false, sets `why` and reads nothing if the bytes were not made by entry::finish.
 [[nodiscard]] bool read_entry(std::string_view bytes, std::vector<operation>& all, std::string& why);
 
 }  // namespace tutti::cluster::replica

@@ -1,4 +1,4 @@
-// Steps of a replicated group that a test may leave out, to prove that the simulation would notice. In the library
+// Steps of a replicated group that a test can disable, to prove that the simulation would notice. In the library,
 // `broken` is a constant.
 #pragma once
 
@@ -9,30 +9,30 @@ namespace tutti::cluster::replica {
 enum class fault : std::uint8_t {
     none,
     no_check,                ///< a commit is applied without its checks
-    half_check,              ///< a commit checks only what it also writes: write skew
-    writes_in_parts,         ///< a commit that conflicts has written its first record by then
+    half_check,              ///< a commit checks only the records that it also writes: write skew
+    writes_in_parts,         ///< a conflicting commit has already written its first record
     applied_twice,           ///< an entry is applied twice
     same_version,            ///< commits of one entry share a version
     erase_forgets,           ///< an erased record has version 0 again
     saves_no_versions,       ///< a snapshot of the machine forgets the versions of its records
-    no_barrier,              ///< a member that believes to lead answers reads from its state at once
-    read_by_lease,           ///< a leader answers reads at once until the time of an election after its last barrier
-    early_answer,            ///< a commit is acknowledged when it is in the leader's log, not when a majority has it
-    lost_is_conflict,        ///< a leader that is deposed says of commits under way that they will never happen
+    no_barrier,              ///< a member that believes that it leads answers reads from its state at once
+    read_by_lease,           ///< a leader answers reads at once for an election's time after its last barrier
+    early_answer,            ///< a commit is acknowledged once it is in the leader's log, without a majority
+    lost_is_conflict,        ///< a deposed leader says of pending commits that they will never happen
     old_below_window,        ///< a read of a state whose records were dropped gets newer ones
     counts_for_old_terms,    ///< a leader counts acknowledgements of entries of earlier terms
-    more_than_compared,      ///< a follower says that it has what the leader has not compared
-    configuration_stays,     ///< a member goes on with a configuration that was cut off its log
-    changes_out_of_order,    ///< followers are told of the commits of an entry in the wrong order
-    prepared_holds_nothing,  ///< a transaction that is prepared holds nothing of what it has read and writes
-    prepared_ignored,        ///< a get shows what a prepared transaction is about to write
-    finished_again,          ///< a transaction that is finished can be finished once more
+    more_than_compared,      ///< a follower acknowledges entries that the leader has not compared
+    configuration_stays,     ///< a member continues with a configuration that was cut off its log
+    changes_out_of_order,    ///< followers get the commits of an entry in the wrong order
+    prepared_holds_nothing,  ///< a prepared transaction does not hold its reads and writes
+    prepared_ignored,        ///< a get shows the pending writes of a prepared transaction
+    finished_again,          ///< a finished transaction can be finished once more
     prepared_uncounted,      ///< a state has the same version before and after a transaction is prepared
     prepared_not_saved,      ///< a snapshot of the machine forgets the prepared transactions
-    adopted_uncounted,       ///< versions are not raised above those of records that come from another group
+    adopted_uncounted,       ///< versions are not raised above those of adopted records
     saved_again,             ///< entries that a follower has saved and dropped are appended once more
-    image_of_later,  ///< an image has records that have changed since it was begun as they are now, or not at all
-    adopts_older,    ///< a record that comes late from another group replaces a newer one
+    image_of_later,          ///< an image shows records changed since its start in their later state, or not at all
+    adopts_older,            ///< an adopted record that comes late replaces a newer one
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

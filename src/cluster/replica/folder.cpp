@@ -43,7 +43,7 @@ struct listing {
     std::vector<snapshot_name> snapshots;
 };
 
-/// Whether `name` is the pattern of scanf with these numbers, and no more.
+/// Returns true if `name` matches the scanf pattern with these numbers completely.
 template <class... N>
 bool is_named(const std::string& name, const char* pattern, N&... numbers) {
     int end = 0;
@@ -159,7 +159,7 @@ private:
         found_.metadata_is_sound = sound;
     }
 
-    /// C-Raft takes the newest whose two files are there and are not empty.
+    /// Finds the snapshot that C-Raft takes: the newest one whose two files exist and are not empty.
     void read_snapshot(const listing& files) {
         for (auto s = files.snapshots.rbegin(); s != files.snapshots.rend(); ++s) {
             const std::optional<std::string> meta = read_whole(path(s->name + ".meta"));
@@ -200,12 +200,12 @@ private:
     }
 
     static std::string trouble_of_snapshot(const std::string& bytes) {
-        constexpr std::string_view compressed{"\x04\x22\x4d\x18", 4};  // LZ4; its checksums are looked at by C-Raft
+        constexpr std::string_view compressed{"\x04\x22\x4d\x18", 4};  // LZ4; C-Raft checks its checksums
         if (bytes.starts_with(compressed) || machine::is_whole(bytes)) return {};
         return " is damaged: its checksum is another";
     }
 
-    /// The entries that C-Raft would load, under the indices that it would give them.
+    /// Reads the entries that C-Raft would load, with the indices that it would give them.
     void read_log(const listing& files) {
         std::vector<closed_name> closed = files.closed;
         const std::uint64_t after = found_.snapshot_index;
@@ -225,8 +225,8 @@ private:
         if (closed.back().last < after && !open_follow) return {};
         std::size_t begin = closed.size() - 1;
         while (begin > 0 && closed[begin - 1].last + 1 == closed[begin].first) --begin;
-        // One that holds what the snapshot has is not needed; what is missing behind the snapshot is found by its
-        // index.
+        // A segment whose entries the snapshot has is not needed. Entries that are missing after the snapshot are found
+        // by its index.
         closed.erase(closed.begin(), closed.begin() + static_cast<std::ptrdiff_t>(begin));
         return closed;
     }
@@ -240,7 +240,7 @@ private:
         const std::string bytes = *read_whole(path(c.name));
         const std::uint64_t from = next_;
         const segment s = read(c.name, bytes);
-        // The name is not part of the content: C-Raft had the entries up to `last` there when it gave that name.
+        // The name is not part of the content: C-Raft had the entries up to `last` there when it named the file.
         found_.seen = std::max(found_.seen, c.last);
         if (broken_) {
             passed_over(bytes, s);
@@ -248,7 +248,7 @@ private:
             return;
         }
         if (moved_at_.empty() && (s.entries != c.last - c.first + 1 || s.end != bytes.size())) {
-            if (next_ > c.last + 1) go_back(from);  // it has more than its name says: which of them, nobody knows
+            if (next_ > c.last + 1) go_back(from);  // it has extra entries, and it is unknown which
             if (s.end == 0) unreadable_ = 0;
             damage(path(c.name) + " is damaged at byte " + number(s.end) + ": entry " + number(next_) +
                        " of the log cannot be read",
@@ -264,7 +264,7 @@ private:
         const segment s = read(o.name, bytes);
         if (s.is_blank) return;
         if (!broken_ && !torn_at_.empty() && s.entries + s.later != 0) {
-            // What was taken for the end has something behind it.
+            // The apparent torn end is followed by entries.
             go_back(from);
             damage(torn_at_ + ": entry " + number(next_) + " of the log cannot be read");
             found_.torn.clear();
@@ -283,7 +283,7 @@ private:
         keep(o.name, bytes, s, from);
     }
 
-    /// Counts what is whole, and compares it with what was written there.
+    /// Counts the intact entries, and compares them with the digests that were written for them.
     segment read(const std::string& name, const std::string& bytes) {
         const bool counts = !broken_;
         std::size_t batch = 0;
@@ -299,7 +299,7 @@ private:
             const std::uint64_t digest = entry_digest(next_, e.term, static_cast<unsigned>(e.type), e.bytes);
             const std::optional<std::uint64_t> written =
                 promises_ ? promises_->digest_of(next_) : std::optional<std::uint64_t>{};
-            // Barriers are alike.
+            // Barriers are identical.
             const bool compares = promises_ && next_ > promises_->said.last && e.type == entry_type::command;
             const std::uint64_t equal = place_of_equal(e), like = compares ? equal : 0;
             const auto refuse = [&](const char* what, std::uint64_t first, std::size_t at) {
@@ -309,8 +309,8 @@ private:
                 go_back(first);
             };
             if (written && *written != digest) return refuse("is another than was written there", batch_first, batch);
-            // Behind what is known of, an entry may be equal to an earlier one, whose program asked again. Two that
-            // follow each other as two earlier ones did are a piece of the log that is there twice.
+            // After the known entries, an entry may equal an earlier one whose program asked again. If two consecutive
+            // entries equal two consecutive earlier ones, a piece of the log is repeated.
             if (before != 0 && like == before + 1)
                 return refuse("and the one before it are there for the second time", run_first, run_at);
             before = like;
@@ -323,7 +323,7 @@ private:
         });
     }
 
-    /// The index of an earlier entry with the same term and bytes; 0: there was none.
+    /// Returns the index of an earlier entry with the same term and bytes, or 0 if there is none.
     std::uint64_t place_of_equal(const logged_entry& e) {
         if (!promises_) return 0;
         const auto [at, is_new] =
@@ -331,7 +331,7 @@ private:
         return is_new ? 0 : at->second;
     }
 
-    /// Entries from `index` on are taken for unread.
+    /// Treats the entries from `index` on as unread.
     void go_back(std::uint64_t index) {
         next_ = index;
         found_.digests.resize(index - found_.first);
@@ -349,14 +349,14 @@ private:
         if (next_ > from) found_.pieces.push_back({name, bytes, from, next_ - 1});
     }
 
-    /// A segment behind the damage.
+    /// Handles a segment after the damage.
     void passed_over(const std::string& content, const segment& s) {
         follow_ += s.entries + s.later;
         reach_ += s.entries + s.later;
         look_for_unknown(content, 0);
     }
 
-    /// `from`: offset of the first batch that is not kept.
+    /// Adds unknown entries. `from` is the offset of the first batch that is not kept.
     void look_for_unknown(const std::string& content, std::size_t from) {
         const auto add = [&](const logged_entry& e) {
             if (e.batch_at >= from) unknown_->add(e);
@@ -378,7 +378,7 @@ private:
         const std::uint64_t has = std::max(found_.last, found_.snapshot_index);
         const std::string on_disk = "; the disk had the entries up to " + number(known);
         if (broken_) {
-            // F4. Segments in their place are counted without a look at the ring, so U3 leaves none of them out.
+            // F4. Segments in their place are counted without the ring, so U3 leaves none of them out.
             const std::uint64_t behind = std::max(known, found_.last + unreadable_) + unknown_->count();
             found_.seen = std::max({found_.seen, reach_, behind});
             found_.damage.push_back(damaged_line_ + "; " + number(follow_) + " whole entries follow" +
@@ -398,13 +398,14 @@ private:
     std::optional<durable_contents> promises_;
     std::uint64_t next_ = 1;
     bool broken_ = false;
-    std::uint64_t follow_ = 0;      // entries that are whole, behind what is not
-    std::uint64_t reach_ = 0;       // the last entry of the segments that are in their place, at least
-    std::uint64_t unreadable_ = 1;  // at least so many are between those; 0: the segment's own beginning is damaged
+    std::uint64_t follow_ = 0;      // intact entries after the damage
+    std::uint64_t reach_ = 0;       // lower bound of the last entry in segments in their place
+    std::uint64_t unreadable_ = 1;  // lower bound of the entries between those; 0: the segment's own beginning is
+                                    // damaged
     std::optional<unknown_entries> unknown_;
     std::string damaged_line_;
     std::string torn_at_;
-    std::string moved_at_;  // an entry that is not where it was: what is said of it; empty: none
+    std::string moved_at_;  // the message about an entry in the wrong place; empty: there is none
     std::size_t moved_byte_ = 0;
     std::unordered_map<std::uint64_t, std::uint64_t> places_;
 };

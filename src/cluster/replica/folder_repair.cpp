@@ -1,5 +1,5 @@
-// A log of all that is whole, in the place of a damaged one. The member has then acknowledged more than it has: it does
-// not vote until it has all up to `seen` again (F4 of folder.hpp, S5 of seat.hpp), unless it is the only voter.
+// Replaces a damaged log by one of all intact entries. The member has then acknowledged more than it has. So it does
+// not vote until it has all entries up to `seen` again (F4 of folder.hpp, S5 of seat.hpp), unless it is the only voter.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -70,14 +70,14 @@ void write_log(const std::string& to, const std::string& from, const folder_cont
     sync_folder_of(to + "/metadata1");
 }
 
-/// Why a member cannot go on with what is left; empty: it can.
+/// Returns why a member cannot continue with the intact part, or an empty text if it can.
 std::string hopeless(const folder_contents& found, const promises& p) {
     if (found.snapshot_is_damaged) return "its snapshot cannot be read";
     if (found.first > found.snapshot_index + 1 && found.last >= found.first)
         return "entries behind its snapshot are missing";
     if (!found.metadata_is_sound && !found.known) return "what it has promised by its votes is known nowhere";
     if (found.last < found.first && found.snapshot.empty()) return "no entry of its log can be read";
-    // Alone by its own log, it would lead at once, and others have gone on without it.
+    // If it were the only voter in its own log, it would lead at once, although others have continued without it.
     if (p.voters != 1 && found.voters <= 1) return "what is left does not say who the other members are";
     return {};
 }
@@ -112,7 +112,7 @@ folder_repair repair_folder(const std::string& folder, bool promised) {
     p.changing = false;
     const std::string made = names.log() + "-repaired";
     write_log(made, names.log(), found, p);
-    // Where this is cut short a start finds no log, or less than there was, and refuses that.
+    // If this is interrupted, a start finds no log, or less than before, and refuses that.
     if (fs::exists(names.log())) rename_to(names.log(), done.kept_as);
     rename_to(made, names.log());
     sync_folder_of(names.log());

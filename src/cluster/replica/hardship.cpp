@@ -11,7 +11,7 @@ namespace tutti::cluster::replica {
 struct disk_delay::round {
     uv_work_t request{};
     disk_delay* of = nullptr;
-    std::size_t count = 0;  // what had been written when it began
+    std::size_t count = 0;  // writes that were finished when it began
 };
 
 void disk_delay::pass(std::function<void()> told) {
@@ -20,7 +20,7 @@ void disk_delay::pass(std::function<void()> told) {
     if (!waits_) begin_round();
 }
 
-/// On a thread of libuv's pool, as what really waits for a disk: the loop goes on.
+/// Waits on a thread of libuv's pool, as real disk operations do, so that the loop continues.
 void disk_delay::begin_round() {
     auto mine = std::make_unique<round>();
     mine->request.data = mine.get();

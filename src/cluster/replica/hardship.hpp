@@ -1,5 +1,5 @@
-// What tests do to the surroundings of a member: where it reaches others, and how slow its disk is. In the library both
-// are as they are, and nothing of this is compiled.
+// How tests change a member's surroundings: the route to other members, and the speed of its disk. In the library both
+// are unchanged, and none of this is compiled.
 #pragma once
 
 #include <chrono>
@@ -14,22 +14,23 @@ namespace tutti::cluster::replica {
 
 #if defined(TUTTI_CLUSTER_FAULTS)
 
-/// By the address of another member: a place that passes on what it likes. Set while no member is there.
+/// The replacement address by the address of another member. Whatever listens there decides what it forwards. Set while
+/// no member exists.
 inline std::map<std::string, std::string> injected_routes;
 [[nodiscard]] inline std::string route_to(const std::string& address) {
     const auto found = injected_routes.find(address);
     return found == injected_routes.end() ? address : found->second;
 }
 
-/// What is written is said to be so much later; what is written meanwhile waits for the next time, as with a slow
-/// fsync(2). Set while no member is there.
+/// Writes are reported this much later. Writes during a delay wait for the next one, as with a slow fsync(2). Set while
+/// no member exists.
 inline constinit std::chrono::milliseconds injected_disk_delay{0};
 class disk_delay {
 public:
     explicit disk_delay(uv_loop_t& loop) noexcept : loop_{loop} {}
-    /// `told` now, or later, in the order of calls.
+    /// Calls `told` now or later, in the order of the calls.
     void pass(std::function<void()> told);
-    /// All that is left now, and nothing later any more.
+    /// Calls all remaining functions now. Later calls of `pass` are not delayed.
     void close();
 
 private:

@@ -65,7 +65,7 @@ host::host(const member_options& how, cluster::member::say tell, forcing forced)
         home_->write(who_);
     }
     if (forced == forcing::new_group) {
-        // If this is cut off in its middle, the member is none of any group, and the same can be done again.
+        // If this is interrupted, the member belongs to no group, and the same can be done again.
         seat_->recover_alone({who_.id, who_.address});
         home_->write(who_);
     }
@@ -104,7 +104,7 @@ void host::settle_identity(const member_options& how) {
     if (how.founds) {
         who_.group = draw_number();
     } else {
-        // A member that is busy, or is being started, is asked again.
+        // A member that is busy or starting is asked again.
         std::string why;
         backend::tries all{10s};
         const auto ask = [&](const std::string& address) {
@@ -176,7 +176,7 @@ void host::look_at_clock() {
     transport_->look_at_clock();
     sessions_.look_at_clock();
     where_->settle(seat_->members());
-    where_->hear(who_.id, who_.address);  // the log has it where it was when it joined
+    where_->hear(who_.id, who_.address);  // the log has the address that it had when it joined
     {
         group::status_answer now = requests_->status();
         const std::lock_guard hold{status_guard_};
@@ -221,7 +221,7 @@ void host::begin_to_end(std::string why) {
 }
 
 void host::finish_ending() {
-    // The member answers what it was asked first; a program in the middle of a frame is cut off.
+    // The member answers its requests first. A program in the middle of a frame is disconnected.
     seat_->close([this] {
         sessions_.end_all();
         loop_.close();
@@ -235,7 +235,7 @@ void host::join(const std::vector<std::string>& addresses, const std::stop_token
     std::string said;
     while (!over.stop_requested()) {
         std::string why;
-        // The change goes on where it was begun; a member that is told to end does not wait for it.
+        // The change continues where it was begun. A member that has to end does not wait for it.
         if (group::ask_for_change(addresses, secured_, who_.group, group::question::add, {who_.id, who_.address}, 2s,
                                   why)) {
             tell_(weight::info, "the group has let this member in, as a voter");

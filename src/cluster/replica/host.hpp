@@ -1,10 +1,10 @@
-// A process that is a member: its seat in the group, its disk, its port, on one loop.
+// A process that is a member: its seat in the group, its disk and its port, on one loop.
 //
-//   H1  requests gather, and go out together (requests.hpp)
-//   H2  only the leader tells of changes; when it does not lead any more, it cuts its followers off, which look for the
-//       leader again (B5)
-//   H3  a member whose disk refuses a write ends. What it has not stored it has not promised; the others go on
-//   H4  the folder is looked at before C-Raft opens it: damage ends the start, and changes nothing (folder.hpp)
+//   H1  Requests are collected, and sent together (requests.hpp).
+//   H2  Only the leader reports changes. When it stops leading, it disconnects its followers, which look for the leader
+//       again (B5).
+//   H3  A member whose disk refuses a write ends. It has not promised what it has not stored. The others continue.
+//   H4  The folder is checked before C-Raft opens it. Damage ends the start without changing anything (folder.hpp).
 #pragma once
 
 #include <atomic>
@@ -30,21 +30,21 @@ namespace tutti::cluster::replica {
 class host {
 public:
     enum class forcing : std::uint8_t { no, new_group };
-    /// `forced`: of a folder that knows its group, the member is the only one of a new group from now on, with another
-    /// number, and has another id. So neither a member of the old group nor a program that runs takes it for the old
-    /// one. Throws backend::refusal.
+    /// Starts a member. With `forced`, the folder has to know its group. The member is then the only one of a new group
+    /// with another number, and has another id. So neither a member of the old group nor a running program takes it for
+    /// the old member. Throws backend::refusal.
     host(const member_options& how, cluster::member::say tell, forcing forced = forcing::no);
     ~host();
     host(const host&) = delete;
     host& operator=(const host&) = delete;
 
-    /// Until `stop`. Throws backend::refusal: why it cannot go on.
+    /// Runs until `stop`. Throws backend::refusal, with the reason, if it cannot continue.
     void run();
-    /// Any thread.
+    /// Ends `run`. Any thread may call this.
     void stop() noexcept;
-    /// Any thread: grows by twenty a second while `run` does its work.
+    /// Returns a count that grows by twenty a second while `run` works. Any thread may call this.
     [[nodiscard]] std::uint64_t turns() const noexcept { return turns_.load(std::memory_order_relaxed); }
-    /// Any thread: what this member says of itself, as of its latest look at the clock.
+    /// Returns this member's status, as of its latest look at the clock. Any thread may call this.
     [[nodiscard]] backend::group::status_answer status() const {
         const std::lock_guard hold{status_guard_};
         return status_;
@@ -54,19 +54,19 @@ private:
     using weight = cluster::member::weight;
 
     void settle_identity(const member_options& how);
-    /// Of a folder that knows its member: where it listens, and that it is where the others know it.
+    /// Settles the addresses of a member that its folder knows: where it listens, and where the others reach it.
     void settle_address(const member_options& how);
-    /// H4. Returns up to where it has lost entries, or 0.
+    /// Checks the log (H4). Returns the last entry that it has lost, or 0.
     std::uint64_t look_at_log();
     void look_at_clock();
     void begin_to_end(std::string why);
     void finish_ending();
-    /// On a thread of its own: asks the leader to let this member in, until it has.
+    /// Asks the leader to admit this member, until it has. Runs on a thread of its own.
     void join(const std::vector<std::string>& addresses, const std::stop_token& over);
 
     cluster::member::say tell_;
     const std::shared_ptr<backend::group::credentials> secured_;  // null: in the clear
-    std::string unread_;                                          // what is wrong with files that have changed
+    std::string unread_;                                          // the error in changed files
     std::optional<home> home_;
     identity who_;
     std::optional<address_book> where_;
@@ -78,12 +78,12 @@ private:
     std::optional<requests> requests_;
     bool led_ = false;
     bool ending_ = false;
-    std::string ended_by_;   // empty: by stop
+    std::string ended_by_;   // empty: ended by stop
     std::string disk_says_;  // H3
     std::atomic<std::uint64_t> turns_{0};
     mutable std::mutex status_guard_;
     backend::group::status_answer status_;
-    loop loop_;  // what is on it goes before what it is part of
+    loop loop_;  // destroyed first, because its handles refer to the members above
     std::jthread joining_;
 };
 

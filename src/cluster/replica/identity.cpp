@@ -125,7 +125,7 @@ void replace_file(const std::string& name, const std::string& text) {
 
 std::uint64_t draw_number() {
     std::uint64_t drawn = 0;
-    // 63 bits: some print them with a sign.
+    // 63 bits, because some programs print numbers with a sign.
     while (drawn == 0) {
         if (::getrandom(&drawn, sizeof drawn, 0) != sizeof drawn) continue;
         drawn >>= 1;

@@ -13,7 +13,7 @@
 
 namespace tutti::cluster::replica {
 
-/// One image. A thread of the pool that works on it holds it, and no other touches it meanwhile.
+/// One image. While a thread of the pool works on it, that thread holds it, and no other thread uses it.
 struct image_file::body {
     ~body() {
         if (mapped != MAP_FAILED) ::munmap(mapped, bytes);
@@ -22,7 +22,7 @@ struct image_file::body {
     int open(const std::string& folder) {
         file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
         if (file >= 0) return 0;
-        // A file system without nameless files.
+        // The file system does not support unnamed files.
         const std::string name = folder + "/image";
         file = ::open(name.c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600);
         return file >= 0 && ::unlink(name.c_str()) == 0 ? 0 : errno;
@@ -37,7 +37,7 @@ struct image_file::body {
         }
         return 0;
     }
-    /// Begins to bring the latest part to the disk, and waits for the one before.
+    /// Starts to bring the latest part to the disk, and waits for the part before.
     int pace() {
         if (bytes - begun < most_unwritten / 2) return 0;
         const auto range = [this](std::size_t from, std::size_t to, unsigned how) {
@@ -56,7 +56,7 @@ struct image_file::body {
     std::size_t bytes = 0, begun = 0, written = 0;
     std::uint64_t sum = checksum_of_nothing;
     void* mapped = MAP_FAILED;
-    bool dropped = false;  // the loop's
+    bool dropped = false;  // used by the loop
 };
 
 void image_file::put(std::string piece, bool last, stored done) {
@@ -89,7 +89,7 @@ void image_file::put(std::string piece, bool last, stored done) {
         &loop_, &w->request, [](uv_work_t* r) { static_cast<putting*>(r->data)->work(); },
         [](uv_work_t* r, int status) {
             const std::unique_ptr<putting> over{static_cast<putting*>(r->data)};
-            if (over->to->dropped) return;  // the store itself may have gone
+            if (over->to->dropped) return;  // the store itself may be destroyed
             if (status != 0) return over->done(RAFT_CANCELED);
             if (over->error != 0) over->of->trouble_ = std::generic_category().message(over->error);
             over->done(over->error == 0 ? 0 : over->error == ENOSPC ? RAFT_NOSPACE : RAFT_IOERR);
@@ -105,7 +105,7 @@ raft_buffer image_file::whole() {
     return {b.mapped, b.bytes};
 }
 
-/// The system takes its time to give back what a large file has, so that is no work of the loop.
+/// Drops the image. Freeing a large file takes long, so a thread of the pool does this, and not the loop.
 void image_file::drop() noexcept {
     struct dropping {
         uv_work_t request{};

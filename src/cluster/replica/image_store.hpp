@@ -1,6 +1,7 @@
-// Where the image of a member's records goes while it is made (R8 of machine.hpp), until C-Raft has it as a snapshot.
+// The place for the image of a member's records while it is made (R8 of machine.hpp), until C-Raft has it as a
+// snapshot.
 //
-// Thread safety: none; the thread of the raft_io's loop.
+// Not thread-safe: it belongs to the thread of the raft_io's loop.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +21,19 @@ public:
     image_store& operator=(const image_store&) = delete;
 
     using stored = std::function<void(int status)>;
-    /// Takes the next piece, and begins a new image with the first after `drop`. Behind the last piece it writes the
-    /// checksum of all (sealed.hpp). `done` gets 0 or RAFT_…, also before this returns, and never after `drop`.
+    /// Stores the next piece. The first piece after `drop` begins a new image. After the last piece, it writes the
+    /// checksum of all (sealed.hpp). `done` gets 0 or RAFT_…. It may be called before this returns, and is never called
+    /// after `drop`.
     /// REQUIRES: `done` of the piece before was called.
     virtual void put(std::string piece, bool last, stored done) = 0;
-    /// What C-Raft is given for the image. It stays as it is until `drop`. REQUIRES: the last piece is stored.
+    /// Returns the image for C-Raft. It stays unchanged until `drop`.
+    /// REQUIRES: the last piece is stored.
     [[nodiscard]] virtual raft_buffer whole() = 0;
-    /// The member drops the image, whole or not.
+    /// Drops the image, complete or not.
     virtual void drop() noexcept = 0;
 };
 
-/// Keeps the image in memory: for tests, and for members without a disk.
+/// Keeps the image in memory, for tests and for members without a disk.
 class memory_image final : public image_store {
 public:
     void put(std::string piece, bool last, stored done) override;

@@ -18,7 +18,7 @@ void imaging::write(std::function<void(int status)> told) {
     go_on();
 }
 
-/// One piece after the other; a store that answers at once does not make the stack grow.
+/// Writes one piece after the other. A store that answers at once does not make the stack grow.
 void imaging::go_on() {
     if (std::exchange(goes_on_, true)) return;
     bool over = false;

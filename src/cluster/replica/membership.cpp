@@ -1,8 +1,8 @@
-// Who is in the group: changes go through its log, one at a time.
+// The members of the group. Changes go through its log, one at a time.
 //
-// A leader begins one only when an entry of its own term was applied, and with it the change before: else two changes
-// that do not know of each other could have majorities without a common member (Ongaro, "bug in single-server
-// membership changes", raft-dev 2015). The barrier in front of each is that entry.
+// A leader begins a change only after an entry of its own term was applied, and with it the change before. Otherwise
+// two changes that do not know of each other could have majorities without a common member (Ongaro, "bug in
+// single-server membership changes", raft-dev 2015). The barrier before each change is that entry.
 #include "cluster/replica/seat_body.hpp"
 
 namespace tutti::cluster::replica {
@@ -60,7 +60,7 @@ void seat::admit(member who, changed done) {
         raft& group = all.of->body_->raft_;
         const int added =
             raft_add(&group, &all.change, all.who.id, all.who.address.c_str(), [](raft_change* r, int status) {
-                // It is in, without a vote: that is the next change.
+                // The member is added without a vote. The vote is the next change.
                 std::unique_ptr<waiting> first{static_cast<waiting*>(r->data)};
                 if (status != 0) {
                     first->done(raft_strerror(status));
@@ -73,7 +73,7 @@ void seat::admit(member who, changed done) {
                 body& b = *first->of->body_;
                 b.change(std::move(first));
             });
-        // An earlier try has come so far.
+        // An earlier try has already added the member.
         if (added != RAFT_DUPLICATEID) return added;
         return raft_assign(&group, &all.change, all.who.id, RAFT_VOTER, end<waiting>);
     };

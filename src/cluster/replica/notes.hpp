@@ -1,6 +1,7 @@
-// What strangers did, for the operator: however many there are, and whatever they try, a few lines a minute.
+// The operator's notes about what strangers did. However many strangers there are, and whatever they try, the notes are
+// a few lines a minute.
 //
-// Thread safety: none; the loop's thread.
+// Not thread-safe: it belongs to the loop's thread.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +14,11 @@ namespace tutti::cluster::replica {
 
 class notes {
 public:
-    /// One more was turned away. The line to say, or nothing: the same was said less than a minute ago, or enough has
-    /// been said in that minute.
+    /// Counts one more refused connection. Returns the line to log, or nothing. It returns nothing if the same line or
+    /// too many lines were logged within the last minute.
     [[nodiscard]] std::string turned_away(std::string why, std::uint64_t now_ms) {
         ++all_;
-        // A stranger may have chosen some of the words: it must not write lines of its own.
+        // A stranger may have chosen some of the words, and must not be able to write lines of its own.
         std::ranges::replace_if(why, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
         std::erase_if(said_, [now_ms](const line& l) { return now_ms - l.at >= minute_ms; });
         if (said_.size() >= most_lines || std::ranges::find(said_, why, &line::text) != said_.end()) {
@@ -33,7 +34,7 @@ public:
 
 private:
     static constexpr std::uint64_t minute_ms = 60'000;
-    static constexpr std::size_t most_lines = 10;  // in a minute
+    static constexpr std::size_t most_lines = 10;  // per minute
     struct line {
         std::uint64_t at = 0;
         std::string text;

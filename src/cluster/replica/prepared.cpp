@@ -97,7 +97,7 @@ std::optional<transaction> prepared_ones::take(std::string_view id) {
 
 namespace {
 
-/// As it is saved.
+/// The saved form.
 struct saved {
     std::string id;
     std::uint64_t decides = 0;

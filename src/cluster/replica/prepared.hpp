@@ -1,5 +1,5 @@
-// Transactions of several groups that this one has prepared, and what they hold (machine.hpp, R5): each key that one
-// writes is its alone, and each that it has only read is shared by those that have.
+// The transactions of several groups that this group has prepared, and what they hold (machine.hpp, R5). A key that one
+// writes belongs to it alone. A key that is only read is shared by its readers.
 //
 // Thread safety: as the machine's.
 #pragma once
@@ -25,8 +25,8 @@ struct key_hash {
 
 struct transaction {
     backend::holder who;
-    version since = 0;       ///< the state that it was prepared in
-    std::vector<key> reads;  ///< and does not write
+    version since = 0;       ///< the version of the state that it was prepared in
+    std::vector<key> reads;  ///< keys that it reads and does not write
     std::vector<backend::write> writes;
 };
 
@@ -35,20 +35,22 @@ public:
     [[nodiscard]] std::size_t count() const noexcept { return all_.size(); }
     [[nodiscard]] std::vector<backend::holder> names(std::size_t most) const;
     [[nodiscard]] const transaction* find(std::string_view id) const;
-    /// The one that writes it, or null.
+    /// Returns the transaction that writes the key, or null.
     [[nodiscard]] const transaction* writer_of(std::string_view k) const;
-    /// One that a commit with these checks and writes would have to wait for, or null: it writes what that checks or
-    /// writes, or has read what that writes. O(operations), and nothing where none is prepared.
+    /// Returns a transaction that a commit with these checks and writes would have to wait for, or null. Such a
+    /// transaction writes a key that the commit checks or writes, or has read a key that the commit writes.
+    /// O(operations), and O(1) if nothing is prepared.
     [[nodiscard]] const transaction* in_the_way(const std::vector<check_view>& checks,
                                                 const std::vector<write_view>& writes) const;
-    /// REQUIRES: none is in its way, and none has its id.
+    /// Adds a transaction.
+    /// REQUIRES: no transaction is in its way, and none has its id.
     void add(const operation& o, version since);
-    /// It holds nothing any more. Nothing where there is none.
+    /// Removes a transaction, with all that it holds. Returns nothing if there is no such transaction.
     std::optional<transaction> take(std::string_view id);
 
-    /// In one order whatever the history.
+    /// Saves all in an order that does not depend on the history.
     void save(wire::writer& out) const;
-    /// Of a state with that version. What `save` has not written makes `in` refuse.
+    /// Loads a state of version `latest`. Makes `in` refuse bytes that `save` has not written.
     void load(wire::reader& in, version latest);
 
 private:
@@ -56,11 +58,11 @@ private:
         const transaction* writer = nullptr;
         std::vector<const transaction*> readers;
     };
-    /// Refuses, and holds nothing, where another is in the way.
+    /// Returns false, and holds nothing, if another transaction is in the way.
     bool add(transaction t);
 
     std::map<std::string, transaction, std::less<>> all_;
-    std::unordered_map<key, held, key_hash, std::equal_to<>> held_;  // the pointers are to all_
+    std::unordered_map<key, held, key_hash, std::equal_to<>> held_;  // points into all_
 };
 
 }  // namespace tutti::cluster::replica

@@ -1,4 +1,4 @@
-// C-Raft's headers, which do not say that they are C.
+// Includes C-Raft's headers, which do not declare that they are C.
 #pragma once
 
 #include <cstdarg>

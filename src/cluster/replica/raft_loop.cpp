@@ -37,7 +37,7 @@ loop::loop(unsigned clock_ms, std::function<void()> clock, std::function<void()>
 }
 
 loop::~loop() {
-    // Where something was refused, what was begun is on it still. No caller hears of its end.
+    // If a start was refused, its handles are still on the loop. No callback reports their end.
     ::uv_walk(
         &loop_,
         [](uv_handle_t* h, void*) {

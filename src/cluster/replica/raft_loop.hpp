@@ -1,4 +1,4 @@
-// libuv's loop, with the three things that a member has on it: a clock, a look after each turn, and a call from another
+// libuv's loop with the three things that a member needs: a clock, a callback after each turn, and a call from another
 // thread.
 #pragma once
 
@@ -20,22 +20,22 @@ namespace tutti::cluster::replica {
 
 [[nodiscard]] inline uv_stream_t* stream(uv_tcp_t* s) noexcept { return reinterpret_cast<uv_stream_t*>(s); }
 
-/// Sends bytes; `sent` is called when they have gone, or the connection has ended. False: they do not go.
+/// Sends bytes. Calls `sent` when they are sent, or the connection has ended. Returns false if they cannot be sent.
 [[nodiscard]] bool write(uv_stream_t& to, std::string bytes, std::function<void()> sent = {});
 
 class loop {
 public:
     loop(unsigned clock_ms, std::function<void()> clock, std::function<void()> turn, std::function<void()> called);
-    /// REQUIRES: what is on it is still there.
+    /// REQUIRES: all objects with handles on the loop still exist.
     ~loop();
     loop(const loop&) = delete;
     loop& operator=(const loop&) = delete;
 
     [[nodiscard]] uv_loop_t& raw() noexcept { return loop_; }
     void run() { ::uv_run(&loop_, UV_RUN_DEFAULT); }
-    /// Any thread: `called` on the loop's.
+    /// Has `called` run on the loop's thread. Any thread may call this.
     void call() noexcept { ::uv_async_send(&async_); }
-    /// Nothing of all that any more; `run` returns when what else is on the loop has gone.
+    /// Ends the clock, the callback and the calls. `run` returns when the loop has no other handles any more.
     void close();
 
 private:

@@ -18,7 +18,7 @@ struct relays::side {
     relay* of = nullptr;
     uv_stream_t* stream = nullptr;  // null once it is closed
     std::string chunk;
-    std::size_t kept = 0;  // bytes that are sent here and not taken
+    std::size_t kept = 0;  // bytes that were sent here and not accepted yet
     bool reads = false;
 };
 
@@ -51,7 +51,7 @@ uv_stream_t* relays::add(arrival a) {
     return raft_end;
 }
 
-/// The two ends of the local pair.
+/// Makes the two ends of the local pair.
 bool relays::connect(relay& r, uv_stream_t*& raft_end) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return false;
@@ -62,7 +62,7 @@ bool relays::connect(relay& r, uv_stream_t*& raft_end) {
         ::uv_pipe_init(&loop_, pipe, 0);
         made[i] = reinterpret_cast<uv_stream_t*>(pipe);
         if (::uv_pipe_open(pipe, ends[i]) != 0) break;
-        ends[i] = -1;  // is the pipe's
+        ends[i] = -1;  // belongs to the pipe now
     }
     const bool whole = ends[0] < 0 && ends[1] < 0;
     for (int i = 0; i < 2; ++i) {

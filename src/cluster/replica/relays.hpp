@@ -1,13 +1,13 @@
-// Connections of members under TLS. C-Raft reads and writes a stream of libuv by itself: it gets one end of a pair of
-// local sockets. What it writes there is sealed and goes to the other member, and what comes from there is opened and
-// goes to C-Raft.
+// Connections of members under TLS. C-Raft reads and writes a libuv stream by itself, so it gets one end of a local
+// socket pair. A relay seals the bytes that C-Raft writes there, and sends them to the other member. It opens the bytes
+// that come from that member, and passes them to C-Raft.
 //
-//   R1  A relay reads from one side only while the other takes it: no direction keeps more than `most_kept` and one
-//       read.
-//   R2  Where one side ends, the other is ended, too. What was under way may be lost, as on any connection that breaks;
-//       Raft sends it again.
+//   R1  A relay reads from one side only while the other side accepts bytes. So no direction keeps more than
+//       `most_kept` and one read.
+//   R2  When one side ends, the relay ends the other side, too. Pending bytes may be lost, as on any connection that
+//       breaks; Raft sends them again.
 //
-// Thread safety: none; the loop's thread.
+// Not thread-safe: it belongs to the loop's thread.
 #pragma once
 
 #include <functional>
@@ -22,14 +22,14 @@ namespace tutti::cluster::replica {
 
 class relays {
 public:
-    /// `emptied` is called when the last one has gone.
+    /// Calls `emptied` when the last relay has ended.
     relays(uv_loop_t& loop, std::function<void()> emptied) : loop_{loop}, emptied_{std::move(emptied)} {}
-    ~relays() = default;  // REQUIRES: none is left
+    ~relays() = default;  // REQUIRES: there are no relays
     relays(const relays&) = delete;
     relays& operator=(const relays&) = delete;
 
-    /// The end for C-Raft, which closes it and then `raft_free`s it. Null: there is no memory, or no descriptor, and
-    /// the connection is being closed.
+    /// Adds a relay. Returns the end for C-Raft, which closes it and then calls raft_free for it. Returns null if there
+    /// is no memory or no descriptor; the connection is then being closed.
     [[nodiscard]] uv_stream_t* add(arrival a);
     void end_all();
     [[nodiscard]] bool empty() const noexcept { return all_.empty(); }

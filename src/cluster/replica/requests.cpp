@@ -13,9 +13,9 @@ using group::frame;
 
 namespace {
 
-constexpr std::size_t most_found = 8u << 20;  // bytes of records in one answer, if there is more than one
+constexpr std::size_t most_found = 8u << 20;  // bytes of records in one answer, if it has more than one
 constexpr std::size_t most_told = 1000;       // changes in one message
-constexpr unsigned most_rounds = 2;           // under way (H1)
+constexpr unsigned most_rounds = 2;           // pending at once (H1)
 constexpr std::size_t most_listed = 4096;     // buckets of the table that one question looks at
 
 std::string text(group::outcome what, const std::string& words) { return frame(what, group::text_answer{words}); }
@@ -42,7 +42,7 @@ group::held_record sent(backend::record& r) { return {r.exists, r.at, std::move(
 
 group::transaction_name sent(const backend::holder& h) { return {h.id, h.decides}; }
 
-/// As many as fit; the program asks for the others at the same version.
+/// Returns as many records as fit. The program asks for the others at the same version.
 group::get_answer answer_of(verdict said, version at, const backend::holder& met, std::vector<backend::record>& found) {
     group::get_answer all{said == verdict::good, at, {}, sent(met)};
     std::size_t bytes = 0;
@@ -68,7 +68,7 @@ std::size_t bytes_of(const group::adopt_request& a) {
     return bytes;
 }
 
-/// As many as fit an answer, of what was written after `place`. False: it is not kept so far back.
+/// Returns as many of the writes after `place` as fit into an answer. Returns false if they are not kept any more.
 bool changes_of(const machine& of, version& place, const std::function<bool(std::string_view)>& wanted,
                 std::vector<backend::change>& all) {
     std::vector<backend::change> commit;
@@ -87,7 +87,7 @@ bool changes_of(const machine& of, version& place, const std::function<bool(std:
     return true;
 }
 
-/// Whether it is, because it is more than one entry of the log takes.
+/// Refuses a request that is too large for one entry of the log. Returns true if it has refused.
 template <class Request>
 bool refuse_large(const std::shared_ptr<session>& from, std::span<const Request> all) {
     std::size_t bytes = 0;
@@ -100,7 +100,7 @@ bool refuse_large(const std::shared_ptr<session>& from, std::span<const Request>
 
 }  // namespace
 
-/// What goes out together (H1): each request holds its round until it is answered.
+/// Requests that are sent together (H1). Each holds its round until it is answered.
 struct requests::round {
     explicit round(requests& of) : of_{of} {}
     ~round() {
@@ -113,13 +113,13 @@ struct requests::round {
     bool sent = false;
 };
 
-/// The commits of one request: it is answered when the last is.
+/// The commits of one request. The request is answered when the last of them is.
 struct requests::committing : std::enable_shared_from_this<requests::committing> {
     committing(requests& of, const std::shared_ptr<session>& from, std::size_t count)
         : of_{of}, to_{from}, left_{count} {
         answer_.all.resize(count);
     }
-    /// What the seat tells of the one at that place.
+    /// Returns the function that receives the seat's answer to commit number i.
     reply_to_commit answer_to(std::size_t i) {
         return [self = shared_from_this(), i, hold = of_.this_round()](const reply& r) { self->settle(i, r); };
     }
@@ -130,8 +130,8 @@ private:
             const bool good = r.said == verdict::good;
             answer_.all[i] = {good, good ? r.at : of_.seat_.state().latest(), sent(r.met)};
         } else {
-            // What one of an entry's commits is refused for, or lost with, all of it are; of several entries, one
-            // that is lost decides: the program must not be told that nothing was done.
+            // If one commit of an entry is refused or lost, all commits of that entry are. Of several entries, a lost
+            // one decides the answer: the program must not be told that nothing was done.
             if (!none_ || r.said == verdict::unknown) worst_ = r;
             none_ = true;
         }
@@ -149,7 +149,7 @@ private:
     const std::weak_ptr<session> to_;
     group::commit_answer answer_;
     std::size_t left_;
-    reply worst_;  // one that has no verdict
+    reply worst_;  // a commit without a verdict
     bool none_ = false;
 };
 
@@ -162,7 +162,7 @@ requests::~requests() = default;
 void requests::serve(const std::shared_ptr<session>& from, group::question what, std::string_view body) {
     const auto with = [&]<class Request>(Request asked, auto&& serve_it) {
         if (wire::decode(body, asked)) serve_it(std::move(asked));
-        else from->end();  // bytes that are none
+        else from->end();  // invalid bytes
     };
     if (ending_) return answer_elsewhere(from);
     switch (what) {
@@ -206,7 +206,7 @@ std::shared_ptr<requests::round> requests::this_round() {
 }
 
 void requests::flush() {
-    // One that does not lead is answered at once, and so are forgets, whose answer no program waits for.
+    // A member that does not lead is answered at once. So are forgets, because no program waits for their answer.
     if (gathering_ && rounds_ >= most_rounds && seat_.leads()) return;
     if (const auto now = std::exchange(gathering_, nullptr); now) {
         now->sent = true;
@@ -219,7 +219,7 @@ void requests::flush() {
 
 void requests::serve_get(const std::shared_ptr<session>& from, group::get_request asked) {
     std::vector<backend::check> held = checks_of(asked.held);
-    // A state that a program has been shown does not change any more: every member that has applied it may show it.
+    // A state that a program has seen never changes. So every member that has applied it may show it.
     if (asked.at != 0 && seat_.state().latest() >= asked.at) {
         backend::snapshot of{.at = asked.at};
         std::vector<backend::record> found;

@@ -1,11 +1,11 @@
-// What programs ask a member for: their requests, decoded, on their way to the seat, and its answers.
+// The requests of programs to a member: decodes them, passes them to the seat, and sends its answers.
 //
-//   H1  what comes while two rounds are under way waits for one of them, and then goes out together (S4): so all
-//       requests that wait share the time of the disk and of the network
+//   H1  Requests that come while two rounds are pending wait for one of these, and are then sent together (S4). So all
+//       waiting requests share the time of the disk and of the network.
 //
-// It knows connections (`session`), and neither the port nor the disk: a fuzzer attacks it over a seat in memory.
+// It uses connections (`session`), but neither the port nor the disk: a fuzzer attacks it over a seat in memory.
 //
-// Thread safety: none; the loop's thread.
+// Not thread-safe: it belongs to the loop's thread.
 #pragma once
 
 #include <cstdint>
@@ -26,26 +26,26 @@ namespace tutti::cluster::replica {
 
 class requests {
 public:
-    /// `secured` is null in the clear. The others outlive it, and what the seat has been asked for is answered before
-    /// it goes.
+    /// Makes the handler of requests. `secured` is null in the clear. The other arguments outlive this object. The seat
+    /// has answered all requests before this object is destroyed.
     requests(seat& by, sessions& from, const identity& who, std::shared_ptr<backend::group::credentials> secured,
              std::function<std::uint64_t()> turned_away);
     ~requests();
     requests(const requests&) = delete;
     requests& operator=(const requests&) = delete;
 
-    /// Members are named with the addresses of that book, which outlives it, and not with those of the log.
+    /// Makes messages name members with the addresses of that book instead of the log's. The book outlives this object.
     void name_members_by(const address_book& where) noexcept { where_ = &where; }
-    /// Answers it, now or later; or ends the connection, if the body is none of that question's.
+    /// Answers a request, now or later. Ends the connection if the body does not match the question.
     void serve(const std::shared_ptr<session>& from, backend::group::question what, std::string_view body);
-    /// H1. Call it when the loop has nothing else to do.
+    /// Sends the collected requests (H1). Call it when the loop has nothing else to do.
     void flush();
-    /// The state has changed.
+    /// Tells followers that the state has changed.
     void tell_followers();
-    /// From now on everything is answered with `elsewhere`.
+    /// Makes all further requests be answered with `elsewhere`.
     void end() noexcept { ending_ = true; }
 
-    /// What this member says of itself.
+    /// Returns this member's status.
     [[nodiscard]] backend::group::status_answer status() const;
 
 private:
@@ -66,7 +66,7 @@ private:
     }
     [[nodiscard]] std::string elsewhere() const;
     void answer_elsewhere(const std::shared_ptr<session>& to);
-    /// Takes what is asked into the round that is being gathered.
+    /// Returns the round that is being collected.
     [[nodiscard]] std::shared_ptr<round> this_round();
     void tell(session& to);
 
@@ -77,7 +77,7 @@ private:
     const std::shared_ptr<backend::group::credentials> secured_;
     const std::function<std::uint64_t()> turned_away_;
     std::shared_ptr<round> gathering_;
-    unsigned rounds_ = 0;  // under way
+    unsigned rounds_ = 0;  // pending
     bool ending_ = false;
 };
 

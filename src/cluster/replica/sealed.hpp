@@ -1,4 +1,4 @@
-// What entries of the log and snapshots have in common: a name and a format in front, a checksum behind.
+// The common form of log entries and snapshots: a name and a format first, a checksum last.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace tutti::cluster::replica {
 
 inline constexpr std::uint64_t checksum_of_nothing = 0xcbf29ce484222325ULL;
 
-/// FNV-1a, 64 bits: against mistakes and decay, not against intent. `sum`: of what comes before `of`.
+/// Returns the checksum: FNV-1a, 64 bits. It detects accidents, but no attacks. `sum` is the checksum of the bytes
+/// before `of`.
 [[nodiscard]] constexpr std::uint64_t checksum(std::string_view of, std::uint64_t sum = checksum_of_nothing) noexcept {
     for (const char c : of) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
     return sum;
@@ -19,7 +20,7 @@ inline constexpr std::uint64_t checksum_of_nothing = 0xcbf29ce484222325ULL;
 
 inline constexpr std::size_t seal_bytes = 8;
 
-/// Begins what `seal` ends. `name` stands for what it is, `format` for how it is written.
+/// Begins bytes that `seal` ends. `name` identifies the kind of content, and `format` its version.
 [[nodiscard]] inline std::string begin_sealed(std::string_view name, std::uint8_t format) {
     std::string all{name};
     wire::writer{all}(format);
@@ -30,7 +31,7 @@ inline void seal(std::string& all) { wire::writer{all}(checksum(all)); }
 
 enum class sealed : std::uint8_t { sound, no_such_thing, other_release, damaged };
 
-/// `content` is what lies between; of `bytes`, if they are sound. `format` is which of those it has.
+/// Checks bytes. If they are sound, sets `content` to the part between, and `format` to their format.
 [[nodiscard]] inline sealed open_sealed(std::string_view bytes, std::string_view name, std::uint8_t oldest_format,
                                         std::uint8_t newest_format, std::string_view& content,
                                         std::uint8_t& format) noexcept {

@@ -20,9 +20,9 @@ raft_buffer copy(std::string_view bytes) {
     return b;
 }
 
-/// What C-Raft keeps in memory for each entry, about, beside its bytes.
+/// The approximate memory that C-Raft uses for each entry, beside its bytes.
 constexpr std::size_t entry_bytes = 128;
-/// A member that takes a snapshot more slowly is sent it again.
+/// A member that takes a snapshot more slowly than this gets it again.
 constexpr std::size_t slowest_install_bytes_per_ms = 10'000;
 
 std::string_view view(const raft_buffer& b) { return {static_cast<const char*>(b.base), b.len}; }
@@ -53,7 +53,7 @@ seat::body::body(seat& of, raft_io& io, seat_settings how)
     raft_set_snapshot_threshold(&raft_, how_.snapshot_threshold);
     raft_set_install_snapshot_timeout(&raft_, how_.install_ms);
     raft_set_snapshot_trailing(&raft_, how_.snapshot_trailing);
-    // One that was cut off does not depose the leader when it is back.
+    // A member that was disconnected does not depose the leader when it returns.
     raft_set_pre_vote(&raft_, true);
 }
 
@@ -74,7 +74,7 @@ int seat::body::apply(raft_fsm* fsm, const raft_buffer* bytes, void** result) {
     }
     *result = &b.last_;
     if (!b.last_.readable) {
-        // Going on would be to differ from members that could read it.
+        // Continuing would make this member differ from members that could read the entry.
         self.unreadable_ = b.last_.why;
         return RAFT_MALFORMED;
     }
@@ -100,15 +100,15 @@ void seat::body::weigh(std::size_t bytes) {
     raft_set_snapshot_threshold(&raft_, 1);
 }
 
-/// I1: what C-Raft is about to save is the state of this moment.
+/// I1: C-Raft is about to save the state of this moment.
 int seat::body::snapshot(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
     const seat& self = *static_cast<seat*>(fsm->data);
     body& b = *self.body_;
     const std::uint64_t now = b.raft_.io->time(b.raft_.io);
-    // C-Raft empties its log before it stores a snapshot of another member, and leaves it so if that fails. The last
-    // applied entry then has no term, and C-Raft would ask again while this snapshot is under way.
+    // C-Raft empties its log before it stores a snapshot of another member, and leaves it empty if that fails. The last
+    // applied entry then has no term, and C-Raft would ask again while this snapshot is being made.
     if (b.raft_.snapshot.pending.term == 0) return RAFT_BUSY;
-    if (b.shim_->is_one_uncommitted() || !b.imaging_.may_begin(now)) return RAFT_BUSY;  // later
+    if (b.shim_->is_one_uncommitted() || !b.imaging_.may_begin(now)) return RAFT_BUSY;  // try later
     try {
         b.imaging_.begin();
     } catch (const std::bad_alloc&) {
@@ -137,7 +137,7 @@ int seat::body::snapshot_async(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) 
     return 0;
 }
 
-/// C-Raft has done with it, however that went.
+/// Called when C-Raft has finished with the image, successfully or not.
 int seat::body::snapshot_finalize(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n) {
     body& b = *static_cast<seat*>(fsm->data)->body_;
     raft_free(*bufs);
@@ -158,7 +158,7 @@ int seat::body::restore(raft_fsm* fsm, raft_buffer* saved) {
         self.unreadable_ = "there is no memory for a snapshot of the group";
         return RAFT_NOMEM;
     }
-    raft_free(saved->base);  // ours, once it is loaded
+    raft_free(saved->base);  // belongs to this member once it is loaded
     self.body_->imaged_bytes_ = self.machine_.holds().bytes;
     self.body_->grown_ = self.body_->grown_before_image_ = {};
     self.body_->saved_index_ = self.body_->raft_.log.snapshot.last_index;
@@ -344,7 +344,7 @@ void seat::flush() {
         b.settle_gets(b.gets_, 0);
         b.gets_.clear();
     }
-    // Answers may ask for more, which is for the next time.
+    // Answers may make new requests, which are for the next flush.
     const auto commits = std::move(b.commits_);
     const auto forgets = std::move(b.forgets_);
     b.commits_.clear();
@@ -361,7 +361,7 @@ void seat::flush() {
         answers.emplace_back();
     }
     if (e.operations() != 0) {
-        // The last entry is barrier enough for the reads.
+        // The last entry also serves as the barrier for the reads.
         b.send(e, answers, &b.gets_);
         b.gets_.clear();
     } else if (!b.gets_.empty()) {

@@ -1,4 +1,4 @@
-// What a seat has of C-Raft: the instance, and a request of it for each entry and barrier that is under way.
+// The part of a seat that uses C-Raft: the instance, and a request for each pending entry and barrier.
 #pragma once
 
 #include "cluster/replica/imaging.hpp"
@@ -41,7 +41,7 @@ struct seat::body {
         raft_change change{};
         member who;
         changed done;
-        int (*begin)(change_waiting&) = nullptr;  // of the change, when it may begin
+        int (*begin)(change_waiting&) = nullptr;  // begins the change, when it may begin
     };
 
     body(seat& of, raft_io& io, seat_settings how);
@@ -52,20 +52,20 @@ struct seat::body {
     static int snapshot_finalize(raft_fsm* fsm, raft_buffer* bufs[], unsigned* n);
     static int restore(raft_fsm* fsm, raft_buffer* saved);
 
-    /// Hands an entry to raft. `gets` go with it if they are given.
+    /// Passes an entry to raft, together with `gets` if they are given.
     void send(entry& e, std::vector<reply_to_commit>& answers, std::vector<get_waiting>* gets);
     void send_barrier();
     void settle_commits(under_way& w, int status, const applied* said);
     void settle_gets(std::vector<get_waiting>& gets, int status);
-    /// Begins it when everything before it in the log was applied.
+    /// Begins a change when everything before it in the log was applied.
     void change(std::unique_ptr<change_waiting> w);
     void begin(std::unique_ptr<change_waiting> w, int status);
-    /// A majority has followed this leader when that began. Nothing hangs on it but a fault of tests.
+    /// Notes that a majority followed this leader when the request began. Only a fault of the tests uses this.
     void note_lease(const under_way& w);
     [[nodiscard]] bool has_lease() const;
     void refuse(std::vector<reply_to_commit>& commits, int status);
     [[nodiscard]] std::string why(int status);
-    /// S6. An entry was applied: C-Raft counts entries, which it keeps in memory, and not their bytes.
+    /// Counts an applied entry for S6. C-Raft only counts entries, which it keeps in memory, and not their bytes.
     void weigh(std::size_t bytes);
 
     seat& of_;
@@ -73,18 +73,18 @@ struct seat::body {
     raft_fsm fsm_{};
     raft raft_{};
     std::unique_ptr<shim> shim_;
-    memory_image in_memory_;  // where the settings name no other store
+    memory_image in_memory_;  // used if the settings name no other store
     imaging imaging_;
-    applied last_;  // of the entry that was applied last, until its request is answered
+    applied last_;  // of the latest applied entry, until its request is answered
     std::vector<commit_waiting> commits_;
     std::vector<std::vector<key>> forgets_;
     std::vector<get_waiting> gets_;
     struct growth {
         std::size_t entries = 0, bytes = 0;
     };
-    growth grown_, grown_before_image_;  // of the log, since the machine was saved; and up to the image under way
-    std::size_t imaged_bytes_ = 0;       // the objects, when it was saved
-    raft_index saved_index_ = 0;         // of the last snapshot that was taken note of
+    growth grown_, grown_before_image_;  // growth of the log since the machine was saved, and up to the current image
+    std::size_t imaged_bytes_ = 0;       // size of the objects when the machine was saved
+    raft_index saved_index_ = 0;         // of the last snapshot that was noted
     std::uint64_t lease_term_ = 0, lease_until_ms_ = 0;
     std::function<void()> closed_;
 };

@@ -15,7 +15,7 @@ constexpr std::uint32_t polynomial = 0x04c1'1db7;
 
 using table = std::array<std::array<std::uint32_t, 256>, 4>;
 
-/// tables[k][b]: what byte b does to the checksum when k more bytes have followed.
+/// tables[k][b]: the change of the checksum by byte b if k more bytes follow.
 constexpr table tables = [] {
     table all{};
     for (std::uint32_t b = 0; b < 256; ++b) {
@@ -46,7 +46,7 @@ struct batch {
     std::size_t headers_at = 0, data_at = 0, end = 0;
 };
 
-/// None: no whole batch begins there.
+/// Returns the batch at that offset, or nothing if no intact batch begins there.
 std::optional<batch> batch_at(std::string_view bytes, std::size_t at) {
     if (bytes.size() < at + sums + word) return std::nullopt;
     batch b;
@@ -56,7 +56,7 @@ std::optional<batch> batch_at(std::string_view bytes, std::size_t at) {
     b.data_at = b.headers_at + b.entries * entry_header;
     if (b.data_at > bytes.size()) return std::nullopt;
     std::uint64_t length = 0;
-    // Before the checksum: this refuses nearly everything that is no header.
+    // Checked before the checksum: this refuses nearly all bytes that are not a header.
     for (std::uint64_t i = 0; i < b.entries; ++i) {
         const std::size_t header = b.headers_at + i * entry_header;
         const auto type = static_cast<unsigned char>(bytes[header + 8]);
@@ -99,7 +99,7 @@ std::uint32_t crc_of(std::string_view bytes, std::uint32_t from) noexcept {
 segment read_segment(std::string_view bytes, const std::function<void(const logged_entry&)>& each,
                      const std::function<void(const logged_entry&)>& later) {
     segment s;
-    const std::size_t used = bytes.find_last_not_of('\0') + 1;  // 0 where there is none
+    const std::size_t used = bytes.find_last_not_of('\0') + 1;  // 0 if all bytes are zeros
     if (used == 0) {
         s.is_blank = s.is_clean = true;
         return s;

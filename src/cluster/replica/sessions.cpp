@@ -86,7 +86,7 @@ void session::cut_frame() {
     std::uint32_t length = 0;
     if (input_.size() < sizeof length) return;
     std::memcpy(&length, input_.data(), sizeof length);
-    if (follows || length == 0) return end();  // a follower has nothing more to ask
+    if (follows || length == 0) return end();  // a follower must not send requests
     if (length > most_frame) {
         static_cast<void>(send(
             frame(outcome::refused, text_answer{"a request of " + std::to_string(length) + " bytes is more than the " +
@@ -114,7 +114,7 @@ void sessions::take(arrival a) {
     socket->data = made.get();
     all_.push_back(made);
     made->read();
-    made->cut_frame();  // what came with the hello
+    made->cut_frame();  // bytes that came with the hello
 }
 
 void sessions::look_at_clock() {

@@ -1,9 +1,9 @@
-// The connections of programs: frames in and out, one request at a time, and what they follow.
+// The connections of programs: incoming and outgoing frames, one request at a time, and the streams that they follow.
 //
-// A program that does not take what it is told is cut off before more than `most_waiting` bytes wait for it. While it
-// is answered nothing is read from it, so it cannot make the member keep more than one request.
+// A follower that does not take its messages is disconnected before more than `most_waiting` bytes wait for it. While a
+// request is being answered, nothing is read from the program. So it cannot make the member keep more than one request.
 //
-// Thread safety: none; the loop's thread.
+// Not thread-safe: it belongs to the loop's thread.
 #pragma once
 
 #include <chrono>
@@ -23,18 +23,18 @@ namespace tutti::cluster::replica {
 
 class sessions;
 
-/// One program's connection. Goes when it ends: answers that come later hold it by a weak pointer.
+/// One program's connection. It is destroyed when it ends: later answers hold it by a weak pointer.
 class session : public std::enable_shared_from_this<session> {
 public:
-    /// The answer to its request; reads on.
+    /// Sends the answer to its request, and continues to read.
     void answer(std::string frame);
-    /// More of what it follows. False: it takes too little, and is cut off.
+    /// Sends the next part of the stream that it follows. Returns false if it takes too little, and is disconnected.
     bool tell(std::string frame);
     void end();
-    /// Whether it may let members in and remove them.
+    /// Returns true if it may admit and remove members.
     [[nodiscard]] bool as_member() const noexcept { return as_member_; }
 
-    /// What it follows, if anything.
+    /// The stream that it follows, if there is one.
     struct followed {
         std::string from, to;
         std::uint64_t place = 0;
@@ -58,8 +58,8 @@ private:
     const bool as_member_;
     std::string input_;
     std::string chunk_;
-    std::size_t waiting_bytes_ = 0;  // of what is sent and not taken
-    bool asked_ = false;             // a request is under way
+    std::size_t waiting_bytes_ = 0;  // bytes that were sent and not taken
+    bool asked_ = false;             // a request is pending
 };
 
 class sessions {
@@ -67,9 +67,9 @@ public:
     using serve = std::function<void(const std::shared_ptr<session>&, backend::group::question, std::string_view)>;
     explicit sessions(serve how) : serve_{std::move(how)} {}
 
-    /// A connection that has been welcomed; closes and frees it.
+    /// Takes a connection that has been welcomed. Closes and frees it later.
     void take(arrival a);
-    /// Now and then: a sign of life to those that wait (P2).
+    /// Sends a keep-alive to waiting programs, if it is due (P2).
     void look_at_clock();
     template <class F>
     void each_follower(F&& what) {

@@ -1,4 +1,4 @@
-// Where a member is in the log, and who leads after it.
+// A member's position in the log, and the hand-over of the lead.
 #include "cluster/replica/seat_body.hpp"
 
 namespace tutti::cluster::replica {

@@ -15,7 +15,7 @@ bool unknown_entries::is_at(const logged_entry& e, std::uint64_t index) const no
     return written && *written == entry_digest(index, e.term, static_cast<unsigned>(e.type), e.bytes);
 }
 
-/// 0: nowhere.
+/// Returns the entry's index in the ring, or 0 if it is not there.
 std::uint64_t unknown_entries::find(const logged_entry& e) {
     const std::uint64_t last = record_->said.last;
     for (std::uint64_t back = 0; back < std::min(last, ring_size) && left_ != 0; ++back, --left_) {

@@ -1,16 +1,16 @@
-// How many entries behind the damage of a log this member may have acknowledged beyond its durable record
-// (durable_record.hpp). Whole entries lie there, but their file may have come from another member, or from another
-// place of the log, and the file does not say so. The ring of digests does.
+// Counts the entries after the damage of a log that this member may have acknowledged beyond its durable record
+// (durable_record.hpp). Intact entries lie there. But their file may have come from another member, or from another
+// place of the log, and it does not say so. The ring of digests does.
 //
 //   U1  The ring knows every entry up to `last` that the log has had since its last snapshot. So an entry that equals
-//       the ring's entry of any index is counted by `last` already, wherever it lies now
-//   U2  An entry that the ring does not know may lie beyond `last`: a crash of the machine can take away what the
-//       record had noted of it. Such an entry is counted, in the place behind all that is known
+//       the ring's entry of any index is already counted by `last`, wherever it lies now.
+//   U2  An entry that the ring does not know may lie beyond `last`: a crash of the machine can remove its digest. Such
+//       an entry is counted as one after all known entries.
 //   U3  Two entries may be equal: barriers of one term, and a commit that its program sent again. So a barrier or a
-//       configuration is known only beside a known entry. Behind the entry `last`, a commit is known only if the
-//       next one is, too
+//       configuration is known only beside a known entry. After the entry `last`, a commit is known only if the next
+//       one is, too.
 //
-// Thread safety: none.
+// Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,12 @@ namespace tutti::cluster::replica {
 
 class unknown_entries {
 public:
-    /// `record` outlives it; null: there is none, so each entry counts.
+    /// Compares entries with `record`, which outlives this object. If it is null, each entry counts.
     explicit unknown_entries(const durable_contents* record) noexcept : record_{record} {}
 
-    /// Whole entries of one segment, in their order. Their bytes stay until the next `end_segment`. Compares a commit
-    /// that does not follow a known one with the whole ring, up to 2^25 comparisons in all; further ones count.
+    /// Adds the intact entries of one segment in their order. Their bytes must stay valid until the next `end_segment`.
+    /// Compares a commit that does not follow a known one with the whole ring. It makes at most 2^25 comparisons in
+    /// all; further commits count.
     void add(const logged_entry& e);
     void end_segment();
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
@@ -40,12 +41,12 @@ private:
 
     const durable_contents* record_;
     std::uint64_t count_ = 0;
-    std::uint64_t at_ = 0;              // of the entry before; 0: it is not known
-    std::uint64_t maybe_ = 0;           // the same, where that is too little to rely on (U3)
+    std::uint64_t at_ = 0;              // index of the entry before; 0: it is not known
+    std::uint64_t maybe_ = 0;           // possible index of the entry before, if that is uncertain (U3)
     bool is_behind_ = false;            // the last known entry is `last`
     std::uint64_t run_ = 0;             // of the entry before
     std::uint64_t left_ = 1ULL << 25;   // comparisons
-    std::vector<logged_entry> before_;  // counted, and follow each other up to the next one
+    std::vector<logged_entry> before_;  // counted entries that follow each other up to the next one
 };
 
 }  // namespace tutti::cluster::replica

@@ -1,4 +1,4 @@
-// Small files as a whole.
+// Reads small files as a whole, and syncs folders.
 #pragma once
 
 #include <optional>
@@ -6,10 +6,10 @@
 
 namespace tutti::cluster::replica {
 
-/// None: there is no such file. Throws backend::refusal: it cannot be read.
+/// Returns the content, or nothing if there is no such file. Throws backend::refusal if it cannot be read.
 [[nodiscard]] std::optional<std::string> read_whole(const std::string& file);
 
-/// Names that were given and taken in the folder of `file` are on the disk. Throws backend::refusal.
+/// Syncs the folder of `file`, so that created and removed names in it are on the disk. Throws backend::refusal.
 void sync_folder_of(const std::string& file);
 
 }  // namespace tutti::cluster::replica
