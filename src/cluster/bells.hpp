@@ -5,12 +5,13 @@
 //              objects whether they are current | sleeps: our own engine wakes the block when the bell changes
 //   the feed:  reports a write | the bells enrolled under the written key are removed | each of these bells is changed
 //
-// No wakeup is lost. The feed reports every write that takes effect after the feed was opened (backend.hpp, B5). Such a
-// write either finds the bell enrolled, or it came before the bell was enrolled. In the second case it also came before
-// the block asked the engine, so the answer shows the write. A bell that rings before the block sleeps invalidates the
-// block's reads, and `retry` checks these. When the feed breaks, every bell rings, and every block checks its objects.
+// No wakeup is lost. The feed reports every write that takes effect after the feed was opened (backend.hpp, B5). The
+// write either finds the bell enrolled, or comes before the bell is enrolled. In the second case, the write also comes
+// before the block asks the engine, so the answer shows the write. A bell that rings before the block sleeps
+// invalidates the block's reads, and `retry` checks these. When the feed breaks, every bell rings, and every block
+// checks its objects.
 //
-// The thread that rings waits for blocks: its commits wait in quiescence, for a lock, or for their turn in an algorithm
+// The thread that rings waits for blocks. Its commits wait in quiescence, for a lock, or for their turn in an algorithm
 // that runs one block at a time. A block that enrols still runs, so it must not wait for the ringing thread. The block
 // therefore opens the feed itself, and the engine bounds the time for this. The ringing thread reads the new feed once
 // all bells have rung. Until then, the feed keeps its reports.
@@ -45,8 +46,8 @@ public:
 
     /// Enrols `mine` under `keys`. Opens the feed first if none is open. Returns false if the engine cannot be reached.
     [[nodiscard]] bool enrol(bell& mine, std::span<const backend::check> keys);
-    /// Removes the bell. The bell may still ring once. This wakes the block that sleeps on the bell, which then checks
-    /// its objects again.
+    /// Removes the bell. The bell may still ring once, and wake the block that sleeps on the bell. The block then
+    /// checks its objects again.
     void leave(bell& mine);
     /// Removes the bell. The bell does not ring after this function returns.
     /// REQUIRES: the caller runs no transaction, because the ringing thread may wait in quiescence for that

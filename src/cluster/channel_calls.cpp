@@ -1,4 +1,4 @@
-// The channel as the carrier of servers' calls. These use three messages that blocks do not use.
+// The channel as the carrier of servers' calls. Servers' calls use three messages that blocks do not use.
 #include <new>
 
 #include "cluster/channel.hpp"

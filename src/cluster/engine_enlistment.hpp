@@ -9,9 +9,9 @@
 //                         (reservation.hpp). Other blocks do not overwrite a reserved object, so every get and the
 //                         commit succeed as long as the lease holds
 //
-// Every transaction has an instant. If it writes objects, this is the instant of the engine's commit, else that of its
-// last get. At that instant, all objects and variables that the transaction has read were current. Every other
-// transaction sees either all of its writes or none:
+// Every transaction has an instant. The instant of a transaction that writes objects is that of the engine's commit.
+// Otherwise it is that of the transaction's last get. At that instant, all objects and variables that the transaction
+// has read were current. Every other transaction sees either all of its writes or none:
 //
 //   E1  After a get of instant m, these local reads were current at m: those made before the call and valid after its
 //       return. If the validation moves the snapshot, m is too early for the snapshot's new content: call get again.

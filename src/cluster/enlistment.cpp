@@ -121,8 +121,8 @@ bool enlistment::stand(std::uint64_t& at) {
         const tutti::detail::word before = d.snapshot_bound;
         if (!api::reads_stand(d)) return false;
         if (d.snapshot_bound == before) return true;
-        // The validation has moved the snapshot. Its new content was committed when the clock said no more than it does
-        // now.
+        // The validation has moved the snapshot. The snapshot's new content was committed when the clock said no more
+        // than it does now.
         at = std::max(at, site_.clock.now());
     }
     return false;  // other transactions commit faster than this one can validate

@@ -1,11 +1,11 @@
 // How the protocol takes part in a transaction of the engine: one enlistment for each context (descriptor) and node.
 //
-//   first touch           joins the attempt as a companion, and begins at the node's clock; begins as a snapshot reader
-//                         if the block has promised to write nothing
-//   the snapshot moves    forwards to the node's clock: commits of variables on this node may depend on commits of the
-//                         cluster that are newer than the objects that this transaction has read
-//   contention            follows the block's policy, or the rules for a block that has lost too often: whether it
-//                         waits for other transactions, and whether it goes before them
+//   first touch           joins the attempt as a companion, and begins at the node's clock. If the block has promised
+//                         to write nothing, begins as a snapshot reader
+//   the snapshot moves    forwards to the node's clock. Commits of variables on this node may depend on commits of the
+//                         cluster that are newer than this transaction's objects
+//   contention            follows the block's policy, or the rules for a block that has lost too often. They say
+//                         whether it waits for other transactions, and whether it goes before them
 //   a conflict            goes back to the innermost block that had begun when the first stale object was opened
 //   a checkpoint ends     asks for every object once more, unless it has just done so
 //   retry                 uses a bell (bells.hpp), which the owners of the objects ring
@@ -17,18 +17,19 @@
 //                         another attempt
 //
 // A *light* attempt has only opened objects that are at hand, in the outermost block. Only the engine knows of a light
-// attempt. Its begin only takes the time. Its end is a commit in place if it has written, and does nothing otherwise.
-// As soon as a light attempt does anything else, it is announced and becomes an ordinary attempt.
+// attempt. To begin a light attempt only reads the clock. A light attempt that has written ends with a commit in place.
+// Any other light attempt ends without any work. As soon as a light attempt does anything else, it is announced and
+// becomes an ordinary attempt.
 //
-//   L1  A light attempt is the first attempt of an outermost block. It begins after a block whose end has left nothing
-//       behind: no defeat, lock, bell, step, or running undo action. It has read no variable and deferred nothing, it
-//       can log its reads, and its block is modest (api::join_attempt). So it behaves as every attempt whose
-//       transaction has just begun (work_.is_plain).
+//   L1  A light attempt is the first attempt of an outermost block. The block before it has left nothing behind: no
+//       defeat, lock, bell, step, or running undo action. A light attempt has read no variable and deferred nothing, it
+//       can log its reads, and its block is modest (api::join_attempt). So a light attempt behaves as every attempt
+//       whose transaction has just begun (work_.is_plain).
 //   L2  A function that does more than open objects at hand, commit, or begin the next light attempt announces the
 //       light attempt first. So such a function never meets a light attempt.
-//   L3  descriptor_.at_hand_ points to light_ from the attempt's begin to the end of light_. That end is the attempt's
-//       end, or the moment when the attempt is announced. So the block opens objects by itself
-//       (tutti/cluster/light.hpp) only in a light attempt, and asks for a light attempt at most once.
+//   L3  descriptor_.at_hand_ points to light_ from the attempt's begin to the end of light_. light_ ends with the
+//       attempt, or when the attempt is announced. So the block opens objects by itself (tutti/cluster/light.hpp) only
+//       in a light attempt, and asks for a light attempt at most once.
 //   L4  An object that a light attempt has opened has no version beyond light_.time(), which is T2. The clock said that
 //       time before the look, which is T1 by W3 (shown.hpp). Each object is open at most once. A second look finds the
 //       object in the same showcase, whose bit is set, and then searches the open objects. If the object has a
@@ -81,8 +82,7 @@ private:
         if (!joined()) touch_first();
         if (bound && !work_.is_bound()) touch_bound();
     }
-    /// Announces a running light attempt (L2). This includes a light attempt whose undo actions run, because one of
-    /// them may run a block.
+    /// Announces a running light attempt (L2), even one whose undo actions run, because an undo action may run a block.
     void tell() noexcept {
         if (light_.runs()) tell_now();
     }
@@ -142,7 +142,7 @@ private:
     /// Encodes the written values. Returns true if there are any.
     bool encode_writes();
     /// Releases the claims at the end of an attempt. An undo action may run blocks of its own on this context. These
-    /// end before the attempt that is undone, whose locks stay until its own end.
+    /// blocks end before the undone attempt, whose locks stay until its own end.
     void end_claims() noexcept;
     void end_attempt(timeline_end how) noexcept;
 

@@ -138,9 +138,9 @@ bool enlistment::snapshot_moved() {
         return false;
     }
     // The new content of the variables' snapshot was committed when the clock said no more than it does now. Every
-    // object is validated again, even if the clock has not moved. A commit without objects draws no version. It may
-    // have overwritten a variable that a commit with objects had read here, and that commit holds its locks until it
-    // draws its version.
+    // object is validated again, even if the clock has not moved. A commit without objects draws no version. Such a
+    // commit may have overwritten a variable that a commit with objects had read here. The commit with objects holds
+    // its locks until it draws its version.
     const outcome o = look_anew();
     if (o == outcome::good) return true;
     if (o != outcome::conflict) {

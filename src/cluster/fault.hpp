@@ -98,7 +98,7 @@ enum class fault : std::uint8_t {
     in_place_looks_early,          ///< a commit in place checks its reads before it has closed its writes
     keep_what_is_stale,            ///< a node continues to read a copy that it was told to drop
     keep_what_was_overtaken,       ///< a node keeps a copy from an answer older than the order to drop the copy
-    keep_what_is_given_up,         ///< a node keeps a second copy by a grant that it has given up
+    keep_what_is_given_up,         ///< a node keeps a new copy by a grant that it has given up
     drop_what_is_pinned,           ///< a node drops a copy that a running commit has read
     commit_past_copies,            ///< a commit does not check that the copies that it has read still exist
     write_beside_copies,           ///< an owner allows a write without having the copies dropped

@@ -53,8 +53,8 @@ protected:
         s.written = s.decoded = false;
     }
     /// Begins a step: objects opened from now on belong to the block that is open now. `known` objects are open
-    /// already. The outermost block needs no steps. Its objects are never forgotten alone, because going back to it
-    /// means starting over.
+    /// already. The outermost block needs no steps. To go back to the outermost block is to start over, so its objects
+    /// are never forgotten alone.
     void begin_step(std::size_t known) {
         if (descriptor_.frame_->parent != nullptr) note_step(known);
     }

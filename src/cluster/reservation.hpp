@@ -1,6 +1,6 @@
-// An object that an irrevocable block has opened. Its record names the lease of that block, followed by the value that
-// the object has until the block commits. Every block may read that value. Only the owner of the lease may overwrite it
-// until the lease expires.
+// An object that an irrevocable block has opened. The object's record names the lease of that block, followed by the
+// value that the object has until the block commits. Every block may read that value. Only the owner of the lease may
+// overwrite it until the lease expires.
 #pragma once
 
 #include <cstring>
@@ -15,7 +15,7 @@ inline const backend::key irrevocable_lease{"l0"};
 
 namespace detail {
 
-/// The tag of a reservation, at the place where a value has the tag of its type. It differs from every type's tag.
+/// The tag of a reservation, at the place where a value has the tag of its type. No type has this tag.
 inline constexpr std::uint64_t reservation_tag = 0x7d1f0c54e29ab863u;
 
 struct reservation_header {

@@ -1,7 +1,7 @@
 // Counts how the attempts of one context ended that touched objects of one node.
 //
-// The running attempts form a stack. An undo action of an attempt may run blocks of its own on the same context, and
-// these end before the attempt has been rolled back.
+// The running attempts form a stack. An undo action of an attempt may run blocks of its own on the same context. These
+// blocks end before the attempt has been rolled back.
 //
 // Thread safety: as in observe/counter.hpp. The stack belongs to the context.
 #pragma once

@@ -1,6 +1,6 @@
-// The common part of all transports between processes: frames from and to each other node, and batches of the answers
-// to frames that arrived in one read. It also counts the silence of each node, and knows which nodes have come and why
-// others have not.
+// The common part of all transports between processes: frames from and to each other node. The answers to frames that
+// arrived in one read are sent together. A correspondence also counts the silence of each node. It knows which nodes
+// have come, and why other nodes have not.
 //
 // One thread reads, and calls the handler; any thread may send. The derived transport moves the bytes: see `flush`.
 #pragma once

@@ -61,7 +61,7 @@ enum class kind : std::uint8_t {
     settled,      ///< only to observers
 };
 
-/// Returns true if the message is about a process that comes back. Such messages go between nodes that have lost each
+/// Returns true if the message is about a process that comes back. These messages go between nodes that have lost each
 /// other.
 [[nodiscard]] constexpr bool is_about_return(kind k) noexcept {
     return k == kind::gather || k == kind::survey || k == kind::opened || k == kind::admitted;
@@ -75,8 +75,8 @@ enum class kind : std::uint8_t {
     return k == kind::fetched || k == kind::answered || k == kind::checked || k == kind::claimed;
 }
 
-/// The number of an observer, instead of a node's. An observer is not a node. It may ask for the status, for the node's
-/// timeline, and for transactions in doubt, which it may have the node settle. It may send nothing else.
+/// The number of an observer, instead of a node's. An observer is not a node. An observer may only ask for the status,
+/// for the node's timeline, and for transactions in doubt, which it may have the node settle.
 inline constexpr node_number observer_number = 0xffff;
 /// A bit of a hello's `call`: all nodes have joined the sender, so every number has had a node there.
 inline constexpr std::uint64_t has_begun = 1;
@@ -84,13 +84,13 @@ inline constexpr std::uint64_t has_begun = 1;
 inline constexpr std::uint64_t has_another = 2;
 /// How many observers a node answers at a time.
 inline constexpr std::uint32_t most_observers = 8;
-/// The pause between an answer and the next question of the same observer. It keeps an observer from occupying the
-/// thread that reads the nodes' messages. An observer that compares clocks asks after a longer pause.
+/// The pause between an answer and the next question of the same observer. The pause keeps an observer from occupying
+/// the thread that reads the nodes' messages. An observer that compares clocks asks after a longer pause.
 inline constexpr std::chrono::milliseconds rest_of_observer{5};
 /// The largest number of threads of one node.
 inline constexpr std::uint16_t most_slots = 4096;
 
-/// The header before every message. It has a fixed size; `length` counts the bytes that follow it.
+/// The header before every message, of a fixed size. `length` counts the bytes that follow the header.
 struct header {
     std::uint32_t length = 0;
     wire::kind kind{};
@@ -296,7 +296,7 @@ struct decide {
 };
 
 /// Sent by the node that runs the transaction if an answer to its prepare is missing. A no says that the receiver has
-/// not said yes, or has undone its part. It never says yes from then on.
+/// not said yes, or has undone its part. The receiver never says yes from then on.
 struct withdraw {
     transaction_name who;
     template <class V>

@@ -1,6 +1,6 @@
 // The observers of a node, on any transport. An observer belongs to no cluster, and asks a node what it does: `status`,
-// `timeline` and `doubts`. This limits how many there are and what each may ask, and makes the answers. Each observer
-// asks one question at a time.
+// `timeline` and `doubts`. This class limits the number of observers and the questions of each, and makes the answers.
+// Each observer asks one question at a time.
 //
 // An observer cannot change what nodes agree on, except by `settle`: with it, an operator decides a transaction whose
 // outcome no node knows. Only the fields of a header that identify a question are used; its clock is ignored. The

@@ -1,7 +1,7 @@
 // TLS for a process that outlives its certificates.
 //
-// Changed files are read before the next connection. If they are invalid, the former content stays in use, because a
-// certificate and its key cannot be replaced at one instant. Existing connections continue.
+// Changed files are read before the next connection. If the changed files are invalid, the former content stays in use,
+// because a certificate and its key cannot be replaced at one instant. Existing connections continue.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once

@@ -30,8 +30,8 @@ public:
     simulation(std::uint64_t seed, conditions how, receiver deliver)
         : random_{seed}, how_{how}, deliver_{std::move(deliver)} {}
 
-    /// Sends a frame. If it is `sure`, it may be late or come twice, but is not lost, as if its sender repeated it
-    /// until it was acknowledged.
+    /// Sends a frame. A `sure` frame may be late or come twice, but is not lost, as if its sender repeated it until it
+    /// was acknowledged.
     void send(node_number from, node_number to, std::string frame, bool sure);
     void after(std::uint64_t delay, std::function<void()> what);
     /// Carries out the next event. Returns false if there is none left.

@@ -4,7 +4,7 @@
 
 namespace tutti::wire {
 
-/// An observer's connection. It ends with the last pending operation that holds it.
+/// An observer's connection, which ends with the last pending operation that holds it.
 struct sockets_observers::visit : observers::visit {
     visit(std::shared_ptr<connection> c, observers& at)
         : observers::visit{at}, link{std::move(c)}, timer{link->get_executor()} {}

@@ -25,8 +25,8 @@ struct transport_options {
     curve_files curve;          ///< as `tls`, for addresses of ZeroMQ
     std::chrono::milliseconds connect_within{10000};
     std::size_t largest = 16u << 20;
-    /// A node that has sent nothing for this long is lost: stopped, or disconnected. Its process may still exist, and
-    /// finds its connections closed when it continues.
+    /// A node that has sent nothing for this long is lost: stopped, or disconnected. The node's process may still
+    /// exist, and finds its connections closed when it continues.
     std::chrono::milliseconds silence{5000};
     /// A node that leaves more bytes unread than this, and continues to ask, is disconnected.
     std::size_t most_unsent = 256u << 20;
@@ -81,7 +81,8 @@ public:
     virtual void begin() = 0;
     /// Returns the process of that node that this one is connected with, or 0 if there is none.
     [[nodiscard]] virtual std::uint64_t process_of(node_number n) const = 0;
-    /// Ends the connection. That node counts as lost, at once on this node, and as soon as it looks on the other.
+    /// Ends the connection. This node counts the other one as lost at once. The other node notices the end at its next
+    /// read.
     virtual void give_up(node_number to) noexcept = 0;
     /// Adds the facts about traffic, peers and observers to `to`.
     virtual void describe(cluster::node_facts& to) const = 0;

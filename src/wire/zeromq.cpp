@@ -58,8 +58,8 @@ zeromq::zeromq(const transport_options& how, std::vector<address> addresses, han
 }
 
 zeromq::~zeromq() {
-    // All output goes to libzmq first, and by the sockets' linger time to the kernel. It may contain the decision of
-    // the last commit.
+    // All output goes to libzmq first, and by the sockets' linger time to the kernel. The output may contain the
+    // decision of the last commit.
     const auto limit = clock::now() + farewell;
     for (std::size_t n = 0; n < peers_.size(); ++n) {
         const std::shared_ptr<peer> p = peers_.share(n);
@@ -170,8 +170,8 @@ void zeromq::receive(caller_number from, zmq_message& what, bool whole) {
     auto at = callers_.find(from);
     if (at == callers_.end()) {
         // The monitor's events about earlier connections with that descriptor are handled first. libzmq's thread has
-        // reported them before it closed those connections. It opened this connection after that, and then sent this
-        // message.
+        // reported these events before it closed those connections. After that, libzmq's thread opened this connection,
+        // and then sent this message.
         hear_of_callers();
         const int descriptor = what.descriptor();
         if (!connections_.contains(descriptor)) return;  // it has been closed meanwhile
@@ -181,7 +181,8 @@ void zeromq::receive(caller_number from, zmq_message& what, bool whole) {
     if (!std::exchange(c.heard, true) && whole) return greet(from, c, what);
     if (c.of == nullptr) return hear_observer(from, whole ? what.bytes() : std::string_view{});
     called_peer& p = *c.of;
-    // A node that is not open on this side may be open on the other, and send already. These bytes are kept.
+    // A node that is not open on this side may be open on the other, and send already. The bytes that it sends are
+    // kept.
     const bool sound = whole && with_memory([&] {
                            if (!p.open.load(std::memory_order_relaxed) && p.input.size() > how_.most_unsent)
                                return false;

@@ -3,9 +3,9 @@
 //
 // *A ROUTER receives, and a DEALER for each other node sends*, as in ZRE (RFC 36 of ZeroMQ, Hintjens). A socket of
 // libzmq must not be used by two threads at once, and so each has one owner. The reading thread owns the ROUTER, and
-// learns the connection of each message. A sending thread owns that node's DEALER by its lock. It sends without waking
-// another thread of ours, and learns when the queue is full. PAIR would need a port for each node, and PUSH does not
-// report the sender.
+// learns the connection of each message. A sending thread owns that node's DEALER by its lock. The sending thread does
+// not wake another thread of ours, and learns when the queue is full. PAIR would need a port for each node, and PUSH
+// does not report the sender.
 //
 // *A DEALER makes one connection in its life*, and libzmq does not connect it again. So bytes that are sent by one
 // DEALER go to one process, or are lost. Each call uses another DEALER, and each process of a node is another peer. The
@@ -16,10 +16,10 @@
 //
 // *Connections*: a pair of nodes has two connections, each opened by its sender. The nodes are connected once each has
 // called the other and been answered, by the same process. A node whose cluster has begun calls only nodes that have
-// called it. A node learns of the loss of another one when its incoming connection ends (libzmq's monitor). It then
-// ends its own connection, which tells the other node. libzmq's heartbeats are not used: ours (`beat`) also go through
-// the other node's reading thread. Bytes are dropped if they come over a connection that belongs to neither a node nor
-// an observer, or that has sent invalid bytes. libzmq has no call to close one connection of a ROUTER.
+// called it. A node learns of the loss of another one when its incoming connection ends (libzmq's monitor). The first
+// node then ends its own connection, which tells the other node. libzmq's heartbeats are not used: ours (`beat`) also
+// go through the other node's reading thread. Bytes are dropped if they come over a connection that belongs to neither
+// a node nor an observer, or that has sent invalid bytes. libzmq has no call to close one connection of a ROUTER.
 //
 // *A full queue*: the rest stays in this process, up to `most_unsent`. Beyond this limit, the node is disconnected.
 // Nothing is dropped while a connection lasts. Bytes that libzmq has taken are lost with the process: a killed process

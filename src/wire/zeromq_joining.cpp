@@ -148,7 +148,7 @@ void zeromq::greet(caller_number from, caller& c, const zmq_message& what) {
     const bool may_call = is_node(got.from) && got.from != how_.self;
     const bool comes_twice = may_call && is_another(called(*peers_[got.from]), got);
     const bool has_come = may_call && peers_[got.from]->open.load(std::memory_order_relaxed);
-    // The hello is also sent to a refused caller. It shows the caller what is wrong.
+    // The hello is also sent to a refused caller, because the hello shows the caller what is wrong.
     static_cast<void>(say_to_caller(from, own_hello(comes_twice || has_come ? wire::has_another : 0)));
     const std::string_view shown = what.property("User-Id");
     const bool is_who_it_says = !keys_ || shown == std::to_string(got.from);

@@ -44,7 +44,8 @@ inline void set_limits(zmq_socket& s) {
     s.set(ZMQ_MAXMSGSIZE, std::int64_t{most_of_message} + beside_bytes);
 }
 
-/// Limits a socket to one call. Its bytes go over that connection, or are not sent at all. It never connects again.
+/// Limits a socket to one call. The socket's bytes go over that connection, or are not sent at all. The socket never
+/// connects again.
 inline void limit_to_one_call(zmq_socket& s) {
     set_limits(s);
     s.set(ZMQ_IMMEDIATE, 1);

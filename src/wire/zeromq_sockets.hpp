@@ -78,7 +78,8 @@ public:
     /// Sends a message. Returns false if this fails; errno has the reason. EAGAIN: the queue is full.
     [[nodiscard]] bool send(std::string_view bytes, bool more = false) noexcept;
     /// Returns a descriptor that becomes readable when the state may have changed since libzmq had no message, or no
-    /// room. It signals edges: before waiting for it, receive until there is no message, or call has_room().
+    /// room. The descriptor signals edges: before waiting for it, receive until there is no message, or call
+    /// has_room().
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
     [[nodiscard]] bool has_room() noexcept;
 

@@ -5,8 +5,8 @@
 //   B1  A record has a version, which differs from every version that it ever had; 0 is "never written". An erased
 //       record keeps its version, and says that it does not exist. So "absent" is never the same state twice.
 //   B2  get: at one instant between call and return, all of `held` had the named versions, and `wanted` had the
-//       returned records. If an engine keeps old versions, and the caller does not ask for `now`, the instant may be
-//       that of an earlier get with the same snapshot.
+//       returned records. An engine that keeps old versions may use the instant of an earlier get with the same
+//       snapshot, unless the caller asks for `now`.
 //   B3  commit: at one instant between call and return, all of `checks` had those versions, and the writes took effect
 //       together. Otherwise nothing is ever written (conflict).
 //   B4  unknown: B3 may still become true, also after the return, but at most once. No other result is uncertain:
@@ -20,10 +20,10 @@
 //   B8  An engine in parts (`capabilities::parts`) has each record in one part, and each part has its own versions. So
 //       the writes of one commit have several versions, and `request::at` is that of the last write. A caller that
 //       names a version has received that version before the call.
-//   B9  An engine that shows its commits to a witness has no gaps in its versions: the writes of one request have the
-//       version after that of the last write, of this program or of another. The witness sees what its program's
-//       requests wrote, each request as a whole. It sees a request before the tide shows it, and before the callers of
-//       the request return.
+//   B9  An engine that shows its commits to a witness has no gaps in its versions. The writes of one request have the
+//       version that follows the version of the last write by any program. The witness sees what its program's requests
+//       wrote, each request as a whole. A request reaches the witness before the tide shows the request, and before the
+//       request's callers return.
 //
 // get, commit, open_feed and follow return within the engine's patience, or not much later.
 //
@@ -67,8 +67,8 @@ struct write {
     std::string bytes;
 };
 
-/// A transaction of several groups that one of them has prepared. Until it is decided, its writes are invisible there,
-/// and its reads cannot be overwritten there (spread.hpp).
+/// A transaction of several groups that one of them has prepared. Until the decision, the transaction's writes are
+/// invisible there, and its reads cannot be overwritten there (spread.hpp).
 struct holder {
     std::string id;             ///< empty: there is no such transaction
     std::uint64_t decides = 0;  ///< the number of the group that holds the decision

@@ -1,12 +1,11 @@
 // Combines the commits, and the reads, of concurrent threads into one request to the engine.
 //
-// A thread that finds a request pending waits in a line. It waits until the line is as long as that request, or that
-// request has returned. Then the first thread in the line takes all waiting entries that agree, and sends one request
-// for them.
+// A thread that finds a request pending waits in a line until the line is as long as that request, or that request has
+// returned. Then the first thread in the line takes all waiting entries that agree, and sends one request for them.
 //
 // So a single thread never waits for another, two hardly wait, and many share the engine's round trip, its log and its
 // disk. While the engine writes one request to its disk, a second one is on its way, but never a third. The second one
-// must not be small: for a busy engine, a request costs more than its content, and small requests lead to more small
+// must not be small. For a busy engine, a request costs more than its content, and small requests lead to more small
 // ones. With two requests of any size at a time, 32 threads have six commits in each request. With this rule, they have
 // nine.
 //

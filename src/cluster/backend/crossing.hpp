@@ -1,17 +1,17 @@
-// Commits that touch several groups. They have two phases over replicated logs, and the log of one group holds the
-// decision (docs/cluster-replication.md, "Several groups", has the states and the proof).
+// Commits that touch several groups. A commit has two phases over replicated logs, and the log of one group holds the
+// decision. docs/cluster-replication.md, "Several groups", has the states and the proof.
 //
 //   prepare   every group but one checks its part, and holds the part's reads and writes
 //   decide    the remaining group commits its own part, together with the record of the decision, if that record does
 //             not exist yet
 //   finish    the other groups write their parts, or release them
 //
-//   X3  All groups are asked to prepare at once. A transaction that meets another one there does not wait. It releases
-//       everything, and starts again as another transaction. That one asks the groups in the order of their numbers,
-//       each after the one before has prepared, and it waits. The deciding group is the last in this order if the last
-//       write is in it, as the last write of exactly_once is. So a transaction that waits at a part only holds lower
-//       parts, and no circle of waiting transactions is possible. If the deciding group is not the last, the
-//       transaction does not wait.
+//   X3  All groups are asked to prepare at once. A transaction that meets another one there does not wait. The
+//       transaction releases everything, and starts again as a new transaction. The new transaction asks the groups in
+//       the order of their numbers, each after the one before has prepared. The new transaction waits for transactions
+//       that it meets. The deciding group is the last in this order if the last write is in it, as the last write of
+//       exactly_once is. So a transaction that waits at a part only holds lower parts, and no circle of waiting
+//       transactions is possible. If the deciding group is not the last, the transaction does not wait.
 //   X4  A group is asked to prepare a transaction once. If no answer comes, that transaction is released, and never
 //       decided. Another one is started instead, with an id of its own.
 //

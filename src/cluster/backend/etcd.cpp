@@ -343,7 +343,7 @@ private:
     /// such calls would never connect again: gRPC would give up each attempt when its time is over.
     ///
     /// The wait is for a queue that receives nothing. A wait for the channel's state would need a timer of gRPC, and
-    /// these use the wall clock. Such a wait would not end after an operator has set that clock back.
+    /// gRPC's timers use the wall clock. That wait would not end after an operator has set the wall clock back.
     bool is_time_for_another(tries& all) {
         return all.again([this](std::chrono::milliseconds pause) {
             const std::size_t member = latest_.load(std::memory_order_relaxed) % members_.size();

@@ -1,8 +1,8 @@
 // Commits that are applied at most once, even if their answers are lost.
 //
-// Each commit also writes a *mark*. This record belongs to one commit at a time, and names its owner's last commit. If
-// the answer of a commit is lost (B4), its mark is read. If the mark does not name the commit, a second commit voids it
-// by writing the mark. The version that the first commit checks is gone then, so the first commit can never take
+// Each commit also writes a *mark*: a record that belongs to one commit at a time, and names its owner's last commit.
+// If the answer of a commit is lost (B4), its mark is read. If the mark does not name the commit, a second commit voids
+// it by writing the mark. The version that the first commit checks is gone then, so the first commit can never take
 // effect. The result is therefore known as soon as the engine answers again. If the engine does not answer within the
 // patience, the result is `unknown`.
 //
@@ -11,8 +11,8 @@
 //   M3  A mark that never voided a commit has no late commit, and is forgotten with its owner. Other marks stay, and so
 //       do those of killed programs: one record for each commit that was pending at once. A late commit may check the
 //       version that its mark had, even if that was "never written".
-//   M4  In an engine in parts, a mark is in a part that its commit touches anyway: the last of them, as far as the
-//       program knows the order.
+//   M4  In an engine in parts, a mark is in the last part that its commit touches anyway. The program's knowledge of
+//       the parts may be outdated.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once

@@ -1,5 +1,5 @@
-// Steps of the embedded engine, and of the code above the interface, that a test can disable. This proves that the
-// suite of every engine would notice. In the library, `broken` is a constant.
+// Steps of the embedded engine, and of the code above the interface. A test can disable them, to prove that the suite
+// of every engine would notice. In the library, `broken` is a constant.
 #pragma once
 
 #include <cstdint>

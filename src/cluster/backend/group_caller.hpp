@@ -1,11 +1,11 @@
 // Asks the leader of a group. The caller asks one member after the other, and follows their hints to the leader.
 //
-// A caller that keeps learning asks a member for the list of members once a second. So it reaches the group while
-// members are replaced, even if all addresses that the program was given are out of date.
+// A caller that keeps learning asks a member for the list of members once a second. So the caller reaches the group
+// while members are replaced, even if all addresses that the program was given are out of date.
 //
 //   D1  The leader is asked. A member that follows may have been removed without having heard of it, and may continue
-//       for an unlimited time. Its list is accepted only if it has applied as much of the log as the author of the last
-//       list.
+//       for an unlimited time. A member's list is accepted only if the member has applied as much of the log as the
+//       author of the last list.
 //   D2  A member whose own numeric address differs from the one that it was reached by is behind a tunnel or a proxy.
 //       The addresses of its list may be those of other machines, seen from here, so the list is ignored.
 //   D3  The addresses that the program was given stay, after those of the list.
@@ -105,7 +105,7 @@ private:
     std::string why_;
 };
 
-/// Parses host:port,host:port. They must be of loopback unless the traffic is `encrypted`. Throws refusal.
+/// Parses host:port,host:port. The hosts must be of loopback unless the traffic is `encrypted`. Throws refusal.
 [[nodiscard]] std::vector<std::string> parse_members(std::string_view where, bool encrypted);
 /// Parses the addresses of an engine: "//host:port,host:port" for one group, or several groups separated by semicolons.
 /// Throws refusal.

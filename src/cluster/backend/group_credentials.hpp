@@ -8,9 +8,9 @@
 //       group.
 //   C3  Certificates may be renewed while the process runs (wire/renewed_tls.hpp).
 //
-// A member's certificate does not contain its number: that is drawn when its folder is made, and each side names the
-// member that it means (P1). Nor does it contain the member's address. So any member could impersonate another one.
-// This is acceptable because any member can stop its group anyway.
+// A member's certificate does not contain the member's number. The number is drawn when the member's folder is made,
+// and each side names the member that it means (P1). Nor does the certificate contain the member's address: any member
+// could stop its group anyway.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once

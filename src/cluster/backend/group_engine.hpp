@@ -19,7 +19,7 @@ struct listing {
 
 class group_engine : public engine {
 public:
-    /// Returns the group's number. It was drawn when the group began, and is unique.
+    /// Returns the group's number, which was drawn when the group began, and is unique.
     [[nodiscard]] virtual std::uint64_t number() const noexcept = 0;
 
     /// Returns the addresses of its members, as the group has reported them last, or nothing if it has not. Programs
@@ -30,8 +30,8 @@ public:
     virtual void on_new_members(std::function<void()>) {}
 
     // The next two functions send a question without waiting, so several groups work at once. Call the returned
-    // function once, on the same thread, to wait for the answer. If it is dropped, the answer is lost. The arguments
-    // must outlive the returned function.
+    // function once, on the same thread, to wait for the answer. If you drop the returned function, the answer is lost.
+    // The arguments must outlive the returned function.
 
     /// Prepares a transaction: checks as a commit does, holds back its writes, and holds its reads, until `finish`. If
     /// the result is unknown, it may still be prepared later.
@@ -54,7 +54,7 @@ public:
     /// sets `all` if nothing is left. Returns conflict if the group no longer knows writes that old.
     [[nodiscard]] virtual verdict changed(version& after, bool& all, const slot_set& slots,
                                           std::vector<change>& found) = 0;
-    /// Adopts records of another group with their versions, as a commit. This succeeds if all of `r.checks` are
+    /// Adopts records of another group with their versions, as a commit. The commit succeeds if all of `r.checks` are
     /// current, and no record is newer here. A record of version 0 is removed here. `r.writes` must be empty.
     virtual void adopt(request& r, std::span<const change> records) = 0;
 };

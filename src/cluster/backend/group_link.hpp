@@ -1,5 +1,5 @@
-// A program's connection to one member, in the clear or under TLS. It has one request at a time, and every wait has a
-// timeout.
+// A program's connection to one member, in the clear or under TLS. The connection has one request at a time, and every
+// wait has a timeout.
 //
 // Thread safety: one thread at a time, except `cut`.
 #pragma once

@@ -18,8 +18,9 @@ struct socket_place {
     [[nodiscard]] const sockaddr* raw() const noexcept { return reinterpret_cast<const sockaddr*>(&at); }
 };
 
-/// Splits an address by which others may reach a member. It must be of loopback unless the traffic is `encrypted`. Only
-/// the spelling of a name is checked. `host` is IPv6 without brackets. Returns false if the address is invalid.
+/// Splits an address by which others may reach a member. The host must be of loopback unless the traffic is
+/// `encrypted`. Only the spelling of a name is checked. `host` is IPv6 without brackets. Returns false if the address
+/// is invalid.
 [[nodiscard]] bool parse_member_address(const std::string& text, std::string& host, int& port, bool encrypted);
 /// Checks such an address. Throws refusal, which says what to do.
 void check_member_address(const std::string& text, bool encrypted);

@@ -4,8 +4,8 @@
 //       version of the protocol, so that members of another version can report the difference. After a member's hello,
 //       the connection is one of C-Raft's. After a program's hello, frames follow: a length of four bytes, and a
 //       message.
-//   P2  A connection has one pending request. Until it is answered, and while a stream is followed, the member sends a
-//       keep-alive every `sign_of_life`. If a program receives nothing for `silence`, the member is stopped or
+//   P2  A connection has one pending request. The member sends a keep-alive every `sign_of_life` until the request is
+//       answered, and while a stream is followed. If a program receives nothing for `silence`, the member is stopped or
 //       disconnected, and not just waiting for its disk.
 //   P3  A request that is answered with `elsewhere` was not done, and never will be. One that is answered with `lost`
 //       may be done later (B4).

@@ -1,5 +1,5 @@
 // A pool of connections, each used by one thread at a time. Threads take a connection, and give it back if it still
-// works. They open one if none is free.
+// works. A thread opens a connection if all are in use.
 //
 // Thread safety: every member of the pool may be called from any thread.
 #pragma once
@@ -25,8 +25,8 @@ public:
         const std::lock_guard hold{guard_};
         free_.push_back(std::move(one));
     }
-    /// Closes all free connections because one has broken. They lead to the same engine, which may be another process
-    /// by now.
+    /// Closes all free connections because one has broken. All connections lead to the same engine, which may be
+    /// another process by now.
     void drop_all() {
         std::vector<std::unique_ptr<Link>> dropped;
         const std::lock_guard hold{guard_};

@@ -8,7 +8,7 @@
 
 namespace tutti::cluster::backend {
 
-/// Returns a feed that reports what all feeds report. It breaks when one of them breaks.
+/// Returns a feed that reports what all feeds report, and breaks when one of them breaks.
 [[nodiscard]] std::unique_ptr<feed> merge(std::vector<std::unique_ptr<feed>> all);
 
 }  // namespace tutti::cluster::backend

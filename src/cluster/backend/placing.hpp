@@ -1,13 +1,13 @@
 // The group of each slot, as far as a program knows, and how the program learns about changes.
 //
 // A program's map may be outdated. Each get reads, and each commit checks, the group's records of the slots that it
-// uses. This happens in the same state of the group's log. So an outdated map only costs another question.
+// uses, in the same state of the group's log. So an outdated map only costs another question.
 //
 //   L1  A slot's record says the same for as long as its version stays the same. So a request that names the version is
 //       answered by the group that has the slot.
-//   L2  A *closed* slot is between two groups. It can be read, but checks and writes wait. If a slot has been closed
-//       for `settling::grace`, by the program's clock, the mover counts as lost, and the program opens the slot again.
-//       If the mover still runs, it tries the move again.
+//   L2  A *closed* slot is between two groups. Reads of a closed slot work, but checks and writes wait. If a slot has
+//       been closed for `settling::grace`, by the program's clock, the mover counts as lost, and the program opens the
+//       slot again. If the mover still runs, it tries the move again.
 //
 // Thread safety: every member may be called from any thread.
 #pragma once

@@ -100,8 +100,8 @@ postgres_link::result postgres_link::execute(const char* name, const postgres_pa
                   late);
 }
 
-/// Waits for the end of the statements. They end when PostgreSQL says that it is ready, and not when it sends their
-/// result: they are committed between the two.
+/// Waits for the end of the statements. PostgreSQL first sends their result, then commits, and then says that it is
+/// ready. So the statements have ended when PostgreSQL says that it is ready.
 postgres_link::result postgres_link::finish(int sent, time_point late) {
     PGconn* const c = raw();
     result last;

@@ -1,15 +1,15 @@
 // The objects in the database, made once for each prefix; @ stands for the prefix. All of them can be made again while
 // other programs run.
 //
-// Why commits have an instant, and gets see one state (B2, B3), at READ COMMITTED: a commit locks the rows of all
-// records that it checks or writes until its end, in the order of the keys. It compares the versions of the locked
-// rows. So no compared row changes before the commit's writes are visible. Commits are ordered by their ends (two-phase
-// locking). The snapshot of a get, which is one statement, cuts that order at one place. A record that was never
-// written gets a row, so that it can be locked. SERIALIZABLE would only add its own conflicts.
+// Why commits have an instant, and gets see one state (B2, B3), at READ COMMITTED. A commit locks the rows of all
+// records that it checks or writes until its end, in the order of the keys. The commit compares the versions of the
+// locked rows. So no compared row changes before the commit's writes are visible. Commits are ordered by their ends
+// (two-phase locking). The snapshot of a get, which is one statement, cuts that order at one place. A record that was
+// never written gets a row, so that it can be locked. SERIALIZABLE would only add its own conflicts.
 //
 // Why no wakeup is lost (B5): a commit notifies only while a program listens, because NOTIFY makes commits wait for
-// each other. A listener sets the block of versions up to which commits notify, in the sequence @_told_until. Its value
-// is visible at once, and never decreases; no clock is involved.
+// each other. A listener sets the block of versions up to which commits notify, in the sequence @_told_until. The
+// sequence's value is visible at once, and never decreases. This uses no clock.
 //
 // At first, the listener takes an exclusive advisory lock. Commits hold this lock shared, so the listener waits for all
 // commits that may have read the old bound. Later, it raises the bound in time, and afterwards asks for the last drawn
@@ -102,8 +102,8 @@ inline constexpr std::int64_t postgres_block = 256;
 
 inline constexpr const char* postgres_draw = R"sql(SELECT nextval('"@_versions"'))sql";
 
-/// For how many more blocks a listener makes commits notify. It renews this before half of them are drawn. When the
-/// last listener is gone, the commits of that many blocks still wait for each other.
+/// The number of further blocks for which a listener makes commits notify. The listener renews this before half of
+/// these blocks are drawn. When the last listener is gone, the commits of that many blocks still wait for each other.
 inline constexpr std::int64_t postgres_reach = 400;
 
 /// $1: postgres_reach. Allows one listener at a time, so that the bound never decreases. Runs in one transaction with

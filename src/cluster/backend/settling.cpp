@@ -19,7 +19,8 @@ settling::~settling() {
 std::chrono::milliseconds settling::seen_for(const std::string& id) {
     const auto now = by_.now();
     const std::lock_guard hold{guard_};
-    // These were finished by other programs. If one was not, its time starts again.
+    // Forgets old entries, whose transactions were finished by other programs. If a transaction was not finished, its
+    // time starts again.
     if (since_.size() >= most_remembered)
         std::erase_if(since_, [&](const auto& one) { return now - one.second > 10 * grace; });
     const auto since = since_.try_emplace(id, now).first->second;

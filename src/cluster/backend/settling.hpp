@@ -1,8 +1,8 @@
 // Transactions of several groups that another program has prepared, and that are in the way. A program waits for them,
 // and ends those whose own program is gone (docs/cluster-replication.md, "Several groups").
 //
-//   X1  A program that meets such a transaction waits a moment: most are finished by then. Then it reads the decision,
-//       and does the remaining work.
+//   X1  A program that meets such a transaction waits a moment: most are finished by then. Then the program reads the
+//       decision, and does the remaining work.
 //   X2  A transaction that has not been decided for `grace` is voided. The program writes this into the record of its
 //       decision before it releases any part. If the transaction was committed meanwhile, that record exists already,
 //       and the commit stands. If not, its own commit checks that there is no record, and fails. So if its program
@@ -37,8 +37,8 @@ public:
 
     /// Does for a transaction that part `where` has prepared what X1 and X2 allow.
     void settle(const holder& met, std::size_t where);
-    /// Forgets a decision that no program asks for any more. Its record is removed together with others (`forget` of
-    /// backend.hpp).
+    /// Forgets a decision that no program asks for any more. The decision's record is removed together with others
+    /// (`forget` of backend.hpp).
     void forget_decision(std::size_t decides, std::string_view id);
 
     [[nodiscard]] std::chrono::milliseconds patience() const noexcept { return patience_; }

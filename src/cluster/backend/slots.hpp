@@ -18,7 +18,7 @@
 namespace tutti::cluster::backend {
 
 /// Returns the hash of a key: FNV-1a, followed by the final mixing step of MurmurHash3. If keys differ in one digit,
-/// all bits of the hash may differ. It must never change, because the places of objects depend on it.
+/// all bits of the hash may differ. The hash function must never change, because the places of objects depend on it.
 [[nodiscard]] inline std::uint64_t stable_hash(std::string_view k) noexcept {
     std::uint64_t h = 0xcbf29ce484222325ULL;
     for (const char c : k) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;

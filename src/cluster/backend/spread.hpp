@@ -1,14 +1,14 @@
 // The objects of a cluster in several groups: each record is in one group, by its slot (placing.hpp). A request that
 // concerns one group goes to that group alone. crossing.hpp handles a commit over several groups.
 //
-// A get of several groups also has an instant (B2). It asks the groups with wanted records, one after the other. Then
-// it asks all of these except the last once more whether their answers are still current. It also asks the groups with
-// only held records. A record that was current when it was read, and still is at the second look, was current in
-// between. The reasons are that versions never recur, and that a group does not show records that a prepared
-// transaction writes. So all records were current when the last group answered.
+// A get of several groups also has an instant (B2). The get asks the groups with wanted records, one after the other.
+// Then the get asks all of these groups except the last once more whether their answers are still current. Groups with
+// only held records are asked whether these are current. A record that was current when it was read, and still is at
+// the second look, was current in between. The reasons are that versions never recur, and that a group does not show
+// records that a prepared transaction writes. So all records were current when the last group answered.
 //
-//   S1  A block whose reads are all in one group continues in the state that it began with there. Its first read in
-//       another group moves its snapshot to now. From then on, it has no such state.
+//   S1  A block whose reads are all in one group continues in the state that it began with there. The block's first
+//       read in another group moves its snapshot to now. From then on, the block has no such state.
 //   S2  A group answers for a slot only in a state in which it has the slot. Each get reads the group's records of the
 //       slots, and checks them again whenever it checks records. Each commit checks them. Records keep their versions
 //       when they move, so a held record may be checked in any group.

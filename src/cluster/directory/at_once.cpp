@@ -108,8 +108,8 @@ void store::tidy(std::span<share> all) {
 //   2. Draw the version.
 //   3. Check that the objects that were only read are unchanged since the look. By W5, they were unchanged when step 1
 //      was complete. A commit that overwrites one of them later draws a higher version, after this one.
-//   4. Check that no reader may ask for older values. This comes after the draw: a reader that has not announced itself
-//      by then has a time of this version or more (R1).
+//   4. Check that no reader may ask for older values. The check comes after the draw, because a reader that has not
+//      announced itself by then has a time of this version or more (R1).
 //   5. Write the values, and open the objects.
 // If a step fails, the commit opens the closed objects unchanged, and its version stays unused.
 bool store::commit_in_place(std::span<const spot> all, std::uint64_t& version) noexcept {

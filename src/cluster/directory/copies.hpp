@@ -1,18 +1,19 @@
 // Copies of objects that other nodes own: the node's cache. Transactions of this node read copies without a message.
-// The owner of an object knows which nodes have a copy. It tells them to drop theirs before it gives a transaction the
-// write lock (store.hpp, S12), as a directory of coherent caches does (Censier and Feautrier, "A New Solution to
-// Coherence Problems in Multicache Systems", 1978).
+// The owner of an object knows which nodes have a copy. The owner tells these nodes to drop their copies before it
+// gives a transaction the write lock (store.hpp, S12). A directory of coherent caches does the same (Censier and
+// Feautrier, "A New Solution to Coherence Problems in Multicache Systems", 1978).
 //
 // Invariants:
 //   C1  While this node has a valid copy, the owner counts this node among the object's sharers, or has lost this node.
 //       So no transaction has the object locked for writing, and the copy is the object's current value.
-//   C2  This node drops a copy before it tells the owner. That message carries a clock no less than any that a look at
-//       the copy has found. The owner raises its own clock to that value before it gives a transaction the lock. So the
-//       commit that overwrites the object draws a version above all of these. Therefore T1 holds for a copy by this
-//       node's clock.
+//   C2  This node drops a copy before it sends a message to the owner. The message carries a clock no less than any
+//       that a look at the copy has found. The owner raises its own clock to that value before it gives a transaction
+//       the lock. So the commit that overwrites the object draws a version above all of these. Therefore T1 holds for a
+//       copy by this node's clock.
 //   C3  A transaction notes the number of invalidations before it asks an owner. This node keeps the answered value
-//       only if no invalidation has come since, because one may have overtaken the answer. Nor does it keep a grant
-//       that is not later than one that it gave up, because the owner may hear of that after it.
+//       only if no invalidation has come since, because an invalidation may have overtaken the answer. Nor does this
+//       node keep a grant that is not later than one that it gave up. The message about the given-up grant may reach
+//       the owner late, and then ends both grants.
 //   C4  A commit that has read a copy pins it until its decision, instead of a read lock at the owner. A pinned copy is
 //       not dropped. An invalidated copy is no longer valid and gets no further pin. It is dropped with its last pin.
 //       The owner gets no answer until it asks again.

@@ -55,7 +55,7 @@ void store::drop_pointers(shard& s) {
 }
 
 /// Drops many entries at a time. A block that has read the absence of an object of this shard finds another version
-/// when it validates afterwards. It then starts over.
+/// when it validates afterwards. The block then starts over.
 void store::drop_erased(shard& s) {
     if (s.erased.size() <= limits_.erased) return;
     if (s.changes_until_look != 0) {

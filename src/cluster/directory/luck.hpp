@@ -2,11 +2,12 @@
 //
 // If many nodes write an object, a pointer to it is usually old: the object has moved on from that node, too. The home
 // hears of every move. A look that begins at the home finds the owner at the second node that it asks. A look that
-// begins at a correct pointer finds the owner at the first node, and by way of the home at the third if the pointer is
-// wrong. The home's answer shows whether the pointer was correct, so every look teaches something.
+// begins at a correct pointer finds the owner at the first node. If the pointer is wrong, the look finds the owner at
+// the third node, by way of the home. The home's answer shows whether the pointer was correct, so every look teaches
+// something.
 //
-// The counters have two bits, as in branch prediction, and objects with the same hash share one (Smith, "A Study of
-// Branch Prediction Strategies", ISCA 1981).
+// The counters have two bits, as in branch prediction (Smith, "A Study of Branch Prediction Strategies", ISCA 1981).
+// Objects with the same hash share a counter.
 //
 // Thread safety: every member may be called from any thread. A count that is lost in a race only makes the prediction
 // slightly worse.

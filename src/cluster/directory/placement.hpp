@@ -1,7 +1,8 @@
 // Where objects are: every id has a home, and every node can name the owner of an object that it does not own.
 //
 // The *home* of an id is given by its hash. An object that was never written belongs to its home, where it does not
-// exist. Once it is written, it either stays (placement::home) or moves to the node that writes it (placement::writer).
+// exist. A written object either stays at its home (placement::home) or moves to the node that writes it
+// (placement::writer).
 //
 // A node that gave an object away keeps a *pointer* to the next owner, with the version at which the object moved. The
 // home gets a pointer by a separate message (place). A pointer is replaced only by one of a higher version. So messages

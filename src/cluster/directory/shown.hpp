@@ -11,14 +11,14 @@
 //       close(). Both see all earlier stores.
 //   W3  A commit closes the word before it draws its version by a step of the clock. A look has read the clock before
 //       it compares the word: between its two loads of the word, or when its attempt began. Steps of the clock are
-//       seq_cst read-modify-writes in one order. Suppose a look finds a clock of the commit's version or more. Then it
-//       has synchronized with the step that drew the version, directly or by the messages that have brought this clock.
-//       So it finds the closed word when it compares. Hence the values that a look has read were current, and not
-//       locked for writing, at some moment. At that moment, the clock was no less than the value that the look has
-//       found. The commit that replaces them has a higher version than that.
-//   W4  Its memory keeps its type for as long as the store exists: a dropped entry passes it on to another entry. Its
-//       name changes while the word is closed, after the fence of W1. A look compares the name between its two loads of
-//       the word.
+//       seq_cst read-modify-writes in one order. Suppose a look finds a clock of the commit's version or more. Then the
+//       look has synchronized with the step that drew the version, directly or by the messages that have brought this
+//       clock. So the look finds the closed word when it compares. Hence the values that a look has read were current,
+//       and not locked for writing, at some moment. At that moment, the clock was no less than the value that the look
+//       has found. The commit that replaces them has a higher version than that.
+//   W4  The memory of a shown part keeps its type for as long as the store exists. A dropped entry passes the part on
+//       to another entry. The part's name changes while the word is closed, after the fence of W1. A look compares the
+//       name between its two loads of the word.
 //   W5  A word never recurs once its object has changed, been locked for writing, or become guarded or free. So if the
 //       word is unchanged since a look, the object is, too. A commit that closes the word in one step from that value
 //       may write the object. Steps that close a word are seq_cst. So are the checks of other words by a commit that
@@ -102,7 +102,8 @@ public:
         return reinterpret_cast<shown*>(static_cast<std::uintptr_t>(version()));
     }
 
-    /// Returns what it shows. Only for the thread that has closed it.
+    /// Returns the version that is shown. Only the thread that has closed the word may call this, and also size and
+    /// copy_to.
     [[nodiscard]] std::uint64_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::size_t size() const noexcept { return shape_.load(std::memory_order_relaxed) >> 1; }
     void copy_to(std::string& bytes) const { copy(size(), bytes); }

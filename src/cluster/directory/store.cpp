@@ -173,7 +173,8 @@ wire::obstacle store::before_writer(shard& s, const object_id& id, object& o, st
     if (o.writer.exists() && !is_held(o)) o.writer = {};
     if (!o.here || o.version != version) return stale;
     if (keeps_out(s, id, who, as, true)) return outranked;
-    // The owner of a lock may have decided, because it was promised the lock. So it yields to no other transaction.
+    // The owner of a lock may have decided, because it was promised the lock. So the owner yields to no other
+    // transaction.
     const bool gives_way = broken(fault::decided_gives_way) && as.age != 0;
     if (o.is_locked() && !gives_way) return locked;
     return has_sharers(s, id) ? shared : none;
@@ -286,8 +287,8 @@ void store::settle_locked(shard& s, const object_id& id, object& o, wire::action
     const bool is_held = o.writer == who;
     if (is_held) o.writer = {};
     if (version < o.version || (version == o.version && !is_held)) {
-        // The object left by this decision, and has come back before this decision arrived here. It came back by a
-        // later decision, or because this one erased it and it was forgotten there (S9).
+        // The object left by this decision, and has come back before this decision arrived here. The object came back
+        // by a later decision, or because this decision erased the object and the new owner forgot it (S9).
         if (!o.history) return;
         const auto left = std::ranges::find(*o.history, who, &past::leaver);
         if (left == o.history->end()) return;
@@ -377,7 +378,7 @@ void store::install_locked(shard& s, const object_id& id, object& o, bool exists
                            std::uint64_t version, node_number from) {
     const change around{s, id, o};
     if (!s.never_came.empty()) s.never_came.erase(id);
-    // The decision that released it is still on its way. Its version is above the clock at the lock.
+    // The decision that released the object is still on its way. The decision's version is above the clock at the lock.
     if (o.here && o.writer.exists()) keep(s, id, o, o.locked_at + 1, std::exchange(o.writer, {}));
     o.here = true;
     o.owner = self_;
@@ -400,8 +401,8 @@ void store::point_as_answered(const object_id& id, node_number owner, std::uint6
     shard& s = shard_of(id);
     const base::lock_guard hold{s.guard};
     // A survey locks the shard after the loss was counted. So either the survey has this pointer, or the loss is seen
-    // here. A pointer that is missing in a survey may be a former process's last message. Its home would not hear that
-    // the object has ended.
+    // here. A pointer that is missing in a survey may be a former process's last message. The object's home would then
+    // not hear that the object has ended.
     if (losses_.load(std::memory_order_relaxed) == losses) point_locked(s, id, {id, owner, version}, home_knows);
 }
 

@@ -3,7 +3,7 @@
 //
 // Invariants:
 //   S1  An object is `here` on at most one node, except between a decision and its arrival at the former owner. In that
-//       time, the former owner holds the object locked, so it is not read there. It may even be back before the
+//       time, the former owner holds the object locked, so it is not read there. The object may even be back before the
 //       arrival.
 //   S2  An object's version grows with every commit that writes it, and is no higher than the clock of the node that it
 //       is on.
@@ -21,13 +21,13 @@
 //       watcher. A shard keeps at most `most_watched` watched objects. A new watch may therefore tell the watchers of
 //       another, unchanged object.
 //   S8  An object is reserved for at most one thread. If the reservation is firm, the store gives no other thread a
-//       write lock of the object. If it is also `alone`, the store gives no other thread a read lock either. If it is
-//       not firm, transactions that go first, and those of the same execution, still get these locks. A transaction
-//       that had locked the object before may still write or unlock it. Every transaction may look at it. A reservation
-//       passes to a firm one, and to one that goes first.
-//   S9  A directory keeps a bounded number of entries (`limits`) beside the objects that are here, and, at homes, the
-//       pointers to those that are elsewhere. The bounded entries may be forgotten while they are neither locked nor
-//       reserved, and no reader asks for an older value:
+//       write lock of the object. If a firm reservation is also `alone`, the store gives no other thread a read lock
+//       either. If the reservation is not firm, transactions that go first, and those of the same execution, still get
+//       these locks. A transaction that had locked the object before may still write or unlock it. Every transaction
+//       may look at it. A reservation passes to a firm one, and to one that goes first.
+//   S9  A directory keeps the objects that are here and, at homes, the pointers to objects that are elsewhere. The
+//       number of its other entries is bounded (`limits`). These other entries may be forgotten while they are neither
+//       locked nor reserved, and no reader asks for an older value:
 //         - at its home, an object that does not exist here. The highest version of the forgotten objects stays, one
 //           for each shard. Every id without an entry has that version. So a transaction that sees such an object
 //           missing takes no older time than one that saw it erased.
@@ -38,14 +38,14 @@
 //   S10 The part of an object that looks without the shard's lock see (shown.hpp) is the object's current state. It is
 //       hidden before the object changes or is locked for writing. It is also hidden before a commit draws the object's
 //       next version.
-//   S11 While an object is shown, its version and its bytes are there, and the entry may be outdated: a commit in place
-//       writes them without the shard's lock. So a thread with that lock reads an entry only after hiding it (hide()
-//       updates the entry). A commit in place writes no object that is guarded. An object is guarded if it is locked,
-//       reserved or watched, or if it has old values, or may have to keep some.
-//   S12 A node that was told to keep a copy of an object is one of its *sharers*. It stays a sharer until it says that
-//       it has no copy of that grant or a later one. If it is lost, it stays a sharer until every remaining node has
-//       said so (protocol/lost_nodes.hpp). An object that has sharers is not locked for writing. A writer has the
-//       sharers told. From then on there are no new sharers until the object is written, or looked at many times. A
+//   S11 While an object is shown, its version and its bytes are in the shown part, and the entry may be outdated. A
+//       commit in place writes the shown part without the shard's lock. So a thread with that lock reads an entry only
+//       after hiding it (hide() updates the entry). A commit in place writes no object that is guarded. An object is
+//       guarded if it is locked, reserved or watched, or if it has old values, or may have to keep some.
+//   S12 A node that was told to keep a copy of an object is one of its *sharers*. The node stays a sharer until it says
+//       that it has no copy of that grant or a later one. A lost node stays a sharer until every remaining node has
+//       reported its loss (protocol/lost_nodes.hpp). An object that has sharers is not locked for writing. A writer has
+//       the sharers told. From then on there are no new sharers until the object is written, or looked at many times. A
 //       grant is the clock's value. It is later than any grant that a message of or to a sharer has named. So no late
 //       message concerns a new grant. (copies.hpp is the sharers' side.)
 //   S13 Pointers to a node that has come back, of a version up to that of its return, lead to objects that have ended.
@@ -55,8 +55,8 @@
 //       stay: answers to questions that were asked before a node was lost leave no pointers.
 //
 // Thread safety: every member may be called from any thread. No call waits while it holds a shard's lock, with one
-// exception: a commit at once then takes the lock of a shard with a higher number. All other calls hold one shard's
-// lock at a time.
+// exception. A commit at once that holds a shard's lock takes the lock of a shard with a higher number. All other calls
+// hold one shard's lock at a time.
 #pragma once
 
 #include <algorithm>
@@ -112,7 +112,7 @@ public:
     /// Sets the limits. Call it before any other member.
     void limit(limits to) noexcept { limits_ = to; }
 
-    /// Where and how a look has found an object, as a hint for the next look. It keeps nothing alive or locked.
+    /// Where and how a look has found an object, as a hint for the next look. The hint keeps nothing alive or locked.
     struct place {
         shown* seen = nullptr;                ///< null: it is not shown
         std::uint64_t word = shown::nothing;  ///< the word that a look without a lock has seen there
@@ -132,8 +132,8 @@ public:
     /// Sets how many looks of other nodes at an object, without a write, are enough at first for copies of it. Later
     /// results adjust this number. 0: there are no copies. Call it before any other member. (S12)
     void share_after(unsigned looks) noexcept { share_after_ = static_cast<std::int16_t>(looks); }
-    /// Returns the usual number for a cluster of `nodes` nodes. It grows with them, because a copy is for one node,
-    /// which may never look again.
+    /// Returns the usual number for a cluster of `nodes` nodes. The number grows with `nodes`, because a copy is for
+    /// one node, which may never look again.
     [[nodiscard]] static constexpr unsigned usual_looks(node_number nodes) noexcept { return std::max(8u, 2u * nodes); }
     /// Tells the sharers that a transaction wants to write the object (S12).
     void invalidate(const object_id& id);
@@ -157,8 +157,8 @@ public:
     void unlock(const object_id& id, const transaction_name& who) noexcept;
 
     /// Reserves the object for the thread of `how`, unless the object is elsewhere, or another thread's reservation
-    /// stays (S8). If it cannot be reserved, a firm request is answered busy or too_large, and any other just looks. It
-    /// cannot be reserved either if the thread may have no `more`. The view is that of now, with the bytes if
+    /// stays (S8). Nor is the object reserved if the thread may have no `more`. If the object cannot be reserved, a
+    /// firm request is answered busy or too_large, and any other just looks. The view is that of now, with the bytes if
     /// `how.values`. The answer is also busy while another transaction's lock is in the way, though the object is
     /// reserved by then. Returns true if the object was not the thread's before, and now is.
     [[nodiscard]] bool reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view);
@@ -467,8 +467,8 @@ private:
                                                const transaction_name& who, const wire::precedence& as);
     class locked_shards;
     [[nodiscard]] wire::obstacle before(share& of, const transaction_name& who, const wire::precedence& as);
-    /// Installs the written objects, unlocks them, and notes their watchers. It cannot fail, as the decisions of other
-    /// commits cannot.
+    /// Installs the written objects, unlocks them, and notes their watchers. Cannot fail, like the decisions of other
+    /// commits.
     void install_at_once(std::span<share> all, const transaction_name& who, std::uint64_t version,
                          locked_shards& hold) noexcept;
     void tidy(std::span<share> all);
@@ -483,7 +483,7 @@ private:
     [[nodiscard]] static std::uint64_t version_of_absent(const shard& s) noexcept {
         return broken(fault::forget_the_version) ? 0 : s.version_of_absent;
     }
-    /// Tidies an entry that has changed (S9): lists or drops it, and drops some of the listed entries. It may drop `o`,
+    /// Tidies an entry that has changed (S9): lists or drops it, and drops some of the listed entries. May drop `o`,
     /// and any other entry that is not locked.
     void tidy(shard& s, const object_id& id, object& o) {
         if (!nothing_to_tidy(s, o)) tidy_slowly(s, id, o);

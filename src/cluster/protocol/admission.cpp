@@ -172,7 +172,8 @@ bool admission::hear_gather(node_number from, const wire::gather& asked) {
     }
     site_.readers.expect(from);
     // B4. This process may have come back later than the lost process, and be the only one that is left. Then no node
-    // has told it of that process's era. But its own era is above all eras that it was told of on its return.
+    // has told this process the lost process's era. But this process's own era is above all eras that it was told on
+    // its return.
     const std::uint64_t era = std::max(others_[from].era, era_);
     say(from, wire::kind::survey, wire::survey{asked.round, ++surveys_, era, {}}, site_.objects.survey());
     return true;
@@ -228,7 +229,7 @@ void admission::settle() {
     changed_.notify_all();
 }
 
-/// Opens the new process (B1), which now knows all that it needs. This ends no wait: the node whose survey came last
+/// Opens the new process (B1), which now knows all that it needs. No wait ends here: the node whose survey came last
 /// counts as lost until it admits this process.
 void admission::open() {
     std::vector<wire::place> elsewhere;

@@ -5,7 +5,7 @@
 //      the former process, and has no ties to it.
 //   2. survey: each node's answer says what it knows of objects.
 //      If a node has an object, the new process knows enough about this object. If all nodes only have pointers to an
-//      object, the new process asks again in another round. Such an object was moving, or has ended with the former
+//      object, the new process asks again in another round. The object was moving then, or has ended with the former
 //      process.
 //   3. opened: the new process now knows which objects with their home there still exist, and tells the others.
 //   4. admitted: the others answer, and send their requests to the new process from then on.
@@ -13,8 +13,8 @@
 // Invariants:
 //   B1  Until the new process has all surveys, no node sends requests to it. The new process sends a request to a node
 //       only after that node has admitted it.
-//   B2  A node that sends a survey has lost the former process, and has no ties to it any more. Nor is it connected
-//       with a former process of any other node that comes back.
+//   B2  A node that sends a survey has lost the former process, and has no ties to it any more. Nor is that node
+//       connected with a former process of any other node that comes back.
 //   B3  The version of the return is higher than the clock that any other node sent with its survey.
 //   B4  Names of the new process's transactions and holds are higher than those of every former process.
 //   B5  A node that sends a survey of a second or later round has ended all commits that it had begun before that
@@ -67,7 +67,7 @@ public:
     /// Returns the version of the return, at which the objects of former processes have ended. Returns 0 if this
     /// process has not come back.
     [[nodiscard]] std::uint64_t version();
-    /// Returns the nodes that this process still waits for. Some of them have not sent their survey yet.
+    /// Returns the nodes that this process still waits for. Some of these nodes have not sent their survey yet.
     [[nodiscard]] std::vector<node_number> awaited();
 
     /// Handles a message about a return. Returns false if the message makes no sense.

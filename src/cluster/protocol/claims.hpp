@@ -1,7 +1,7 @@
 // Abstract locks by name, on the holder's side: the locks that a thread has, and how it takes more.
 //
-// No cycle of waiters lasts. A block that finds a name taken asks again a bounded number of times. Then it gives up all
-// that it holds, and starts over.
+// No cycle of waiters lasts. A block that finds a name taken asks again a bounded number of times. Then the block gives
+// up all that it holds, and starts over.
 //
 // No livelock occurs. The age of an execution is the node's clock at its first claim, and stays the same over restarts.
 // Of two executions, the younger one gives up soon and the older one late, as for abstract locks of one process

@@ -62,7 +62,7 @@ public:
             if (thread >> 16 == node) free_all(by, thread, free);
         }
     }
-    /// Admits a new process of that node. Its holds have higher numbers than those of former processes.
+    /// Admits a new process of that node. The new process's holds have higher numbers than those of former processes.
     void admit(node_number node) noexcept { lost_[node % most_nodes] = false; }
     [[nodiscard]] std::size_t held() const noexcept {
         std::size_t all = 0;

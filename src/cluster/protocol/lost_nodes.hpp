@@ -1,11 +1,11 @@
 // Nodes tell each other which nodes they have lost, because of copies (docs/cluster-protocol.md, "Copies").
 //
-// Before its loss, a node L may have read a copy of an object of this node, and committed at a version that only
-// another node knows. A transaction that overwrites the object must draw a higher version. So L counts as a sharer of
-// this node's objects (store.hpp, S12) until every other remaining node has sent `lost_node`, with its clock:
+// Before its loss, a node L may have read a copy of this node's object, and committed at a version that only another
+// node knows. A transaction that overwrites the object must draw a higher version. So L counts as a sharer of this
+// node's objects (store.hpp, S12) until every other remaining node has sent `lost_node`, with its clock:
 //
-//   D1  A node sends `lost_node` of L once it has lost L. It hears no decision of L after that, and its clock is no
-//       less than the version of each decision that it has heard.
+//   D1  A node sends `lost_node` of L once it has lost L. After that, the node hears no decision of L. The node's clock
+//       is no less than the version of each decision that it has heard.
 //   D2  L may be alive, and disconnected from this node only. Then L sends `lost_node` of this node to the others, once
 //       no commit of L has pinned copies of this node's objects any more. No such commit begins after that. The version
 //       of each is no more than the clock of that message. A node that receives the message relays it to this node.

@@ -25,7 +25,7 @@ struct call {
 class speaker {
 public:
     virtual ~speaker() = default;
-    /// Sends a message. It arrives, once or more, unless one of the two nodes is lost. Must not call back.
+    /// Sends a message. The message arrives, once or more, unless one of the two nodes is lost. Must not call back.
     virtual void say(node_number to, wire::kind kind, std::string body) = 0;
 };
 
@@ -40,7 +40,7 @@ public:
     virtual void begin(std::span<call> calls) = 0;
     /// Waits for all answers to the calls of `begin`, as `exchange` does, and forgets the calls.
     virtual void finish() = 0;
-    /// Sends a message that needs no answer. It arrives, once or more, unless a node is lost.
+    /// Sends a message that needs no answer. The message arrives, once or more, unless a node is lost.
     virtual void post(node_number to, wire::kind kind, std::string body) = 0;
     /// Returns true if this node has heard of `node` so recently that `node` cannot have taken this one for lost.
     [[nodiscard]] virtual bool hears(node_number node) const noexcept = 0;

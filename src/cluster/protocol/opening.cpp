@@ -12,8 +12,8 @@ namespace {
 
 /// How many pointers are followed for one object before the search starts again at its home.
 constexpr unsigned most_hops = 8;
-/// How often a snapshot reader looks. It has no reason to give up: it waits for a decision, or for the loss of the node
-/// that owes this decision.
+/// How often a snapshot reader looks. A snapshot reader has no reason to give up: it waits for a decision, or for the
+/// loss of the node that owes this decision.
 constexpr unsigned most_looks_of_reader = 100 * most_looks;
 /// How often a block looks that does not wait for other transactions. Most commits are over by then.
 constexpr unsigned looks_without_patience = 2;
@@ -358,8 +358,8 @@ outcome transaction::take(const wanted& w, wire::object_view& view, std::vector<
         return outcome::good;
     }
     // T2: the other reads must have been current at a clock of this version or more. A snapshot reader's first read
-    // fixes its time, so all other reads have to be current at that time. This includes the case that objects were read
-    // before and dropped.
+    // fixes its time, so all other reads have to be current at that time. The same holds if objects were read before
+    // and dropped.
     const bool fixes_time = snapshot_ && used_ == 0;
     if ((view.version > time_ || fixes_time) && !blind) {
         if (const outcome o = forward(view.valid_at); o != outcome::good) return o;

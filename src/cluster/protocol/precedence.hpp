@@ -1,8 +1,7 @@
-// The order of two transactions of a cluster that want one object, and how an attempt behaves towards other
-// transactions.
+// The order of two transactions of a cluster that want one object, and how an attempt treats other transactions.
 //
-// This order only affects speed and fairness. No proof of opacity depends on a rank, on an age, or on a reservation
-// that is not firm. docs/cluster-protocol.md, "Contention".
+// The order only affects speed and fairness. No proof of opacity depends on a rank, on an age, or on a reservation that
+// is not firm. docs/cluster-protocol.md, "Contention".
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace tutti::cluster {
 
-/// The rank of an execution that has lost too often. Such executions are ordered by age alone.
+/// The rank of an execution that has lost too often. Executions of this rank are ordered by age alone.
 inline constexpr std::int64_t highest_rank = std::numeric_limits<std::int64_t>::max();
 
 /// Returns true if `one`, of a transaction of node `of`, goes before `other`. This is a total order of the executions

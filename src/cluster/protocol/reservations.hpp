@@ -1,5 +1,5 @@
-// The objects of this node that are reserved until their holds end. They were opened by irrevocable blocks, or by
-// blocks that assert themselves. docs/cluster-protocol.md, "Irrevocable blocks" and "Contention".
+// The objects of this node that are reserved until their holds end. Irrevocable blocks, or blocks that assert
+// themselves, have opened these objects. docs/cluster-protocol.md, "Irrevocable blocks" and "Contention".
 //
 // Invariants:
 //   V4  Consider an object that a hold has reserved firmly, after the hold has been told so. No other thread overwrites

@@ -1,5 +1,5 @@
-// One node as the protocol sees it: its clock, its objects, and its part of other nodes' commits. It uses no thread and
-// no socket.
+// One node as the protocol sees it: its clock, its objects, and its part of other nodes' commits. A site uses no thread
+// and no socket.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +40,8 @@ public:
     [[nodiscard]] bool hear(const wire::header& h) noexcept;
     /// Serves a message of another node. Returns the kind and body of the answer, or nothing if the message needs none.
     /// Sets `sound` to false if the bytes are not a valid message, or if no correct node sends such a message. Examples
-    /// are a transaction of another node, a version or a time that the sender's clock has not reached, and a node that
-    /// does not exist. The kind `changed` is not served here, but by the bells of the node.
+    /// are a transaction of another node, a version or a time beyond the sender's clock, and a node that does not
+    /// exist. The kind `changed` is not served here, but by the bells of the node.
     /// REQUIRES: `hear` was called for the header.
     struct answer {
         wire::kind kind{};
@@ -55,7 +55,7 @@ public:
     /// Returns true if this process runs in the place of a lost one.
     [[nodiscard]] bool comes_after_another() const noexcept { return before_names != 0; }
 
-    /// Admits a new process of a lost node. Its transactions have names from `first` on.
+    /// Admits a new process of a lost node. The new process's transactions have names from `first` on.
     void admit(node_number node, std::uint64_t first) {
         votes.admit(node);
         losses.admit(node);

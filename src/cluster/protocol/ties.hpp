@@ -4,10 +4,10 @@
 // Invariant: no tie begins with a lost node. So once there are none, there will be none until that node is admitted
 // again.
 //
-// Commits are also counted by turns. This shows when all commits that had begun before a moment have ended.
+// Commits are also counted by turns. The counts show when all commits that had begun before a moment have ended.
 //
-// Commits that have pinned copies are counted by the owner of these copies. Such a commit counts itself before it
-// checks whether the owner is lost. So a commit that is not counted when the owner is lost will be refused.
+// Commits that have pinned copies are counted by the owner of these copies. The commit counts itself before it checks
+// whether the owner is lost. So a commit that is not counted when the owner is lost will be refused.
 //
 // Thread safety: every member may be called from any thread, but only one thread at a time may call turn_over. seq_cst:
 // `begin` counts first and then checks for the loss. A thread that loses a node (store::await) marks the loss first and

@@ -259,8 +259,8 @@ outcome transaction::take_locks(bool decisive) {
         return outcome::lost;
     }
     if (broken(fault::draw_version_early)) version_ = site_.clock.tick();
-    // This node's own part comes first. It costs nothing, and the last node may decide only when all other locks are
-    // held.
+    // This node's own part comes first. Its locks cost nothing, and the last node may decide only when all other locks
+    // are held.
     std::ranges::partition(parts_, [this](const part& p) { return p.at == site_.self; });
     calls_.clear();
     bool writes_here = false;
@@ -388,8 +388,8 @@ bool transaction::tie() {
 }
 
 void transaction::untie() noexcept {
-    // The decisions have been sent before. Their versions are no more than the clock that goes with the `lost_node`
-    // message.
+    // The decisions have been sent before. The decisions' versions are no more than the clock that goes with the
+    // `lost_node` message.
     for (const node_number n : pin_owners_) {
         if (site_.tied.end_pins(n)) site_.losses.end_of_pins(n);
     }

@@ -9,9 +9,9 @@
 //   T4  After a conflict, T1 and T2 hold for the first `standing()` entries, at the new `time()`. If T1 and T2 hold for
 //       some entries, they hold for every first part of these. So a part of an attempt may be rolled back alone.
 //
-// A *snapshot reader* reads its first object as it is now, and every other one as it was at `time()`. That time is
-// fixed by the first read. A snapshot reader validates nothing, and never starts over because of other transactions'
-// commits. It may not write.
+// A *snapshot reader* reads its first object as it is now, and every other one as it was at `time()`, which the first
+// read fixes. A snapshot reader validates nothing, never starts over because of other transactions' commits, and may
+// not write.
 //
 // A *shielded* transaction asserts itself against the transactions that it goes before: objects that it opens are
 // reserved for it. Since the reservation may pass to another transaction, all general rules apply to it, too
@@ -106,16 +106,16 @@ public:
     [[nodiscard]] unsigned waits() const noexcept { return waits_; }
     /// Returns true if the last prepare was refused because of a transaction that goes first.
     [[nodiscard]] bool was_outranked() const noexcept { return obstacle_ == wire::obstacle::outranked; }
-    /// Allows all nodes to forget the values at a snapshot reader's time. Until then they keep them. Objects opened
-    /// later may be too old.
+    /// Allows all nodes to forget the values at a snapshot reader's time, which they keep until then. Values of objects
+    /// opened later may be too old.
     void end_snapshot() noexcept {
         if (entered_) leave_snapshot();
     }
     [[nodiscard]] bool is_snapshot() const noexcept { return snapshot_; }
     /// Binds the transaction until the next begin: all open objects, and all that will be opened, are reserved for that
     /// hold. The hold's release must follow. Returns `conflict` if an open object is not current or stays locked; the
-    /// transaction is not bound then. Once it is bound, open conflicts only if an object is busy, and may be called
-    /// again then. forward and prepare conflict only because of other reads than objects.
+    /// transaction is not bound then. In a bound transaction, open conflicts only if an object is busy, and may be
+    /// called again then. forward and prepare conflict only because of other reads than objects.
     /// REQUIRES: not a snapshot reader; the hold has the irrevocable token.
     [[nodiscard]] outcome bind(claims& hold);
     [[nodiscard]] bool is_bound() const noexcept { return bound_to_ != nullptr; }
@@ -133,8 +133,8 @@ public:
         }
         return nullptr;
     }
-    /// Returns true if the next opened object may be *at hand*. Such an object is here and shown, and opening it needs
-    /// neither a forward nor a message.
+    /// Returns true if the next opened object may be *at hand*. An object at hand is here and shown, and opening it
+    /// needs neither a forward nor a message.
     [[nodiscard]] bool may_be_at_hand() const noexcept { return used_ < at_hand_; }
     /// Returns the entry for that object.
     [[nodiscard]] entry& next_at_hand() noexcept { return *pool_[used_]; }
@@ -221,7 +221,7 @@ private:
         if (!ahead_.objects.empty()) stop_asking();
     }
     void stop_asking();
-    /// Notes whether the next objects may be at hand. They may not in three cases. A reserved object needs a message to
+    /// Notes whether the next objects may be at hand. Three cases exclude this. A reserved object needs a message to
     /// its owner. The first object of a snapshot reader fixes its time. All objects that were asked for ahead are
     /// opened together with the first of them.
     void note_whether_at_hand() noexcept {
@@ -262,8 +262,8 @@ private:
     /// Asks as ask_nodes does, and has the objects reserved.
     outcome ask_to_reserve(std::span<const wanted> objects, wire::reserve what, claims& hold,
                            std::vector<wire::object_view>& views);
-    /// Has open objects reserved: all, or, if `alone`, the ones that are written. If it is both firm and alone, it
-    /// tries for as long as this takes.
+    /// Has open objects reserved: all, or, if `alone`, the ones that are written. A request that is both firm and alone
+    /// is tried for as long as this takes.
     outcome reserve_open(claims& hold, bool firm, bool alone);
     /// Returns the hold that objects are reserved for now, or null.
     [[nodiscard]] claims* hold() const noexcept {

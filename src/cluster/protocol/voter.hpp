@@ -13,14 +13,15 @@
 //
 // Invariants for the transactions of a lost node (docs/cluster-protocol.md, "What is in doubt"):
 //   V5  A transaction that was prepared here is decided only by the knowledge of another participant. A participant
-//       says `aborted` if it was told so, has answered no, or will answer no. The last case holds once it has lost the
-//       process that runs the transaction, because it refuses a later prepare. If it may have known the decision and
-//       has forgotten it, it says that it does not know.
+//       says `aborted` if it was told so, has answered no, or will answer no. A participant will answer no once it has
+//       lost the process that runs the transaction, because it then refuses a prepare. A participant that may have
+//       known the decision, and has forgotten it, says that it does not know.
 //   V6  The verdict of a participant that was lost since the prepare is ignored. Another process with its number does
 //       not know the transaction.
-//   V7  Read locks stay until every remaining participant has said what it knows, with a clock no less than its clock
-//       when it took its own locks. So a writer that overwrites one of the read objects has a high enough version. It
-//       is above the time of every reader that has read what the transaction was to overwrite.
+//   V7  Read locks stay until every remaining participant has said what it knows. Its message has a clock no less than
+//       its clock when it took its own locks. So a writer that overwrites one of the read objects has a high enough
+//       version. The writer's version is above the time of every reader that has read an object that the transaction
+//       was to overwrite.
 //   V8  Nothing changes any more once a survey was given to a succeeding process, except by V9.
 //   V9  An operator may settle a transaction that stays in doubt once every remaining participant has said that it does
 //       not know. Only the participant with the lowest number settles it, and tells the others. So two operators cannot
@@ -29,10 +30,10 @@
 //       An object that was to move to the lost node ends instead, so that what a survey has said stays true.
 //   V10 A transaction that all of several participants decide has committed once each of them has said yes. So a
 //       participant that has lost the coordinator commits when every other participant says that it has prepared, too.
-//       Its version is the coordinator's: one above the highest clock at which a participant had all its locks. The
-//       coordinator takes a yes back only by `withdraw`, and reports that nothing has happened only after a no. A lost
-//       participant may have said no: without its answer, only the coordinator or an operator decides. Such a commit
-//       moves no object, so a survey stays true when it ends later (V8).
+//       The participant commits with the coordinator's version: one above the highest clock at which a participant had
+//       all its locks. The coordinator takes a yes back only by `withdraw`, and reports that nothing has happened only
+//       after a no. A lost participant may have said no: without its answer, only the coordinator or an operator
+//       decides. A commit that all decide moves no object, so a survey stays true when the commit ends later (V8).
 //
 // Thread safety: every member may be called from any thread, for different transactions. Two messages of one
 // transaction may come at once only if one is a duplicate of the other; `guard_` orders them.
@@ -73,8 +74,8 @@ public:
     /// Admits another process of that node. No message of a former process comes any more.
     void admit(node_number node);
 
-    /// Handles the question of a participant that has lost the deciding node. Tells it what is known here, as soon as
-    /// that is final.
+    /// Handles the question of a participant that has lost the deciding node. Tells the participant what is known here,
+    /// as soon as that is final.
     void inquire(const transaction_name& who, node_number from);
     /// Handles the answer of a participant.
     void hear(const wire::verdict& told, node_number from);

@@ -40,8 +40,8 @@ void voter::forget_participant(node_number node) noexcept {
     std::erase_if(waiting_, [node](const waiter& w) { return w.node == node; });
     for (auto& [who, p] : prepared_) {
         std::erase(p.participants, node);
-        // V10: the lost node may have said no. If it has confirmed its prepare, it knows that the coordinator is lost.
-        // Then only the message of another participant changes its state.
+        // V10: the lost participant may have said no. A participant that has confirmed its prepare knows that the
+        // coordinator is lost. Then only the message of another participant changes its state.
         if (std::erase(p.unconfirmed, node) != 0 && !broken(fault::commit_without_lost)) p.by_all = false;
         if (std::erase(p.what.others, node) != 0) miss_word_of(node, who);
     }
@@ -114,7 +114,7 @@ void voter::hear(const wire::verdict& told, node_number from) {
 }
 
 void voter::tell_fate(const wire::verdict& what, std::span<const node_number> participants, node_number but) {
-    // One of them may have asked this node, and another node that is lost by now.
+    // A participant may have asked this node, and another node that is lost by now.
     for (const node_number n : participants) {
         if (n != but) say(n, what);
     }
@@ -126,7 +126,7 @@ void voter::commit_by_all(all_pending::iterator at) {
     clock_.raise_to(told.version);  // rule C, as for a decision
     end_doubt(at, told.version, false);
     ++committed_;
-    // Each of them may have lost another participant before that one had answered.
+    // Each participant may have lost another one before that one had answered.
     tell_fate(told, others, self_);
 }
 

@@ -1,7 +1,7 @@
 // The address of each member of the group, by its id: the file `members` of a member's folder.
 //
 // The log names members with the addresses that they had when they joined, and C-Raft cannot change these. So the book
-// has precedence over the log. It begins with the addresses of the log, and changes in two ways:
+// has precedence over the log. The book begins with the addresses of the log, and changes in two ways:
 //
 //   A1  Each member sends its address when it calls another one (its hello). So a group learns the new address of a
 //       member when that member calls.
@@ -50,8 +50,8 @@ public:
     void write() const;
 
 private:
-    /// Writes the file if possible. Otherwise it is written with the next change, and the addresses are learnt again
-    /// after a start.
+    /// Writes the file if possible. Otherwise the next change writes the file, and the member learns the addresses
+    /// again after a start.
     void try_to_write() const;
 
     const std::string file_;

@@ -1,7 +1,7 @@
-// The promises of a member, in a file of its folder beside C-Raft's files: up to where its log is on the disk, a digest
-// of each entry, its term and its vote. C-Raft's files do not tell these. Its segments do not say which entries they
-// hold, and its metadata has no checksum. C-Raft also takes a damaged end of a segment for a write that a crash cut
-// short.
+// The promises of a member, in a file of its folder beside C-Raft's files. They are the last entry on the disk, a
+// digest of each entry, the member's term and its vote. C-Raft's files do not tell these. C-Raft's segments do not say
+// which entries they hold, and C-Raft's metadata has no checksum. C-Raft also takes a damaged end of a segment for a
+// write that a crash cut short.
 //
 //   D1  An entry is noted after its write is on the disk, and before the group hears of it. So a log that ends before
 //       `last` has lost entries. A replacement of a part of the log lowers `last` first.
@@ -36,7 +36,8 @@ struct promises {
     std::uint64_t term = 0, vote = 0;
     std::uint64_t term_before = 0, vote_before = 0;  ///< D2
     bool changing = false;                           ///< D2
-    /// The last entry that this member has lost, or 0. It does not vote until it has all entries up to here again.
+    /// The last entry that this member has lost, or 0. The member does not vote until it has all entries up to here
+    /// again.
     std::uint64_t owed = 0;
     std::uint64_t voters = 0;  ///< voters of the group, by the newest configuration that was written; 0: unknown
 

@@ -70,8 +70,8 @@ void entry::add_forget(std::span<const key> keys) {
 }
 
 std::string entry::finish() {
-    // libuv's raft_io assumes that entries consist of whole words. Otherwise it stores only a part, whose checksum then
-    // reports damage.
+    // libuv's raft_io assumes that entries consist of whole words. Of any other entry, raft_io stores only a part,
+    // whose checksum then reports damage.
     while ((all_.size() + seal_bytes) % sizeof(std::uint64_t) != 0) wire::writer{all_}(kind::filler);
     seal(all_);
     operations_ = 0;

@@ -1,5 +1,5 @@
-// An entry of a group's log. It has commits, in the order in which they are checked, keys to forget, and the group's
-// parts of transactions of several groups, prepared and finished.
+// An entry of a group's log. An entry has commits, in the order in which they are checked, and keys to forget. It also
+// has the group's parts of transactions of several groups, prepared and finished.
 //
 //   'G' 'E' version(1)   then, for each operation, its kind (1) and
 //     commit   checks: count (4), each key, version (8); writes: count (4), each key, whether it exists (1), bytes

@@ -1,5 +1,5 @@
 // Reads the content of a member's folder before C-Raft opens it. C-Raft reads a segment as far as it can, and cuts off
-// the rest. It then continues with less than the member has acknowledged, without reporting this.
+// the rest. C-Raft then continues with less than the member has acknowledged, without reporting this.
 //
 //   F1  A torn end: an incomplete part after all entries that are known to be durable, followed only by zeros or
 //       meaningless bytes. A crash leaves it, and the member has never acknowledged it. It is cut off.

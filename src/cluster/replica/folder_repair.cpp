@@ -1,5 +1,6 @@
-// Replaces a damaged log by one of all intact entries. The member has then acknowledged more than it has. So it does
-// not vote until it has all entries up to `seen` again (F4 of folder.hpp, S5 of seat.hpp), unless it is the only voter.
+// Replaces a damaged log by one of all intact entries. The member has then acknowledged more than it has. So a member
+// that is not the only voter does not vote until it has all entries up to `seen` again (F4 of folder.hpp, S5 of
+// seat.hpp).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -77,7 +78,7 @@ std::string hopeless(const folder_contents& found, const promises& p) {
         return "entries behind its snapshot are missing";
     if (!found.metadata_is_sound && !found.known) return "what it has promised by its votes is known nowhere";
     if (found.last < found.first && found.snapshot.empty()) return "no entry of its log can be read";
-    // If it were the only voter in its own log, it would lead at once, although others have continued without it.
+    // A member that is the only voter in its own log would lead at once, although others have continued without it.
     if (p.voters != 1 && found.voters <= 1) return "what is left does not say who the other members are";
     return {};
 }

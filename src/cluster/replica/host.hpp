@@ -1,9 +1,9 @@
 // A process that is a member: its seat in the group, its disk and its port, on one loop.
 //
 //   H1  Requests are collected, and sent together (requests.hpp).
-//   H2  Only the leader reports changes. When it stops leading, it disconnects its followers, which look for the leader
-//       again (B5).
-//   H3  A member whose disk refuses a write ends. It has not promised what it has not stored. The others continue.
+//   H2  Only the leader reports changes. A member that stops leading disconnects its followers, which look for the
+//       leader again (B5).
+//   H3  A member whose disk refuses a write ends. The member has promised only what it has stored. The others continue.
 //   H4  The folder is checked before C-Raft opens it. Damage ends the start without changing anything (folder.hpp).
 #pragma once
 

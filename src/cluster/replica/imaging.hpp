@@ -1,8 +1,8 @@
 // How a seat saves its machine while it continues to work. C-Raft asks for a snapshot of the applied state. The image
 // of that state is begun at once, and then written piece by piece, between the loop's other work.
 //
-//   I1  C-Raft gets the snapshot when the last piece is stored. It belongs to the entry that was applied last when
-//       C-Raft asked, because the image is of that state (R8).
+//   I1  C-Raft gets the snapshot when the last piece is stored. The snapshot belongs to the entry that was applied last
+//       when C-Raft asked, because the image is of that state (R8).
 //   I2  An image that fails only costs the attempt: the log stays, and C-Raft asks again after a later entry. Images
 //       begin at least `retry_ms` apart.
 //   I3  A close ends the image. Pieces that come back later are ignored.
@@ -32,8 +32,8 @@ public:
     /// Returns true if an image may begin (I2).
     [[nodiscard]] bool may_begin(std::uint64_t now_ms) const noexcept { return now_ms >= not_before_ms_; }
     void begin() { of_.begin_image(); }
-    /// Writes the image. Calls `told` with 0 when it is stored, or with the error if it has failed. May call it before
-    /// this returns.
+    /// Writes the image. Calls `told` with 0 when it is stored, or with the error if it has failed. May call `told`
+    /// before this returns.
     /// REQUIRES: begun.
     void write(std::function<void(int status)> told);
     [[nodiscard]] raft_buffer whole() { return to_.whole(); }

@@ -14,8 +14,8 @@ namespace tutti::cluster::replica {
 
 class notes {
 public:
-    /// Counts one more refused connection. Returns the line to log, or nothing. It returns nothing if the same line or
-    /// too many lines were logged within the last minute.
+    /// Counts one more refused connection. Returns the line to log. Returns nothing if the same line or too many lines
+    /// were logged within the last minute.
     [[nodiscard]] std::string turned_away(std::string why, std::uint64_t now_ms) {
         ++all_;
         // A stranger may have chosen some of the words, and must not be able to write lines of its own.

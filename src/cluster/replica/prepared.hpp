@@ -37,7 +37,7 @@ public:
     [[nodiscard]] const transaction* find(std::string_view id) const;
     /// Returns the transaction that writes the key, or null.
     [[nodiscard]] const transaction* writer_of(std::string_view k) const;
-    /// Returns a transaction that a commit with these checks and writes would have to wait for, or null. Such a
+    /// Returns a transaction that a commit with these checks and writes would have to wait for, or null. That
     /// transaction writes a key that the commit checks or writes, or has read a key that the commit writes.
     /// O(operations), and O(1) if nothing is prepared.
     [[nodiscard]] const transaction* in_the_way(const std::vector<check_view>& checks,

@@ -1,11 +1,11 @@
 // Connections of members under TLS. C-Raft reads and writes a libuv stream by itself, so it gets one end of a local
-// socket pair. A relay seals the bytes that C-Raft writes there, and sends them to the other member. It opens the bytes
-// that come from that member, and passes them to C-Raft.
+// socket pair. A relay seals the bytes that C-Raft writes there, and sends them to the other member. The relay opens
+// the bytes that come from that member, and passes them to C-Raft.
 //
 //   R1  A relay reads from one side only while the other side accepts bytes. So no direction keeps more than
 //       `most_kept` and one read.
 //   R2  When one side ends, the relay ends the other side, too. Pending bytes may be lost, as on any connection that
-//       breaks; Raft sends them again.
+//       breaks. Raft sends lost bytes again.
 //
 // Not thread-safe: it belongs to the loop's thread.
 #pragma once

@@ -3,7 +3,8 @@
 //   H1  Requests that come while two rounds are pending wait for one of these, and are then sent together (S4). So all
 //       waiting requests share the time of the disk and of the network.
 //
-// It uses connections (`session`), but neither the port nor the disk: a fuzzer attacks it over a seat in memory.
+// This class uses connections (`session`), but neither the port nor the disk. So a fuzzer can attack it over a seat in
+// memory.
 //
 // Not thread-safe: it belongs to the loop's thread.
 #pragma once

@@ -11,8 +11,8 @@ namespace tutti::cluster::replica {
 
 inline constexpr std::uint64_t checksum_of_nothing = 0xcbf29ce484222325ULL;
 
-/// Returns the checksum: FNV-1a, 64 bits. It detects accidents, but no attacks. `sum` is the checksum of the bytes
-/// before `of`.
+/// Returns the checksum: FNV-1a, 64 bits. The checksum detects accidents, but no attacks. `sum` is the checksum of the
+/// bytes before `of`.
 [[nodiscard]] constexpr std::uint64_t checksum(std::string_view of, std::uint64_t sum = checksum_of_nothing) noexcept {
     for (const char c : of) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
     return sum;
@@ -31,7 +31,7 @@ inline void seal(std::string& all) { wire::writer{all}(checksum(all)); }
 
 enum class sealed : std::uint8_t { sound, no_such_thing, other_release, damaged };
 
-/// Checks bytes. If they are sound, sets `content` to the part between, and `format` to their format.
+/// Checks bytes. If the bytes are sound, sets `content` to the part between, and `format` to their format.
 [[nodiscard]] inline sealed open_sealed(std::string_view bytes, std::string_view name, std::uint8_t oldest_format,
                                         std::uint8_t newest_format, std::string_view& content,
                                         std::uint8_t& format) noexcept {

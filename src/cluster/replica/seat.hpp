@@ -1,6 +1,6 @@
 // A member's part in its group, without sockets and disks: it puts programs' requests into the log, applies the log's
-// entries, and answers. It works over any raft_io: that of libuv in a process (`tutti member`), and a simulated one in
-// tests.
+// entries, and answers. A seat works over any raft_io: that of libuv in a process (`tutti member`), and a simulated one
+// in tests.
 //
 //   S1  A commit is answered when its entry was applied here, with the machine's verdict. So a majority has stored it.
 //   S2  A read is answered from the applied state after a *barrier*. This is an entry that was put into the log after
@@ -81,8 +81,8 @@ public:
     /// Founds a group. Call it before the first start, on each of the group's first members, with the same list. Throws
     /// backend::refusal.
     void bootstrap(std::span<const member> all);
-    /// Makes this member the only one, because its group has lost its majority. Call it before a start. Its stored
-    /// entries stay. Whether other entries were acknowledged cannot be known. Throws backend::refusal.
+    /// Makes this member the only one, because its group has lost its majority. Call this before a start. The member's
+    /// stored entries stay. Whether other entries were acknowledged cannot be known. Throws backend::refusal.
     void recover_alone(const member& self);
     /// Loads the state on the disk. Throws backend::refusal.
     void start();

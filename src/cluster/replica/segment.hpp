@@ -40,8 +40,8 @@ struct segment {
 
 [[nodiscard]] std::uint32_t crc_of(std::string_view bytes, std::uint32_t from = 0) noexcept;
 
-/// Returns the number of voters in a configuration, as C-Raft writes it: format (1), count (8), each server's number
-/// (8), address up to a zero, role (1).
+/// Returns the number of voters in a configuration. C-Raft writes: format (1), count (8), each server's number (8),
+/// address up to a zero, role (1).
 [[nodiscard]] unsigned voters_of(std::string_view configuration) noexcept;
 
 }  // namespace tutti::cluster::replica

@@ -1,11 +1,11 @@
 // Counts the entries after the damage of a log that this member may have acknowledged beyond its durable record
 // (durable_record.hpp). Intact entries lie there. But their file may have come from another member, or from another
-// place of the log, and it does not say so. The ring of digests does.
+// place of the log. Only the ring of digests shows this.
 //
 //   U1  The ring knows every entry up to `last` that the log has had since its last snapshot. So an entry that equals
 //       the ring's entry of any index is already counted by `last`, wherever it lies now.
-//   U2  An entry that the ring does not know may lie beyond `last`: a crash of the machine can remove its digest. Such
-//       an entry is counted as one after all known entries.
+//   U2  An entry that the ring does not know may lie beyond `last`: a crash of the machine can remove its digest. An
+//       unknown entry is counted as one after all known entries.
 //   U3  Two entries may be equal: barriers of one term, and a commit that its program sent again. So a barrier or a
 //       configuration is known only beside a known entry. After the entry `last`, a commit is known only if the next
 //       one is, too.
@@ -23,12 +23,12 @@ namespace tutti::cluster::replica {
 
 class unknown_entries {
 public:
-    /// Compares entries with `record`, which outlives this object. If it is null, each entry counts.
+    /// Compares entries with `record`, which outlives this object. If `record` is null, each entry counts.
     explicit unknown_entries(const durable_contents* record) noexcept : record_{record} {}
 
     /// Adds the intact entries of one segment in their order. Their bytes must stay valid until the next `end_segment`.
-    /// Compares a commit that does not follow a known one with the whole ring. It makes at most 2^25 comparisons in
-    /// all; further commits count.
+    /// Compares a commit that does not follow a known one with the whole ring. Makes at most 2^25 comparisons in all;
+    /// further commits count.
     void add(const logged_entry& e);
     void end_segment();
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }

@@ -13,7 +13,7 @@ constexpr unsigned bits_of_call = 40;  // the low bits of a question's number; t
 
 }  // namespace
 
-/// Sends the messages that a site sends by itself. They go over the network even if they are for the site's own node.
+/// Sends the messages that a site sends by itself. Even messages for the site's own node go over the network.
 class mesh::teller final : public audience {
 public:
     teller(mesh& in, node_number at) noexcept : mesh_{in}, at_{at} {}

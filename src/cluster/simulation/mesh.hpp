@@ -1,5 +1,5 @@
 // A whole cluster in one thread: the sites of its nodes, and a network in virtual time between them. A `caller` is one
-// thread of a node. Its creator provides the caller's stack, and decides what an arrival costs.
+// thread of a node. The caller's creator provides its stack, and decides what an arrival costs.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ public:
     void send(node_number from, node_number to, wire::kind kind, std::uint64_t call, const std::string& body,
               bool sure);
 
-    /// Ends the node, with all its memory. Its messages may still arrive until the other nodes notice the loss, each at
-    /// its own time within `notice`. Later messages are dropped.
+    /// Ends the node, with all its memory. The node's messages may still arrive until the other nodes notice the loss,
+    /// each at its own time within `notice`. Later messages are dropped.
     void end(node_number n, std::uint64_t notice);
     /// Starts the node again with an empty memory, as another process. The others admit it once they have noticed the
     /// loss of the former one. If one of them is lost before its survey, the process ends, and is started again after
@@ -71,7 +71,7 @@ public:
 
 protected:
     using process = std::uint64_t;  ///< a process of a node, from 1 on; 0: none
-    /// The processes at both ends of a connection. They precede each frame.
+    /// The processes at both ends of a connection, which precede each frame.
     struct ends {
         process from, to;
     };
@@ -88,7 +88,7 @@ protected:
     virtual void heard_of_change(node_number at, const object_id& id) = 0;
     /// Reports an event that no run may show.
     virtual void go_wrong(const char* what) = 0;
-    /// Called when that node has lost the other one. Its callers know of the loss by then.
+    /// Called when that node has lost the other one. The node's callers know of the loss by then.
     virtual void heard_of_end(node_number at, node_number gone) { static_cast<void>(at), static_cast<void>(gone); }
     /// Called with a new site, also of a restarted node, before anything happens there. Not called for the sites that
     /// the mesh begins with.
@@ -97,7 +97,7 @@ protected:
     virtual void heard_of_return(node_number n) { static_cast<void>(n); }
     /// Ends the node before any other node notices.
     void end_unseen(node_number n) noexcept { lives_[n] = life::ended; }
-    /// Returns true if the node is admitted by now. It serves from then on.
+    /// Returns true if the node is admitted by now. An admitted node serves.
     bool is_let_in(node_number n);
     /// Makes node `at` notice that the other one has ended, unless `at` has ended itself.
     void lose(node_number at, node_number gone);
@@ -128,8 +128,8 @@ private:
     wire::simulation network_;
 };
 
-/// The port of one thread of a node. Its number goes with every question, so an answer finds the caller, and counts
-/// only once.
+/// The port of one thread of a node. The caller's number goes with every question, so an answer finds the caller, and
+/// counts only once.
 class caller : public network {
 public:
     /// Makes a caller. Callers are numbered in the order in which they are made.
