@@ -101,9 +101,9 @@ void line::finish() {
     forget(ahead_);
 }
 
-/// Spins because an answer from this machine, or from a near one, arrives sooner than a sleeping thread wakes up. Other
-/// threads may need the processor meanwhile. If the answers take longer, the next waits do not spin. The number of
-/// these waits grows each time.
+/// Spins for a short time. Returns true if the round is complete. An answer from this machine, or from a near one,
+/// arrives sooner than a sleeping thread wakes up. Other threads may use the processor meanwhile. If the answers take
+/// longer, the next waits do not spin. The number of these waits grows each time.
 bool line::spin_until_complete(const round& r) noexcept {
     if (user_.hooks != nullptr) return false;  // a scheduler's worker has other contexts to run
     if (sleeps_ != 0) {

@@ -12,7 +12,7 @@
 
 namespace tutti::cluster {
 
-/// Listens on `address`, a loopback host and a port. The system chooses the port if it is 0. Any thread may call
+/// Listens on `address`, a loopback host and a port. If the port is 0, the system chooses a port. Any thread may call
 /// `look`. Throws wire::refusal, or std::runtime_error if it cannot listen.
 [[nodiscard]] std::unique_ptr<exposition::web_server> expose(const std::string& address,
                                                              std::function<node_facts()> look);

@@ -59,7 +59,7 @@ void connection::flush(done then) {
 }
 
 /// A write, and the callbacks that wait for its end. Most of these refer to the connection. If the context ends first,
-/// the write never ends, and this destructor drops them.
+/// the write never ends, and the destructor drops the callbacks.
 struct connection::writing {
     explicit writing(std::shared_ptr<connection> c) : of{std::move(c)} { std::swap(over, of->waiting_); }
     writing(const writing&) = delete;

@@ -181,8 +181,8 @@ void sockets::beat() {
     });
 }
 
-/// Ends the connection. A thread that sends now holds a shared pointer to it. The socket is closed with the last of
-/// these.
+/// Ends the connection. A sending thread holds a shared pointer to the connection. The socket is closed when the last
+/// shared pointer is gone.
 void sockets::hang_up(peer& p) noexcept {
     std::shared_ptr<connection> ended;
     {

@@ -9,7 +9,7 @@ struct sockets::linked_peer final : peer {
     using peer::peer;
 
     // Set once, by the reading thread, before `open`; null once the node is lost. Guarded by `guard`, but the reading
-    // thread may read it without.
+    // thread may read it without the lock.
     std::shared_ptr<connection> link;
 
     // Guarded by `guard`. A thread that finds `sending` false sends.

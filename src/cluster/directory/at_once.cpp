@@ -7,8 +7,8 @@
 
 namespace tutti::cluster {
 
-/// The locks of all shards that a commit has objects in. They are taken in the order of their numbers, so two commits
-/// never wait for each other.
+/// The locks of all shards that a commit has objects in. A commit takes these locks in the order of their numbers, so
+/// two commits never wait for each other.
 class store::locked_shards {
 public:
     locked_shards(store& of, std::span<share> all) : of_{of} {

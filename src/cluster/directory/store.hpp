@@ -158,9 +158,9 @@ public:
 
     /// Reserves the object for the thread of `how`, unless the object is elsewhere, or another thread's reservation
     /// stays (S8). Nor is the object reserved if the thread may have no `more`. If the object cannot be reserved, a
-    /// firm request is answered busy or too_large, and any other just looks. The view is that of now, with the bytes if
-    /// `how.values`. The answer is also busy while another transaction's lock is in the way, though the object is
-    /// reserved by then. Returns true if the object was not the thread's before, and now is.
+    /// firm request is answered busy or too_large. Any other request only gets the view. The view is that of now, with
+    /// the bytes if `how.values`. The answer is also busy while another transaction's lock is in the way, though the
+    /// object is reserved by then. Returns true if the object was not the thread's before, and now is.
     [[nodiscard]] bool reserve(const object_id& id, const wire::reserve& how, bool more, wire::object_view& view);
     void end_reservation(const object_id& id, std::uint32_t thread) noexcept;
 
@@ -265,8 +265,7 @@ public:
     /// Ends an object whose pointer here has no version above `seen`: it is here, and does not exist at `version`.
     /// REQUIRES: this is its home.
     void end_here(const object_id& id, std::uint64_t seen, std::uint64_t version);
-    /// Returns all that it knows of objects that are elsewhere, or have their home elsewhere: their owners, and since
-    /// which version.
+    /// Returns the known owner and version of each object that is elsewhere, or has its home elsewhere.
     [[nodiscard]] std::vector<wire::place> survey();
     /// Begins the directory of a returning node. Objects homed here and listed in `elsewhere` are at the node named
     /// there. Every other object homed here does not exist at this version.

@@ -67,8 +67,8 @@ void admission::repeat() {
     }
 }
 
-/// REQUIRES: the caller holds the lock. A node may be lost without the lock, which ends no wait. Nothing else changes
-/// without the lock.
+/// REQUIRES: the caller holds the lock. Another thread may mark a node as lost without the lock, but this ends no wait.
+/// All other changes need the lock.
 bool admission::is_awaited(node_number n) const noexcept {
     return n != site_.self && !others_[n].is_gone && site_.objects.is_lost(n);
 }

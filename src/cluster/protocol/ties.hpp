@@ -6,8 +6,8 @@
 //
 // Commits are also counted by turns. The counts show when all commits that had begun before a moment have ended.
 //
-// Commits that have pinned copies are counted by the owner of these copies. The commit counts itself before it checks
-// whether the owner is lost. So a commit that is not counted when the owner is lost will be refused.
+// Commits that have pinned copies are counted separately for each owner of these copies. A commit counts itself before
+// it checks whether the owner is lost. So a commit that is not counted when the owner is lost will be refused.
 //
 // Thread safety: every member may be called from any thread, but only one thread at a time may call turn_over. seq_cst:
 // `begin` counts first and then checks for the loss. A thread that loses a node (store::await) marks the loss first and

@@ -64,8 +64,8 @@ public:
     /// Locks everything or nothing. Commits if this participant decides. `what` may be moved from.
     wire::answered prepare(wire::prepare&& what);
     void decide(const wire::decide& what);
-    /// Takes back a yes that was given and not decided, because its node needs no further yes (V10). Returns a yes if
-    /// the transaction has committed.
+    /// Takes back a yes that was given and not decided, because the coordinator has asked for this (V10). Returns a yes
+    /// if the transaction has committed.
     wire::answered withdraw(const transaction_name& who);
     /// Handles the loss of a node. Carries out its transactions that were decided here. Asks the other participants
     /// about its transactions that are now in doubt, and tells the blocks that sleep on their objects.

@@ -31,8 +31,8 @@ class host {
 public:
     enum class forcing : std::uint8_t { no, new_group };
     /// Starts a member. With `forced`, the folder has to know its group. The member is then the only one of a new group
-    /// with another number, and has another id. So neither a member of the old group nor a running program takes it for
-    /// the old member. Throws backend::refusal.
+    /// with another number, and has another id. So neither a member of the old group nor a running program takes this
+    /// member for the old one. Throws backend::refusal.
     host(const member_options& how, cluster::member::say tell, forcing forced = forcing::no);
     ~host();
     host(const host&) = delete;

@@ -1,8 +1,8 @@
 // A member's identity, in a file of its folder: its id, which is drawn when the folder is made, and its group's number.
 //
-//   I1  An id belongs to one folder. A member that has lost its folder has also lost the promises of its votes. It is
-//       then another member, which the group does not know. The others do not talk to it under the old id
-//       (transport.hpp).
+//   I1  An id belongs to one folder. A member that has lost its folder has also lost the promises of its votes. Such a
+//       member counts as another member, which the group does not know. The others do not talk to that member under the
+//       old id (transport.hpp).
 //   I2  One process uses a folder at a time.
 #pragma once
 

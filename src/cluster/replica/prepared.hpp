@@ -1,5 +1,5 @@
-// The transactions of several groups that this group has prepared, and what they hold (machine.hpp, R5). A key that one
-// writes belongs to it alone. A key that is only read is shared by its readers.
+// The transactions of several groups that this group has prepared, and what they hold (machine.hpp, R5). A key that a
+// transaction writes belongs to that transaction alone. A key that is only read is shared by its readers.
 //
 // Thread safety: as the machine's.
 #pragma once

@@ -28,8 +28,8 @@ public:
     relays(const relays&) = delete;
     relays& operator=(const relays&) = delete;
 
-    /// Adds a relay. Returns the end for C-Raft, which closes it and then calls raft_free for it. Returns null if there
-    /// is no memory or no descriptor; the connection is then being closed.
+    /// Adds a relay. Returns the end for C-Raft, which closes it and then calls raft_free for it. Returns null if
+    /// memory or descriptors are lacking; the connection is then being closed.
     [[nodiscard]] uv_stream_t* add(arrival a);
     void end_all();
     [[nodiscard]] bool empty() const noexcept { return all_.empty(); }

@@ -3,16 +3,16 @@
 // in tests.
 //
 //   S1  A commit is answered when its entry was applied here, with the machine's verdict. So a majority has stored it.
-//   S2  A read is answered from the applied state after a *barrier*. This is an entry that was put into the log after
-//       the read came, and that a majority has stored. So the state has all commits that were acknowledged before the
-//       read came. A leader that was deposed without noticing cannot commit a barrier, and so answers no reads.
+//   S2  A read is answered from the applied state after a *barrier*. A barrier is an entry that was put into the log
+//       after the read came, and that a majority has stored. So the state has all commits that were acknowledged before
+//       the read came. A leader that was deposed without noticing cannot commit a barrier, and so answers no reads.
 //   S3  A commit that raft has accepted and then reports as lost may still happen: unknown. A commit that raft did not
 //       accept will not happen: unreachable.
 //   S4  Requests that collect between two calls of `flush` are sent together: the commits in one entry, and the reads
 //       after one barrier.
 //   S5  A member that has lost acknowledged entries neither votes nor asks for votes until a leader has given it all of
-//       them again. Any leader in that time was elected without its vote. So a majority elected that leader in which
-//       another member has each entry that was committed with this member's help.
+//       them again. Any leader in that time was elected by a majority without this member. For each entry that was
+//       committed with this member's help, that majority contains another member with the entry.
 //   S6  The machine is saved, and entries are dropped, when the log has grown by `snapshot_bytes` and by as many bytes
 //       as were saved last. The loop continues meanwhile (imaging.hpp).
 //

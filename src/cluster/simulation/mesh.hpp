@@ -37,9 +37,9 @@ public:
     /// Ends the node, with all its memory. The node's messages may still arrive until the other nodes notice the loss,
     /// each at its own time within `notice`. Later messages are dropped.
     void end(node_number n, std::uint64_t notice);
-    /// Starts the node again with an empty memory, as another process. The others admit it once they have noticed the
-    /// loss of the former one. If one of them is lost before its survey, the process ends, and is started again after
-    /// `notice`.
+    /// Starts the node again with an empty memory, as another process. The other nodes admit the new process once they
+    /// have noticed the loss of the former one. If another node is lost before its survey, the new process ends, and is
+    /// started again after `notice`.
     /// REQUIRES: the node has ended.
     void start_again(node_number n, std::uint64_t notice);
     /// Starts the node again, but without questions to the others. See ask_again.
