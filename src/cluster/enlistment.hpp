@@ -17,16 +17,16 @@
 //                         another attempt
 //
 // A *light* attempt has only opened objects that are at hand, in the outermost block. Only the engine knows of a light
-// attempt. To begin a light attempt only reads the clock. A light attempt that has written ends with a commit in place.
-// Any other light attempt ends without any work. As soon as a light attempt does anything else, it is announced and
-// becomes an ordinary attempt.
+// attempt. The begin of a light attempt only reads the clock. A light attempt that has written ends with a commit in
+// place. Any other light attempt ends without any work. As soon as a light attempt does anything else, it is announced
+// to the protocol, the statistics and the timeline, and becomes an ordinary attempt.
 //
 //   L1  A light attempt is the first attempt of an outermost block. The block before it has left nothing behind: no
 //       defeat, lock, bell, step, or running undo action. A light attempt has read no variable and deferred nothing, it
 //       can log its reads, and its block is modest (api::join_attempt). So a light attempt behaves as every attempt
 //       whose transaction has just begun (work_.is_plain).
-//   L2  A function that does more than open objects at hand, commit, or begin the next light attempt announces the
-//       light attempt first. So such a function never meets a light attempt.
+//   L2  A function announces the light attempt first if it does more than open objects at hand, commit, or begin the
+//       next one. So such a function never meets a light attempt.
 //   L3  descriptor_.at_hand_ points to light_ from the attempt's begin to the end of light_. light_ ends with the
 //       attempt, or when the attempt is announced. So the block opens objects by itself (tutti/cluster/light.hpp) only
 //       in a light attempt, and asks for a light attempt at most once.

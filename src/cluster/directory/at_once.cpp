@@ -1,5 +1,5 @@
-// A commit at once: one step of the store does what lock, draw and settle do for other commits. A commit in place: does
-// so without the shards' locks.
+// In a commit at once, one step of the store replaces lock, draw and settle. A commit in place does the same without
+// the shards' locks.
 #include <algorithm>
 #include <bit>
 

@@ -1,8 +1,8 @@
-// The part of an object that this node's own transactions may read, and write, without the lock of its shard. An object
-// has this part if it is small, and is not locked for writing. tutti/cluster/local.hpp defines the layout and the look.
-// It is a sequence lock (Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012), whose
-// word is also the object's lock. The word is *closed* while the object changes, is locked for writing, or is not here.
-// The word is *guarded* while a write would have to look at more than the object's bytes.
+// The shown part of an object, which this node's own transactions may read and write without the lock of its shard. An
+// object is shown if it is small, and is not locked for writing. tutti/cluster/local.hpp defines the layout and the
+// look. The shown part is a sequence lock (Boehm, "Can seqlocks get along with programming language memory models?",
+// MSPC 2012), whose word is also the object's lock. The word is *closed* while the object changes, is locked for
+// writing, or is not here. The word is *guarded* while a write would have to look at more than the object's bytes.
 //
 //   W1  A writer closes the word, and then stores the changes. The release fence after close() keeps this order.
 //       Partners: the acquire loads in showcase::look, between its two loads of the word. A look that has read any new

@@ -35,9 +35,9 @@
 //         - elsewhere, a pointer. If the object itself left it, and the home may not know where it leads, the home is
 //           told. So the home knows, or will know, whatever a node has forgotten.
 //
-//   S10 The part of an object that looks without the shard's lock see (shown.hpp) is the object's current state. It is
-//       hidden before the object changes or is locked for writing. It is also hidden before a commit draws the object's
-//       next version.
+//   S10 Looks without the shard's lock see the shown part of an object (shown.hpp), which is the object's current
+//       state. The shown part is hidden before the object changes or is locked for writing. The shown part is also
+//       hidden before a commit draws the object's next version.
 //   S11 While an object is shown, its version and its bytes are in the shown part, and the entry may be outdated. A
 //       commit in place writes the shown part without the shard's lock. So a thread with that lock reads an entry only
 //       after hiding it (hide() updates the entry). A commit in place writes no object that is guarded. An object is
@@ -46,8 +46,8 @@
 //       that it has no copy of that grant or a later one. A lost node stays a sharer until every remaining node has
 //       reported its loss (protocol/lost_nodes.hpp). An object that has sharers is not locked for writing. A writer has
 //       the sharers told. From then on there are no new sharers until the object is written, or looked at many times. A
-//       grant is the clock's value. It is later than any grant that a message of or to a sharer has named. So no late
-//       message concerns a new grant. (copies.hpp is the sharers' side.)
+//       grant is a value of the clock. Each new grant is later than any grant that a message of or to a sharer has
+//       named. So no late message concerns a new grant. (copies.hpp is the sharers' side.)
 //   S13 Pointers to a node that has come back, of a version up to that of its return, lead to objects that have ended.
 //       At its home, such an object is here, does not exist, and has the version of the return. Elsewhere, the pointer
 //       leads to the new process, which does not know the object, and so to the home. About times before its return,

@@ -37,8 +37,8 @@ public:
     /// call `release`. Holds of `family` do not conflict. Returns `too_large` if there are more names than a home
     /// keeps, or than fit into a message.
     [[nodiscard]] outcome take(std::span<const wire::claim_item> names, const transaction_name& family);
-    /// Takes the irrevocable token. Returns `conflict` if another block has it. What was held before is still held
-    /// then, and the caller may ask again.
+    /// Takes the irrevocable token. Returns `conflict` if another block has it. The hold keeps its other names then,
+    /// and the caller may ask again.
     [[nodiscard]] outcome take_token(const transaction_name& family);
     /// Notes that `owner` may reserve objects for the hold. Call it before the request is sent. Returns false if that
     /// node is lost (`lost_node`).

@@ -1,5 +1,5 @@
-// The lower bound of times for which old versions are still needed. It is made from the times of this node's snapshot
-// readers, and from the bounds that the other nodes have sent.
+// The lower bound of times for which old versions are still needed. The bound is the minimum of the times of this
+// node's snapshot readers and the bounds that the other nodes have sent.
 //
 // A *promise* of a node is a time that none of its present or future readers will ask below. Every message carries its
 // sender's promise. Owners keep every version that the lowest promise does not rule out.

@@ -5,7 +5,7 @@
 //   V1  A transaction that was answered yes holds all of its locks until its decision arrives, and no longer.
 //   V2  Every message may come twice, late, or after a message that was sent later. The first message determines the
 //       outcome. For each slot (a thread of a node), the last `remembered` outcomes are known. An older prepare belongs
-//       to a transaction that its sender has given up long ago. It is refused without a trace.
+//       to a transaction that its sender has given up long ago, and is refused without a trace.
 //   V3  A decision to abort that overtakes its prepare is remembered, so that the prepare finds the decision.
 //   V4  Consider a transaction that was decided here, and of which the sender has a part. The part here is not shown
 //       until the sender has the decision, or is lost. So if this node is lost before the sender learns the decision,
