@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The end of threads that did not leave. The scheduler's notifier hears of it under the lock of the run queue, where
- * nothing may be woken and nothing may sleep; so an interrupt, then a work queue, let go of what the thread held.
+ * Cleans up after threads that ended without leaving. The scheduler's notifier hears of the end under the run
+ * queue's lock, where it may neither wake a task nor sleep. So an interrupt and then a work queue release what the
+ * thread held.
  */
 #include <linux/irq_work.h>
 #include <linux/module.h>
@@ -17,7 +18,7 @@ static void bury_dead(struct work_struct *unused)
 
 	llist_for_each_entry_safe(c, next, llist_del_all(&dead), node) {
 		c->bury(c);
-		/* The end of the module waits for this work. */
+		/* tutti_end_burials(), at the module's end, waits for this work. */
 		module_put(THIS_MODULE);
 	}
 }
@@ -37,7 +38,8 @@ void tutti_call_for_burial(struct tutti_corpse *corpse)
 
 void tutti_end_burials(void)
 {
-	/* One that has told of its thread's end has called for the burial, too: it does both without interrupts. */
+	/* A notifier that has reported its thread's end has also called for the burial: both happen with interrupts
+	 * off. */
 	synchronize_rcu();
 	irq_work_sync(&caller);
 	flush_work(&burial);

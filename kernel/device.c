@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device: who may call, and the life of what a program has opened. Whoever may open it can do no more than have
- * threads of its own program interrupted, while they run, and have them sleep or run at a lower weight, for a while.
+ * The device: who may call it, and the lifetime of what a program has opened. A program that may open the device can only
+ * act on its own threads, for a bounded time: interrupt them while they run, make them sleep, or lower their weight.
  */
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
@@ -96,7 +96,7 @@ static int allow(struct tutti_file *file, const struct tutti_range *range)
 	if (file->range_count == TUTTI_RANGES)
 		return -ENOSPC;
 	file->ranges[file->range_count] = *range;
-	smp_store_release(&file->range_count, file->range_count + 1);	/* partner: in_ranges */
+	smp_store_release(&file->range_count, file->range_count + 1);	/* pairs with the acquire in in_ranges */
 	return 0;
 }
 
@@ -157,7 +157,7 @@ static long control(struct file *f, unsigned int command, unsigned long argument
 	return result;
 }
 
-/* No compat_ioctl: a 32-bit program gets ENOTTY. */
+/* There is no compat_ioctl: a 32-bit program gets ENOTTY. */
 static const struct file_operations operations = {
 	.owner = THIS_MODULE,
 	.open = open_device,

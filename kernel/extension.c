@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A thread whose time is over inside a transaction has its processor for a little longer, and pays that back when the
- * transaction ends ("slice extension" of Maldonado et al., "Kernel-Assisted Scheduling and Deadline Support for Software
- * Transactional Memory", 5).
+ * Lets a thread whose time is over inside a transaction keep its processor a little longer. The thread pays that
+ * time back when the transaction ends ("slice extension" of Maldonado et al., "Kernel-Assisted Scheduling and
+ * Deadline Support for Software Transactional Memory", 5).
  *
- * The timer's interrupt asks the thread for its processor (TIF_NEED_RESCHED), and the thread obeys as it returns to user
- * mode. In between, at the interrupt's end, the kernel has a tracepoint. What is called there takes the request back, and
- * starts a timer that makes it again. Before that the thread makes it itself, at the end of its transaction: `waiters`
- * has it call TUTTI_RELEASE.
+ * The timer's interrupt asks the thread for its processor (TIF_NEED_RESCHED), and the thread obeys when it returns
+ * to user mode. In between, at the end of the interrupt, the kernel has a tracepoint. This module's probe there
+ * takes the request back and starts a timer that repeats the request. If the transaction ends earlier, the thread
+ * itself repeats the request: `waiters` makes it call TUTTI_RELEASE.
  *
- * Who asks cannot be known here. Most often it is the tick, for a thread of the same class; but this interrupt may have
- * woken a real-time thread, which waits, too. So the time is as short as the longest one that Linux 7 lets administrators
- * choose for its own extension (slice_ext_nsec of rseq), for the same reason. It is charged as all time is, so to claim a
- * transaction gains nobody any.
+ * The probe cannot know which task asks for the processor. Usually the scheduler's tick asks for a thread of the
+ * same class. But the interrupt may have woken a real-time thread, which then waits, too. So the extension is short:
+ * it equals the longest one that administrators can configure for Linux 7's own extension, for the same reason
+ * (slice_ext_nsec of rseq). The thread is charged for the extension as for all time, so a false claim of a
+ * transaction gains nothing.
  */
 #include <linux/hrtimer.h>
 #include <linux/module.h>
@@ -27,7 +28,7 @@
 
 static struct tracepoint *end_of_timer_interrupt;
 
-/* Of the calling thread, which then leaves its processor as soon as it may. */
+/* Asks for the calling thread's processor; the thread leaves the processor as soon as possible. */
 static void ask_for_processor(void)
 {
 	set_tsk_need_resched(current);
@@ -63,7 +64,7 @@ static enum hrtimer_restart on_end(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* Interrupts are off. */
+/* REQUIRES: interrupts are off. */
 static void on_timer_interrupt(void *unused, int vector)
 {
 	struct pt_regs *regs = get_irq_regs();

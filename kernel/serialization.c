@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The losers of conflicts leave the processor, or run at a lower weight, until the winner's transaction is over: SER-K
- * and SOFTSER-K of Maldonado et al., "Kernel-Assisted Scheduling and Deadline Support for Software Transactional
- * Memory", 5. There the kernel looks at the entries in each pass of the scheduler, so a loser may sleep on for a time
- * slice; here a winner that has waiters says so itself, which uapi.h explains, and nothing is polled.
+ * The losers of conflicts sleep, or run at a lower weight, until the winner's transaction has ended: SER-K and
+ * SOFTSER-K of Maldonado et al., "Kernel-Assisted Scheduling and Deadline Support for Software Transactional
+ * Memory", 5. In that paper the kernel checks the entries in each pass of the scheduler, so a loser may sleep one
+ * time slice too long. Here a winner that has waiters tells the kernel, as uapi.h explains, and the module does not
+ * poll.
  *
- * Winner and loser are threads of one program, and what an entry says is only believed against the loser who asks. So
- * who writes anything there, or never clears `running`, does so to itself, and for TUTTI_LONGEST_WAIT_NS a call.
+ * Winner and loser are threads of one program, and an entry affects only the loser that asks. So a program that
+ * writes wrong values, or never clears `running`, only delays itself, for TUTTI_LONGEST_WAIT_NS a call.
  */
 #include <linux/bits.h>
 #include <linux/hrtimer.h>
@@ -27,12 +28,12 @@ void tutti_prepare_queues(struct tutti_file *file)
 {
 	unsigned int i;
 
-	BUILD_BUG_ON(TUTTI_THREADS > 64);	/* bits of defers_to */
+	BUILD_BUG_ON(TUTTI_THREADS > 64);	/* defers_to has 64 bits */
 	for (i = 0; i < TUTTI_THREADS; i++)
 		init_waitqueue_head(&file->queues[i]);
 }
 
-/* The calling thread's, which no other thread takes from it. */
+/* Returns the calling thread's member, which only this thread can end. */
 static struct tutti_member *own_member(struct tutti_file *file)
 {
 	struct tutti_member *m = NULL;
@@ -49,7 +50,7 @@ static struct tutti_member *own_member(struct tutti_file *file)
 	return m;
 }
 
-/* What a loser waits for, read once: the program may change its entry at any time. */
+/* The transaction that a loser waits for. Read once, because the program may change its entry at any time. */
 struct goal {
 	unsigned int number, tenure;
 	u64 awaited;
@@ -79,8 +80,9 @@ static void nothing(void *unused)
 }
 
 /*
- * The winner will see that it has waiters, or the caller see that its transaction is over. The winner may not run when
- * its processor is read: then it has passed, or will pass, on_sched_in's barrier, after which it sees `waiters`.
+ * Ensures that either the winner sees that it has waiters, or the caller sees that the winner's transaction has
+ * ended. If the winner does not run when its processor is read, it has passed, or will pass, the barrier of
+ * on_sched_in. After that barrier it sees `waiters`.
  */
 static void announce_waiter(struct tutti_file *file, unsigned int number)
 {
@@ -88,20 +90,20 @@ static void announce_waiter(struct tutti_file *file, unsigned int number)
 	int cpu = -1;
 
 	WRITE_ONCE(file->transactions[number].waiters, 1);
-	smp_mb();	/* partner: on_sched_in's, and the end of the winner's turn, which is one */
+	smp_mb();	/* pairs with the barrier in on_sched_in, and with the barrier in the switch that ends the winner's turn */
 	preempt_disable();
 	rcu_read_lock();
 	winner = rcu_dereference(file->members[number]);
 	if (winner)
 		cpu = READ_ONCE(winner->cpu);
 	rcu_read_unlock();
-	/* The interrupt is a barrier there. A processor that is gone has switched to another task before. */
+	/* The interrupt is a barrier on that processor. A processor that went offline has switched tasks before. */
 	if (cpu >= 0 && cpu != smp_processor_id())
 		smp_call_function_single(cpu, nothing, NULL, 1);
 	preempt_enable();
 }
 
-/* Not past the loser's own deadline. */
+/* The wait ends at the loser's own deadline at the latest. */
 static ktime_t end_of_wait(const struct tutti_member *m, u64 longest_ns)
 {
 	u64 end = ktime_get_ns() + longest_ns;
@@ -126,9 +128,9 @@ long tutti_await(struct tutti_file *file, u64 longest_ns)
 		return result;
 	end = end_of_wait(m, longest_ns);
 	for (;;) {
-		/* First of all: who releases wakes whoever is queued when `waiters` has been cleared. */
+		/* This comes first: TUTTI_RELEASE clears `waiters` and then wakes all that are queued. */
 		prepare_to_wait(&file->queues[goal.number], &wait, TASK_INTERRUPTIBLE);
-		/* Most often after a wake-up; the winner's processor need not be interrupted for that. */
+		/* Usually true after a wake-up. Then the winner's processor need not be interrupted. */
 		if (is_over(file, &goal))
 			break;
 		announce_waiter(file, goal.number);
@@ -148,17 +150,19 @@ long tutti_await(struct tutti_file *file, u64 longest_ns)
 	return result;
 }
 
-/* REQUIRES: file->lock. The same for the two below. */
+/* REQUIRES: file->lock, as do the two functions below. */
 static void raise_again(struct tutti_member *m)
 {
 	m->defers_to = 0;
 	WRITE_ONCE(m->entry->deferring, 0);
-	/* What somebody else has made of it stays, but for what is made at this very moment: no lock keeps that out. */
+	/* A nice value that another thread has set stays. No lock protects this check, so a change at this very
+	 * moment is lost. */
 	if (data_race(task_nice(m->task)) == m->lowered_to)
 		set_user_nice(m->task, m->nice);
 }
 
-/* The calling thread is one of SCHED_OTHER or SCHED_BATCH. Others may make it something else at any moment. */
+/* Returns true if the calling thread is SCHED_OTHER or SCHED_BATCH. Other threads may change its policy at any
+ * moment. */
 static bool has_weight(void)
 {
 	unsigned int policy = READ_ONCE(current->policy);
@@ -216,7 +220,7 @@ long tutti_defer(struct tutti_file *file, u64 longest_ns)
 	if (result)
 		return result;
 	mutex_lock(&file->lock);
-	/* A release of the winner's that sees `waiters` waits for the lock, and then finds this loser. */
+	/* A winner that sees `waiters` in its release waits for the lock, and then finds this loser. */
 	announce_waiter(file, goal.number);
 	if (!is_over(file, &goal) && lower(m)) {
 		m->defers_to |= BIT_ULL(goal.number);
@@ -254,15 +258,16 @@ long tutti_release(struct tutti_file *file)
 
 	if (!m)
 		return -ESRCH;
-	/* Before the queue is looked at: who comes later sets it again, and then finds that `running` has changed. */
+	/* Cleared before the queue is read: a loser that comes later sets it again, and then finds that `running`
+	 * has changed. */
 	WRITE_ONCE(m->entry->waiters, 0);
-	smp_mb();	/* partner: the lock of the queue, in prepare_to_wait */
+	smp_mb();	/* pairs with the queue's lock in prepare_to_wait */
 	let_losers_go(file, m->number);
 	tutti_pay_back(m);
 	return 0;
 }
 
-/* Nobody finds the member any more, and its waiters find that it is gone. REQUIRES: file->lock. */
+/* Removes the member from the file's table, so that its waiters find that it has gone. REQUIRES: file->lock. */
 static void give_up_entry(struct tutti_member *m)
 {
 	struct tutti_file *file = m->file;
@@ -275,7 +280,7 @@ static void give_up_entry(struct tutti_member *m)
 	WRITE_ONCE(m->entry->waiters, 0);
 }
 
-/* Which the task no longer holds. The module is the caller's to let go of. */
+/* Ends a member that its task no longer holds. The caller drops the module's reference. */
 static void end_member(struct tutti_member *m)
 {
 	struct tutti_file *file = m->file;
@@ -284,7 +289,7 @@ static void end_member(struct tutti_member *m)
 	give_up_entry(m);
 	mutex_unlock(&file->lock);
 	let_losers_go(file, m->number);
-	/* Not under the lock, which it takes. */
+	/* Called without the file's lock, which the work takes. */
 	cancel_delayed_work_sync(&m->relief);
 	hrtimer_cancel(&m->extension);
 	put_task_struct(m->task);
@@ -301,7 +306,7 @@ static void on_sched_in(struct preempt_notifier *n, int cpu)
 {
 	struct tutti_member *m = container_of(n, struct tutti_member, scheduled);
 
-	smp_store_mb(m->cpu, cpu);	/* partner: announce_waiter */
+	smp_store_mb(m->cpu, cpu);	/* pairs with the barrier in announce_waiter */
 }
 
 static void on_sched_out(struct preempt_notifier *n, struct task_struct *next)
@@ -333,7 +338,7 @@ struct tutti_member *tutti_may_extend(void)
 
 	if (!has_weight())
 		return NULL;
-	/* Only the thread itself changes the list, and not in user mode. */
+	/* Only the thread itself changes the list, and it does so in kernel mode. */
 	hlist_for_each_entry(n, &current->preempt_notifiers, link) {
 		struct tutti_member *m = container_of(n, struct tutti_member, scheduled);
 
@@ -371,7 +376,7 @@ long tutti_enrol(struct tutti_file *file, u32 __user *number)
 		return -ENOMEM;
 	mutex_lock(&file->lock);
 	place = find_entry(file);
-	/* So that it need not be undone. */
+	/* The number is copied out before the member is published, so that a failure has nothing to undo. */
 	if (place >= 0 && put_user((u32)place, number))
 		place = -EFAULT;
 	if (place < 0) {
@@ -412,6 +417,6 @@ long tutti_resign(struct tutti_file *file)
 	tutti_end_turn(m);
 	preempt_enable();
 	end_member(m);
-	module_put(THIS_MODULE);	/* not the last: the caller has one, as it has the file */
+	module_put(THIS_MODULE);	/* not the last reference: the caller has one through the file */
 	return 0;
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Ticks: when a thread is looked at, and what becomes of it.
+ * Ticks: when the module checks a thread, and how it delivers the tick.
  *
- * While a thread that has joined is on a processor, a notifier hears of each of its returns to user mode, and looks
- * whether its tick is wanted. So a tick needs no more than an interrupt, which the sender or a timer causes, and
- * nothing that the interrupt finds in the kernel has to be told from what it finds in user mode: the registers that
- * the notifier sees are those that the thread is about to go on with.
+ * While a thread that has joined is on a processor, a notifier runs at each of its returns to user mode and checks
+ * whether its tick is wanted. So a tick needs only an interrupt, which the sender or a timer causes. The module need
+ * not know whether the interrupt came in kernel mode or in user mode. The notifier always sees the registers with
+ * which the thread is about to continue.
  *
- * No tick is lost. The sender stores `wanted`, then reads where the thread is; the scheduler's notifier stores where
- * it is, and the thread looks at `wanted` when it returns to user mode, which it has not done since:
+ * No tick is lost. The sender stores `wanted`, then reads where the thread is. The scheduler's notifier stores where
+ * the thread is, and the thread checks `wanted` at its next return to user mode:
  *
- *	sender:	wanted = 1; barrier; on a processor? interrupts it
- *	thread:	cpu = this; barrier; returns to user mode: wanted?
+ * 	sender:	wanted = 1 -> barrier -> on a processor? Interrupts it.
+ * 	thread:	cpu = this -> barrier -> returns to user mode: wanted?
  */
 #include <linux/module.h>
 #include <linux/nospec.h>
@@ -45,7 +45,7 @@ static bool in_ranges(const struct tutti_file *file, unsigned long ip)
 	return false;
 }
 
-/* The kernel would no longer see that such a section has been interrupted, and has to be aborted. */
+/* A redirection would hide from the kernel that such a section was interrupted and has to be aborted. */
 static bool in_rseq_section(unsigned long ip)
 {
 #ifdef CONFIG_RSEQ
@@ -72,7 +72,7 @@ static bool in_rseq_section(unsigned long ip)
 #endif
 }
 
-/* The handler's `ret` would not be one of those that a shadow stack knows. */
+/* The handler's `ret` would not match the addresses on a shadow stack. */
 static bool has_shadow_stack(void)
 {
 #ifdef CONFIG_X86_USER_SHADOW_STACK
@@ -82,7 +82,7 @@ static bool has_shadow_stack(void)
 #endif
 }
 
-/* But for the room on the stack. */
+/* Checks everything except the room on the stack. */
 static bool may_redirect(const struct tutti_thread *t, const struct pt_regs *regs)
 {
 	const struct tutti_entry *e = t->entry;
@@ -100,7 +100,7 @@ static bool redirect(struct tutti_thread *t, struct pt_regs *regs)
 {
 	unsigned long sp = regs->sp - TUTTI_RED_ZONE - sizeof(regs->ip);
 
-	/* The latter fails where the stack's page is not there: nothing can be waited for here. */
+	/* The copy fails if the stack's page is not present: this code must not wait for the page. */
 	t->no_room = regs->sp < READ_ONCE(t->entry->stack_begin) ||
 		     copy_to_user_nofault((void __user *)sp, &regs->ip, sizeof(regs->ip));
 	if (t->no_room)
@@ -118,14 +118,14 @@ static void start_timer(struct tutti_thread *t, u64 ns)
 	hrtimer_start(&t->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/* STANDING_TICK; and another try, later than the one after the last that was in vain. */
+/* Sets STANDING_TICK and schedules another try. Each pause is longer than the one before. */
 static void stand(struct tutti_thread *t)
 {
 	u64 at = READ_ONCE(t->entry->standing_at);
 	u8 one = 1;
 
 	tutti_count(t->entry->stood);
-	/* Its page may not be there: the thread is interrupted again anyway. */
+	/* The page may not be present. The thread will be interrupted again in any case. */
 	if (at && copy_to_user_nofault((void __user *)(unsigned long)at, &one, sizeof(one)))
 		at = 0;
 	if (t->how.period_ns || hrtimer_active(&t->timer))
@@ -134,13 +134,14 @@ static void stand(struct tutti_thread *t)
 	t->pause_ns = min(2 * t->pause_ns, t->how.longest_ns);
 }
 
-/* The program is still the one that opened the device, which exec ends in the middle of a turn on the processor. */
+/* The program is still the one that opened the device. exec changes the program in the middle of a turn on the
+ * processor. */
 static bool is_at_home(const struct tutti_thread *t)
 {
 	return current->mm == t->file->mm && !READ_ONCE(t->file->closed);
 }
 
-/* Interrupts are off, and the task is the thread's. */
+/* REQUIRES: interrupts are off, and the current task is the thread's. */
 static void on_return(struct user_return_notifier *n)
 {
 	struct tutti_thread *t = container_of(n, struct tutti_thread, returns);
@@ -158,7 +159,7 @@ static void on_return(struct user_return_notifier *n)
 		hrtimer_try_to_cancel(&t->timer);
 }
 
-/* The interrupt is what matters: the return from it looks. */
+/* Only the interrupt matters: the return from it checks `wanted`. */
 static enum hrtimer_restart on_timer(struct hrtimer *timer)
 {
 	struct tutti_thread *t = container_of(timer, struct tutti_thread, timer);
@@ -174,7 +175,7 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* Without interrupts: in one of them KVM may take its own notifier off the same list. */
+/* Runs without interrupts, because KVM may remove its own notifier from the same list in an interrupt. */
 static void link_thread(struct tutti_thread *t)
 {
 	unsigned long flags;
@@ -183,7 +184,7 @@ static void link_thread(struct tutti_thread *t)
 	user_return_notifier_register(&t->returns);
 	t->linked = true;
 	local_irq_restore(flags);
-	smp_store_mb(t->cpu, smp_processor_id());	/* see the top */
+	smp_store_mb(t->cpu, smp_processor_id());	/* pairs with tutti_kick; see the top */
 	if (t->how.period_ns)
 		start_timer(t, t->how.period_ns);
 }
@@ -223,7 +224,8 @@ static void on_sched_in(struct preempt_notifier *n, int cpu)
 		link_thread(t);
 }
 
-/* Under the lock of the run queue: nothing may be woken. The walk over the notifiers ends before interrupts come on. */
+/* Runs under the run queue's lock and must not wake any task. The walk over the notifiers ends before interrupts are
+ * enabled. */
 static void on_sched_out(struct preempt_notifier *n, struct task_struct *next)
 {
 	struct tutti_thread *t = container_of(n, struct tutti_thread, scheduled);
@@ -325,8 +327,8 @@ int tutti_leave(struct tutti_file *file)
 	hrtimer_cancel(&t->timer);
 	put_task_struct(t->task);
 	kfree_rcu(t, rcu);
-	tutti_file_put(file);	/* not the last: the caller has one */
-	module_put(THIS_MODULE);	/* the same */
+	tutti_file_put(file);	/* not the last reference: the caller has one */
+	module_put(THIS_MODULE);	/* not the last reference: the caller has one */
 	return 0;
 }
 
@@ -344,7 +346,7 @@ int tutti_kick(struct tutti_file *file, unsigned long number)
 	t = rcu_dereference(file->slots[number]);
 	if (t) {
 		WRITE_ONCE(t->entry->wanted, 1);
-		smp_mb();	/* see the top */
+		smp_mb();	/* pairs with link_thread; see the top */
 		cpu = READ_ONCE(t->cpu);
 		if (cpu >= 0 && cpu != smp_processor_id() && cpu_online(cpu))
 			smp_send_reschedule(cpu);

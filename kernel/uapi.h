@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
 /*
- * What the module tutti and a program agree on. A program opens /dev/tutti, asks for the version, and maps one page for
- * each of the two things that the module does, of which it may use either.
+ * The interface between the module tutti and a program. A program opens /dev/tutti and checks the version. The
+ * module has two functions, ticks and serialization; the program may use either. Each has its own page, which the
+ * program maps.
  *
- * --- Ticks. The program says which of its code may be interrupted, and has each thread that wants ticks join.
+ * --- Ticks. The program says which of its code may be interrupted. Each thread that wants ticks joins.
  *
- * A tick redirects a thread: it goes on at its handler, with everything as it was but two registers:
+ * A tick redirects a thread: the thread continues at its handler. All registers keep their values, except two:
  *
- *	rsp	the interrupted one - 128 (the red zone) - 8
- *	rip	the handler
+ * 	rsp	the interrupted rsp - 128 (the red zone) - 8
+ * 	rip	the handler
  *
- * and the interrupted rip at the stack's top, so that `ret $128` goes back once the handler has put everything else
- * back. Where a thread must not be interrupted, the tick is noted instead (STANDING_TICK), and tried again.
+ * The interrupted rip is on top of the stack. The handler restores all other registers; then `ret $128` returns to
+ * the interrupted code. If a tick meets a thread that must not be interrupted, the module sets the thread's
+ * STANDING_TICK and tries again later.
  *
- * --- Serialization. Each thread that runs transactions enrols, and shows in its entry which one it runs, without a
- * system call. The loser of a conflict sleeps in the kernel until the winner's entry says that its transaction is over
- * (TUTTI_AWAIT), or runs at a lower weight until then (TUTTI_DEFER). Each wake-up is paid for by who asked for it: the
- * winner makes a call only where `waiters` tells it that there are any.
+ * --- Serialization. Each thread that runs transactions enrols. Without a system call, it writes into its entry
+ * which transaction it runs. The loser of a conflict either sleeps in the kernel (TUTTI_AWAIT) or runs at a lower
+ * weight (TUTTI_DEFER) until the winner's entry says that the transaction has ended. The loser pays the cost of its
+ * wake-up: the winner makes a system call only if `waiters` says that it has waiters.
  *
- *	winner:	running = 0; [its compiler's order]; waiters? TUTTI_RELEASE
- *	loser:	queues up; waiters = 1; interrupts the winner's processor; running still that? sleeps
+ * 	winner:	running = 0 -> [compiler fence] -> waiters? TUTTI_RELEASE
+ * 	loser:	queues up -> waiters = 1 -> interrupts the winner's processor -> `running` unchanged? Sleeps.
  *
- * That interrupt is the loser's fence and the winner's, which has none of its own. So either the loser finds that the
- * transaction is over, or the winner finds that it has waiters; a switch of tasks fences for a winner that does not run.
- * A winner that ends with its entry as it was, by exit or by a signal, releases its waiters, too.
+ * The winner has no fence of its own: the loser's interrupt is the fence of both. So either the loser finds that the
+ * transaction has ended, or the winner finds that it has waiters. If the winner does not run, a context switch is
+ * its fence. A winner that exits, or that a signal ends, also releases its waiters, even if its entry is unchanged.
  *
- * A thread that would have to leave its processor inside a transaction, at `longer_from_ns` or later, stays for
- * TUTTI_LONGER_NS, or until it has called TUTTI_RELEASE, which `waiters` tells it to.
+ * If the kernel wants the processor of a thread inside a transaction, at `longer_from_ns` or later, then the thread
+ * keeps the processor for up to TUTTI_LONGER_NS. It leaves earlier if it calls TUTTI_RELEASE, which `waiters` asks
+ * for.
  */
 #ifndef TUTTI_UAPI_H
 #define TUTTI_UAPI_H
@@ -35,62 +38,63 @@
 #include <linux/types.h>
 
 #define TUTTI_DEVICE "/dev/tutti"
-/* Changes whenever anything below does. */
+/* Changes whenever anything below changes. */
 #define TUTTI_ABI 4
 
 #define TUTTI_THREADS 64
-#define TUTTI_DEVICES 4 /* that a thread may have joined at a time */
+#define TUTTI_DEVICES 4 /* devices that a thread may have joined at a time */
 #define TUTTI_RANGES 256
 #define TUTTI_RED_ZONE 128
-/* Shorter times are refused. */
+/* The module refuses shorter times. */
 #define TUTTI_SHORTEST_NS 10000
 #define TUTTI_LONGEST_NS 1000000000
-/* Nothing that a winner does, or fails to do, holds its losers for longer. Longer times are refused. */
+/* The longest time for which a winner can hold its losers, whatever it does. The module refuses longer times. */
 #define TUTTI_LONGEST_WAIT_NS 100000000
-/* Who is inside a transaction where the time of its turn is over has its processor for so much longer, once a turn. */
+/* A thread whose turn ends inside a transaction keeps its processor for this long, once a turn. */
 #define TUTTI_LONGER_NS 50000
-/* By how much who defers gets nicer, as nice(2) counts. */
+/* A thread that defers gets nicer by this much, in the units of nice(2). */
 #define TUTTI_NICER 10
 
-/* Where mmap finds the pages. Each is mapped by itself. */
+/* The offsets of the pages for mmap. Each page is mapped separately. */
 #define TUTTI_TICKS_PAGE 0	/* struct tutti_entry[TUTTI_THREADS] */
 #define TUTTI_TRANSACTIONS_PAGE 4096	/* struct tutti_transaction[TUTTI_THREADS] */
 
 /*
- * One thread's entry in the page of ticks. The program writes all but the counts, without a system call, and the module
- * believes none of it: a wrong value harms the program alone.
+ * One thread's entry in the page of ticks. The program writes all fields except the counts, without a system call.
+ * The module trusts none of these values: a wrong value harms only the program.
  */
 struct tutti_entry {
-	__u32 wanted;		/* a tick is; the module clears it as it redirects */
-	__u32 preemptable;	/* PREEMPTABLE: the module clears it as it redirects, the handler sets it again */
-	__u64 standing_at;	/* where STANDING_TICK of what runs is: a byte, which becomes 1; 0: nowhere */
-	__u64 stack_begin;	/* only while rsp is in [stack_begin, stack_end); below it there is no room */
+	__u32 wanted;		/* a tick is wanted; the module clears this when it redirects */
+	__u32 preemptable;	/* PREEMPTABLE: the module clears this when it redirects, and the handler sets it again */
+	__u64 standing_at;	/* address of the STANDING_TICK of the running code, a byte that becomes 1; 0: no such byte */
+	__u64 stack_begin;	/* the module redirects only if stack_begin <= rsp < stack_end */
 	__u64 stack_end;
-	__u64 redirected;	/* counts: ticks that went to the handler, */
-	__u64 stood;		/* and looks at a wanted tick that did not */
+	__u64 redirected;	/* count: ticks that went to the handler */
+	__u64 stood;		/* count: checks of a wanted tick that did not redirect */
 	__u64 reserved[2];
 };
 
 /*
- * One thread's entry in the page of transactions, a cache line. The thread writes the first part, by plain stores: who
- * reads it needs no more than that each is one store, but for `running`, whose order the top of this file speaks of.
- * The module believes none of it: a wrong value harms the program alone, and no longer than TUTTI_LONGEST_WAIT_NS.
+ * One thread's entry in the page of transactions, a cache line. The thread writes the first part by plain stores.
+ * Its readers need only that each store is a single one; only `running` needs an order, which the top of this file
+ * explains. The module trusts none of these values: a wrong value harms only the program, for at most
+ * TUTTI_LONGEST_WAIT_NS.
  */
 struct tutti_transaction {
-	/* The thread writes: */
-	__u64 running;		/* a number that it gives to one transaction (all of its attempts) only; 0: it runs none */
-	__u64 awaited;		/* before TUTTI_AWAIT and TUTTI_DEFER: what `running` of entry `awaits` read; then 0 */
+	/* Written by the thread: */
+	__u64 running;		/* the number of one transaction, for all its attempts; 0: the thread runs no transaction */
+	__u64 awaited;		/* before TUTTI_AWAIT and TUTTI_DEFER: `running` as read from entry `awaits`; afterwards 0 */
 	__u32 awaits;
-	__s32 priority;		/* of the transaction; for tools that look, the module does not */
-	__u64 deadline_ns;	/* CLOCK_MONOTONIC: TUTTI_AWAIT ends then; 0: none */
-	__u64 longer_from_ns;	/* the same: from when on its turn may be longer for the transaction; 0: from the start */
-	/* The module writes, and clears it in TUTTI_RELEASE: */
-	__u32 waiters;		/* some may wait for the end of `running`, or for the processor of its thread */
-	/* The module writes: */
+	__s32 priority;		/* of the transaction; only monitoring tools read this, not the module */
+	__u64 deadline_ns;	/* CLOCK_MONOTONIC: TUTTI_AWAIT ends at this time; 0: no deadline */
+	__u64 longer_from_ns;	/* CLOCK_MONOTONIC: the turn may be extended from then on; 0: from its start */
+	/* Written by the module, which also clears it in TUTTI_RELEASE: */
+	__u32 waiters;		/* threads may wait for the end of `running`, or for the thread's processor */
+	/* Written by the module: */
 	__u32 deferring;	/* the thread runs at a lower weight */
-	__u32 slept;		/* counts: calls of TUTTI_AWAIT that slept, */
-	__u32 outlasted;	/* and of those, the ones that no wake-up ended, but the time; */
-	__u64 extended;		/* turns on a processor that were longer for a transaction */
+	__u32 slept;		/* count: calls of TUTTI_AWAIT that slept */
+	__u32 outlasted;	/* count: of these, the calls that ended by timeout instead of a wake-up */
+	__u64 extended;		/* count: turns on a processor that were extended for a transaction */
 };
 
 /* [begin, end): code that may be interrupted. */
@@ -102,48 +106,54 @@ struct tutti_range {
 struct tutti_join {
 	__u64 handler;
 	__u64 handler_end;	/* [handler, handler_end) is never redirected */
-	__u64 period_ns;	/* a tick becomes wanted so often while the thread runs, counted anew from
-				   each switch to it; 0: only when asked for */
-	__u64 pause_ns;		/* from a tick that stood to the next try; twice as long each time, */
-	__u64 longest_ns;	/* but no longer than this */
-	__u32 number;		/* out: which entry is the thread's */
-	__u32 signal;		/* in place of a tick for which the stack has no room, after a pause; 0: none */
+	__u64 period_ns;	/* interval of wanted ticks while the thread runs, counted anew from each
+				   switch to it; 0: only on request */
+	__u64 pause_ns;		/* time from a tick that did not redirect to the next try; doubles each time */
+	__u64 longest_ns;	/* upper bound of that time */
+	__u32 number;		/* out: the number of the thread's entry */
+	__u32 signal;		/* sent after a pause if the stack has no room for the tick; 0: no signal */
 };
 
 #define TUTTI_VERSION _IOR('T', 0, __u32)
-/* Of the whole program. ENOSPC: there are TUTTI_RANGES already. */
+/* Allows one range for the whole program. ENOSPC: the program has already TUTTI_RANGES ranges. */
 #define TUTTI_ALLOW _IOW('T', 1, struct tutti_range)
-/* The calling thread. EBUSY: it has joined, or TUTTI_DEVICES others; ENOSPC: TUTTI_THREADS have; EOPNOTSUPP: it has a shadow stack. */
+/* Joins the calling thread. EBUSY: the thread has joined this device or TUTTI_DEVICES others. ENOSPC: TUTTI_THREADS
+ * threads have joined. EOPNOTSUPP: the thread has a shadow stack. */
 #define TUTTI_JOIN _IOWR('T', 2, struct tutti_join)
-/* The same. Its entry is another's from then on. ESRCH: it has not joined. */
+/* Ends the calling thread's membership. Another thread may then get its entry. ESRCH: the thread has not joined. */
 #define TUTTI_LEAVE _IO('T', 3)
-/* Looks soon whether that thread's tick is wanted: at once if it runs, or else when it does. ESRCH: there is none. */
+/* Makes the thread of that entry check soon whether its tick is wanted: at once if it runs, otherwise when it next
+ * runs. ESRCH: the entry belongs to no thread. */
 #define TUTTI_KICK _IO('T', 4)
 
 /*
- * The calling thread gets an entry in the page of transactions, all of it 0; out: which. It has it until it resigns or
- * ends. EBUSY: it has one, or has joined TUTTI_DEVICES others; ENOSPC: TUTTI_THREADS have one.
+ * Gives the calling thread an entry in the page of transactions, filled with 0; out: the entry's number. The thread
+ * keeps the entry until it resigns or ends. EBUSY: the thread has an entry, or has joined TUTTI_DEVICES other
+ * devices. ENOSPC: TUTTI_THREADS threads have an entry.
  */
 #define TUTTI_ENROL _IOR('T', 5, __u32)
-/* ESRCH: it has none. The same for the calls below. */
+/* Gives up the calling thread's entry. ESRCH: the thread has no entry; this applies to all calls below as well. */
 #define TUTTI_RESIGN _IO('T', 6)
 /*
- * Sleeps while `running` of the entry `awaits` reads `awaited`, for that many nanoseconds at most, which are passed in
- * place of a pointer. 0: it reads so no longer, or its thread has ended; ETIMEDOUT; EINTR: a signal came; EINVAL: no
- * such time, no such entry, the own one, or `awaited` is 0.
+ * Sleeps while `running` of the entry `awaits` equals `awaited`, for at most the given number of nanoseconds. The
+ * number is passed in place of a pointer. Returns 0 if `running` has changed or its thread has ended. ETIMEDOUT: the
+ * time is over. EINTR: a signal arrived. EINVAL: the time is out of range, `awaited` is 0, or `awaits` is the
+ * caller's own entry or out of range.
  */
 #define TUTTI_AWAIT _IO('T', 7)
 /*
- * The same, but does not sleep: the thread runs at a lower weight until then. One that defers to several does so until
- * all of them are over; the time is counted from the last call. 1: it runs at the lower weight now; 0: the transaction
- * is over, or the thread is not one of SCHED_OTHER or SCHED_BATCH.
+ * Takes the arguments of TUTTI_AWAIT, but does not sleep: the thread runs at a lower weight until then. A thread
+ * that defers to several transactions does so until all of them have ended; the last call sets the time limit.
+ * Returns 1 if the thread now runs at the lower weight. Returns 0 if the transaction has ended or the thread is
+ * neither SCHED_OTHER nor SCHED_BATCH.
  */
 #define TUTTI_DEFER _IO('T', 8)
-/* Ends that at once. What others have made of the thread's weight meanwhile stays. */
+/* Ends the lower weight at once. A nice value that others have set meanwhile stays. */
 #define TUTTI_RESUME _IO('T', 9)
 /*
- * After the thread has cleared `running`, if `waiters` is not 0: wakes those, and ends their deferring to it; and leaves
- * the processor to others where the thread's turn there was longer for its transaction.
+ * The thread calls this after it has cleared `running`, if `waiters` is not 0. Wakes the waiting threads and ends
+ * the lower weight of those that defer to the caller. If the thread's turn was extended for its transaction, it
+ * yields the processor.
  */
 #define TUTTI_RELEASE _IO('T', 10)
 

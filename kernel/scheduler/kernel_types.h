@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What scheduler.bpf.c uses of the kernel: names alone. libbpf finds out from the running kernel's BTF where each field
- * is, so no kernel's headers are needed, and the program fits any kernel that has the names.
+ * The kernel's types and fields that scheduler.bpf.c uses, by name only. libbpf takes each field's offset from the
+ * BTF of the running kernel. So kernel headers are not needed, and the program fits any kernel that has these names.
  */
 #ifndef TUTTI_KERNEL_TYPES_H
 #define TUTTI_KERNEL_TYPES_H
@@ -60,7 +60,7 @@ struct scx_exit_info { const char *reason; const char *msg; };
 
 #pragma clang attribute pop
 
-/* libbpf matches these by their names, too. */
+/* libbpf also matches these fields by name. */
 struct sched_ext_ops {
 	s32 (*select_cpu)(struct task_struct *p, s32 prev, u64 flags);
 	void (*enqueue)(struct task_struct *p, u64 flags);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Loads the scheduler, and gives each program that connects a map of its own. Ends the scheduler when it ends itself,
- * however it does: the kernel goes back to its own scheduler then.
+ * Loads the scheduler, and gives each program that connects its own map. When this process ends, for any reason, the
+ * scheduler ends with it, and the kernel returns to its own scheduler.
  */
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
@@ -27,13 +27,14 @@
 #include "faults.h"
 #include "scheduler.h"
 
-#define LOOK_MS 200 /* at whether the kernel has ended the scheduler */
+#define LOOK_MS 200 /* interval of checks whether the kernel has ended the scheduler */
 
 struct program {
 	__u32 tgid, uid;
 };
 
-/* A program that is connected. Its process may end, or close the connection; whichever comes first. */
+/* A program that is connected. The client ends when its process ends or closes the connection, whichever comes
+ * first. */
 struct client {
 	struct program program;
 	int connection, process;
@@ -41,7 +42,7 @@ struct client {
 
 static struct client clients[TUTTI_PROGRAMS];
 static int client_count;
-static int programs = -1; /* the map */
+static int programs = -1; /* descriptor of the map */
 static struct tutti_state *state;
 
 static void say(const char *format, ...)
@@ -108,7 +109,7 @@ static void welcome(int connection, int error, int map)
 		control.header.cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(&control.header), &map, sizeof(map));
 	}
-	/* Who does not take it has gone. */
+	/* A client that does not receive the message has gone. */
 	if (sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
 		shutdown(connection, SHUT_RDWR);
 }
@@ -123,7 +124,8 @@ static int new_map(void)
 	return first = bpf_map_create(BPF_MAP_TYPE_ARRAY, "tutti_shared", sizeof(__u32), sizeof(struct tutti_shared), 1, &options);
 }
 
-/* Whose threads go by the numbers that the scheduler knows them by. Not in a container with numbers of its own. */
+/* Returns true if the process is in our PID namespace, so that the scheduler knows its threads by the same numbers.
+ * False in a container with its own PID namespace. */
 static bool shares_numbers(pid_t process)
 {
 	struct stat its, ours;
@@ -153,7 +155,7 @@ static void accept_client(int listener)
 		error = ENOSPC;
 	if (!error && !shares_numbers(who.pid))
 		error = EXDEV;
-	/* Before the map is there: a process that has ended since leaves none behind. */
+	/* Opened before the map is added, so that a process that ends meanwhile is noticed and its map removed. */
 	if (!error && (c.process = syscall(SYS_pidfd_open, who.pid, 0)) < 0)
 		error = errno;
 	if (!error && (map = new_map()) < 0)
@@ -199,7 +201,7 @@ static int listen_at(const char *group)
 	return listener;
 }
 
-/* Until a signal comes, or the kernel ends the scheduler. */
+/* Runs until a signal arrives or the kernel ends the scheduler. */
 static int serve(int listener, int signals)
 {
 	struct pollfd all[2 + 2 * TUTTI_PROGRAMS];
@@ -212,7 +214,7 @@ static int serve(int listener, int signals)
 		all[0] = (struct pollfd){ .fd = signals, .events = POLLIN };
 		all[1] = (struct pollfd){ .fd = listener, .events = POLLIN };
 		for (i = 0; i < n; i++) {
-			/* Clients say nothing. What one says all the same ends its connection, as its end does. */
+			/* Clients send nothing. Any input, like the end of a connection, drops the client. */
 			all[2 + 2 * i] = (struct pollfd){ .fd = clients[i].connection, .events = POLLIN };
 			all[3 + 2 * i] = (struct pollfd){ .fd = clients[i].process, .events = POLLIN };
 		}
@@ -224,7 +226,7 @@ static int serve(int listener, int signals)
 			say("the kernel has ended the scheduler: %s %s", state->reason, state->message);
 			return 1;
 		}
-		/* From the end: drop() moves the last one. */
+		/* Goes backwards, because drop() moves the last client into the gap. */
 		for (i = n; i-- > 0;)
 			if (all[2 + 2 * i].revents || all[3 + 2 * i].revents)
 				drop(i);
@@ -261,7 +263,7 @@ static struct bpf_object *load(const char *file)
 		return NULL;
 	}
 	outer = bpf_object__find_map_by_name(object, "programs");
-	inner = new_map(); /* what the kernel is to expect of maps in it */
+	inner = new_map(); /* a template for the maps that `programs` will hold */
 	if (!outer || inner < 0 || bpf_map__set_inner_map_fd(outer, inner) || bpf_object__load(object)) {
 		say("cannot load %s: %s", file, strerror(errno));
 		return NULL;

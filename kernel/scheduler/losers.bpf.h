@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Losers that wait: how they leave the processor, and what brings them back. */
+/* Losers that wait: how they leave the processor, and when they return. */
 #ifndef TUTTI_LOSERS_BPF_H
 #define TUTTI_LOSERS_BPF_H
 
@@ -8,7 +8,7 @@
 #define CLOCK_MONOTONIC 1
 #define SHARED 0x10000ULL
 #define HELD 0x10001ULL
-#define MOST_HELD 256 /* a look goes through all of them; losers beyond run on */
+#define MOST_HELD 256 /* each check goes through all of them; further losers do not wait */
 
 struct look {
 	struct bpf_timer timer;
@@ -33,14 +33,14 @@ static void look_soon(u64 ns)
 	u32 zero = 0;
 	struct look *l = bpf_map_lookup_elem(&looks, &zero);
 
-	/* One that is due is not put off, which many losers could go on doing. */
+	/* A check that is already due is not postponed; otherwise many losers could postpone it forever. */
 	if (l && (__sync_lock_test_and_set(&l->is_due, 1) == 0 || ns == 0))
 		bpf_timer_start(&l->timer, ns, 0);
 }
 
 /*
- * Where it may run; and which processor to kick once it is there: -1: none. An idle one has it to itself, so that the
- * winner who lets it go on need not make room for it.
+ * Returns the queue for a loser that runs again. Sets `kick` to the processor to kick after that, or to -1. An idle
+ * processor takes only this thread, so the winner that releases it need not make room.
  */
 static u64 queue_for(struct task_struct *p, s32 *kick)
 {
@@ -87,7 +87,7 @@ static void release_losers(bool winner_says_so)
 		if (why == WAITS)
 			continue;
 		queue = queue_for(p, &kick);
-		/* To have waited here earns no more than to have slept. */
+		/* Waiting here earns no more `dsq_vtime` credit than sleeping. */
 		scx_bpf_dsq_move_set_vtime(&it, no_older(p->scx.dsq_vtime));
 		if (!scx_bpf_dsq_move_vtime(&it, p, queue, 0))
 			continue;
@@ -104,7 +104,7 @@ static void release_losers(bool winner_says_so)
 
 static int look_at_losers(void *map, int *key, struct look *l)
 {
-	/* Before the look: who comes after it asks for another one. */
+	/* Cleared before the check: a loser that comes later asks for another check. */
 	__sync_lock_test_and_set(&l->is_due, 0);
 	release_losers(false);
 	if (scx_bpf_dsq_nr_queued(HELD) > 0)
@@ -112,7 +112,7 @@ static int look_at_losers(void *map, int *key, struct look *l)
 	return 0;
 }
 
-/* The thread has called sched_yield(). */
+/* Runs when the thread has called sched_yield(). */
 SEC("struct_ops/yield") bool BPF_PROG(tutti_yield, struct task_struct *from, struct task_struct *to)
 {
 	struct thread *t = bpf_task_storage_get(&threads, from, 0, 0);
@@ -132,7 +132,7 @@ SEC("struct_ops/yield") bool BPF_PROG(tutti_yield, struct task_struct *from, str
 		if (is_before(until, t->held_until))
 			t->held_until = until;
 	} else if (read_once(transaction_of(s)->waiters) && !read_once(transaction_of(s)->running)) {
-		/* tutti_dispatch looks at those next, and may let the winner run on. */
+		/* tutti_dispatch checks the waiting losers next, and may let the winner continue. */
 		write_once(transaction_of(s)->waiters, 0);
 		t->yields = 0;
 	}
@@ -143,7 +143,7 @@ SEC("struct_ops/yield") bool BPF_PROG(tutti_yield, struct task_struct *from, str
 	return false;
 }
 
-/* Whether the thread has been put among those. */
+/* Queues the thread in HELD if it has to wait. Returns true if it did. */
 static bool hold(struct task_struct *p, struct thread *t)
 {
 	struct seat s = seat_of(p);

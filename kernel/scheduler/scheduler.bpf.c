@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A scheduler for sched_ext with what a transaction's neighbours and losers want of one (Maldonado et al.,
- * "Kernel-Assisted Scheduling and Deadline Support for Software Transactional Memory", 5): losers that leave the
- * processor, or run at a lower weight, until the winner is over; a thread inside a transaction gets more time where its
- * slice ends, and stays on its processor.
+ * A scheduler for sched_ext that helps transactions (Maldonado et al., "Kernel-Assisted Scheduling and Deadline
+ * Support for Software Transactional Memory", 5). Losers leave the processor, or run at a lower weight, until the
+ * winner's transaction has ended. A thread inside a transaction gets more time at the end of its slice, and stays on
+ * its processor.
  *
- * Everything else is weighted fair queueing: who has had the least time for its weight, by `dsq_vtime`, runs next. Each
- * nanosecond that a thread runs is charged to it, extensions as well, so to claim a transaction gains nobody anything.
- * Queues: SHARED for who may run anywhere, one a processor for who may not move, HELD for losers that wait.
+ * Apart from that, it is weighted fair queueing: the thread that has had the least time for its weight, by
+ * `dsq_vtime`, runs next. Each nanosecond that a thread runs is charged, also in an extension, so a false claim of a
+ * transaction gains nothing. Queues: SHARED for threads that may run anywhere, one per processor for threads that
+ * may not move, HELD for losers that wait.
  *
- * What a program writes is believed against its own threads alone.
+ * The scheduler believes a program only about its own threads.
  */
 #include "losers.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* --- What time costs. */
+/* --- The charge for running time. */
 
-/* The lower weight ends by itself, as a wait does. */
+/* Returns the factor of the charge. Like a wait, the lower weight ends at its time limit. */
 static __always_inline u32 times_as_dear(struct seat s, struct thread *t, u64 now)
 {
 	u64 awaited;
@@ -40,7 +41,7 @@ static void charge(struct task_struct *p, struct thread *t, u64 now)
 {
 	u64 ran = now - t->charged_until;
 
-	/* A turn's extension is what comes after its slice. */
+	/* The extension of a turn is the time after its slice. */
 	if (broken(free_extension) && t->extended) {
 		u64 slice_ends = t->turn_began + TUTTI_SLICE_NS;
 
@@ -69,7 +70,7 @@ static void end_turn(struct thread *t, u64 now, bool others_waited, bool is_insi
 		state.counts.longest_turn_ns = took;
 }
 
-/* --- Who runs next, and for how long. */
+/* --- Which thread runs next, and for how long. */
 
 SEC("struct_ops/select_cpu") s32 BPF_PROG(tutti_select_cpu, struct task_struct *p, s32 prev, u64 flags)
 {
@@ -100,8 +101,8 @@ SEC("struct_ops/enqueue") void BPF_PROG(tutti_enqueue, struct task_struct *p, u6
 }
 
 /*
- * Whether it has another turn before `next`: only if it were no further than that one after it. After an extension
- * others come first, whoever they are.
+ * Returns true if thread `p` may have another turn before `next`: if its `dsq_vtime` after that turn would not
+ * exceed that of `next`. After an extension, other threads always run first.
  */
 static bool may_go_on(struct task_struct *p, struct thread *t, struct task_struct *next)
 {
@@ -136,7 +137,7 @@ SEC("struct_ops/dispatch") void BPF_PROG(tutti_dispatch, s32 cpu, struct task_st
 	}
 	if (!next)
 		return;
-	/* The other queue where the first one has nobody who may run here. */
+	/* Falls back to the other queue if no thread in the first one may run here. */
 	if (!scx_bpf_dsq_move_to_local(next == own ? cpu : SHARED))
 		scx_bpf_dsq_move_to_local(next == own ? SHARED : cpu);
 }
@@ -161,7 +162,7 @@ SEC("struct_ops/running") void BPF_PROG(tutti_running, struct task_struct *p)
 	begin_turn(t, t->charged_until);
 }
 
-/* The kernel looks at the slice behind this. */
+/* The kernel checks the slice after this call. */
 SEC("struct_ops/tick") void BPF_PROG(tutti_tick, struct task_struct *p)
 {
 	struct thread *t;
@@ -191,19 +192,19 @@ SEC("struct_ops/stopping") void BPF_PROG(tutti_stopping, struct task_struct *p, 
 	charge(p, t, now);
 	t->was_inside = s.page ? read_once(transaction_of(s)->running) : 0;
 	end_turn(t, now, runnable, t->was_inside);
-	/* It sleeps: that pays back, too. */
+	/* The thread sleeps, which also pays back. */
 	if (!runnable && s.page)
 		write_once(place_of(s)->extended, 0);
 }
 
-/* --- Threads that come and go. */
+/* --- Threads that start and end. */
 
 SEC("struct_ops.s/init_task") s32 BPF_PROG(tutti_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
 	return bpf_task_storage_get(&threads, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) ? 0 : -12 /* ENOMEM */;
 }
 
-/* It has ended, however it did, or the scheduler leaves: its transaction is over. */
+/* The thread has ended, for any reason, or the scheduler leaves. Marks its transaction as ended. */
 SEC("struct_ops/exit_task") void BPF_PROG(tutti_exit_task, struct task_struct *p, struct scx_exit_task_args *args)
 {
 	struct seat s = seat_of(p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Which threads have seats, what they say there, and what else is known of them. */
+/* Which threads have seats, what they have written there, and the scheduler's own data on them. */
 #ifndef TUTTI_SEATS_BPF_H
 #define TUTTI_SEATS_BPF_H
 
@@ -15,10 +15,10 @@
 #define write_once(x, value) (*(volatile typeof(x) *)&(x) = (value))
 #define count(what) __sync_fetch_and_add(&state.counts.what, 1)
 
-/* A section, and so a map, of its own, which the loader maps. */
+/* A section of its own, and so a separate map, which the loader maps. */
 struct tutti_state state SEC(".data.state");
 
-/* A process that runs another user's program, after exec, is out of its reach. */
+/* The key of a program. A process that runs another user's program after exec does not match it. */
 struct program {
 	u32 tgid, uid;
 };
@@ -36,15 +36,15 @@ struct {
 	__array(values, struct page);
 } programs SEC(".maps");
 
-/* What is known of a thread beside what it says. */
+/* The scheduler's own data on a thread. */
 struct thread {
-	u64 charged_until, turn_began;	/* CLOCK_MONOTONIC; a turn is what it gets between two choices of who runs */
-	u64 held_until;			/* 0: it need not be */
-	u64 less_for, less_until;	/* runs at a lower weight for that `awaited` */
-	u64 was_inside;			/* that transaction when it last stopped */
+	u64 charged_until, turn_began;	/* CLOCK_MONOTONIC; a turn lasts from one scheduling decision to the next */
+	u64 held_until;			/* 0: the thread need not wait */
+	u64 less_for, less_until;	/* the thread runs at a lower weight for this `awaited`, until this time */
+	u64 was_inside;			/* the transaction in which the thread last stopped */
 	s32 cpu;
 	u32 extended;			/* in this turn */
-	u32 yields;			/* others are to run, if there are any */
+	u32 yields;			/* other threads run first, if any can run */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -61,7 +61,7 @@ static bool is_before(u64 a, u64 b)
 /* The largest `dsq_vtime` that has run. */
 static u64 vtime_now;
 
-/* Who has not run for long is owed no more than a slice. */
+/* Bounds the credit of a thread that has not run for long to one slice. */
 static u64 no_older(u64 vtime)
 {
 	u64 oldest = vtime_now - TUTTI_SLICE_NS;
@@ -69,10 +69,10 @@ static u64 no_older(u64 vtime)
 	return is_before(vtime, oldest) ? oldest : vtime;
 }
 
-/* --- What threads say. */
+/* --- What threads have written. */
 
 struct seat {
-	struct tutti_shared *page;	/* null: the thread has none */
+	struct tutti_shared *page;	/* null: the thread has no seat */
 	u32 number;
 };
 
@@ -113,7 +113,7 @@ static __always_inline struct tutti_seat *place_of(struct seat s)
 	return &s.page->seats[s.number % TUTTI_THREADS];
 }
 
-/* 0: none. */
+/* Returns the thread's transaction, or 0. */
 static u64 inside(struct task_struct *p)
 {
 	struct seat s = seat_of(p);
@@ -121,7 +121,7 @@ static u64 inside(struct task_struct *p)
 	return s.page ? read_once(transaction_of(s)->running) : 0;
 }
 
-/* Inside a transaction for which its turn may be longer by now. */
+/* Returns true inside a transaction whose turn may be extended by now. */
 static __always_inline bool asks_for_more(struct seat s)
 {
 	struct tutti_transaction *t = transaction_of(s);
@@ -129,7 +129,7 @@ static __always_inline bool asks_for_more(struct seat s)
 	return read_once(t->running) && (broken(ahead_of_time) || bpf_ktime_get_ns() >= read_once(t->longer_from_ns));
 }
 
-/* What it has lost to runs still: that, or null. */
+/* Returns the transaction that this thread has lost to, if it still runs, or null. */
 static __always_inline struct tutti_transaction *winner_of(struct seat s)
 {
 	u64 awaited = read_once(transaction_of(s)->awaited);
