@@ -1,5 +1,5 @@
 // The clones of operator new and delete with an alignment. GCC calls them in the clones that it makes of other
-// functions, such as what std::unique_ptr deletes by, and no library but this one has them.
+// functions, such as the deleter of std::unique_ptr. Only this library defines them.
 #include "libc/aligned_memory.hpp"
 
 #include <array>
@@ -86,7 +86,7 @@ void free_on_commit(tx& t, void* memory, detail::destroyer free) noexcept {
 using tutti::libc::make;
 using tutti::libc::unmake;
 
-// The sized forms free what the others do.
+// The sized forms of delete free the memory in the same way as the unsized ones.
 extern "C" {
 TUTTI_EXPORT void* _ZGTtnwmSt11align_val_t(std::size_t size, std::align_val_t alignment) {
     return make<false>(size, alignment, __builtin_return_address(0));

@@ -1,4 +1,4 @@
-// Memory of the C++ runtime with an alignment, as a transaction takes it and gives it back.
+// Aligned memory of the C++ runtime: how a transaction allocates and frees it.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace tutti::libc {
 
-/// Returns the function that frees what operator new, or operator new[], has given for the alignment: a roll-back knows
-/// of memory only where it is. Null: the alignment is no power of two, or more than 4096.
+/// Returns the function that frees memory of operator new, or new[], with the given alignment. A roll-back knows only
+/// the memory's address, not its alignment. Returns null if the alignment is not a power of two or is more than 4096.
 [[nodiscard]] detail::destroyer free_function(std::size_t alignment, bool array = false) noexcept;
 
-/// Has a roll-back of `t` free the memory. Throws std::bad_alloc, and then has freed it.
+/// Makes a roll-back of `t` free the memory. If it throws std::bad_alloc, it has freed the memory.
 void* own_allocated(tx& t, void* memory, detail::destroyer free);
-/// Frees the memory when `t` commits. Without memory to remember it, what is to be freed is leaked.
+/// Frees the memory when `t` commits. If there is no memory to record this, `memory` leaks.
 void free_on_commit(tx& t, void* memory, detail::destroyer free) noexcept;
 
 inline constexpr const char* unusual_alignment = "an allocation with an alignment of more than 4096";

@@ -1,12 +1,12 @@
-// glibc flushes all streams under the lock of its list of streams, and waits there for the lock of each. A transaction
-// that owns a stream and opens another waits for the lock of the list, so the two wait for each other. This library
-// therefore brings functions of its own: they hold the lock of the list only while they try the streams' locks.
+// glibc flushes all streams under the lock of its list of streams, and waits there for the lock of each stream. A
+// transaction that owns a stream and opens another one waits for the lock of the list: a deadlock. This library
+// therefore replaces these functions. Its versions hold the lock of the list only while they try the streams' locks.
 //
-// The same holds for _flushlbf. glibc's fcloseall asks for no lock at all, and would write what is not committed.
+// The same holds for _flushlbf. glibc's fcloseall takes no lock at all, and would write uncommitted output.
 //
-// At the end of the process glibc writes what is in the buffers, and asks for no lock. What transactions of other
-// threads have put there is not committed, and does not go out: see end_streams. Nor does the child of a fork write it,
-// which has a copy of the buffers: see forget_other_owners.
+// At the end of the process, glibc writes all buffers without taking a lock. Output of other threads' transactions in
+// these buffers is not committed and must not be written: see end_streams. The child of a fork has a copy of the
+// buffers, and must not write them either: see forget_other_owners.
 #include "libc/all_streams.hpp"
 
 #include <pthread.h>
@@ -27,7 +27,7 @@
 #include "libc/file.hpp"
 #include "tutti/libc/functions.hpp"
 
-// glibc exports them, but names them in no header.
+// glibc exports these functions, but declares them in no header.
 extern "C" {
 void _IO_list_lock();
 void _IO_list_unlock();
@@ -53,33 +53,33 @@ public:
     list_of_streams(const list_of_streams&) = delete;
     list_of_streams& operator=(const list_of_streams&) = delete;
 
-    /// No stream goes while the list is locked: fclose takes it out of the list first.
+    /// No stream is destroyed while the list is locked: fclose first removes the stream from the list.
     template <class F>
     void for_each(F f) const {
         for (void* at = _IO_iter_begin(); at != _IO_iter_end(); at = _IO_iter_next(at)) f(_IO_iter_file(at));
     }
 };
 
-/// False: somebody else has it locked.
+/// Returns false if another thread holds the stream's lock.
 bool try_flush(FILE* f, flushing what, int& result) noexcept {
     if (::ftrylockfile(f) != 0) return false;
     const bool is_asked = what != flushing::of_lines || ::__flbf(f) != 0;
     if (is_asked && ::__fpending(f) != 0 && ::fflush_unlocked(f) != 0) result = EOF;
-    // As glibc: the stream stays, without a buffer, and what was read ahead goes back to the file. A stream without an
-    // orientation was not used.
+    // As glibc does: the stream stays, without a buffer, and the file position moves back over what was read ahead. A
+    // stream without an orientation was not used.
     if (what == flushing::for_the_last_time && ::fwide(f, 0) != 0) std::setvbuf(f, nullptr, _IONBF, 0);
     ::funlockfile(f);
     return true;
 }
 
-/// Asks the transaction that owns `f`, if there is one, to start over: it might wait for `t`.
+/// Restarts the transaction that owns `f`, if there is one, because it might wait for `t`.
 void displace_owner(tx& t, const FILE* f) {
     conflict_word& word = conflict_word_of(f);
     if (take(descriptor::of(t), word, true)) give_back(word);
 }
 
-/// Puts away what the touch's transaction has written, and writes what was committed before. The stream loses its
-/// descriptor, so whatever its owner still does reaches no file.
+/// Discards the output of the touch's transaction, and writes what was committed before. The stream loses its
+/// descriptor, so later calls of its owner do not reach any file.
 void cut_off(const touch& of) noexcept {
     if (!of.armed || of.final || of.image != nullptr) return;
     const file_place p = of.before;
@@ -89,7 +89,7 @@ void cut_off(const touch& of) noexcept {
         return;
     }
     if ((p.flags & putting) == 0) return;
-    // As glibc: what was read ahead lies between the kernel's position and the place of the output.
+    // As glibc does: what was read ahead is between the kernel's position and the place of the output.
     if ((p.flags & appending) == 0 && p.read_end != p.write_base) ::lseek64(fd, p.write_base - p.read_end, SEEK_CUR);
     for (const char* at = p.write_base; at < p.write_ptr;) {
         const ssize_t n = ::write(fd, at, static_cast<std::size_t>(p.write_ptr - at));
@@ -98,8 +98,9 @@ void cut_off(const touch& of) noexcept {
     }
 }
 
-/// Whether a transaction of another thread owns a stream. It may end meanwhile, so what is seen is not exact; but no
-/// transaction begins to own a stream, and a touch's memory lives as long as its context.
+/// Calls `f` for each touch of another thread's transaction. Returns true if there was one. Such a transaction may end
+/// meanwhile, so the result is not exact. But no transaction starts to own a stream now, and a touch's memory lives as
+/// long as its context.
 template <class F>
 __attribute__((no_sanitize("thread"))) bool for_each_other_touch(F f) noexcept {
     bool any = false;
@@ -114,7 +115,7 @@ __attribute__((no_sanitize("thread"))) bool for_each_other_touch(F f) noexcept {
     return any;
 }
 
-/// Lets transactions that own streams end, for a moment. Those that do not end by then lose their streams.
+/// Waits a moment for transactions that own streams. Those that have not ended by then lose their streams.
 void end_streams(int, void*) {
     ending_thread = ::pthread_self();
     is_ending.store(true, std::memory_order_release);
@@ -125,8 +126,9 @@ void end_streams(int, void*) {
     for_each_other_touch(cut_off);
 }
 
-/// In the child of a fork, where the parent's other threads do not exist: what their transactions have put into streams
-/// is taken out. A thread may have been stopped in the middle of a call; a touch is listed only when it is complete.
+/// In the child of a fork, the parent's other threads do not exist. Removes from the streams what their transactions
+/// have written. A thread may have been stopped in the middle of a call, but a touch is listed only when it is
+/// complete.
 __attribute__((no_sanitize("thread"))) void forget_other_owners() noexcept {
     const auto* const self = static_cast<const core::descriptor*>(detail::current_transaction);
     for (conflict_word& w : all_conflict_words()) {
@@ -141,7 +143,8 @@ __attribute__((no_sanitize("thread"))) void forget_other_owners() noexcept {
 }
 
 [[gnu::constructor]] void arrange() {
-    // on_exit, because glibc calls it at the process's end alone; before all others, so it is called after them.
+    // on_exit, because glibc calls its functions only at the process's end. This one is registered first, so it runs
+    // last.
     ::on_exit(end_streams, nullptr);
     ::pthread_atfork(nullptr, nullptr, forget_other_owners);
 }
@@ -191,7 +194,7 @@ void refuse_at_exit() noexcept {
 
 }  // namespace tutti::libc
 
-// These stand in the place of glibc's functions. The begin of this file says why.
+// These functions replace glibc's. The top of this file says why.
 extern "C" {
 TUTTI_EXPORT int fflush(FILE* f) { return f != nullptr ? _IO_fflush(f) : tutti::libc::flush_all(nullptr); }
 TUTTI_EXPORT int fcloseall() {

@@ -1,4 +1,4 @@
-// What concerns every stream of the process: a flush of all of them, the end of the process, and a fork.
+// Operations on all streams of the process: a flush of all streams, the end of the process, and a fork.
 #pragma once
 
 #include "libc/context.hpp"
@@ -7,15 +7,17 @@ namespace tutti::libc {
 
 enum class flushing : unsigned char {
     of_all,             ///< as fflush(nullptr)
-    of_lines,           ///< of streams that are buffered by lines, as _flushlbf
-    for_the_last_time,  ///< of all, which have no buffer afterwards, as fcloseall
+    of_lines,           ///< streams that are buffered by lines, as _flushlbf
+    for_the_last_time,  ///< all streams, which have no buffer afterwards, as fcloseall
 };
 
-/// Flushes every stream that `what` asks for. Waits for those that others own. `t` is the irrevocable transaction
-/// of the library that asks for it, or null. EOF, and errno says why: a stream could not be flushed, or memory ran out.
+/// Flushes every stream that `what` selects, and waits for streams that other transactions own. `t` is the irrevocable
+/// transaction of the library that flushes, or null. Returns EOF and sets errno if a stream could not be flushed or
+/// memory ran out.
 int flush_all(tx* t, flushing what = flushing::of_all);
 
-/// Waits for ever once the process ends, but in the thread that ends it: no transaction begins to own a stream then.
+/// Blocks forever once the process ends, except in the thread that ends it, so that no transaction starts to own a
+/// stream.
 void refuse_at_exit() noexcept;
 
 }  // namespace tutti::libc

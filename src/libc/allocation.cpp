@@ -1,4 +1,4 @@
-// Memory: handlers that give it back on an abort, or take it at the commit (paper 004, figure 2).
+// Memory: handlers that free allocated memory on an abort, or freed memory at the commit (paper 004, figure 2).
 #include <malloc.h>
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace {
 
 constexpr detail::destroyer free_memory = [](void* p) { std::free(p); };
 
-/// Null where `memory` is, or where memory to remember it runs out: then it has been freed.
+/// Makes an abort free `memory`, and returns `memory`. Returns null if `memory` is null, or if there is no memory to
+/// record it; then it has freed `memory`.
 void* noted(tx& t, void* memory) noexcept {
     if (memory == nullptr) return nullptr;
     try {
@@ -34,7 +35,7 @@ void* calloc(tx& t, std::size_t count, std::size_t size) { return noted(t, ::cal
 
 void free(tx& t, void* memory) {
     if (memory == nullptr) return;
-    // Without memory to remember it, what is to be freed is leaked.
+    // If there is no memory to record the free, `memory` leaks.
     try {
         api::note_free(static_cast<descriptor&>(t), memory, free_memory);
     } catch (const std::bad_alloc&) {}
@@ -42,7 +43,7 @@ void free(tx& t, void* memory) {
 
 void* realloc(tx& t, void* memory, std::size_t size) {
     if (memory == nullptr) return noted(t, std::malloc(size));
-    // glibc frees what is made nothing, and says so by null.
+    // A new size of 0 frees the memory and returns null, as in glibc.
     void* const now = size != 0 ? noted(t, std::malloc(size)) : nullptr;
     if (now == nullptr && size != 0) return nullptr;
     if (now != nullptr) copy_over(t, now, memory, std::min(size, ::malloc_usable_size(memory)));
@@ -65,7 +66,7 @@ int posix_memalign(tx& t, void** to, std::size_t alignment, std::size_t size) {
     const int result = ::posix_memalign(&memory, alignment, size);
     if (result != 0) return result;
     if (memory != nullptr && noted(t, memory) == nullptr) {
-        errno = error;  // it says so by its result
+        errno = error;  // posix_memalign reports errors by its result
         return ENOMEM;
     }
     write(t, to, memory);

@@ -1,4 +1,4 @@
-// Memory: what <string.h> and <strings.h> do with bytes.
+// Memory: the byte functions of <string.h> and <strings.h>.
 #include <cstdint>
 
 #include "libc/text.hpp"
@@ -22,7 +22,7 @@ void* mempcpy(tx& t, void* to, const void* from, std::size_t size) {
 
 void* memmove(tx& t, void* to, const void* from, std::size_t size) {
     const auto ahead = reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
-    if (ahead >= size) return libc::memcpy(t, to, from, size);  // from below, or apart
+    if (ahead >= size) return libc::memcpy(t, to, from, size);  // `to` is below `from`, or the areas do not overlap
     char part[256];
     while (size != 0) {
         const std::size_t now = size < sizeof part ? size : sizeof part;

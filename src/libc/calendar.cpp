@@ -1,8 +1,8 @@
 // Calendar times. glibc converts private copies of the program's structures.
 //
-// glibc reads TZ from the environment, so a conversion of local time shares the environment's lock. What glibc knows
-// of the zone it derives from TZ, and it looks at TZ again before it needs the zone. So a roll-back that puts TZ back
-// also has glibc look at it (environment.cpp), and tzset needs no undoing of its own.
+// glibc reads TZ from the environment, so a conversion of local time takes the environment's lock, shared. glibc
+// derives its data on the zone from TZ, and reads TZ again before it uses them. A roll-back that restores TZ also makes
+// glibc read it again (environment.cpp), so tzset needs no undo action.
 #include <time.h>
 #include <wchar.h>
 
@@ -16,7 +16,7 @@
 namespace tutti::libc {
 namespace {
 
-// The static results, found before the program uses them. Blocks write them through barriers.
+// The static results, determined before the program uses them. Blocks write them through barriers.
 const time_t epoch = 0;
 tm* const static_time = ::gmtime(&epoch);
 char* const static_text = ::asctime(static_time);
@@ -31,7 +31,7 @@ tm* converted(tx& t, const time_t* at, tm* to, Convert convert) {
     return to;
 }
 
-/// mktime and timegm, which also bring the fields into their ranges.
+/// Implements mktime and timegm, which also normalize the fields.
 template <class Convert>
 time_t seconds_of(tx& t, tm* at, Convert convert) {
     tm fields = read(t, at);
@@ -42,11 +42,11 @@ time_t seconds_of(tx& t, tm* at, Convert convert) {
     return seconds;
 }
 
-/// The name of the zone is read only where a conversion prints it: without one it may point anywhere.
+/// The name of the zone is read only if a conversion prints it: otherwise its pointer may be invalid.
 bool prints_zone(const char* format) noexcept { return std::strchr(format, 'Z') != nullptr; }
 bool prints_zone(const wchar_t* format) noexcept { return ::wcschr(format, L'Z') != nullptr; }
 
-/// `print(to, size, format, fields)`. What does not fit leaves the program's memory as it was.
+/// Runs `print(to, size, format, fields)`. If the result does not fit, the program's memory stays unchanged.
 template <class C, class Print>
 std::size_t printed(tx& t, C* to, std::size_t size, const C* format, const tm* at, Print print) {
     C format_room[256 / sizeof(C)];
@@ -60,8 +60,8 @@ std::size_t printed(tx& t, C* to, std::size_t size, const C* format, const tm* a
         if (fields.tm_zone == nullptr) return 0;
     }
     share_environment(t);
-    // Without memory to print to glibc counts. Its 0 is an empty text, for which one character has room, or one that
-    // does not fit.
+    // With a null buffer glibc counts the characters. A result of 0 means either an empty text, which fits into one
+    // character, or a text that does not fit.
     const std::size_t count = print(nullptr, size, f, &fields);
     C nothing = 1;
     if (count == 0 && size != 0) print(&nothing, 1, f, &fields);
@@ -97,7 +97,7 @@ tm* localtime_r(tx& t, const time_t* at, tm* to) {
 }
 tm* localtime(tx& t, const time_t* at) {
     share_environment(t);
-    ::tzset();  // localtime looks at TZ each time, localtime_r need not
+    ::tzset();  // localtime reads TZ each time; localtime_r need not
     return converted(t, at, static_time, ::localtime_r);
 }
 void tzset(tx& t) {

@@ -1,4 +1,4 @@
-// The clones of std::chrono's clocks, which libstdc++ has compiled: they read no memory of the program's.
+// The clones of std::chrono's clocks, which libstdc++ has compiled. They read no memory of the program.
 #include <chrono>
 
 #include "libc/context.hpp"

@@ -1,7 +1,7 @@
-// The transactional clones: what instrumented code calls in the place of a function of the C library. Outside of
-// transactions, and in a block that runs without barriers, a clone calls the function itself. So a pointer to a
-// function finds its clone, too, this library brings a clone table, like every object that GCC compiles for
-// transactions.
+// The transactional clones: instrumented code calls them instead of the functions of the C library. Outside of
+// transactions, and in a block that runs without barriers, a clone calls the function itself. This library also
+// registers a clone table, as does every object that GCC compiles for transactions. By that table, a call through a
+// pointer finds the function's clone.
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -43,7 +43,8 @@ __attribute__((weak)) void _ITM_deregisterTMCloneTable(void* entries) noexcept;
 
 namespace {
 
-/// Ends a list of arguments. Where a restart leaves the frame without it, nothing is lost: on x86-64 it does nothing.
+/// Ends a list of arguments. A restart may leave the frame without this destructor, which is harmless: va_end does
+/// nothing on x86-64.
 class end_of {
 public:
     explicit end_of(va_list list) noexcept : list_{list} {}
@@ -57,7 +58,7 @@ private:
 
 }  // namespace
 
-// The arguments of a call behind the transaction.
+// The arguments of a call after the transaction.
 #define TUTTI_BEHIND(...) __VA_OPT__(, ) __VA_ARGS__
 
 #define TUTTI_LIBC(size, result, name, parameters, arguments)                                     \
@@ -92,7 +93,8 @@ private:
 #undef TUTTI_LIBC_VARIADIC
 #undef TUTTI_LIBC_ALIAS
 
-// By other names: some of the functions are overloaded in C++, and an overloaded name has no address.
+// Declared under other names, because some of the functions are overloaded in C++, and an overloaded name has no
+// address.
 #define TUTTI_LIBC(size, result, name, parameters, arguments) \
     extern "C" void tutti_address_of_##name() __asm__(#name); \
     extern "C" void tutti_address_of_clone_of_##name() __asm__("_ZGTt" #size #name);

@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned words_log2 = 9;
 constinit conflict_word words[1U << words_log2];
 
-/// True: it has changed.
+/// Returns true if the owner has changed.
 bool spin_while_owned(const conflict_word& w, const core::descriptor* by) noexcept {
     for (int turn = 0; turn < base::spin_turns; ++turn) {
         if (w.owner.load(std::memory_order_relaxed) != by) return true;
@@ -35,15 +35,16 @@ bool take(core::descriptor& d, conflict_word& w, bool owns_more) {
         core::descriptor* seen = w.owner.load(std::memory_order_relaxed);
         if (seen == &d) return false;
         if (seen == nullptr) {
-            // Partner: release in give_back.
+            // Pairs with the release in give_back.
             if (w.owner.compare_exchange(seen, &d, std::memory_order_acquire)) return true;
             continue;
         }
         if (spin_while_owned(w, seen)) continue;
         const detail::word state = seen->state.load(std::memory_order_acquire);
-        // Only if it still owns the word does the state belong to the transaction that took it.
+        // The state belongs to the transaction that took the word only if that transaction still owns the word.
         if (w.owner.load(std::memory_order_acquire) != seen) continue;
-        // It is over but for undo actions, and gives the word back in one of them; nobody is told.
+        // The owner has ended, except for its undo actions, and one of them gives the word back. There is no
+        // transaction to kill.
         if (!memory::is_running(state) && !d.asked_to_die()) ::sched_yield();
         else api::meet_outside(d, *seen, state, owns_more);
     }

@@ -1,10 +1,11 @@
-// Transactional clones of what libstdc++ has compiled of its containers: walking through trees and balancing them,
-// hooking the nodes of lists, choosing the size of hash tables. headers/bits says how GCC learns of them. What
-// templates do beside that, GCC instruments itself.
+// Transactional clones of the container functions that libstdc++ has compiled. They walk and balance trees, hook the
+// nodes of lists, and choose the size of hash tables. GCC learns of them through headers/bits. GCC itself instruments
+// the code of the templates.
 //
-// A tree that these have changed is one of libstdc++'s: red-black, with a header node that keeps root, first and last.
-// So code outside of transactions goes on with it. The balancing is that of Cormen, Leiserson, Rivest, Stein,
-// "Introduction to Algorithms", 13.3 and 13.4, over fields that are read and written through barriers.
+// A tree that these functions have changed is still a tree of libstdc++: red-black, with a header node that holds the
+// root, the first and the last node. So code outside of transactions can continue with it. The balancing is that of
+// Cormen, Leiserson, Rivest, Stein, "Introduction to Algorithms", 13.3 and 13.4. All fields are read and written
+// through barriers.
 #include <list>
 #include <map>
 #include <unordered_map>
@@ -18,7 +19,7 @@ using tree_node = std::_Rb_tree_node_base;
 using list_node = std::__detail::_List_node_base;
 using rehash_policy = std::__detail::_Prime_rehash_policy;
 
-/// The nodes of a tree as a transaction sees them. Null is a black leaf.
+/// The nodes of a tree as a transaction sees them. A null pointer is a black leaf.
 class tree {
 public:
     tree(tx& t, tree_node* header) noexcept : t_{t}, header_{header} {}
@@ -32,17 +33,17 @@ public:
     void paint(tree_node* n, bool red) { write(t_, &n->_M_color, red ? std::_S_red : std::_S_black); }
     [[nodiscard]] tree_node* root() { return get(header_, parent); }
 
-    /// What led to `child` of `above` leads to `now`.
+    /// Makes the link from `above` to `child` point to `now`.
     void replace_child(tree_node* above, tree_node* child, tree_node* now) {
         if (root() == child) set(header_, parent, now);
         else set(above, get(above, left) == child ? left : right, now);
     }
-    /// The node at the end of the way along `field`.
+    /// Follows `field` from `n` and returns the last node.
     [[nodiscard]] tree_node* end_of(tree_node* n, link field) {
         while (tree_node* const next = get(n, field)) n = next;
         return n;
     }
-    /// `down` goes to the side `side` below its child on the other side, which takes its place.
+    /// Moves `down` to the side `side`, below its child on the other side, which takes its place.
     void rotate(tree_node* down, link side) {
         const link other = mirror(side);
         tree_node* const up = get(down, other);
@@ -81,7 +82,7 @@ void tree::insert(bool on_the_left, tree_node* fresh, tree_node* above) {
         set(header_, left, fresh);
         set(header_, right, fresh);
     } else {
-        // The header's links to the first and the last have the names of those to the children.
+        // The header's links to the first and the last node have the same names as links to children.
         const link side = on_the_left ? left : right;
         set(above, side, fresh);
         if (above == get(header_, side)) set(header_, side, fresh);
@@ -89,7 +90,7 @@ void tree::insert(bool on_the_left, tree_node* fresh, tree_node* above) {
     mend_red(fresh);
 }
 
-/// `n` is red, and so may be the one above.
+/// Restores the tree's rules. REQUIRES: `n` is red; its parent may be red, too.
 void tree::mend_red(tree_node* n) {
     for (tree_node* above; n != root() && is_red(above = get(n, parent));) {
         tree_node* const grand = get(above, parent);
@@ -114,15 +115,15 @@ void tree::mend_red(tree_node* n) {
     if (n == root()) paint(n, false);
 }
 
-/// Unlinks `gone`, which is returned, and is nobody's any more.
+/// Unlinks and returns `gone`. The tree no longer refers to it.
 tree_node* tree::erase(tree_node* gone) {
     tree_node* const lesser = get(gone, left);
     tree_node* const greater = get(gone, right);
     tree_node* above = get(gone, parent);
-    tree_node* heir = nullptr;  // takes the place from which a node is missing then
+    tree_node* heir = nullptr;  // moves into the place that loses a node
     bool black_is_missing = false;
     if (lesser != nullptr && greater != nullptr) {
-        tree_node* const next = end_of(greater, left);  // takes the place of `gone`, and its colour
+        tree_node* const next = end_of(greater, left);  // takes the place and the colour of `gone`
         heir = get(next, right);
         black_is_missing = !is_red(next);
         tree_node* under = next;
@@ -144,7 +145,8 @@ tree_node* tree::erase(tree_node* gone) {
         black_is_missing = !is_red(gone);
         if (heir != nullptr) set(heir, parent, above);
         replace_child(above, gone, heir);
-        // An only child is a leaf, so the header's links follow at once; with none left they lead to the header.
+        // An only child is a leaf, so the header's links can be set at once. If the tree becomes empty, they point to
+        // the header.
         if (get(header_, left) == gone) set(header_, left, heir != nullptr ? heir : above);
         if (get(header_, right) == gone) set(header_, right, heir != nullptr ? heir : above);
     }
@@ -152,7 +154,7 @@ tree_node* tree::erase(tree_node* gone) {
     return gone;
 }
 
-/// On the way to `n`, which is below `above`, a black node is missing.
+/// Restores the tree's rules. REQUIRES: the path to `n`, a child of `above`, lacks one black node.
 void tree::mend_black(tree_node* n, tree_node* above) {
     while (n != root() && !is_red(n)) {
         const link side = get(above, left) == n ? left : right;
@@ -185,7 +187,7 @@ void tree::mend_black(tree_node* n, tree_node* above) {
     if (n != nullptr) paint(n, false);
 }
 
-/// The next node in the order that goes to `side`: the header behind the last one.
+/// Returns the next node in the order towards `side`. After the last node comes the header.
 tree_node* neighbour(tx& t, tree_node* n, tree::link side) {
     tree of{t, nullptr};
     if (tree_node* const below = of.get(n, side)) return of.end_of(below, tree::mirror(side));
@@ -194,11 +196,11 @@ tree_node* neighbour(tx& t, tree_node* n, tree::link side) {
         n = above;
         above = of.get(n, tree::parent);
     }
-    // The last one may be the root, whose parent is the header, whose right is the last one.
+    // The last node may be the root. Its parent is the header, and the header's right link is the last node.
     return of.get(n, side) != above ? above : n;
 }
 
-/// The one before the header is the last one: the header is red, and the parent of its parent.
+/// Returns the node before `n`. Before the header is the last node. The header is red and the parent of its parent.
 tree_node* previous(tx& t, tree_node* n) {
     tree of{t, nullptr};
     if (of.is_red(n)) {
@@ -215,7 +217,8 @@ void link_nodes(tx& t, list_node* first, list_node* second) {
 list_node* next_of(tx& t, const list_node* n) { return load_pointer(t, &n->_M_next); }
 list_node* before(tx& t, const list_node* n) { return load_pointer(t, &n->_M_prev); }
 
-/// Of a circle of nodes, which go from `next` to `last` between `from` and `from`, `to` takes the place of `from`.
+/// Puts `to` in the place of `from` in a circle of nodes. `next` and `last` are the neighbours of `from` after and
+/// before it.
 void take_place(tx& t, list_node* from, list_node* to, list_node* next, list_node* last) {
     if (next == from) return link_nodes(t, to, to);
     link_nodes(t, to, next);
@@ -227,7 +230,7 @@ void hook(tx& t, list_node* n, list_node* position) {
     link_nodes(t, n, position);
 }
 
-/// The nodes from `first` to before `last` go to before `position`, which is none of them.
+/// Moves the nodes from `first` up to, but excluding, `last` to before `position`, which is outside that range.
 void transfer(tx& t, list_node* position, list_node* first, list_node* last) {
     if (position == last) return;
     list_node* const end = before(t, last);
@@ -255,7 +258,7 @@ void swap(tx& t, list_node* a, list_node* b) {
     take_place(t, b, a, b_next, b_last);
 }
 
-/// Calls `choose(policy)` on a private copy, of which one field goes back if it has changed.
+/// Calls `choose(policy)` on a private copy, and writes back its one field if that has changed.
 template <class Choose>
 auto with_policy(tx& t, const rehash_policy* policy, Choose choose) {
     rehash_policy copy;

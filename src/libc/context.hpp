@@ -1,11 +1,11 @@
-// Where a call of the C library stands, and how it becomes irrevocable.
+// The context of a call of the C library, and how it becomes irrevocable.
 //
-// A function of this folder has two doors: the transactional clone, which instrumented code of GCC calls, and
-// tutti::libc::<name>(tx&, ...), which blocks of the library call. Both lead to the same body.
+// A function of this folder has two entries: the transactional clone, which instrumented code of GCC calls, and
+// tutti::libc::<name>(tx&, ...), which blocks of the library call. Both run the same body.
 //
-// No body holds a resource (a lock, memory, a descriptor) in a local variable across an access to the program's memory,
-// a wait or a switch to irrevocability: each of them may leave the frame by a jump that runs no destructor. What has to
-// be given back is registered with the transaction before the next such step.
+// A body must not hold a resource (a lock, memory, a descriptor) in a local variable across an access to the program's
+// memory, a wait or a switch to irrevocability. Each of these may leave the frame by a jump that runs no destructor.
+// Resources are registered with the transaction before the next such step.
 #pragma once
 
 #include "itm/block.hpp"
@@ -14,17 +14,18 @@ namespace tutti::libc {
 
 using core::descriptor;
 
-/// Whether the innermost block is one of the language.
+/// Returns true if the innermost block is a block of the language.
 inline bool in_language(const tx& t) noexcept { return itm::is_block(static_cast<const descriptor&>(t).frame_); }
 
-/// Whether the innermost block runs without barriers: alone, and with no way back.
+/// Returns true if the innermost block runs without barriers: alone, and with no way to roll back.
 inline bool runs_plainly(const tx& t) noexcept {
     const auto& d = static_cast<const descriptor&>(t);
     return itm::is_block(d.frame_) && itm::side_of(d).direct;
 }
 
-/// The transaction that the clone `of` runs in, or null where the C library's own function does: outside of
-/// transactions, and in a block that runs without barriers. The report names the call if it makes the block run alone.
+/// Returns the transaction that the clone `of` runs in. Returns null if the C library's own function is to run: outside
+/// of transactions, and in a block that runs without barriers. If the call makes the block run alone, the report names
+/// the call.
 inline tx* surrounding(const itm::library_call& of) noexcept {
     tx* const t = detail::current_transaction;
     if (t == nullptr || !detail::access::running(*t)) return nullptr;
@@ -38,12 +39,12 @@ inline tx* surrounding(const itm::library_call& of) noexcept {
 
 inline constexpr const char* instead_in_general = "call it after the block, or in a commit action";
 
-/// Writes output that waits for the commit outside of stream buffers. REQUIRES: d is irrevocable.
+/// Writes the output that waits for the commit outside of stream buffers. REQUIRES: d is irrevocable.
 void settle_streams(descriptor& d) noexcept;
 
-/// From here on the transaction commits, so that the caller may do what cannot be undone. A block of the language runs
-/// alone and without barriers then; a block of the library is irrevocable, and others run beside it. May restart the
-/// block. `why`, and what to do `instead`, are literals, for the report.
+/// Ensures that the transaction commits, so that the caller may act irreversibly. A block of the language then runs
+/// alone and without barriers. A block of the library is irrevocable, and other transactions run beside it. May restart
+/// the block. `why` and `instead`, which says what to do instead, are literals for the report.
 inline void become_irrevocable(tx& t, const char* why, const char* instead = instead_in_general) {
     if (!in_language(t)) {
         t.become_irrevocable(why);

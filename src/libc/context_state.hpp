@@ -1,5 +1,5 @@
-// What the C library keeps for a context: lists of what its running transaction did, which lead into the handlers that
-// undo it, and which the log of handlers owns.
+// The state that the C library keeps for a context: lists of the running transaction's actions. The lists refer to the
+// handlers that undo the actions. The log of handlers owns those handlers.
 #pragma once
 
 #include <new>
@@ -13,17 +13,17 @@ struct held_guard;
 struct pending_close;
 struct saved_generator;
 
-/// Lists, the latest first. They, but not `idle`, are empty when `sequence` is not that of the descriptor.
+/// Lists, the latest entry first. All lists except `idle` are empty if `sequence` differs from that of the descriptor.
 struct context_state {
     detail::word sequence = 0;
     touch* newest = nullptr;               ///< streams (file.hpp)
     pending_close* closing = nullptr;      ///< descriptors that the commit closes (descriptor_table.hpp)
-    saved_generator* generator = nullptr;  ///< of random numbers (random.cpp)
-    held_guard* guards = nullptr;          ///< of local statics (guards.cpp)
-    touch* idle = nullptr;                 ///< touches to be used again; for good, as this
+    saved_generator* generator = nullptr;  ///< states of random number generators (random_numbers.cpp)
+    held_guard* guards = nullptr;          ///< guards of local statics (guards.cpp)
+    touch* idle = nullptr;                 ///< touches to be reused; kept permanently, like this object
 };
 
-/// Null: there is no memory for it.
+/// Returns the state of `d`, or null if there is no memory for it.
 inline context_state* state_of(descriptor& d) noexcept {
     if (d.c_library == nullptr) d.c_library = new (std::nothrow) context_state;
     auto* const s = static_cast<context_state*>(d.c_library);

@@ -16,9 +16,9 @@
 namespace tutti::libc {
 namespace {
 
-constexpr std::size_t most_digits = 512;  // of a decimal number of glibc's, which has 17 digits or 21 that are not 0
+constexpr std::size_t most_digits = 512;  // of a decimal number in glibc, of which 17 or 21 are not 0
 
-/// ecvt_r and its like: `convert(point, sign, text, size)`.
+/// Implements ecvt_r and the like: `convert(point, sign, text, size)`.
 template <class Convert>
 int digits_of(tx& t, int* point, int* sign, char* to, std::size_t size, Convert convert) {
     const std::size_t room = std::min(size, std::size_t{INT_MAX});
@@ -35,7 +35,7 @@ int digits_of(tx& t, int* point, int* sign, char* to, std::size_t size, Convert 
     return 0;
 }
 
-/// strfromd and its like.
+/// Implements strfromd and the like.
 template <class Number>
 int number_as_text(tx& t, char* to, std::size_t size, const char* format, Number x,
                    int (*convert)(char*, std::size_t, const char*, Number) noexcept) {
@@ -53,7 +53,7 @@ int number_as_text(tx& t, char* to, std::size_t size, const char* format, Number
     return needed;
 }
 
-/// `convert(private text)`; `none`: there is no memory for it.
+/// Returns `convert(private text)`, or `none` if there is no memory for the copy.
 template <class Result, class Convert>
 Result of_text(tx& t, const char* text, Result none, Convert convert) {
     char room[256];
@@ -125,7 +125,7 @@ const char* inet_ntop(tx& t, int family, const void* address, char* to, unsigned
 }
 
 int fnmatch(tx& t, const char* pattern, const char* text, int flags) {
-    constexpr int no_memory = -1;  // any number but 0 and FNM_NOMATCH is an error
+    constexpr int no_memory = -1;  // any number except 0 and FNM_NOMATCH means an error
     return of_text(t, pattern, no_memory, [&](const char* p) {
         return of_text(t, text, no_memory, [&](const char* s) { return ::fnmatch(p, s, flags); });
     });

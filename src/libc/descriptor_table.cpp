@@ -8,9 +8,9 @@
 namespace tutti::libc {
 namespace {
 
-constexpr char files = 0;  // whose the locks are
+constexpr char files = 0;  // identifies the locks of files
 
-/// Takes its close out of the list when the block is rolled back.
+/// Removes its close from the list when the block is rolled back.
 class forgetting final : public detail::handler {
 public:
     forgetting(context_state& s, int fd, const struct stat& about) noexcept
@@ -36,7 +36,7 @@ void close_now(const pending_close& c) noexcept {
 
 pending_close* find_closing(tx& t, int fd) noexcept {
     const context_state* const s = state_of(descriptor::of(t));
-    if (s == nullptr) return nullptr;  // then nothing has been noted
+    if (s == nullptr) return nullptr;  // then no close has been recorded
     pending_close* at = s->closing;
     while (at != nullptr && !(at->live && at->fd == fd)) at = at->older;
     return at;

@@ -1,17 +1,17 @@
 // Descriptors of files, as a transaction sees them.
 //
-// A descriptor that the transaction makes is made at once: the kernel hands its number to no other call, and a
-// roll-back closes it. One that it closes stays open until the commit, because its number could not be had back for
-// certain; until then every function of this folder takes it for closed.
+// A descriptor that the transaction creates exists at once: the kernel gives its number to no other call, and a
+// roll-back closes it. A descriptor that the transaction closes stays open until the commit, because a roll-back could
+// not be sure to get its number back. Until then, every function of this folder treats it as closed.
 //
-// What two transactions conflict on is the file (its device and inode): descriptors that were duplicated share a
-// position, and different ones of a file share its size. Paper 004, figure 3, has a conflict word for each descriptor.
-// Here it is an abstract lock, since it has to be held until the call has been undone, and ownership of a word is given
-// up before.
+// Two transactions conflict on the file (its device and inode): duplicated descriptors share a position, and different
+// descriptors of one file share its size. Paper 004, figure 3, has a conflict word for each descriptor. Here an
+// abstract lock is used, because it has to be held until the call has been undone. A transaction loses a conflict word
+// before that.
 //
 // Invariants
 //   D1  `closing` of the context's state leads to the closes of the running attempt, the latest first
-//   D2  a close that is not `live` was taken back: dup2 has made the number another descriptor since
+//   D2  a close that is not `live` was taken back: dup2 has since made the number another descriptor
 #pragma once
 
 #include <sys/stat.h>
@@ -24,29 +24,29 @@ namespace tutti::libc {
 struct pending_close {
     int fd;
     bool live;
-    dev_t device;  ///< of the file, so that what came to this number behind our back is not closed
+    dev_t device;  ///< of the file, so that a descriptor reopened by other code under this number is not closed
     ino_t inode;
     pending_close* older;
 };
 
-/// Null: it stays open.
+/// Returns the close of `fd`, or null if the descriptor stays open.
 pending_close* find_closing(tx& t, int fd) noexcept;
 
-/// False, and errno is EBADF: the transaction has closed it.
+/// Returns false and sets errno to EBADF if the transaction has closed the descriptor.
 [[nodiscard]] bool usable(tx& t, int fd) noexcept;
 
-/// Has the commit close it; `about` is what fstat says of it. False: there is no memory to remember it.
+/// Makes the commit close `fd`. `about` is its fstat. Returns false if there is no memory to record this.
 [[nodiscard]] bool close_at_commit(tx& t, int fd, const struct stat& about);
 
-/// From here to the end of the transaction no other one moves a position in the file or changes its size, nor, unless
-/// `shared`, looks at it by a call of this folder. As `hold` (effects.hpp).
+/// Locks the file until the transaction ends. Other transactions cannot move a position in the file or change its size.
+/// Unless `shared`, they cannot read them by a call of this folder either. Fails like `hold` (effects.hpp).
 [[nodiscard]] bool lock_file(tx& t, const struct stat& about, bool shared);
 
-/// Before a call that looks at the file beside the stream by which this block writes to it: makes the transaction
-/// irrevocable and writes that output. False: no output waits for the file (file_overlay.hpp).
+/// To be called before a call that reads the file by another way than the stream to which this block writes. Makes the
+/// transaction irrevocable and writes that output. Returns false if no output waits for the file (file_overlay.hpp).
 bool settle_file(tx& t, const struct stat& about);
 
-/// write() of private bytes.
+/// Writes private bytes, as write().
 ssize_t write_private(tx& t, int fd, const void* from, std::size_t count);
 
 }  // namespace tutti::libc

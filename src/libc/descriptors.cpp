@@ -1,4 +1,4 @@
-// Descriptors that come and go. See descriptor_table.hpp.
+// Creating, duplicating and closing descriptors. See descriptor_table.hpp.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -22,16 +22,16 @@ struct close_both {
     }
 };
 
-/// F_SETFD and F_SETFL.
+/// Undoes F_SETFD and F_SETFL.
 struct set_flags_back {
     int fd, command, flags;
     void operator()() const noexcept { ::fcntl(fd, command, flags); }
 };
 
-/// What dup2 took from a number goes back to it.
+/// Undoes a dup2 onto a number that was in use.
 struct give_back_number {
     int saved, number, flags;
-    pending_close* closed;  ///< that the transaction had closed it before; null if not
+    pending_close* closed;  ///< the transaction's close of that number before the dup2, or null
     void operator()() const noexcept {
         ::dup3(saved, number, (flags & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0);
         ::close(saved);
@@ -39,7 +39,7 @@ struct give_back_number {
     }
 };
 
-/// A call that makes one descriptor.
+/// Runs a call that creates one descriptor.
 template <class Call>
 int made(tx& t, Call call) {
     auto* const undo = prepare_undo<close_one>(t);
@@ -49,10 +49,10 @@ int made(tx& t, Call call) {
     return fd;
 }
 
-/// dup3 onto a number that is in use, of which `flags` are those of the descriptor.
+/// Runs dup3 onto a number that is in use. `flags_before` are the flags of the descriptor at that number.
 int replace(tx& t, int from, int to, int flags, int flags_before) {
     auto* const undo = prepare_undo<give_back_number>(t);
-    // The commit runs before what undoes is deleted.
+    // The commit action runs before the undo action is deleted.
     struct closing {
         int saved = -1;
     };
@@ -64,7 +64,7 @@ int replace(tx& t, int from, int to, int flags, int flags_before) {
     };
     if (!put_off(t, detail::handler_point::at_commit, forget)) return -1;
     const int saved = ::fcntl(to, F_DUPFD_CLOEXEC, 0);
-    if (saved < 0) {  // no number is free to save it
+    if (saved < 0) {  // no number is free to save the descriptor
         become_irrevocable(t, "dup2 onto an open descriptor, with no descriptor left to save it");
         return ::dup3(from, to, flags);
     }

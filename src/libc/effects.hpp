@@ -1,9 +1,10 @@
-// Effects beyond memory: calls that are made at once and undone by a roll-back, and calls that wait for the commit.
+// Effects beyond memory: calls that run at once and are undone by a roll-back, and calls that wait for the commit.
 //
-// Transactions that make such calls exclude each other by abstract locks, which are held until a call has been undone.
+// Transactions that make such calls exclude each other by abstract locks, which they hold until the call has been
+// undone.
 //
-// What undoes a call is registered before the call is made, so that nothing can fail once it has been, and armed after
-// it. Nothing that may leave the frame stands between the call and arm().
+// The undo action of a call is registered before the call, so that nothing can fail after the call. It is armed after
+// the call. Between the call and arm() nothing may leave the frame.
 #pragma once
 
 #include <cerrno>
@@ -19,8 +20,8 @@ namespace tutti::libc {
 
 using base::kept_errno;
 
-/// Holds an abstract lock to the end of the transaction. May wait, restart the block. False, and errno is ENOMEM or,
-/// where the block must commit and another's undo waits for it, EDEADLK.
+/// Holds an abstract lock until the transaction ends. May wait or restart the block. Returns false and sets errno to
+/// ENOMEM, or to EDEADLK if the block must commit and another transaction's undo action waits for it.
 [[nodiscard]] inline bool hold(tx& t, const abstract_lock& lock) {
     try {
         acquire(t, lock);
@@ -47,7 +48,8 @@ private:
     std::optional<Undo> undo_;
 };
 
-/// May leave the frame. Null, and errno is ENOMEM: there is no memory to remember it; then the call must not be made.
+/// Registers an undo action. May leave the frame. Returns null and sets errno to ENOMEM if there is no memory for it;
+/// then the caller must not make the call.
 template <class Undo>
 undoing<Undo>* prepare_undo(tx& t) {
     try {
@@ -61,7 +63,8 @@ undoing<Undo>* prepare_undo(tx& t) {
     }
 }
 
-/// `f` runs at `point`, a part of the commit. May leave the frame. False, and errno is ENOMEM: it will not.
+/// Registers `f` to run at `point`, a part of the commit. May leave the frame. Returns false and sets errno to ENOMEM
+/// if `f` will not run.
 template <class F>
 [[nodiscard]] bool put_off(tx& t, detail::handler_point point, F f) {
     try {

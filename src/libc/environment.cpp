@@ -1,6 +1,6 @@
-// The environment. environ and its strings are plain memory that glibc changes without barriers, so transactions
-// exclude each other by an abstract lock: one that changes the environment, and those that read it. A change is made
-// at once, and a roll-back puts the very string back that was there, which glibc keeps for good.
+// The environment. glibc changes environ and its strings, plain memory, without barriers. So transactions exclude each
+// other by an abstract lock: one that changes the environment excludes those that read it. A change is made at once. A
+// roll-back restores the same string as before, which glibc never frees.
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,11 +17,11 @@
 namespace tutti::libc {
 namespace {
 
-constexpr char environment = 0;  // whose the lock is
+constexpr char environment = 0;  // identifies the lock
 
 [[nodiscard]] bool lock_environment(tx& t, bool shared) { return hold(t, {.of = &environment, .shared = shared}); }
 
-/// "NAME=value" in environ, or null.
+/// Returns "NAME=value" in environ, or null.
 char* entry_of(const char* name, std::size_t size) noexcept {
     if (environ == nullptr) return nullptr;
     for (char** at = environ; *at != nullptr; ++at) {
@@ -31,16 +31,16 @@ char* entry_of(const char* name, std::size_t size) noexcept {
 }
 
 struct put_back_entry {
-    char* before;      ///< null: there was none
-    const char* name;  ///< memory of the transaction's
+    char* before;      ///< null: the variable did not exist
+    const char* name;  ///< memory of the transaction
     void operator()() const noexcept {
         if (before != nullptr) ::putenv(before);
         else ::unsetenv(name);
-        if (std::strcmp(name, "TZ") == 0) ::tzset();  // the block may have made glibc take over the other zone
+        if (std::strcmp(name, "TZ") == 0) ::tzset();  // the block may have made glibc use the other zone
     }
 };
 
-/// Makes a change of what is called `name`, which has `size` characters.
+/// Runs `make`, which changes the variable `name` of `size` characters.
 template <class Change>
 int change(tx& t, const char* name, std::size_t size, Change make) {
     auto* const kept = static_cast<char*>(private_memory(t, size + 1));
@@ -101,7 +101,7 @@ int unsetenv(tx& t, const char* name) {
     return change(t, n, size, [=] { return ::unsetenv(n); });
 }
 
-/// glibc makes the string part of the environment as it stands in memory.
+/// glibc puts the program's string itself into the environment, not a copy.
 int putenv(tx& t, char* string) {
     char room[512];
     std::size_t size = 0;

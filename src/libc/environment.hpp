@@ -1,11 +1,11 @@
-// The environment as other functions read it.
+// The environment, for the functions that read it.
 #pragma once
 
 #include "libc/context.hpp"
 
 namespace tutti::libc {
 
-/// Keeps other transactions from changing the environment until this one ends. Without memory for a lock the
+/// Prevents other transactions from changing the environment until this one ends. If there is no memory for a lock, the
 /// transaction becomes irrevocable. Does not change errno.
 void share_environment(tx& t);
 

@@ -1,7 +1,7 @@
-// A failed assertion of <assert.h> or of libstdc++ (_GLIBCXX_ASSERTIONS) in a block ends the process with the message
-// of that library (paper 002 asks for assert). The block becomes irrevocable first: what a block has read before its
-// last look at its snapshot must not end a process.
-#undef NDEBUG  // else <cassert> declares nothing
+// A failed assertion of <assert.h> or of libstdc++ (_GLIBCXX_ASSERTIONS) in a block ends the process with that
+// library's message (paper 002 asks for assert). The block becomes irrevocable first. Otherwise reads since the last
+// validation of its snapshot, which may be inconsistent, could end a process.
+#undef NDEBUG  // otherwise <cassert> declares nothing
 #include <cassert>
 #include <cstddef>
 
@@ -17,7 +17,7 @@ void before_the_end(const void* where) {
 
 }  // namespace
 
-// Older ones have none: their assertions are inline.
+// Older versions of libstdc++ do not have this function: their assertions are inline.
 extern "C" [[noreturn]] void tutti_plain_assertion(const char* file, int line, const char* function,
                                                    const char* condition) noexcept
     __asm__("_ZSt21__glibcxx_assert_failPKciS0_S0_") __attribute__((weak));

@@ -20,7 +20,7 @@
 #include "libc/file_overlay.hpp"
 #include "tutti/detail/runtime.hpp"
 
-// glibc exports it, but names it in no header.
+// glibc exports this function, but declares it in no header.
 extern "C" void _IO_doallocbuf(FILE*);
 
 namespace tutti::libc {
@@ -44,9 +44,9 @@ void restore_pointers(FILE* f, const file_place& p) noexcept {
     f->_offset = p.offset;
 }
 
-constexpr off64_t unknown_offset = -1;  // what glibc calls _IO_pos_BAD
+constexpr off64_t unknown_offset = -1;  // glibc's _IO_pos_BAD
 
-/// The buffer holds nothing.
+/// Empties the buffer.
 void empty_buffer(FILE* f) noexcept {
     char* const at = f->_IO_buf_base;
     f->_IO_read_ptr = f->_IO_read_end = f->_IO_read_base = at;
@@ -54,18 +54,18 @@ void empty_buffer(FILE* f) noexcept {
     f->_offset = unknown_offset;
 }
 
-/// The buffer holds nothing, and the kernel is where the program is.
+/// Empties the buffer and moves the kernel's position to the program's.
 void forget_buffer(FILE* f, off64_t position) noexcept {
     empty_buffer(f);
     f->_offset = ::lseek64(f->_fileno, position, SEEK_SET);
 }
 
-/// A pointer into a buffer that began at `from`, in one that begins at `to`.
+/// Returns the pointer into the buffer at `to` that corresponds to `pointer` into the buffer at `from`.
 char* moved_to(char* pointer, const char* from, char* to) noexcept {
     return pointer != nullptr ? to + (pointer - from) : nullptr;
 }
 
-/// The overlay of the file that `t` belongs to, or null. O(touches).
+/// Returns the overlay of the touched file, or null. O(touches).
 file_overlay* overlay_of(const touch* t) noexcept {
     const FILE* const f = t->file;
     for (; t != nullptr; t = t->older) {
@@ -74,7 +74,7 @@ file_overlay* overlay_of(const touch* t) noexcept {
     return nullptr;
 }
 
-/// Writes to the file what its overlay holds. As glibc, an error of output that was accepted stays with the stream.
+/// Writes the overlay to the file. As in glibc, an error in writing accepted output is recorded in the stream.
 void apply_overlay(touch& t) noexcept {
     const std::unique_ptr<file_overlay> overlay{std::exchange(t.overlay, nullptr)};
     if (overlay == nullptr) return;
@@ -84,7 +84,7 @@ void apply_overlay(touch& t) noexcept {
     if (f->_offset != unknown_offset) f->_offset = overlay->position();
 }
 
-/// glibc's buffer of a stream in memory never shrinks, so the image has room in the one that there is now.
+/// glibc's buffer of a stream in memory never shrinks, so the image fits into the current buffer.
 void restore_image(const touch& t) noexcept {
     FILE* const f = t.file;
     const file_place& p = t.before;
@@ -98,16 +98,16 @@ void restore_image(const touch& t) noexcept {
     f->_IO_read_base = moved_to(p.read_base, p.buffer, to);
     f->_IO_write_base = moved_to(p.write_base, p.buffer, to);
     f->_IO_write_ptr = moved_to(p.write_ptr, p.buffer, to);
-    // Behind the end of the image glibc expects zeros, as it makes them where it makes the buffer larger.
+    // glibc expects zeros after the end of the image, as it writes them when it enlarges the buffer.
     const bool to_the_end = p.write_end == p.buffer + t.image_size;
     f->_IO_write_end = to_the_end ? f->_IO_buf_end : moved_to(p.write_end, p.buffer, to);
     std::memset(to + t.image_size, 0, static_cast<std::size_t>(f->_IO_buf_end - to) - t.image_size);
 }
 
-/// What does not depend on the place in the file.
+/// Restores all that does not depend on the position in the file.
 void restore_state(const touch& t) noexcept {
     FILE* const f = t.file;
-    // A buffer that has come stays, with what is known of the file since.
+    // A buffer that was allocated since stays, with the flags that glibc set for it.
     const int kept = t.before.buffer != nullptr ? 0 : of_buffer;
     f->_flags = (t.before.flags & ~kept) | (f->_flags & kept);
     f->_mode = t.before.mode;
@@ -130,8 +130,8 @@ void restore(const touch& t) noexcept {
     }
 }
 
-/// glibc's lock, in vain: a thread outside of transactions holds it, in a call or by flockfile. Then the transaction
-/// gives back what it owns, because that thread may be waiting for it, and starts over.
+/// Takes glibc's lock. If a thread outside of transactions holds the lock, in a call or by flockfile, it may be waiting
+/// for this transaction. The transaction then releases what it owns and restarts.
 void lock(tx& t, FILE* f) {
     constexpr int spins = 200, sleeps = 50;
     for (int i = 0; i != spins; ++i) {
@@ -152,10 +152,10 @@ touch* find(const context_state& s, const FILE* f) noexcept {
     return at;
 }
 
-/// Registers what will undo a touch, while there is nothing to undo: registering may leave the frame. Null: there is no
-/// memory for it.
+/// Registers the undo action of a touch while there is nothing to undo yet, because registering may leave the frame.
+/// Returns null if there is no memory for it.
 touch* prepare_touch(descriptor& d, context_state& s, FILE* f, bool outermost) {
-    // Leaves by a signal that is due.
+    // Leaves the frame if a signal is due.
     if (!d.healthy()) static_cast<void>(api::goes_on(d));
     touch* fresh = s.idle;
     try {
@@ -178,7 +178,7 @@ touch* prepare_touch(descriptor& d, context_state& s, FILE* f, bool outermost) {
     return fresh;
 }
 
-/// From here on it is undone. REQUIRES: the transaction holds glibc's lock.
+/// Arms the touch: from now on a roll-back undoes it. REQUIRES: the transaction holds glibc's lock.
 touch* arm(context_state& s, touch* prepared) noexcept {
     prepared->before = place_of(prepared->file);
     prepared->older = s.newest;
@@ -187,7 +187,7 @@ touch* arm(context_state& s, touch* prepared) noexcept {
     return prepared;
 }
 
-/// Null: there is no memory for it.
+/// Returns null if there is no memory for the touch.
 touch* first_touch(tx& t, context_state& s, FILE* f) {
     descriptor& d = descriptor::of(t);
     refuse_at_exit();
@@ -195,12 +195,12 @@ touch* first_touch(tx& t, context_state& s, FILE* f) {
     if (prepared == nullptr) return nullptr;
     conflict_word& word = conflict_word_of(f);
     if (take(d, word, s.newest != nullptr)) {
-        prepared->word = &word;  // its end gives it back from here on
+        prepared->word = &word;  // from now on the touch's end releases the word
         refresh_snapshot(d);
     }
     lock(t, f);
-    arm(s, prepared);  // nothing between the two leaves the frame
-    // Partner: acquire in for_each_other_touch. Only the word's owner changes the list.
+    arm(s, prepared);  // nothing between lock() and arm() leaves the frame
+    // Pairs with the acquire in for_each_other_touch. Only the word's owner changes the list.
     prepared->beside = prepared->word == nullptr ? word.touches.load(std::memory_order_relaxed) : nullptr;
     word.touches.store(prepared, std::memory_order_release);
     return prepared;
@@ -211,14 +211,15 @@ touch* inner_touch(tx& t, context_state& s, FILE* f) {
     return prepared != nullptr ? arm(s, prepared) : nullptr;
 }
 
-/// What glibc's unlocked functions do to it is what is described in the header.
+/// Returns true if glibc's unlocked functions treat the stream as the header describes.
 bool is_ordinary(const FILE* f) noexcept {
-    // First whether it is in memory: glibc leaves the descriptor and the offset of such a stream as they are.
+    // Checked first, because glibc leaves the descriptor and the offset of a stream in memory undefined.
     return !is_in_memory(f) && f->_fileno >= 0 && f->_mode <= 0 && f->_markers == nullptr &&
            (f->_flags & in_backup) == 0;
 }
 
-/// Of a stream of bytes in memory. Keeps its image, unless there is no memory for it or characters were put back.
+/// Keeps an image of a stream of bytes in memory. Returns false for any other stream, if there is no memory for the
+/// image, or if characters were put back.
 bool keep_image(touch& t) noexcept {
     const FILE* const f = t.file;
     if (!is_in_memory(f) || f->_mode > 0 || f->_markers != nullptr || (f->_flags & in_backup) != 0) return false;
@@ -235,7 +236,7 @@ bool has_overlays(const context_state& s) noexcept {
     return at != nullptr;
 }
 
-/// Null: no output of the transaction waits for that file.
+/// Returns null if no output of the transaction waits for that file.
 const file_overlay* find_overlay(const context_state& s, const struct stat& about) noexcept {
     for (const touch* at = s.newest; at != nullptr; at = at->older) {
         if (at->overlay != nullptr && at->overlay->stands_for(about)) return at->overlay;
@@ -243,7 +244,7 @@ const file_overlay* find_overlay(const context_state& s, const struct stat& abou
     return nullptr;
 }
 
-/// Null: it has done nothing in the running attempt.
+/// Returns null if the running attempt has not used the C library.
 context_state* running_state(const descriptor& d) noexcept {
     auto* const s = static_cast<context_state*>(d.c_library);
     return s != nullptr && s->sequence == d.own_sequence ? s : nullptr;
@@ -279,7 +280,7 @@ void touch::give_back() noexcept {
 }
 
 void touch::keep() noexcept {
-    home->newest = nullptr;  // all of them are kept at once
+    home->newest = nullptr;  // all touches are kept at once
     give_back();
 }
 
@@ -320,7 +321,7 @@ file::file(tx& t, FILE* f) : t_{t}, f_{f} {
     else if (d.frame_->parent != nullptr && at->index < d.frame_->mark.deferred) at = inner_touch(t, *s, f);
     if (at != nullptr && (is_ordinary(f) || at->image != nullptr || (!at->final && keep_image(*at)))) {
         touch_ = at;
-        // An inner block that was cancelled may have left an overlay to an irrevocable one.
+        // A cancelled inner block may have left an overlay to an irrevocable transaction.
         if (at->final && overlay() != nullptr) settle_streams(d);
         struct stat about;
         if (!at->final && !in_memory() && overlay() == nullptr && has_overlays(*s) &&
@@ -340,7 +341,7 @@ bool file::is_touched() const noexcept {
 }
 
 bool file::has_room(const char* bytes, std::size_t size) noexcept {
-    if (f_->_IO_buf_base == nullptr) _IO_doallocbuf(f_);  // one call of fstat, and it knows whether this is a terminal
+    if (f_->_IO_buf_base == nullptr) _IO_doallocbuf(f_);  // calls fstat once, which also detects a terminal
     if ((f_->_flags & unbuffered) != 0) return size == 0;
     const bool by_line = (f_->_flags & line_buffered) != 0;
     if (by_line && size != 0 && (bytes == nullptr || std::memchr(bytes, '\n', size) != nullptr)) return false;
@@ -348,8 +349,8 @@ bool file::has_room(const char* bytes, std::size_t size) noexcept {
     const char* end = by_line ? f_->_IO_buf_end : f_->_IO_write_end;
     const auto whole = static_cast<std::size_t>(f_->_IO_buf_end - f_->_IO_buf_base);
     if ((f_->_flags & putting) == 0 || f_->_IO_write_base == nullptr) {
-        // glibc goes on behind what was read, or at the buffer's begin, and writes directly what would fill a buffer,
-        // and everything where that is very small.
+        // glibc appends after what was read, or at the buffer's start. It writes directly what would fill the buffer;
+        // if the buffer is very small, it writes everything directly.
         constexpr std::size_t small = 128;
         begin =
             f_->_IO_read_ptr == nullptr || f_->_IO_read_ptr == f_->_IO_buf_end ? f_->_IO_buf_base : f_->_IO_read_ptr;
@@ -376,7 +377,7 @@ touch& file::outermost() const noexcept {
     return *last;
 }
 
-/// How many of the pending bytes were there before the transaction.
+/// Returns how many of the pending bytes were there before the transaction.
 std::size_t file::committed() const noexcept {
     const touch& first = outermost();
     for (const touch* at = touch_; at != nullptr; at = at->older) {
@@ -386,12 +387,12 @@ std::size_t file::committed() const noexcept {
     return static_cast<std::size_t>(first.before.write_ptr - first.before.write_base);
 }
 
-/// The buffer then begins with what the transaction has put into it, and every touch knows it so.
+/// Writes the committed bytes. The buffer then begins with the transaction's own bytes, and every touch is adjusted.
 bool file::write_committed() noexcept {
     char* const end = outermost().before.write_ptr;
     const auto own = static_cast<std::size_t>(f_->_IO_write_ptr - end);
     f_->_IO_write_ptr = end;
-    const bool written = ::fflush_unlocked(f_) == 0;  // it leaves the bytes behind `end` where they are
+    const bool written = ::fflush_unlocked(f_) == 0;  // leaves the bytes after `end` in place
     std::memmove(f_->_IO_write_base, end, own);
     for (touch* at = touch_; at != nullptr; at = at->older) {
         if (at->file != f_) continue;
@@ -407,8 +408,8 @@ bool file::write_committed() noexcept {
 
 bool file::before_output(const char* bytes, std::size_t size) {
     if (in_memory()) return true;
-    // Output goes into the buffer behind what has been read of it and over what was read ahead, which a roll-back and a
-    // seek back would want there.
+    // Output would go into the buffer after the bytes that were read, and overwrite those that were read ahead. A
+    // roll-back or a seek back would need these bytes.
     const bool holds_input = (f_->_flags & putting) == 0 && f_->_IO_read_end != f_->_IO_buf_base;
     if (holds_input && (available() != 0 || is_regular())) {
         before_moving();
@@ -454,7 +455,7 @@ bool file::fill() {
     before_moving();
     if (file_overlay* const from = overlay(); from != nullptr && (f_->_flags & (at_end | not_readable)) == 0) {
         if (f_->_IO_buf_base == nullptr) _IO_doallocbuf(f_);
-        if (f_->_mode == 0) f_->_mode = -1;  // as glibc: of bytes from here on
+        if (f_->_mode == 0) f_->_mode = -1;  // a stream of bytes from now on, as in glibc
         const off64_t known = f_->_offset;
         empty_buffer(f_);
         const ssize_t n = from->read(f_->_IO_buf_base, static_cast<std::size_t>(f_->_IO_buf_end - f_->_IO_buf_base));
@@ -463,7 +464,7 @@ bool file::fill() {
         if (n > 0 && known != unknown_offset) f_->_offset = from->position();
         return n > 0;
     }
-    // glibc makes no system call where it is at the end, or may not read.
+    // glibc makes no system call if the stream is at the end or must not be read.
     if (::getc_unlocked(f_) == EOF) return false;
     --f_->_IO_read_ptr;
     return true;
@@ -479,7 +480,7 @@ off_t file::position() const noexcept {
 
 int file::seek(off_t offset, int whence) noexcept {
     file_overlay& of = *overlay();
-    if (f_->_IO_buf_base == nullptr) _IO_doallocbuf(f_);  // as glibc, which an ungetc then finds
+    if (f_->_IO_buf_base == nullptr) _IO_doallocbuf(f_);  // as in glibc; a later ungetc finds the buffer
     const off64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? position() : of.size();
     off64_t to = 0;
     if ((whence != SEEK_SET && whence != SEEK_CUR && whence != SEEK_END) || __builtin_add_overflow(from, offset, &to) ||
@@ -513,7 +514,7 @@ void file::forget_ahead() noexcept {
 }
 
 bool file::detach() noexcept {
-    // As in glibc: what was read ahead lies between the kernel's position and the place of the output.
+    // As in glibc: what was read ahead is between the kernel's position and the place of the output.
     const bool is_behind = (f_->_flags & (putting | appending)) == putting;
     const off64_t ahead = is_behind ? f_->_IO_read_end - f_->_IO_write_base : 0;
     outermost().overlay = file_overlay::of(f_->_fileno, appends(), ::lseek64(f_->_fileno, 0, SEEK_CUR) - ahead);
@@ -531,7 +532,7 @@ void file::drain() {
         is_moved = is_moved && to.write(from, static_cast<std::size_t>(until - from));
         if (is_moved) from = until;
     };
-    // The oldest touch comes first: what was pending before a touch belongs to the blocks around its own.
+    // Begins with the oldest touch: what was pending before a touch belongs to the blocks around its own.
     for (;;) {
         touch* oldest = nullptr;
         for (touch* at = touch_; at != nullptr; at = at->older) {
@@ -540,7 +541,7 @@ void file::drain() {
         if (oldest == nullptr) break;
         const file_place& before = oldest->before;
         const bool wrote = (before.flags & putting) != 0;
-        // F4: the bytes that a final touch remembers have left the buffer.
+        // F4: the bytes that a final touch refers to have left the buffer.
         if (wrote && size != 0 && !oldest->final) move(before.write_ptr);
         oldest->position = to.position() - (wrote ? 0 : before.read_end - before.read_ptr);
         oldest->writes_before = to.count_writes();
@@ -555,7 +556,7 @@ void file::drain() {
         if (is_known) f_->_offset = to.position();
         return;
     }
-    // glibc writes what is left, at the position that the overlay leaves.
+    // glibc writes the rest, at the overlay's position.
     f_->_IO_read_base = f_->_IO_read_ptr = f_->_IO_read_end = f_->_IO_write_base = const_cast<char*>(from);
     before_finality("output that there is no memory to keep", "write after the block");
 }
@@ -568,8 +569,8 @@ bool file::has_buffered(off_t offset, int whence) const noexcept {
     off64_t to = offset;
     if (whence == SEEK_CUR && __builtin_add_overflow(to, f_->_offset - (f_->_IO_read_end - f_->_IO_read_ptr), &to))
         return false;
-    // glibc seeks the kernel to where it takes it to be. That changes nothing, unless the descriptor was used behind
-    // the stream's back, which POSIX leaves undefined.
+    // glibc moves the kernel's position to where it believes it to be. This changes nothing unless the program has used
+    // the descriptor directly; POSIX leaves that undefined.
     return to < f_->_offset && to >= f_->_offset - (f_->_IO_read_end - f_->_IO_buf_base);
 }
 
@@ -581,8 +582,8 @@ void file::before_finality(const char* why, const char* instead) {
         t_.become_irrevocable(why);
     }
     settle_streams(descriptor::of(t_));
-    // F4: a block of the library inside this one may still be cancelled, and one of the language that runs alone has no
-    // way back in any case.
+    // F4: a block of the library inside this one may still be cancelled. A block of the language that runs alone cannot
+    // be rolled back in any case.
     for (touch* at = static_cast<context_state*>(descriptor::of(t_).c_library)->newest; at != nullptr; at = at->older) {
         if (at->file == f_) at->final = true;
     }
@@ -590,12 +591,12 @@ void file::before_finality(const char* why, const char* instead) {
 
 void file::before_moving() {
     if (touch_->final || in_memory()) return;
-    // A stream that is not fully buffered flushes others before it reads.
+    // A stream that is not fully buffered flushes other streams before it reads.
     constexpr int flushes = unbuffered | line_buffered;
-    if (committed() != 0) write_committed();  // glibc says so if that fails, as it would
+    if (committed() != 0) write_committed();  // on failure the stream is in error, as in glibc
     if (overlay() != nullptr) return drain();
-    // glibc would write what the block has put into the buffer, also where the position has moved before. What is
-    // appended moves the position to the file's end.
+    // glibc would write what the block has put into the buffer, even if the position has moved before. Appended output
+    // moves the position to the file's end.
     const bool detaches = pending() != 0 || appends();
     if ((f_->_flags & flushes) != 0 || (!touch_->moved && !is_regular()) || (detaches && !detach())) {
         return before_finality(
@@ -606,7 +607,8 @@ void file::before_moving() {
     if (detaches) return drain();
     if (touch_->moved) return;
     const off64_t kernel = ::lseek64(f_->_fileno, 0, SEEK_CUR);
-    // Of the older touches, too: this one may become part of theirs, and what they remember of the buffer goes with it.
+    // Includes the older touches: this touch may be merged into one of them, and what they know of the buffer becomes
+    // invalid.
     for (touch* at = touch_; at != nullptr; at = at->older) {
         if (at->file != f_ || at->moved) continue;
         at->position = kernel - (at->before.read_end - at->before.read_ptr);

@@ -1,32 +1,33 @@
-// A FILE of glibc's that a transaction has touched.
+// A FILE of glibc that a transaction has touched.
 //
-// The transaction owns the FILE from its first touch to its end, so glibc's own unlocked functions may work on it in
-// place, and none of its fields and none of its buffered bytes needs a barrier:
+// The transaction owns the FILE from its first touch to its end. So glibc's own unlocked functions may work on the FILE
+// in place, and neither its fields nor its buffered bytes need barriers:
 //
 //   against other transactions   a conflict word beside each FILE (conflict_word.hpp), which the first touch takes
-//   against everybody else       glibc's own lock of the FILE, which the first touch takes and the end gives back
+//   against other threads        glibc's own lock of the FILE, which the first touch takes and the end releases
 //
-// What it did is undone by putting back the FILE's pointers, as they stood when the innermost block that can be rolled
-// back alone first touched it. Bytes behind the pointers need no undoing: glibc reads none of them. That is all there
-// is to undo as long as no system call was made. Three things make one:
+// A roll-back restores the FILE's pointers to their values when the innermost block that can be rolled back alone first
+// touched it. Bytes after the pointers need no undo: glibc does not read them. Nothing else has to be undone, unless a
+// system call was made. There are three reasons for one:
 //
-//   the buffer is full, or has to be flushed   what earlier transactions left in it is written, which nothing will
-//                                              undo; if that does not make room, the transaction becomes irrevocable
-//                                              first ("late irrevocability", paper 004, III.C)
-//   the buffer is empty                        of a regular file: it is read, and a roll-back forgets the buffer and
-//                                              seeks back to where the program's position was; of anything else: the
-//                                              transaction becomes irrevocable first
+//   the buffer is full, or has to be flushed   output that earlier transactions left in the buffer is written, which is
+//                                              never undone; if that does not make room, the transaction becomes
+//                                              irrevocable first ("late irrevocability", paper 004, III.C)
+//   the buffer is empty                        a regular file is read; a roll-back empties the buffer and seeks back
+//                                              to the program's position; for other files the transaction becomes
+//                                              irrevocable first
 //   the position changes                       as for an empty buffer
 //
-// Output of the transaction may not reach the file before the commit. Where glibc would write that output for a seek or
-// for input, an overlay of a regular file takes it (file_overlay.hpp). From then on the overlay stands for the file:
-// the stream reads from it, and positions are those in it. A roll-back of the outermost touch drops the overlay, that
-// of an inner touch takes back what the overlay got since. The commit writes it. So does a call that makes the
-// transaction irrevocable, or that reaches the file by another stream, a descriptor or a name.
+// Output of the transaction must not reach the file before the commit. If glibc would write that output for a seek or
+// for input, an overlay of a regular file takes it instead (file_overlay.hpp). From then on the overlay stands for the
+// file: the stream reads from the overlay, and positions refer to it. A roll-back of the outermost touch drops the
+// overlay. A roll-back of an inner touch removes what the overlay got since that touch. The commit writes the overlay
+// to the file. So does a call that makes the transaction irrevocable, or that reaches the file by another stream, a
+// descriptor or a name.
 //
-// A stream of open_memstream makes no system call, but glibc moves its buffer when it grows. Each touch keeps an image
-// of what the stream holds, and a roll-back puts that into the buffer which the stream has then. A call that tells the
-// program where the bytes are (fflush, fclose) makes the transaction irrevocable, for it writes the program's variables
+// A stream of open_memstream makes no system call, but glibc moves its buffer when the buffer grows. Each touch keeps
+// an image of the stream's contents, and a roll-back copies it into the current buffer. A call that tells the program
+// where the bytes are (fflush, fclose) makes the transaction irrevocable, because it writes the program's variables
 // without barriers.
 //
 // Invariants
@@ -36,16 +37,16 @@
 //       their words are one; `keep` (the decision is made) or `undo` gives both back
 //   F3  a touch whose index in the log of handlers lies behind the mark of the innermost block belongs to that block,
 //       or to one inside it that has been merged: its roll-back is exactly that of what the block did
-//   F4  a final touch restores nothing: bytes went out, or came in, that cannot be taken back
+//   F4  a final touch restores nothing: bytes were written or read that cannot be taken back
 //   F5  while there is an overlay, its outermost touch holds it, each touch of its FILE that existed at the latest
 //       output to it is `moved`, and glibc makes no system call for the FILE
 //
-// A block of the language that goes on alone, with no way back, gives its FILEs back at the end of the call that made
-// it do so: what it calls from there on is glibc's own, and may close them.
+// A call may make a block of the language continue alone, without a way to roll back. The block releases its FILEs at
+// the end of that call: from then on it calls glibc's own functions, which may close the FILEs.
 //
-// A transaction in a context that can be preempted owns no FILE: glibc's lock belongs to a thread, and would let
-// another context of the same thread in. There, and under a glibc that lays a FILE out in another way, every touch
-// makes the transaction irrevocable and calls glibc's ordinary function.
+// A transaction in a context that can be preempted owns no FILE: glibc's lock belongs to a thread, and would admit
+// another context of the same thread. In such a context, every touch makes the transaction irrevocable and calls
+// glibc's ordinary function. The same happens under a glibc that lays a FILE out differently.
 #pragma once
 
 #include <cstdio>
@@ -58,48 +59,48 @@ namespace tutti::libc {
 
 class file_overlay;
 
-/// The fields of a FILE that a roll-back puts back.
+/// The fields of a FILE that a roll-back restores.
 struct file_place {
     int flags;
     int mode;
     char *read_ptr, *read_end, *read_base, *write_base, *write_ptr, *write_end;
     off64_t offset;
-    char* buffer;  ///< its begin, or null
+    char* buffer;  ///< the buffer's start, or null
 };
 
-/// Of a context, which uses it again.
+/// A touch of a FILE. It belongs to a context, which reuses it.
 struct touch final : core::possession {
     FILE* file = nullptr;
     std::size_t index = 0;          ///< in the log of handlers
     bool moved = false;             ///< the kernel's position may have changed since
     bool final = false;             ///< F4
-    bool outermost = false;         ///< of its FILE: it holds glibc's lock
+    bool outermost = false;         ///< the first touch of its FILE, which holds glibc's lock
     bool armed = false;             ///< there is something to undo
-    conflict_word* word = nullptr;  ///< what it has to give back, or null
-    off64_t position = 0;           ///< of the program in the file, at the touch; valid if `moved`
+    conflict_word* word = nullptr;  ///< the word that the touch has to release, or null
+    off64_t position = 0;           ///< the program's position in the file at the touch; valid if `moved`
     touch* older = nullptr;
-    touch* beside = nullptr;  ///< another FILE's outermost touch by the same word
+    touch* beside = nullptr;  ///< the outermost touch of another FILE with the same word
     context_state* home = nullptr;
     file_place before{};
-    file_overlay* overlay = nullptr;  ///< of the outermost touch: what waits for the commit; null if nothing does
-    std::size_t writes_before = 0;    ///< of the overlay, at the touch; valid if `moved`
-    char* image = nullptr;            ///< of a stream in memory: its buffer as it was; from malloc
+    file_overlay* overlay = nullptr;  ///< of the outermost touch: output that waits for the commit, or null
+    std::size_t writes_before = 0;    ///< the overlay's count of writes at the touch; valid if `moved`
+    char* image = nullptr;            ///< the earlier buffer of a stream in memory; from malloc
     std::size_t image_size = 0;
 
     void keep() noexcept override;
     void undo(descriptor& d) noexcept override;
-    /// Writes what waits for the commit (settle_streams).
+    /// Writes the output that waits for the commit (settle_streams).
     void settle() noexcept override;
-    /// In the child of a fork, whose parent's thread has the transaction: takes out of the stream's memory what is not
-    /// committed. The place in the file is the parent's, which may still change it. REQUIRES: it is the outermost
-    /// touch.
+    /// In the child of a fork, for a transaction of a thread of the parent: removes uncommitted output from the
+    /// stream's memory. The position in the file is left alone: the parent shares it and may still change it. REQUIRES:
+    /// this is the outermost touch.
     void undo_in_child() const noexcept;
 
 private:
     void give_back() noexcept;
 };
 
-// Of glibc's libio.h, which is not installed; is_known_layout() looks whether they mean what they are taken for.
+// From glibc's libio.h, which is not installed. is_known_layout() checks that the values have the expected meaning.
 enum file_flag : int {
     unbuffered = 0x0002,
     in_backup = 0x0100,
@@ -109,20 +110,21 @@ enum file_flag : int {
     in_error = 0x0020,
     putting = 0x0800,
     appending = 0x1000,
-    of_buffer = unbuffered | line_buffered | 0x0001,  // what allocating a buffer decides
+    of_buffer = unbuffered | line_buffered | 0x0001,  // flags that are set when a buffer is allocated
 };
 
-/// Whether the innermost block owns `f` and has touched it last of all, so that its touch undoes what is done now, too.
+/// Returns true if the innermost block owns `f` and its latest touch is of `f`. Then that touch also undoes what is
+/// done now.
 inline bool touched_last(tx& t, const FILE* f) noexcept {
     const auto& d = static_cast<const descriptor&>(t);
     const auto* const s = static_cast<const context_state*>(d.c_library);
     if (s == nullptr || s->sequence != d.own_sequence || s->newest == nullptr || s->newest->file != f) return false;
-    if (s->newest->final) return false;  // it may be one that is only touched
+    if (s->newest->final) return false;  // the transaction may not own the FILE
     return d.frame_->parent == nullptr || s->newest->index >= d.frame_->mark.deferred;
 }
 
-/// Of a stream of bytes with an ordinary buffer: what is between `from` and the end can be put there, or taken.
-/// REQUIRES: touched_last.
+/// Return how many bytes can at once be put into, or taken from, the ordinary buffer of a byte stream. 0 for other
+/// streams. REQUIRES: touched_last.
 inline std::size_t room_at_once(const FILE* f) noexcept {
     constexpr int asked = unbuffered | line_buffered | in_backup | putting;
     if ((f->_flags & asked) != putting || f->_mode >= 0) return 0;
@@ -133,10 +135,10 @@ inline std::size_t available_at_once(const FILE* f) noexcept {
     return static_cast<std::size_t>(f->_IO_read_end - f->_IO_read_ptr);
 }
 
-/// What a transaction may do with a FILE.
+/// The operations of a transaction on a FILE.
 class file {
 public:
-    /// Touches `f`. May wait, restart the block, or make it irrevocable.
+    /// Touches `f`. May wait, restart the block, or make the transaction irrevocable.
     file(tx& t, FILE* f);
     ~file() {
         if (went_alone_) itm::own_nothing(static_cast<descriptor&>(t_));
@@ -144,43 +146,45 @@ public:
     file(const file&) = delete;
     file& operator=(const file&) = delete;
 
-    /// Whether the end of the transaction gives something back for which the FILE has to be there.
+    /// Returns true if the FILE must still exist at the end of the transaction, which releases something of it.
     [[nodiscard]] bool is_touched() const noexcept;
-    /// Whether it is one of open_memstream, which has no descriptor.
+    /// Returns true for a stream of open_memstream, which has no descriptor.
     [[nodiscard]] bool in_memory() const noexcept { return touch_ != nullptr && touch_->image != nullptr; }
-    /// Whether the transaction owns it; else it is irrevocable, or runs alone, and calls glibc's ordinary functions.
+    /// Returns true if the transaction owns the FILE. Otherwise it is irrevocable, or runs alone, and calls glibc's
+    /// ordinary functions.
     [[nodiscard]] bool owned() const noexcept { return touch_ != nullptr; }
 
-    /// Makes room in the buffer for `size` bytes, or makes the transaction irrevocable. False, and errno says why: what
-    /// others left in the buffer could not be written; it is lost, as it is in glibc, and the stream is in error.
+    /// Makes room in the buffer for `size` bytes, or makes the transaction irrevocable. Returns false and sets errno if
+    /// output of earlier transactions could not be written. That output is lost, as it is in glibc, and the stream is
+    /// in error.
     [[nodiscard]] bool before_output(const char* bytes, std::size_t size);
-    /// How many bytes can be taken from the buffer.
+    /// Returns how many bytes can be taken from the buffer.
     [[nodiscard]] std::size_t available() const noexcept;
     [[nodiscard]] const char* next() const noexcept { return f_->_IO_read_ptr; }
     void skip(std::size_t bytes) noexcept { f_->_IO_read_ptr += bytes; }
-    /// Fills the empty buffer. False at the end of the file, and on an error.
+    /// Fills the empty buffer. Returns false at the end of the file and on an error.
     [[nodiscard]] bool fill();
-    /// Before a flush. False: as for before_output.
+    /// To be called before a flush. Returns false as before_output does.
     [[nodiscard]] bool before_flush();
-    /// Bytes that glibc has not written yet.
+    /// Returns how many bytes glibc has not written yet.
     [[nodiscard]] std::size_t pending() const noexcept;
     [[nodiscard]] bool appends() const noexcept;
 
-    /// Whether a seek stays in what has been read into the buffer, so that its pointers are all that changes.
+    /// Returns true if a seek stays within the bytes in the buffer, so that only the FILE's pointers change.
     [[nodiscard]] bool has_buffered(off_t offset, int whence) const noexcept;
     /// Returns true if the transaction keeps output for the file outside of the stream's buffer. Then position() and
     /// seek() take the place of glibc's.
     [[nodiscard]] bool is_detached() const noexcept { return overlay() != nullptr; }
-    /// As ftello. REQUIRES: is_detached().
+    /// Like ftello. REQUIRES: is_detached().
     [[nodiscard]] off_t position() const noexcept;
-    /// As fseeko. REQUIRES: is_detached(), after before_moving().
+    /// Like fseeko. REQUIRES: is_detached(), and before_moving() was called.
     [[nodiscard]] int seek(off_t offset, int whence) noexcept;
-    /// As fflush behind input: what was read ahead is given back. REQUIRES: is_detached(), and nothing is pending.
+    /// Discards what was read ahead, as fflush does after input. REQUIRES: is_detached(), and no output is pending.
     void forget_ahead() noexcept;
-    /// Before a call that may make a system call which moves the position in the file: prepares to undo it, or makes
-    /// the transaction irrevocable where that cannot be undone.
+    /// To be called before a call that may make a system call which moves the position in the file. Prepares to undo
+    /// the call, or makes the transaction irrevocable if that is impossible.
     void before_moving();
-    /// Before a call that cannot be undone.
+    /// To be called before a call that cannot be undone.
     void before_finality(const char* why, const char* instead = instead_in_general);
 
 private:
@@ -190,18 +194,18 @@ private:
     std::size_t committed() const noexcept;
     bool write_committed() noexcept;
     [[nodiscard]] file_overlay* overlay() const noexcept;
-    /// Empties the buffer, and moves the position to where the program is in what was read ahead.
+    /// Empties the buffer, and moves the file's position to the program's position.
     void give_back_input() noexcept;
-    /// Has an overlay stand for the file. False: that cannot be.
+    /// Makes an overlay stand for the file. Returns false if that is impossible.
     [[nodiscard]] bool detach() noexcept;
-    /// Moves pending output to the overlay, or makes the transaction irrevocable where memory runs out. REQUIRES:
+    /// Moves pending output to the overlay, or makes the transaction irrevocable if memory runs out. REQUIRES:
     /// overlay() is not null.
     void drain();
 
     tx& t_;
     FILE* f_;
     touch* touch_ = nullptr;
-    bool went_alone_ = false;  ///< in this call, which goes on with glibc's unlocked functions
+    bool went_alone_ = false;  ///< by this call, which continues with glibc's unlocked functions
 };
 
 }  // namespace tutti::libc

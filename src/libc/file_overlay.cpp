@@ -11,7 +11,7 @@
 namespace tutti::libc {
 namespace {
 
-/// False, and errno says why. `at` is negative for the kernel's position.
+/// Returns false and sets errno on failure. A negative `at` means the kernel's position.
 bool write_all(int fd, const char* from, std::size_t size, off64_t at) noexcept {
     while (size != 0) {
         const ssize_t n = at < 0 ? ::write(fd, from, size) : ::pwrite64(fd, from, size, at);
@@ -24,7 +24,7 @@ bool write_all(int fd, const char* from, std::size_t size, off64_t at) noexcept 
     return true;
 }
 
-/// Fills the page with what the file holds there, and with zeros behind the file's end. False, and errno says why.
+/// Fills the page from the file, and with zeros after the file's end. Returns false and sets errno on failure.
 bool read_page(int fd, char* to, std::size_t size, off64_t at) noexcept {
     while (size != 0) {
         const ssize_t n = ::pread64(fd, to, size, at);
@@ -54,7 +54,7 @@ bool file_overlay::has(off64_t at, std::size_t size) {
     for (off64_t here = at - at % step; here < at + static_cast<off64_t>(size); here += step) {
         const auto [place, is_new] = pages_.try_emplace(here);
         if (!is_new) continue;
-        // A stream that cannot be read shows the program no byte of the file.
+        // A program cannot see the file's bytes through a stream that it cannot read.
         const bool is_read = is_readable_ && here < first_size_;
         if (is_read && !read_page(fd_, place->second.data(), page_size, here)) {
             pages_.erase(place);
@@ -125,7 +125,7 @@ void file_overlay::undo_to(std::size_t count) noexcept {
 bool file_overlay::apply(int fd) noexcept {
     bool is_whole = true;
     struct stat now;
-    // What others have appended meanwhile lies before what is appended now.
+    // Bytes that other writers have appended meanwhile come before those that are appended now.
     if (appends_ && !writes_.empty() && position_ > first_size_ && ::fstat(fd, &now) == 0)
         position_ += std::max<off64_t>(now.st_size - first_size_, 0);
     for (const written& w : writes_) {

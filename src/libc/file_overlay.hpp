@@ -23,9 +23,9 @@ namespace tutti::libc {
 
 class file_overlay {
 public:
-    /// Stands for the file of `fd`, where the program is at `position`. `appends`: the stream writes at the file's end.
-    /// Null: the file is not a regular one, the descriptor and the stream differ in whether they append, or memory ran
-    /// out.
+    /// Returns an overlay of the file of `fd`, where the program is at `position`. `appends`: the stream writes at the
+    /// file's end. Returns null if the file is not regular, if the descriptor and the stream differ in whether they
+    /// append, or if memory ran out.
     [[nodiscard]] static file_overlay* of(int fd, bool appends, off64_t position) noexcept;
 
     [[nodiscard]] bool stands_for(const struct stat& about) const noexcept {
@@ -36,14 +36,14 @@ public:
     void seek(off64_t position) noexcept { position_ = position; }
     [[nodiscard]] std::size_t count_writes() const noexcept { return writes_.size(); }
 
-    /// As read(2). O(size + pages).
+    /// Like read(2). O(size + pages).
     [[nodiscard]] ssize_t read(char* to, std::size_t size) noexcept;
-    /// Writes all, or nothing: false if memory ran out, or if the file could not be read there. O(size + pages).
+    /// Writes all bytes or none. Returns false if memory ran out or the file could not be read there. O(size + pages).
     [[nodiscard]] bool write(const char* from, std::size_t size) noexcept;
-    /// Takes back all writes but the first `count`. The position stays.
+    /// Undoes all writes except the first `count`. The position stays.
     void undo_to(std::size_t count) noexcept;
-    /// Writes what is kept here to `fd`, the file's descriptor at the commit, and moves the kernel's position to that
-    /// of the program. False, and errno says why: a part could not be written.
+    /// Writes the overlay to `fd`, the file's descriptor at the commit, and moves the kernel's position to the
+    /// program's. Returns false and sets errno if a part could not be written.
     [[nodiscard]] bool apply(int fd) noexcept;
 
 private:
@@ -67,10 +67,10 @@ private:
           position_{position},
           size_{about.st_size} {}
 
-    /// Reads the pages between, unless they are here. False, and errno says why: the file could not be read. May throw
-    /// std::bad_alloc.
+    /// Ensures that the pages of that range are in memory, and reads missing ones. Returns false and sets errno if the
+    /// file could not be read. May throw std::bad_alloc.
     [[nodiscard]] bool has(off64_t at, std::size_t size);
-    /// Calls f(bytes of a page, how many, offset from `at`), with null for a page that is not here.
+    /// Calls f(bytes of a page, count, offset from `at`), with null for a page that is not in memory.
     template <class F>
     void for_each_part(off64_t at, std::size_t size, F f) noexcept;
 

@@ -33,17 +33,17 @@ void copy_out(tx& t, void* to, const void* from, std::size_t size) {
 std::size_t copy_string(tx& t, char* to, std::size_t room, const char* from, bool& whole) {
     std::size_t n = 0;
     whole = false;
-#if !defined(TUTTI_SANITIZED)  // it takes what lies behind an object for out of bounds
+#if !defined(TUTTI_SANITIZED)  // it reports reads after the end of an object
     constexpr std::uint64_t ones = 0x0101010101010101U;
     constexpr std::uint64_t tops = ones << 7;
     while (room - n >= sizeof(std::uint64_t)) {
         const auto at = reinterpret_cast<std::uintptr_t>(from + n);
         const unsigned before = at % sizeof(std::uint64_t);
-        // The bytes of an aligned word from `at` on, as the lowest. They are in one page.
+        // The bytes of an aligned word from `at` on, shifted to the lowest bytes. They are in one page.
         const std::uint64_t loaded = load_word(t, reinterpret_cast<const std::uint64_t*>(at - before)) >> (8 * before);
         const unsigned bytes = sizeof(std::uint64_t) - before;
         std::memcpy(to + n, &loaded, sizeof loaded);
-        // The lowest top bit that is left belongs to the first byte that is 0.
+        // The lowest top bit that is set belongs to the first byte that is 0.
         const std::uint64_t zeros = (loaded - ones) & ~loaded & tops;
         const unsigned length = zeros != 0 ? static_cast<unsigned>(__builtin_ctzll(zeros)) / 8 : 8;
         n += std::min(length, bytes);
@@ -82,16 +82,16 @@ void* private_memory(tx& t, std::size_t size) noexcept {
     auto& d = static_cast<descriptor&>(t);
     constexpr detail::destroyer give_back = [](void* p) { std::free(p); };
     try {
-        api::note_allocation(d, memory, give_back);  // from here on a roll-back frees it
+        api::note_allocation(d, memory, give_back);  // from now on a roll-back frees the memory
     } catch (const std::bad_alloc&) {
         std::free(memory);
         errno = ENOMEM;
         return nullptr;
     }
     try {
-        api::note_free(d, memory, give_back);  // and so does a commit
+        api::note_free(d, memory, give_back);  // from now on a commit frees the memory, too
     } catch (const std::bad_alloc&) {
-        errno = ENOMEM;  // a commit leaks it
+        errno = ENOMEM;  // a commit leaks the memory
         return nullptr;
     }
     return memory;

@@ -1,7 +1,7 @@
 // The program's memory, as the bodies of this folder see it: private copies of it, and cursors over strings.
 //
-// Everything that a program passes by pointer may be shared with other transactions, so it is read and written through
-// barriers. What is between two barriers works on private memory: a local array, or private_memory().
+// All memory that a program passes by pointer may be shared with other transactions, so it is read and written through
+// barriers. Between two barriers, the bodies work on private memory: a local array, or private_memory().
 #pragma once
 
 #include <cerrno>
@@ -20,12 +20,12 @@ __attribute__((weak)) void _ITM_memcpyRnWt(void*, const void*, std::size_t) noex
 
 namespace tutti::libc {
 
-/// An aligned word of the program's.
+/// Reads an aligned word of the program's memory.
 inline std::uint64_t load_word(tx& t, const std::uint64_t* from) {
     return in_language(t) ? _ITM_RU8(from) : tutti::load(t, from);
 }
 
-/// A pointer of the program's.
+/// Reads a pointer in the program's memory.
 template <class T>
 T* load_pointer(tx& t, T* const* from) {
     return reinterpret_cast<T*>(load_word(t, reinterpret_cast<const std::uint64_t*>(from)));
@@ -38,14 +38,14 @@ void store_pointer(tx& t, T** to, T* value) {
     else tutti::store(t, word, bits);
 }
 
-/// Any size and alignment. `to` is private.
+/// Copies any size with any alignment from the program's memory. `to` is private.
 void copy_in(tx& t, void* to, const void* from, std::size_t size);
-/// `from` is private.
+/// Copies to the program's memory. `from` is private.
 void copy_out(tx& t, void* to, const void* from, std::size_t size);
-/// A string without its end, as far as there is `room`: how many characters; what lies behind them is overwritten as
-/// well. `whole`: the end was found, for which there is room, too. `to` is private.
+/// Copies the characters of a string without its terminating 0, at most `room` of them, and returns their number. May
+/// overwrite the room after them. `whole`: the terminating 0 was found, and fits. `to` is private.
 std::size_t copy_string(tx& t, char* to, std::size_t room, const char* from, bool& whole);
-/// Both are the program's and do not overlap, or `to` is below `from`.
+/// Copies within the program's memory. The areas do not overlap, or `to` is below `from`.
 void copy_over(tx& t, void* to, const void* from, std::size_t size);
 
 template <class T>
@@ -59,10 +59,10 @@ void write(tx& t, T* to, const T& value) {
     copy_out(t, static_cast<void*>(to), static_cast<const void*>(&value), sizeof value);
 }
 
-/// Memory of the transaction's own until its outermost block ends. Null, and errno is ENOMEM: there is none.
+/// Allocates memory that lives until the outermost block ends. Returns null and sets errno to ENOMEM if there is none.
 void* private_memory(tx& t, std::size_t size) noexcept;
 
-/// A private array: on the caller's stack while it is small. `at` is null, and errno ENOMEM, where memory ran out.
+/// A private array, on the caller's stack if it is small. If memory ran out, `at` is null and errno is ENOMEM.
 template <class T, std::size_t Small = 512 / sizeof(T)>
 struct private_array {
     private_array(tx& t, std::size_t count) noexcept
@@ -76,17 +76,17 @@ struct private_array {
     T* at;
 };
 
-/// Reads the characters of a string one after the other, a word of memory at a time. An aligned word lies in one page,
-/// so reading all of it is safe wherever one of its bytes is.
+/// Reads the characters of a string one after the other, a word of memory at a time. An aligned word is within one
+/// page, so a whole word can be read if one of its bytes can.
 template <class C>
 class cursor {
 public:
     cursor(tx& t, const C* at) noexcept : t_{t}, at_{at} {}
 
-    /// The character here.
+    /// Returns the current character.
     C peek() {
 #if defined(TUTTI_SANITIZED)
-        return read(t_, at_);  // a sanitizer takes what lies behind an object for out of bounds
+        return read(t_, at_);  // a sanitizer reports reads after the end of an object
 #else
         const auto here = reinterpret_cast<std::uintptr_t>(at_);
         if (here % sizeof(C) != 0) return read(t_, at_);
@@ -98,14 +98,14 @@ public:
         return static_cast<C>(value_ >> (8 * (here & 7)));
 #endif
     }
-    /// The character here; goes on to the next.
+    /// Returns the current character and moves to the next one.
     C next() {
         const C c = peek();
         ++at_;
         return c;
     }
     void skip() noexcept { ++at_; }
-    /// Goes back to the one before; that character.
+    /// Moves back by one character and returns it.
     C previous() {
         --at_;
         return peek();
@@ -121,7 +121,7 @@ private:
 #endif
 };
 
-/// The length of a string, of which at most `limit` characters are looked at.
+/// Returns the length of a string. Reads at most `limit` characters.
 template <class C>
 std::size_t length(tx& t, const C* of, std::size_t limit = static_cast<std::size_t>(-1)) {
     cursor c{t, of};
@@ -130,8 +130,8 @@ std::size_t length(tx& t, const C* of, std::size_t limit = static_cast<std::size
     return n;
 }
 
-/// A private copy of a string and its end. Null, and errno is ENOMEM: there is no memory for one.
-/// REQUIRES: `room` outlives the use of what is returned.
+/// Returns a private copy of a string, with its terminating 0. Returns null and sets errno to ENOMEM if there is no
+/// memory. REQUIRES: `room` outlives the use of the result.
 template <class C, std::size_t Room>
 const C* private_string(tx& t, const C* of, C (&room)[Room], std::size_t& size) {
     if constexpr (sizeof(C) == 1) {
@@ -152,7 +152,7 @@ const C* private_string(tx& t, const C* of, C (&room)[Room], std::size_t& size) 
     return copy;
 }
 
-/// The same of a path. Null, and errno is EFAULT: there is no path, which system calls answer so.
+/// Does the same for a path. Returns null and sets errno to EFAULT for a null path, as system calls do.
 template <std::size_t Room>
 const char* private_path(tx& t, const char* of, char (&room)[Room], std::size_t& size) {
     if (of != nullptr) return private_string(t, of, room, size);

@@ -1,8 +1,8 @@
-// Characters of several bytes, and wide ones. glibc converts private copies, of exactly the bytes that it may look at.
+// Multibyte and wide characters. glibc converts private copies of exactly the bytes that it may read.
 //
-// A conversion without a state of the program's uses one that is hidden in glibc, which nothing puts back: mbrtowc and
-// its like make the transaction irrevocable then. mbtowc, mblen and wctomb convert whole characters, so here each call
-// begins in the initial state.
+// A conversion without a state of the program uses a hidden state in glibc, which cannot be restored. In this case
+// mbrtowc and its like make the transaction irrevocable. mbtowc, mblen and wctomb convert whole characters, so here
+// each call begins in the initial state.
 #include <stdlib.h>
 #include <uchar.h>
 #include <wchar.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr const char* hidden_state = "a conversion whose state is hidden in the C library";
 constexpr const char* own_state = "give it a state of your own";
 
-/// The bytes of a character, of which at most `limit`, and none behind a zero.
+/// The bytes of a character: at most `limit`, and none after a zero.
 struct bytes_of_character {
     char text[MB_LEN_MAX + 1];
     std::size_t size = 0;
@@ -33,7 +33,7 @@ struct bytes_of_character {
     }
 };
 
-/// `convert(to, text, size, state)`, as mbrtowc.
+/// Runs `convert(to, text, size, state)`, which works like mbrtowc.
 template <class C, class Convert>
 std::size_t character(tx& t, C* to, const char* from, std::size_t limit, mbstate_t* state, Convert convert) {
     if (state == nullptr) become_irrevocable(t, hidden_state, own_state);
@@ -56,7 +56,7 @@ std::size_t character(tx& t, C* to, const char* from, std::size_t limit, mbstate
     return result;
 }
 
-/// `convert(to, wide, state)`, as wcrtomb.
+/// Runs `convert(to, wide, state)`, which works like wcrtomb.
 template <class C, class Convert>
 std::size_t bytes(tx& t, char* to, C wide, mbstate_t* state, Convert convert) {
     if (state == nullptr) become_irrevocable(t, hidden_state, own_state);
@@ -78,16 +78,17 @@ std::size_t length_converted(const wchar_t* from, std::size_t size, mbstate_t st
     return ::wcsnrtombs(nullptr, &from, size, 0, &state);
 }
 
-/// Whole strings. `convert(to, from, limit, count, state)` is as mbsnrtowcs, and `limit` is of what is read.
+/// Converts whole strings. `convert(to, from, limit, count, state)` works like mbsnrtowcs; `limit` bounds the
+/// characters read.
 template <class To, class From, class Convert>
 std::size_t string(tx& t, To* to, const From** from, std::size_t limit, std::size_t count, mbstate_t* state,
                    Convert convert) {
     if (state == nullptr) become_irrevocable(t, hidden_state, own_state);
     const From* const begin = load_pointer(t, from);
-    // Of what is read no more is needed than fits: a wide character has a byte at least, and MB_CUR_MAX at most.
+    // Reads only as much input as fits into `to`: a wide character has at least one byte and at most MB_CUR_MAX.
     if (to != nullptr) limit = std::min(limit, count > SIZE_MAX / MB_LEN_MAX ? SIZE_MAX : count * MB_LEN_MAX);
     std::size_t size = length(t, begin, limit);
-    if (size < limit) ++size;  // the end, too
+    if (size < limit) ++size;  // includes the terminating 0
     const private_array<From> text{t, size + 1};
     const std::size_t most = sizeof(To) == 1 ? size * MB_LEN_MAX : size + 1;
     const std::size_t room = to != nullptr ? std::min(count, most) : 0;
@@ -103,12 +104,12 @@ std::size_t string(tx& t, To* to, const From** from, std::size_t limit, std::siz
     const std::size_t n = convert(to != nullptr ? made.at : nullptr, &at, size, room, s);
     const int error = errno;
     if (to != nullptr) {
-        // What was converted in front of a character that is none is stored, too.
+        // The characters before an invalid one are stored, too.
         std::size_t stored = n;
         if (n == static_cast<std::size_t>(-1)) {
             stored = length_converted(text.at, static_cast<std::size_t>(at - text.at), before);
         } else if (at == nullptr) {
-            ++stored;  // its end
+            ++stored;  // includes the terminating 0
         }
         if (stored != static_cast<std::size_t>(-1)) copy_out(t, to, made.at, stored * sizeof(To));
         store_pointer(t, const_cast<From**>(from), const_cast<From*>(at == nullptr ? at : begin + (at - text.at)));
@@ -118,10 +119,10 @@ std::size_t string(tx& t, To* to, const From** from, std::size_t limit, std::siz
     return n;
 }
 
-/// The same from the initial state, and without a word on how far it came.
+/// Does the same from the initial state, and does not report how far it came.
 template <class To, class From, class Convert>
 std::size_t whole_string(tx& t, To* to, const From* from, std::size_t count, Convert convert) {
-    // Both are memory of the transaction's: they are handed to what reads and writes through barriers.
+    // Both are memory of the transaction, because functions that use barriers get pointers to them.
     struct place {
         const From* at;
         mbstate_t state;
@@ -135,7 +136,7 @@ std::size_t whole_string(tx& t, To* to, const From* from, std::size_t count, Con
 
 int whole(std::size_t result) noexcept { return result > static_cast<std::size_t>(-3) ? -1 : static_cast<int>(result); }
 
-// What glibc leaves in the state is not the same with a limit and without.
+// These are separate functions because glibc leaves a different state with a limit than without.
 std::size_t to_wide(wchar_t* to, const char** from, std::size_t, std::size_t count, mbstate_t* state) noexcept {
     return ::mbsrtowcs(to, from, count, state);
 }
@@ -164,7 +165,7 @@ std::size_t c16rtomb(tx& t, char* to, char16_t wide, mbstate_t* state) { return 
 std::size_t c32rtomb(tx& t, char* to, char32_t wide, mbstate_t* state) { return bytes(t, to, wide, state, ::c32rtomb); }
 
 int mbtowc(tx& t, wchar_t* to, const char* from, std::size_t limit) {
-    if (from == nullptr) return 0;  // no encoding of glibc's locales depends on what came before
+    if (from == nullptr) return 0;  // the encodings of glibc's locales have no shift states
     const bytes_of_character bytes{t, from, limit};
     mbstate_t state{};
     wchar_t wide = 0;

@@ -1,4 +1,4 @@
-// Numbers from strings: glibc converts a private copy of exactly those characters that it would look at.
+// Numbers from strings: glibc converts a private copy of exactly the characters that it would read.
 #include <langinfo.h>
 #include <wchar.h>
 
@@ -20,7 +20,7 @@ std::wint_t code(wchar_t c) noexcept { return static_cast<std::wint_t>(c); }
 bool is_space(char c) noexcept { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 bool is_space(wchar_t c) noexcept { return std::iswspace(code(c)) != 0; }
 
-/// Of a letter or a digit; as large as no base for any other character.
+/// Returns the value of a letter or a digit. For other characters it returns a value larger than every base.
 int digit(char c) noexcept {
     if (c >= '0' && c <= '9') return c - '0';
     const auto letter = static_cast<unsigned char>(c);
@@ -34,21 +34,21 @@ int digit(wchar_t c) noexcept {
     return value >= 0 && value < 99 ? static_cast<int>(value) : 99;
 }
 
-/// For strtol and its like. More digits than any number has are counted, and not copied.
+/// Implements strtol and its like. Digits beyond the longest number are counted but not copied.
 template <class Number, class C>
 Number integer(tx& t, const C* s, C** end, int base, Number (*convert)(const C*, C**, int)) {
-    constexpr std::size_t most_digits = 70;  // of 64 bits, and some more
+    constexpr std::size_t most_digits = 70;  // of 64 bits, with some reserve
     C copy[most_digits + 4];
     C* out = copy;
     if (base < 0 || base == 1 || base > 36) {
         *out = 0;
-        return convert(copy, nullptr, base);  // as it refuses it
+        return convert(copy, nullptr, base);  // refuses the base
     }
     const int error = errno;
     cursor at{t, s};
     while (is_space(at.peek())) at.skip();
     if (at.peek() == '+' || at.peek() == '-') *out++ = at.next();
-    const C* behind = nullptr;  // the number that has been found
+    const C* behind = nullptr;  // end of the number found so far
     if ((base == 0 || base == 16) && at.peek() == '0') {
         at.skip();
         behind = at.at();
@@ -67,7 +67,7 @@ Number integer(tx& t, const C* s, C** end, int base, Number (*convert)(const C*,
         const C c = at.next();
         behind = at.at();
         if (significant == 0 && d == 0) {
-            // Of leading zeros one is enough.
+            // One leading zero is enough.
             if (out == copy || out[-1] != '0') *out++ = c;
         } else if (significant++ < most_digits) {
             *out++ = c;
@@ -82,7 +82,7 @@ Number integer(tx& t, const C* s, C** end, int base, Number (*convert)(const C*,
     return value;
 }
 
-/// What separates the whole from its parts in the locale of the thread, and its length.
+/// Returns the decimal separator of the thread's locale, and its length.
 std::size_t point(const char*& text) noexcept {
     text = ::nl_langinfo(RADIXCHAR);
     return std::strlen(text);
@@ -94,13 +94,13 @@ std::size_t point(const wchar_t*& text) noexcept {
     return 1;
 }
 
-/// How a number of strtod and its like begins and ends.
+/// Finds the extent of a number for strtod and its like.
 template <class C>
 class scan_of_real {
 public:
     scan_of_real(tx& t, const C* s) : at_{t, s} {}
 
-    /// The characters that glibc looks at, but for the last.
+    /// Returns the number of characters that glibc reads, except for the last one.
     std::size_t size(const C* from) {
         while (is_space(at_.peek())) at_.skip();
         if (at_.peek() == '+' || at_.peek() == '-') at_.skip();
@@ -143,7 +143,7 @@ private:
         for (; digit(at_.peek()) < base; at_.skip()) some = true;
         return some;
     }
-    /// As many characters of `word` as are here, in either case.
+    /// Skips and returns the number of characters that match the start of `word`, ignoring case.
     std::size_t takes(const char* word) {
         std::size_t n = 0;
         for (; word[n] != 0 && lower() == word[n]; ++n) at_.skip();

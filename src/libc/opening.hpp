@@ -1,4 +1,4 @@
-// What opening a file by its name would do, found out before it is done.
+// Determines what opening a file by its name would do, before doing it.
 #pragma once
 
 #include <fcntl.h>
@@ -9,18 +9,19 @@
 namespace tutti::libc {
 
 enum class opening : unsigned char {
-    plain,    ///< closing it undoes it
-    creates,  ///< a file that is not there: with O_EXCL, closing it and removing the file undoes it
-    final,    ///< cannot be undone: it drops what is in the file, or somebody at the other end notices
+    plain,    ///< closing the file undoes it
+    creates,  ///< the file does not exist; it is opened with O_EXCL, and closing and removing it undoes this
+    final,    ///< cannot be undone: it truncates the file, or a process at the other end notices it
 };
 
-/// `path` is private. A file that another program makes, fills or removes meanwhile is treated as it was.
+/// `path` is private. If another program creates, fills or removes the file meanwhile, the file is treated as it was
+/// before.
 [[nodiscard]] opening what_opening_does(int folder, const char* path, int flags) noexcept;
 
-/// Removes a file that the transaction has made, unless another bears its name by now.
+/// Removes a file that the transaction has created, unless another file has its name by now.
 struct made_file {
     int folder;
-    const char* path;  ///< memory of the transaction's
+    const char* path;  ///< memory of the transaction
     dev_t device;
     ino_t inode;
     void remove() const noexcept;

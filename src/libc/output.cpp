@@ -1,6 +1,6 @@
-// Output to streams: what the buffer takes is undone with the transaction, and reaches the file when glibc writes the
-// buffer. A call that would make a system call makes the transaction irrevocable first, so its result and errno are
-// those of that system call.
+// Output to streams. A roll-back removes output that fits into the buffer; glibc writes it to the file when it writes
+// the buffer. A call that would make a system call makes the transaction irrevocable first, so its result and errno are
+// those of the system call.
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -16,7 +16,7 @@ namespace tutti::libc {
 
 namespace {
 
-/// False: it takes more than a copy.
+/// Returns false if more than a copy is needed.
 bool put_at_once(FILE* f, const char* bytes, std::size_t size) noexcept {
     if (size > room_at_once(f)) return false;
     if (size == 0) return true;  // the stream may have no buffer yet
@@ -25,7 +25,7 @@ bool put_at_once(FILE* f, const char* bytes, std::size_t size) noexcept {
     return true;
 }
 
-/// Owns the stream. How much can be put into its buffer at once.
+/// Takes ownership of the stream. Returns how many bytes can be put into its buffer at once.
 std::size_t room_now(tx& t, FILE* f) { return touched_last(t, f) || file{t, f}.owned() ? room_at_once(f) : 0; }
 
 }  // namespace
@@ -96,24 +96,24 @@ int vfprintf(tx& t, FILE* f, const char* format, va_list arguments) {
     const bool complete = text.format(format, arguments);
     if (complete && text.size() == 0) {
         const file to{t, f};
-        return std::fprintf(f, "%s", "");  // which a stream may refuse
+        return std::fprintf(f, "%s", "");  // a stream may refuse this
     }
     const int error = errno;
-    const bool printed = put(t, f, text.begin(), text.size()) == text.size();  // as in glibc, also what is incomplete
+    const bool printed = put(t, f, text.begin(), text.size()) == text.size();  // incomplete text is printed, as in glibc
     if (printed && !complete) errno = error;
     return printed && complete ? static_cast<int>(text.size()) : -1;
 }
 int vprintf(tx& t, const char* format, va_list arguments) { return libc::vfprintf(t, stdout, format, arguments); }
 
 int fflush(tx& t, FILE* f) {
-    if (f == nullptr) {  // all of them
+    if (f == nullptr) {  // all streams
         become_irrevocable(t, "a flush of all streams", "name the stream, and flush after the block");
         return flush_all(in_language(t) ? nullptr : &t);
     }
     file of{t, f};
     if (!of.owned()) return ::fflush(f);
     if (!of.before_flush()) return EOF;
-    if (of.available() != 0) of.before_moving();  // what was read ahead is given back by a seek
+    if (of.available() != 0) of.before_moving();  // a seek gives back what was read ahead
     if (!of.is_detached()) return ::fflush_unlocked(f);
     of.forget_ahead();
     return 0;

@@ -1,5 +1,5 @@
-// Files by their names. What makes something is done at once and undone by removing it; what removes something is
-// irrevocable, because the kernel has no way to give a file its name back under which nobody else could see it missing.
+// Files by their names. A call that creates a name runs at once, and a roll-back removes the name. A call that removes
+// a name is irrevocable: the kernel cannot restore a name without a time in which other processes see it missing.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ bool names(int folder, const char* path, dev_t device, ino_t inode) noexcept {
 
 struct rename_back {
     int from_folder, to_folder;
-    const char *from, *to;  ///< memory of the transaction's
+    const char *from, *to;  ///< memory of the transaction
     dev_t device;
     ino_t inode;
     void operator()() const noexcept {
@@ -41,7 +41,7 @@ struct rename_back {
 };
 
 struct cut_named_back {
-    const char* path;  ///< memory of the transaction's
+    const char* path;  ///< memory of the transaction
     dev_t device;
     ino_t inode;
     off_t size;
@@ -52,7 +52,7 @@ struct cut_named_back {
     }
 };
 
-/// A copy of a path that lives as long as the transaction. Null, and errno says why.
+/// Copies a path for the lifetime of the transaction. Returns null and sets errno on failure.
 const char* kept_path(tx& t, const char* s) {
     char nothing[1];
     std::size_t size = 0;
@@ -63,7 +63,7 @@ const char* kept_path(tx& t, const char* s) {
     return kept;
 }
 
-/// Calls `ask` with a private copy of the path. -1, and errno says why: there is none.
+/// Calls `ask` with a private copy of the path. Returns -1 and sets errno if there is none.
 template <class Ask>
 auto asked(tx& t, const char* path, Ask ask) -> decltype(ask(path)) {
     char room[512];
@@ -72,10 +72,10 @@ auto asked(tx& t, const char* path, Ask ask) -> decltype(ask(path)) {
     return p != nullptr ? ask(p) : -1;
 }
 
-/// False, and errno is EBADF: the transaction has closed the folder that the path begins in.
+/// Returns false and sets errno to EBADF if the transaction has closed the folder that the path starts in.
 bool usable_for(tx& t, int folder, const char* path) { return *path == '/' || usable(t, folder); }
 
-/// Removes something, if it is there.
+/// Removes a file, if it exists.
 template <class Call>
 int removed(tx& t, int folder, const char* path, const char* why, Call call) {
     return asked(t, path, [&](const char* p) {
@@ -86,7 +86,7 @@ int removed(tx& t, int folder, const char* path, const char* why, Call call) {
     });
 }
 
-/// Makes a name, by `call(private path)`, which a roll-back removes.
+/// Creates a name by `call(private path)`. A roll-back removes it.
 template <class Call>
 int made_name(tx& t, int folder, const char* path, Call call) {
     const char* const p = kept_path(t, path);
@@ -98,12 +98,12 @@ int made_name(tx& t, int folder, const char* path, Call call) {
     return 0;
 }
 
-/// What is found out is written where the program wants it; as much as has room. -1 if it is negative.
+/// Copies the result `text` to the program's `to`, as far as there is room. Returns -1 if `size` is negative.
 ssize_t text_out(tx& t, char* to, const char* text, ssize_t size) {
     if (size > 0) copy_out(t, to, text, static_cast<std::size_t>(size));
     return size;
 }
-/// A string with its end into `to`, or into new memory of the program's if that is null.
+/// Copies a string with its terminating 0 to `to`, or to newly allocated memory of the program if `to` is null.
 char* string_out(tx& t, char* to, const char* text) {
     const std::size_t size = std::strlen(text) + 1;
     if (to == nullptr) to = static_cast<char*>(libc::malloc(t, size));
@@ -111,10 +111,10 @@ char* string_out(tx& t, char* to, const char* text) {
     return to;
 }
 
-/// Puts permissions back.
+/// Restores permissions.
 struct change_mode_back {
     int fd;
-    const char* path;  ///< memory of the transaction's; null: of the descriptor
+    const char* path;  ///< memory of the transaction; null: use the descriptor
     dev_t device;
     ino_t inode;
     mode_t mode;
@@ -206,7 +206,7 @@ char* mkdtemp(tx& t, char* path) {
 
 ssize_t readlinkat(tx& t, int folder, const char* path, char* to, std::size_t size) {
     return asked(t, path, [&](const char* p) -> ssize_t {
-        char text[PATH_MAX];  // the kernel knows no longer ones
+        char text[PATH_MAX];  // the kernel's longest path
         if (!usable_for(t, folder, p)) return -1;
         return text_out(t, to, text, ::readlinkat(folder, p, text, std::min(size, sizeof text)));
     });
@@ -233,7 +233,7 @@ char* getcwd(tx& t, char* to, std::size_t size) {
         errno = EINVAL;
         return nullptr;
     }
-    // glibc asks for as much as there is room for, and for all of it without a buffer and a size.
+    // glibc asks the kernel for as much as there is room for. Without a buffer and a size it asks for the whole path.
     if (::getcwd(text, size == 0 ? sizeof text : std::min(size, sizeof text)) == nullptr) return nullptr;
     if (to == nullptr && size != 0 && (to = static_cast<char*>(libc::malloc(t, size))) == nullptr) return nullptr;
     return string_out(t, to, text);
@@ -281,7 +281,7 @@ int renameat2(tx& t, int from_folder, const char* from, int to_folder, const cha
             return 0;
         }
         if (flags != 0) return -1;
-        // Something has the new name, or the file system does not know the flag (EINVAL, which has other causes, too).
+        // The new name exists, or the file system does not support the flag (EINVAL, which has other causes, too).
         if (errno != EEXIST && errno != EINVAL && errno != ENOSYS) return -1;
     }
     become_irrevocable(t, flags == 0 ? "rename onto a name that is taken" : "renameat2 with flags");
@@ -298,7 +298,7 @@ int truncate(tx& t, const char* path, off_t size) {
     const char* const p = kept_path(t, path);
     struct stat about;
     if (p == nullptr || ::stat(p, &about) != 0) return -1;
-    if (size < 0 || !S_ISREG(about.st_mode)) return ::truncate(p, size);  // which fails
+    if (size < 0 || !S_ISREG(about.st_mode)) return ::truncate(p, size);  // fails
     if (!lock_file(t, about, false) || ::stat(p, &about) != 0) return -1;
     if (size < about.st_size) {
         become_irrevocable(t, "truncate to fewer bytes");

@@ -1,5 +1,5 @@
-// The position in a file, and the state of a stream. A seek is made at once, so that its result is known, and undone by
-// a seek (paper 004, figure 3). Output of the block that is not written yet waits for the commit (file_overlay.hpp).
+// The position in a file, and the state of a stream. A seek runs at once, so that its result is known, and another seek
+// undoes it (paper 004, figure 3). Output of the block that is not written yet waits for the commit (file_overlay.hpp).
 #include "libc/file.hpp"
 #include "libc/memory.hpp"
 #include "tutti/libc/functions.hpp"
@@ -23,7 +23,7 @@ void rewind(tx& t, FILE* f) {
 
 off_t ftello(tx& t, FILE* f) {
     file of{t, f};
-    // What is appended stands at the end of the file, which glibc seeks.
+    // Appended output goes to the end of the file, so glibc seeks there.
     if (of.owned() && of.pending() != 0 && of.appends() && !of.is_detached()) of.before_moving();
     return of.is_detached() ? of.position() : ::ftello(f);
 }

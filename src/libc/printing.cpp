@@ -1,4 +1,4 @@
-// printf into memory, and into a descriptor. As in glibc, what comes before a conversion that fails is printed.
+// printf to memory and to a descriptor. As in glibc, the text before a failing conversion is printed.
 #include <algorithm>
 #include <cerrno>
 #include <climits>

@@ -1,4 +1,4 @@
-// The process: its end, its sleep, its locale, its log.
+// The process: its end, sleeping, its locale, its log.
 #include <syslog.h>
 #include <unistd.h>
 
@@ -63,7 +63,7 @@ void vsyslog(tx& t, int priority, const char* format, va_list arguments) {
     if (kept != nullptr) {
         std::memcpy(kept, text.begin(), text.size());
         kept[text.size()] = 0;
-        // The memory lives on until the commit has been published.
+        // The memory lives until the commit has been published.
         if (put_off(t, detail::handler_point::at_commit, [=] { ::syslog(priority, "%s", kept); })) return;
     }
     become_irrevocable(t, "syslog, without memory to put it off");

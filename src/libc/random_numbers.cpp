@@ -1,11 +1,10 @@
-// Random numbers: a roll-back puts the generator back, so that a seed leads to the same numbers however often blocks
-// started over.
+// Random numbers: a roll-back restores the generator, so a seed leads to the same numbers however often blocks restart.
 //
-// The drand48 family and rand_r keep their state in plain memory that no lock guards, and it is treated as memory of
-// the program's. random and rand keep theirs behind a lock that only glibc takes. One transaction at a time uses it,
-// under an abstract lock; the first use in a block saves the state and a roll-back of the block puts it back, with
-// initstate and setstate. A thread that calls random outside of transactions at that very moment may get a number of
-// another sequence.
+// The drand48 family and rand_r keep their state in plain memory without a lock. It is treated like memory of the
+// program. random and rand guard their state by a lock that only glibc can take. One transaction at a time uses this
+// state, under an abstract lock. The first use in a block saves the state, and a roll-back of the block restores it
+// with initstate and setstate. A thread that calls random outside of transactions at that very moment may get a number
+// of another sequence.
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -21,16 +20,17 @@ namespace tutti::libc {
 struct saved_generator {
     std::size_t index;  ///< in the log of handlers
     saved_generator* older;
-    char* state;  ///< glibc's, or the program's by initstate
+    char* state;  ///< state in glibc, or the program's state given to initstate
     std::size_t size;
     char bytes[256];
 };
 
 namespace {
 
-constexpr char generator = 0;  // whose the lock is
+constexpr char generator = 0;  // identifies the lock
 
-/// While it lives, random uses another state, and the bytes of the real one are as glibc keeps them between two uses.
+/// While an object lives, random uses another state. The bytes of the real state are then as glibc stores them between
+/// uses.
 class set_aside {
 public:
     set_aside() noexcept : state_{::initstate(1, other_, sizeof other_)} {}
@@ -44,7 +44,7 @@ private:
     char* state_;
 };
 
-/// Of a state; its first word says how many there are (random(3): 8, 32, 64, 128 or 256 bytes).
+/// Returns the size of a state, which its first word encodes (random(3): 8, 32, 64, 128 or 256 bytes).
 std::size_t size_of(const char* state) noexcept {
     std::int32_t kind = 0;
     std::memcpy(&kind, state, sizeof kind);
@@ -74,7 +74,7 @@ private:
     saved_generator saved_;
 };
 
-/// Before random is used. Without memory for that it becomes irrevocable.
+/// To be called before random is used. If there is no memory to save the state, the transaction becomes irrevocable.
 void own_generator(tx& t) {
     descriptor& d = descriptor::of(t);
     context_state* const s = state_of(d);
@@ -95,7 +95,7 @@ void own_generator(tx& t) {
     if (!mine) become_irrevocable(t, "random, without memory to remember its state");
 }
 
-/// The state of drand48, which glibc hands out a pointer into; found before the program has seeded it.
+/// Finds the state of drand48 by a pointer into it that glibc returns. Runs before the program seeds it.
 drand48_data* find_data() noexcept {
     unsigned short seed[3] = {0, 0, 0};
     unsigned short* const old = ::seed48(seed);
@@ -110,7 +110,7 @@ drand48_data* const data = [] {
     return found;
 }();
 
-/// Runs `call(data)` on a private copy, which then goes back.
+/// Runs `call(data)` on a private copy and writes the copy back.
 template <class Call>
 auto with(tx& t, drand48_data* of, Call call) {
     drand48_data copy;
@@ -123,7 +123,7 @@ template <class Call>
 auto with_data(tx& t, Call call) {
     return with(t, data, call);
 }
-/// The same with a state of the caller's.
+/// Does the same with the caller's state.
 template <class Call>
 auto with_state(tx& t, unsigned short* state, Call call) {
     unsigned short copy[3];
@@ -208,7 +208,7 @@ unsigned short* seed48(tx& t, unsigned short* seed) {
 }
 void lcong48(tx& t, unsigned short* parameters) { libc::lcong48_r(t, parameters, data); }
 
-// What glibc writes into a state has no size that it says, so these are not undone.
+// glibc does not tell the size of what it writes into a state, so these functions are irrevocable.
 char* initstate(tx& t, unsigned seed, char* state, std::size_t size) {
     own_generator(t);
     become_irrevocable(t, "initstate", "srandom starts the sequence of the same state anew");

@@ -1,6 +1,6 @@
 // std::pmr's resources in blocks: new_delete_resource() and monotonic_buffer_resource, whose virtual functions
-// libstdc++ has compiled. Calls of virtual functions find a clone by the function's address, and these addresses have
-// no name outside of libstdc++. The virtual table of a resource tells them: its layout is that of the C++ ABI.
+// libstdc++ has compiled. Calls of virtual functions find a clone by the function's address, which has no name outside
+// of libstdc++. The addresses are read from the virtual table of a resource, whose layout the C++ ABI defines.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -38,15 +38,15 @@ void deallocate(resource* self, void* memory, std::size_t size, std::size_t alig
     self->deallocate(memory, size, alignment);
 }
 
-/// The fields of a monotonic_buffer_resource behind its table. The upstream resource, which is only asked for a new
-/// buffer, and what is behind it are left out.
+/// The fields of a monotonic_buffer_resource after its table pointer. The upstream resource, which is only asked for a
+/// new buffer, and the fields after it are left out.
 struct monotonic_fields {
     const void* table;
     char* next;
     std::size_t available;
 };
 
-/// Takes memory from the buffer that there is. Null: the buffer is too small.
+/// Takes memory from the current buffer. Returns null if the buffer is too small.
 void* take_from_buffer(tx& t, monotonic_fields* fields, std::size_t size, std::size_t alignment) {
     void* place = load_pointer(t, &fields->next);
     std::size_t available = read(t, &fields->available);
@@ -57,7 +57,7 @@ void* take_from_buffer(tx& t, monotonic_fields* fields, std::size_t size, std::s
 }
 
 void* allocate_monotonic(resource* self, std::size_t size, std::size_t alignment) {
-    const std::size_t bytes = std::max<std::size_t>(size, 1);  // as libstdc++ does, so that addresses differ
+    const std::size_t bytes = std::max<std::size_t>(size, 1);  // as in libstdc++, so that addresses differ
     if (tx* const t = surrounding({"std::pmr::monotonic_buffer_resource", __builtin_return_address(0)})) {
         void* const place = take_from_buffer(*t, reinterpret_cast<monotonic_fields*>(self), bytes, alignment);
         if (place != nullptr) return place;
@@ -66,7 +66,7 @@ void* allocate_monotonic(resource* self, std::size_t size, std::size_t alignment
     return self->allocate(size, alignment);
 }
 
-/// Whether the fields are where they are thought to be.
+/// Returns true if the fields are at the expected places.
 bool is_known_monotonic(std::pmr::monotonic_buffer_resource& of, const char* buffer, std::size_t size) {
     const auto* const fields = reinterpret_cast<const monotonic_fields*>(&of);
     const bool before = fields->next == buffer && fields->available == size;
@@ -74,7 +74,7 @@ bool is_known_monotonic(std::pmr::monotonic_buffer_resource& of, const char* buf
     return before && fields->next == buffer + 16 && fields->available == size - 16;
 }
 
-/// As the C++ ABI lays a table out: the two destructors, then the functions in the order of their declarations.
+/// The layout of a table in the C++ ABI: two destructors, then the functions in the order of their declarations.
 enum slot { slot_allocate = 2, slot_deallocate = 3, slot_is_equal = 4 };
 
 struct entry {
@@ -92,7 +92,7 @@ void bring(const void* function, const void* clone) noexcept { entries[entry_cou
     const void* const* const plain = table_of(std::pmr::new_delete_resource());
     bring(plain[slot_allocate], reinterpret_cast<const void*>(&allocate));
     bring(plain[slot_deallocate], reinterpret_cast<const void*>(&deallocate));
-    // A function that compares addresses, or does nothing, is its own clone.
+    // A function that only compares addresses, or does nothing, is its own clone.
     bring(plain[slot_is_equal], plain[slot_is_equal]);
     char buffer[64];
     std::pmr::monotonic_buffer_resource monotonic{buffer, sizeof buffer, std::pmr::null_memory_resource()};
@@ -111,6 +111,6 @@ void bring(const void* function, const void* clone) noexcept { entries[entry_cou
 }  // namespace
 }  // namespace tutti::libc
 
-/// The header <memory_resource> refers to it, so that a program that needs no other clone of this library has it
-/// loaded.
+/// The header <memory_resource> refers to this symbol, so that a program that needs no other clone of this library
+/// loads the library.
 extern "C" TUTTI_EXPORT const char tutti_clones_of_resources = 0;

@@ -15,14 +15,14 @@
 
 namespace tutti::libc {
 
-/// What an argument points to.
+/// What an argument of scanf points to.
 struct scan::target {
-    char* to;            ///< the program's
+    char* to;            ///< memory of the program
     std::size_t offset;  ///< of the private place in the room
-    std::size_t fixed;   ///< its size; 0: it grows with the input
-    std::size_t limit;   ///< of characters, where it grows
+    std::size_t fixed;   ///< size of the place; 0: the place grows with the input
+    std::size_t limit;   ///< maximum number of characters, if the place grows
     std::size_t unit;    ///< size of a character
-    bool allocates;      ///< glibc leaves a pointer to memory there
+    bool allocates;      ///< glibc stores a pointer to allocated memory there
 };
 
 namespace {
@@ -38,10 +38,10 @@ std::size_t number(const char*& at) noexcept {
     return n;
 }
 
-/// A conversion that stores.
+/// A conversion that stores a result.
 struct conversion {
-    std::size_t position = 0;  ///< of its argument, from 1; 0: the next
-    std::size_t width = 0;     ///< 0: none
+    std::size_t position = 0;  ///< position of its argument, from 1; 0: the next argument
+    std::size_t width = 0;     ///< 0: not given
     char length[3]{};
     bool allocates = false;
     char letter = 0;
@@ -54,7 +54,8 @@ bool read_set(const char*& at) noexcept {
     return *at++ != 0;
 }
 
-/// The next conversion that stores from `at` on, which it passes. False: there is none that glibc would come to.
+/// Finds the next conversion from `at` on that stores a result, and moves `at` after it. Returns false if there is none
+/// that glibc would reach.
 bool next_conversion(const char*& at, conversion& c) noexcept {
     while (*at != 0) {
         if (*at++ != '%') continue;
@@ -86,7 +87,7 @@ std::size_t size_of_number(const conversion& c) noexcept {
     const std::string_view length{c.length};
     if (c.letter == 'p') return sizeof(void*);
     if (std::strchr("eEfFgGaA", c.letter) != nullptr) {
-        constexpr std::size_t extended = 10;  // of the sixteen bytes the rest is never stored
+        constexpr std::size_t extended = 10;  // the rest of the sixteen bytes is never stored
         if (length == "L" || length == "ll" || length == "q") return extended;
         return length == "l" ? sizeof(double) : sizeof(float);
     }
@@ -101,7 +102,7 @@ struct source {
     std::size_t left;
     std::size_t given;
     bool at_end;
-    int error;  ///< instead of the end; 0: none
+    int error;  ///< error that ends the input; 0: the input ends normally
 };
 
 ssize_t give(void* cookie, char* to, std::size_t size) noexcept {
@@ -119,7 +120,7 @@ ssize_t give(void* cookie, char* to, std::size_t size) noexcept {
     return static_cast<ssize_t>(n);
 }
 
-/// A va_list of the ABI of x86-64, all of whose registers are taken.
+/// A va_list of the x86-64 ABI whose argument registers are all used up.
 struct argument_list {
     unsigned gp_offset = 48;
     unsigned fp_offset = 176;
@@ -152,7 +153,7 @@ bool scan::prepare(const char* format, va_list arguments) {
     std::size_t next = 0;
     const char* at = format_;
     while (next_conversion(at, c)) count_ = std::max(count_, c.position != 0 ? c.position : ++next);
-    if (count_ > NL_ARGMAX) count_ = NL_ARGMAX;  // as glibc
+    if (count_ > NL_ARGMAX) count_ = NL_ARGMAX;  // as in glibc
     targets_ = static_cast<target*>(private_memory(t_, (count_ + 1) * sizeof(target)));
     pointers_ = static_cast<void**>(private_memory(t_, (count_ + 1) * sizeof(void*)));
     if (targets_ == nullptr || pointers_ == nullptr) return false;
@@ -181,7 +182,7 @@ bool scan::prepare(const char* format, va_list arguments) {
     return true;
 }
 
-/// Places in a row, each aligned, the last of them followed by nothing.
+/// Lays out the places one after the other, each aligned, and returns the total size.
 std::size_t scan::room_for(std::size_t size) const noexcept {
     std::size_t all = 0;
     for (std::size_t i = 0; i != count_; ++i) {
@@ -194,7 +195,7 @@ std::size_t scan::room_for(std::size_t size) const noexcept {
 }
 
 void scan::place(char* room, std::size_t size, unsigned char filling) noexcept {
-    std::fill_n(room, size, static_cast<char>(filling));  // a format may have no place
+    std::fill_n(room, size, static_cast<char>(filling));  // a format may have no places
     for (std::size_t i = 0; i != count_; ++i) pointers_[i] = room + targets_[i].offset;
 }
 
@@ -207,7 +208,7 @@ bool scan::both(std::size_t size, Call call) {
         room_ = static_cast<char*>(private_memory(t_, room_size_));
         if (room_ == nullptr) return false;
     }
-    // From here to the end nothing leaves the frame.
+    // From here to the end of the function, nothing leaves the frame.
     const int error = errno;
     place(room_, filled_, 0x00);
     errno = error_;
@@ -267,7 +268,7 @@ scan::outcome scan::over(const char* bytes, std::size_t size, std::size_t& used,
 int scan::deliver() {
     if (!holds_) return EOF;
     const auto untouched = reinterpret_cast<void*>(-1);
-    // Memory first, before anything may leave the frame.
+    // Memory is registered first, before anything may leave the frame.
     for (std::size_t i = 0; i != count_; ++i) {
         if (!targets_[i].allocates) continue;
         void*& memory = *reinterpret_cast<void**>(room_ + filled_ + targets_[i].offset);
@@ -275,7 +276,7 @@ int scan::deliver() {
         try {
             api::note_allocation(static_cast<descriptor&>(t_), memory, give_back);
         } catch (const std::bad_alloc&) {
-            // What is noted already goes with the end of the transaction that cannot go on for long.
+            // Memory that is already registered is freed when the transaction, which cannot continue for long, ends.
             std::free(memory);
             memory = untouched;
             last_error_ = ENOMEM;

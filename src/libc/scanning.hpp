@@ -1,8 +1,8 @@
-// scanf's formats in a transaction. All that scanf is given are pointers, so glibc's own scanf runs on private bytes of
-// the input, with private places instead of the program's, and what it stored is then written through barriers.
+// scanf's formats in a transaction. All arguments of scanf are pointers. So glibc's own scanf runs on private bytes of
+// the input, with private places instead of the program's. Then the stored results are written through barriers.
 //
-// What it stored is found out by running it twice, over places that were filled with different bytes before: a byte
-// that is the same afterwards was stored. So nothing here repeats which conversions glibc has come to.
+// To find out which bytes scanf stored, it runs twice, over places filled with different bytes before. A byte that is
+// the same afterwards was stored. So this code need not know which conversions glibc has reached.
 #pragma once
 
 #include <cstdarg>
@@ -18,23 +18,24 @@ public:
     scan(const scan&) = delete;
     scan& operator=(const scan&) = delete;
 
-    /// Reads the format, and takes the pointers from `arguments`. False, and errno is ENOMEM: there is no memory.
+    /// Parses the format and takes the pointers from `arguments`. Returns false and sets errno to ENOMEM if there is no
+    /// memory.
     [[nodiscard]] bool prepare(const char* format, va_list arguments);
 
     enum class outcome : unsigned char {
-        found,       ///< whatever follows the bytes
-        wants_more,  ///< it came to their end
+        found,       ///< the result is the same whatever follows the bytes
+        wants_more,  ///< the scan reached the end of the bytes
         failed,      ///< errno is ENOMEM
     };
-    /// Scans `size` private bytes, behind which stands a zero. The result replaces that of the call before. `used` says
-    /// how many of the bytes it has taken. `error`: the input ended by it; 0: it did not, or at its end.
+    /// Scans `size` private bytes, which a zero follows. The result replaces that of the previous call. `used` is the
+    /// number of bytes that the scan has taken. `error` is the error that ended the input, or 0.
     [[nodiscard]] outcome over(const char* bytes, std::size_t size, std::size_t& used, int error = 0);
-    /// The same of all that there is, a string.
+    /// Scans a string that is complete.
     [[nodiscard]] bool over_string(const char* string, std::size_t size);
 
     /// Writes the latest result to the program's memory. Returns what scanf returns, and sets errno as it does.
     int deliver();
-    /// Gives back what the latest result holds of memory: there will be another, or nobody wants it.
+    /// Frees the memory that the latest result holds. Called before another scan, or if the result is not needed.
     void drop() noexcept;
 
 private:
@@ -51,7 +52,7 @@ private:
     void** pointers_ = nullptr;  ///< the arguments that glibc gets
     char* room_ = nullptr;
     std::size_t room_size_ = 0;
-    std::size_t filled_ = 0;  ///< half of what of the room is in use
+    std::size_t filled_ = 0;  ///< half of the room's part in use
     int result_ = 0;
     int error_ = 0;  ///< errno before the call
     int last_error_ = 0;

@@ -1,4 +1,4 @@
-// scanf and its relatives. A string is read no further than the scan comes, in pieces that grow; a stream likewise.
+// scanf and its relatives. They read a string or a stream only as far as the scan gets, in growing pieces.
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -11,12 +11,12 @@
 namespace tutti::libc {
 namespace {
 
-/// What a scan has taken from a stream, in memory of the transaction's.
+/// The bytes that a scan has taken from a stream, in memory of the transaction.
 class taken {
 public:
     explicit taken(tx& t) noexcept : t_{t} {}
 
-    /// False, and errno is ENOMEM.
+    /// Returns false and sets errno to ENOMEM on failure.
     [[nodiscard]] bool append(const char* bytes, std::size_t size) {
         if (size_ + size + 1 > room_) {
             const std::size_t room = 2 * (size_ + size + 1);
@@ -42,10 +42,10 @@ private:
     std::size_t room_ = sizeof local_;
 };
 
-/// Of a stream that gave nothing: why, or 0 at its end.
+/// Returns the reason why the stream gave no bytes, or 0 at its end.
 int error_of(FILE* f) noexcept { return ::feof(f) == 0 ? errno : 0; }
 
-/// The latest bytes that the scan did not want go back: they are in the stream's buffer still.
+/// The stream gets back the latest bytes that the scan did not use: they are still in its buffer.
 int scan_owned(file& from, FILE* f, scan& what, taken& bytes) {
     for (;;) {
         const std::size_t more = from.available();

@@ -1,6 +1,6 @@
-// qsort and bsearch. The program's comparison may leave by a jump: restart its block, or throw. glibc's qsort would
-// lose the memory that it holds then, so the sort is one of our own, on a private copy, and what has moved is written
-// back.
+// qsort and bsearch. The program's comparison may leave by a jump, if it restarts its block or throws. glibc's qsort
+// would then leak its memory. So this file has its own sort, which works on a private copy and writes back the elements
+// that have moved.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -18,14 +18,14 @@ namespace {
 using comparison = int (*)(const void*, const void*);
 using comparison_with_argument = int (*)(const void*, const void*, void*);
 
-/// What the program's function is called by: its clone in a block of the language.
+/// Returns the function to call for the program's `f`: its clone in a block of the language.
 template <class F>
 F callable(tx& t, F f) {
     if (!in_language(t)) return f;
     return reinterpret_cast<F>(_ITM_getTMCloneOrIrrevocable(reinterpret_cast<void*>(f)));
 }
 
-/// Stable, as glibc's is while there is memory. `room` has space for half of them.
+/// A stable sort, as glibc's sort is while there is memory. `room` has space for half of the elements.
 template <class Compare>
 void merge_sort(const char** elements, std::size_t count, const char** room, const Compare& compare) {
     if (count < 2) return;
@@ -41,7 +41,7 @@ void merge_sort(const char** elements, std::size_t count, const char** room, con
     std::copy_n(room + left, half - left, out);
 }
 
-/// False: there is no memory.
+/// Returns false if there is no memory.
 template <class Compare>
 bool sort(tx& t, void* base, std::size_t count, std::size_t size, const Compare& compare) {
     if (count < 2 || size == 0) return true;
@@ -62,7 +62,7 @@ bool sort(tx& t, void* base, std::size_t count, std::size_t size, const Compare&
     return true;
 }
 
-/// For want of memory: glibc sorts in place then.
+/// Called if there is no memory. glibc then sorts in place.
 void without_memory(tx& t) {
     if (!in_language(t)) throw std::bad_alloc{};
     become_irrevocable(t, "qsort without memory for a copy");
@@ -77,7 +77,7 @@ void* find(const void* base, std::size_t count, std::size_t size, const Compare&
         if (o == 0) return const_cast<char*>(middle);
         if (o > 0) {
             from = middle + size;
-            --count;  // the middle one
+            --count;  // excludes the middle element
         }
         count /= 2;
     }
@@ -102,7 +102,7 @@ void qsort_r(tx& t, void* base, std::size_t count, std::size_t size, comparison_
 
 void* bsearch(tx& t, const void* key, const void* base, std::size_t count, std::size_t size, comparison compare) {
     const comparison call = callable(t, compare);
-    // A clone has barriers of its own.
+    // A clone has its own barriers.
     if (in_language(t)) return find(base, count, size, [=](const void* e) { return call(key, e); });
     const private_array<std::max_align_t> element{t, size / sizeof(std::max_align_t) + 1};
     if (element.at == nullptr) throw std::bad_alloc{};

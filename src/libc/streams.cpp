@@ -1,6 +1,6 @@
-// Streams that come and go. One that the transaction opens exists at once, and a roll-back closes it, and removes the
-// file if it was made for it; what the transaction closes is closed at the commit. See opening.hpp for what opening a
-// file does, and file.hpp for what is undone before that in a stream that was used.
+// Opening and closing streams. A stream that the transaction opens exists at once. A roll-back closes it, and removes
+// the file if the call created it. A stream that the transaction closes is closed at the commit. opening.hpp says what
+// opening a file does; file.hpp says how a roll-back undoes the earlier use of a stream.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -27,11 +27,11 @@ struct close_stream {
     }
 };
 
-/// The stream goes, and the descriptor stays.
+/// Frees the stream and keeps its descriptor open.
 struct forget_stream {
     FILE* file;
     int fd;
-    int flags;  ///< of the open file, which "a" changes
+    int flags;  ///< status flags of the open file, which "a" changes
     void operator()() const noexcept {
         file->_fileno = -1;
         std::fclose(file);
@@ -44,7 +44,7 @@ struct unlock_stream {
     void operator()() const noexcept { ::funlockfile(file); }
 };
 
-/// What open gets for a mode of fopen. -1: glibc refuses it.
+/// Returns the flags of open for a mode of fopen, or -1 if glibc refuses the mode.
 int flags_of(const char* mode) noexcept {
     int flags = 0;
     switch (*mode) {
@@ -53,7 +53,7 @@ int flags_of(const char* mode) noexcept {
         case 'a': flags = O_WRONLY | O_CREAT | O_APPEND; break;
         default: return -1;
     }
-    // glibc looks at six characters behind the first.
+    // glibc reads six characters after the first one.
     for (int i = 1; i != 7 && mode[i] != 0 && mode[i] != ','; ++i) {
         if (mode[i] == '+') flags = (flags & ~O_ACCMODE) | O_RDWR;
         if (mode[i] == 'x') flags |= O_EXCL;
@@ -69,13 +69,13 @@ FILE* opened(tx& t, const char* path, const char* mode) {
     return f;
 }
 
-/// Null, and errno is EEXIST: it is there after all.
+/// Returns null and sets errno to EEXIST if the file exists after all.
 FILE* created(tx& t, const char* path, std::size_t size, const char* mode) {
     auto* const kept = static_cast<char*>(private_memory(t, size + 1));
     auto* const undo = kept != nullptr ? prepare_undo<close_stream>(t) : nullptr;
     if (undo == nullptr) return nullptr;
     std::memcpy(kept, path, size + 1);
-    // The first character, x, and as much of the rest as glibc would look at.
+    // The first character, x, and as much of the rest as glibc reads.
     char exclusive[10] = {*mode, 'x'};
     std::strncat(exclusive, mode + 1, 5);
     FILE* const f = std::fopen(kept, exclusive);
@@ -95,9 +95,9 @@ FILE* fopen(tx& t, const char* path, const char* mode) {
     const char* const m = p != nullptr ? private_string(t, mode, mode_room, mode_size) : nullptr;
     if (m == nullptr) return nullptr;
     const int flags = flags_of(m);
-    if (flags < 0) return std::fopen(p, m);  // which fails
+    if (flags < 0) return std::fopen(p, m);  // fails
     opening what = what_opening_does(AT_FDCWD, p, flags);
-    // A mode with an encoding, or with letters that an x would push out of sight, is not given one.
+    // No x is added to a mode with an encoding, or with letters that an x would move out of glibc's reach.
     if (what == opening::creates && (std::strchr(m, ',') != nullptr || mode_size > 6)) what = opening::final;
     FILE* f = nullptr;
     if (what == opening::creates) {
@@ -155,7 +155,7 @@ int fclose(tx& t, FILE* f) {
     const int error = errno;
     if (!put_off(t, detail::handler_point::at_commit, [f] { std::fclose(f); })) {
         of.before_finality("fclose, without memory to put it off");
-        // The end of the transaction unlocks the stream, which therefore has to stay.
+        // The stream has to stay, because the end of the transaction unlocks it.
         return std::fflush(f);
     }
     if (written) return 0;
@@ -186,8 +186,8 @@ int putw(tx& t, int word, FILE* f) {
     return libc::fwrite(t, place, sizeof word, 1, f) == 1 ? 0 : EOF;
 }
 
-// The transaction owns the stream by glibc's lock, which counts. The program's own part of that count comes at once, so
-// that the commit leaves the stream locked, and is given back by a roll-back; it goes with the commit.
+// The transaction owns the stream by glibc's lock, which counts. The program's flockfile raises the count at once, so
+// that the commit leaves the stream locked. A roll-back lowers the count again.
 void flockfile(tx& t, FILE* f) {
     const file of{t, f};
     auto* const undo = of.owned() ? prepare_undo<unlock_stream>(t) : nullptr;

@@ -1,4 +1,4 @@
-// Strings: what <string.h> and <strings.h> do with them.
+// Strings: the string functions of <string.h> and <strings.h>.
 #include "libc/strings.hpp"
 
 #include <langinfo.h>
@@ -83,7 +83,7 @@ std::size_t strspn(tx& t, const char* s, const char* set) {
 std::size_t strcspn(tx& t, const char* s, const char* set) { return static_cast<std::size_t>(first_of(t, s, set) - s); }
 
 char* strtok(tx& t, char* s, const char* delimiters) {
-    // Where the last call stopped is glibc's secret, so it does this one, too.
+    // glibc hides the position of the last call, so glibc's strtok also runs this call.
     become_irrevocable(t, "where strtok stands in its string is hidden in the C library", "use strtok_r");
     return std::strtok(s, delimiters);
 }
@@ -110,7 +110,7 @@ char* strsep(tx& t, char** rest, const char* delimiters) {
 }
 
 char* strerror_r(tx& t, int error, char* to, std::size_t size) {
-    // A larger buffer makes no difference to what glibc says.
+    // glibc's text is the same for any larger buffer.
     char text[128];
     char* const says = ::strerror_r(error, text, size < sizeof text ? size : sizeof text);
     if (says != text) return says;
@@ -119,7 +119,7 @@ char* strerror_r(tx& t, int error, char* to, std::size_t size) {
 }
 
 int __xpg_strerror_r(tx& t, int error, char* to, std::size_t size) {
-    char text[1024];  // longer than any translation of glibc's
+    char text[1024];  // longer than any translation in glibc
     const int status = ::__xpg_strerror_r(error, text, size < sizeof text ? size : sizeof text);
     if (size != 0) copy_out(t, to, text, std::strlen(text) + 1);
     return status;

@@ -1,5 +1,5 @@
-// Of the functions of strings those that are no part of tutti/libc/functions.hpp: how they act in a block of the
-// library would be wrong, or their name is glibc's own.
+// String functions that are not in tutti/libc/functions.hpp: either their behaviour in a block of the library would be
+// wrong, or their name belongs to glibc.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ namespace tutti::libc {
 /// Makes the transaction irrevocable.
 /// REQUIRES: the block is one of the language.
 char* strtok(tx& t, char* s, const char* delimiters);
-/// strerror_r of POSIX.
+/// The strerror_r of POSIX.
 int __xpg_strerror_r(tx& t, int error, char* to, std::size_t size);
 
-/// Whether the locale of the thread orders strings as strcmp does.
+/// Returns true if the thread's locale orders strings as strcmp does.
 bool collates_by_value() noexcept;
 
 }  // namespace tutti::libc

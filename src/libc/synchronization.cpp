@@ -1,6 +1,6 @@
-// What tells others that something has changed waits for the commit, after which they find it changed. What waits for
-// others is not here: a transaction that is alone would wait for one that may not begin, and its own changes cannot be
-// seen until it has ended (use retry).
+// Calls that notify other threads wait for the commit, so that those threads find the change. Calls that wait for other
+// threads are not here. A transaction that runs alone would wait for one that must not begin, and its own changes are
+// invisible until it has ended (use retry).
 #include <semaphore.h>
 
 #include <cerrno>
@@ -13,7 +13,8 @@ namespace tutti::libc {
 
 namespace {
 
-/// 0, or ENOMEM: there is no memory to put it off. POSIX knows no error of these calls, but a lost wake-up is worse.
+/// Returns 0, or ENOMEM if there is no memory to delay the call. POSIX defines no such error, but a lost wake-up is
+/// worse.
 template <class Call>
 int after_commit(tx& t, Call call) {
     const auto later = [call] { call(); };

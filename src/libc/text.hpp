@@ -1,5 +1,5 @@
-// What the functions of strings and of wide strings have in common: walks over the program's characters that read a
-// word at a time and stop where glibc stops, since whatever is read beyond can conflict, and may not be mapped.
+// The common part of the functions of strings and of wide strings: walks over the program's characters. They read a
+// word at a time and stop where glibc stops, because memory beyond that may conflict or may not be mapped.
 #pragma once
 
 #include <cctype>
@@ -20,7 +20,7 @@ struct exactly {
         return c;
     }
 };
-/// In the locale of the thread.
+/// Ignores case, by the thread's locale.
 struct ignoring_case {
     char operator()(char c) const noexcept { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
     wchar_t operator()(wchar_t c) const noexcept {
@@ -31,7 +31,7 @@ struct ignoring_case {
 inline int order(char a, char b) noexcept { return static_cast<unsigned char>(a) - static_cast<unsigned char>(b); }
 inline int order(wchar_t a, wchar_t b) noexcept { return (a > b) - (a < b); }
 
-/// Two strings, of which at most `limit` characters.
+/// Compares at most `limit` characters of two strings.
 template <class C, class Fold = exactly>
 int compare(tx& t, const C* a, const C* b, std::size_t limit = unlimited, Fold fold = {}) {
     cursor left{t, a};
@@ -45,7 +45,7 @@ int compare(tx& t, const C* a, const C* b, std::size_t limit = unlimited, Fold f
     return 0;
 }
 
-/// `count` characters, zeros among them.
+/// Compares `count` characters, which may be zeros.
 template <class C>
 int compare_memory(tx& t, const C* a, const C* b, std::size_t count) {
     cursor left{t, a};
@@ -57,7 +57,8 @@ int compare_memory(tx& t, const C* a, const C* b, std::size_t count) {
     return 0;
 }
 
-/// The first `c` of a string; null: there is none. `end`, if given, is where the walk stopped.
+/// Finds the first `c` of a string; returns null if there is none. `end`, if given, gets the place where the walk
+/// stopped.
 template <class C>
 C* find(tx& t, const C* in, C c, C** end = nullptr) {
     cursor at{t, in};
@@ -110,7 +111,8 @@ private:
     bool contains_[256]{};
 };
 
-/// Where a string's first character is that is in `set`, or not in it; its end, if there is none.
+/// Returns the string's first character that is in `set`, or, if `in_set` is false, outside of it. Returns the string's
+/// end if there is none.
 template <class C>
 C* first_of(tx& t, const C* in, const C* set, bool in_set = true) {
     const character_set<C> characters{t, set};
@@ -119,18 +121,18 @@ C* first_of(tx& t, const C* in, const C* set, bool in_set = true) {
     return const_cast<C*>(at.at());
 }
 
-/// Where `needle` begins, or null. Of `in` at most `limit` characters are looked at, and none behind a zero if `in` is
-/// a `string`. Linear, and each character is read once (Knuth, Morris and Pratt, "Fast pattern matching in strings",
-/// SIAM J. Comput. 6(2), 1977).
+/// Returns the place where `needle` begins, or null. Reads at most `limit` characters of `in`, and none after a zero if
+/// `in` is a `string`. Linear, and reads each character once (Knuth, Morris and Pratt, "Fast pattern matching in
+/// strings", SIAM J. Comput. 6(2), 1977).
 template <class C, class Fold = exactly>
 C* search(tx& t, const C* in, std::size_t limit, bool string, const C* needle, std::size_t size, Fold fold = {}) {
     if (size == 0) return const_cast<C*>(in);
     if (size > limit) return nullptr;
     const private_array<C> wanted{t, size};
-    // Behind wanted[0, n] its first falls_to[n] characters stand at the end once more.
+    // The end of wanted[0, n] repeats its first falls_to[n] characters.
     const private_array<std::size_t> falls_to{t, size};
     if (wanted.at == nullptr || falls_to.at == nullptr) {
-        // There is no memory, and no way to say so: the slow way.
+        // There is no memory, and the function cannot report that, so it searches slowly.
         for (;; ++in, --limit) {
             if (size > limit) return nullptr;
             const bool is_here =
@@ -171,7 +173,7 @@ void fill(tx& t, C* to, C value, std::size_t count) {
     }
 }
 
-/// Where the zero stands that it wrote.
+/// Copies a string and returns the place of the terminating 0.
 template <class C>
 C* copy_string(tx& t, C* to, const C* from, std::size_t limit = unlimited) {
     const std::size_t size = length(t, from, limit);
@@ -180,7 +182,8 @@ C* copy_string(tx& t, C* to, const C* from, std::size_t limit = unlimited) {
     return to + size;
 }
 
-/// Exactly `count` characters, zeros behind the end. Where the first zero stands, or the end of what it wrote.
+/// Writes exactly `count` characters, with zeros after the string's end. Returns the place of the first zero, or the
+/// end of the written characters.
 template <class C>
 C* copy_padded(tx& t, C* to, const C* from, std::size_t count) {
     const std::size_t size = length(t, from, count);
@@ -189,7 +192,7 @@ C* copy_padded(tx& t, C* to, const C* from, std::size_t count) {
     return to + size;
 }
 
-/// The next token of `text`, which it ends with a zero; `rest` is what is behind it, null at the end.
+/// Cuts the next token of `text` and ends it with a zero. `rest` is the text after it, or null at the end.
 template <class C>
 C* cut_token(tx& t, C* text, const C* delimiters, C*& rest) {
     C* const end = first_of(t, text, delimiters);
@@ -201,7 +204,7 @@ C* cut_token(tx& t, C* text, const C* delimiters, C*& rest) {
     return text;
 }
 
-/// strxfrm and wcsxfrm: what is as long as `size` or longer is not stored.
+/// Implements strxfrm and wcsxfrm: a result of `size` characters or more is not stored.
 template <class C>
 std::size_t transformed(tx& t, C* to, const C* from, std::size_t size,
                         std::size_t (*transform)(C*, const C*, std::size_t) noexcept) {
@@ -218,13 +221,13 @@ std::size_t transformed(tx& t, C* to, const C* from, std::size_t size,
     return needed;
 }
 
-/// As malloc'd by the program.
+/// Duplicates a string, as if the program had called malloc.
 template <class C>
 C* duplicate(tx& t, const C* from, std::size_t limit = unlimited) {
     const std::size_t size = length(t, from, limit);
     auto* const copy = static_cast<C*>(libc::realloc(t, nullptr, (size + 1) * sizeof(C)));
     if (copy == nullptr) return nullptr;
-    // Nobody else can see it yet.
+    // No other thread can see the copy yet.
     copy_in(t, copy, from, size * sizeof(C));
     copy[size] = 0;
     return copy;

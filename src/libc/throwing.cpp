@@ -1,5 +1,5 @@
 // Transactional clones of the functions by which libstdc++'s templates throw (bits/functexcept.h). An exception that is
-// thrown in a block goes through the runtime, which destroys it where the block starts over meanwhile.
+// thrown in a block goes through the runtime, which destroys it if the block restarts meanwhile.
 #include <cstdarg>
 #include <cstdio>
 #include <functional>
@@ -16,7 +16,7 @@ __attribute__((weak)) void* _ITM_cxa_allocate_exception(std::size_t);
 
 namespace {
 
-/// `construct(where, arguments...)` does in a block what the constructor does.
+/// In a block, `construct(where, arguments...)` replaces the constructor.
 template <class E, class Construct, class... Arguments>
 [[noreturn]] void throw_in_block(Construct construct, Arguments... arguments) {
     const tutti::tx* const t = tutti::libc::surrounding({});
@@ -28,8 +28,8 @@ template <class E, class Construct, class... Arguments>
 
 }  // namespace
 
-// TUTTI_THROWS(<exception>, <the clone's name>), and with a text TUTTI_SAYS(..., <that of libstdc++'s clone of the
-// constructor, whose memory goes back with a roll-back>)
+// TUTTI_THROWS(<exception>, <the clone's name>). For an exception with a text: TUTTI_SAYS(..., <libstdc++'s clone of
+// the constructor, whose memory a roll-back frees>).
 #define TUTTI_THROWS(name, clone) TUTTI_THROWS_BY(tutti_throws_##name, name, clone)
 #define TUTTI_THROWS_BY(function, name, clone)                             \
     extern "C" [[noreturn]] TUTTI_EXPORT void function() __asm__(clone);   \
@@ -45,7 +45,7 @@ TUTTI_THROWS(bad_alloc, "_ZGTtSt17__throw_bad_allocv")
 TUTTI_THROWS(bad_array_new_length, "_ZGTtSt28__throw_bad_array_new_lengthv")
 TUTTI_THROWS(bad_cast, "_ZGTtSt16__throw_bad_castv")
 TUTTI_THROWS(bad_typeid, "_ZGTtSt18__throw_bad_typeidv")
-// By which GCC's own code throws, not the templates: a new array that is too large, and typeid of a null pointer.
+// Functions by which GCC's own code throws: for a new array that is too large, and for typeid of a null pointer.
 TUTTI_THROWS_BY(tutti_throws_in_new, bad_array_new_length, "_ZGTt32__cxa_throw_bad_array_new_length")
 TUTTI_THROWS_BY(tutti_throws_in_typeid, bad_typeid, "_ZGTt16__cxa_bad_typeid")
 TUTTI_SAYS(logic_error, "_ZGTtSt19__throw_logic_errorPKc", "_ZGTtNSt11logic_errorC1EPKc")

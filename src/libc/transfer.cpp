@@ -1,6 +1,6 @@
-// Bytes in and out of descriptors, and the position between them. In a regular file the position moves at once and a
-// roll-back moves it back (paper 004, figure 3). Output is irrevocable: only the kernel can say how much of it there is
-// room for.
+// Reading and writing bytes through descriptors, and the position in between. In a regular file the position moves at
+// once and a roll-back moves it back (paper 004, figure 3). Output is irrevocable: only the kernel knows how much of it
+// fits.
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/uio.h>
@@ -18,7 +18,7 @@ namespace tutti::libc {
 namespace {
 
 constexpr std::size_t part_at_once = std::size_t{64} << 10;
-constexpr std::size_t most_at_once = 0x7ffff000;  // of one call: the kernel takes no more
+constexpr std::size_t most_at_once = 0x7ffff000;  // of one call: the kernel transfers no more
 
 struct seek_back {
     int fd;
@@ -29,11 +29,11 @@ struct cut_back {
     int fd;
     off_t size;
     void operator()() const noexcept {
-        if (::ftruncate(fd, size) != 0) return;  // somebody has made it immutable, or such
+        if (::ftruncate(fd, size) != 0) return;  // fails, for instance, if the file has become immutable
     }
 };
 
-/// Where the position is, which a roll-back restores. -1: it has none, or there is no memory.
+/// Makes a roll-back restore the position. Returns the position, or -1 if there is none or memory ran out.
 off_t remember_position(tx& t, int fd) {
     const off_t position = ::lseek(fd, 0, SEEK_CUR);
     if (position < 0) return -1;
@@ -43,7 +43,7 @@ off_t remember_position(tx& t, int fd) {
     return position;
 }
 
-/// Calls `part(private bytes, size, how many came before)` until it has `count`, or gets fewer than it asked for.
+/// Calls `part(private bytes, size, bytes before)` until it has `count` bytes, or gets fewer than it asked for.
 template <class Part>
 ssize_t in_parts(tx& t, void* to, std::size_t count, Part part) {
     const private_array<char> bytes{t, std::min(count, part_at_once)};
@@ -60,7 +60,7 @@ ssize_t in_parts(tx& t, void* to, std::size_t count, Part part) {
     return static_cast<ssize_t>(n);
 }
 
-/// One call of read, whose bytes are gone if nobody takes them: at most as many as are taken at once.
+/// Reads once, at most as many bytes as are read at once: the bytes are lost if the program does not take them.
 template <class Read>
 ssize_t read_finally(tx& t, void* to, std::size_t count, Read read) {
     become_irrevocable(t, "input from a descriptor that cannot be read twice", "read before the block");
@@ -69,7 +69,7 @@ ssize_t read_finally(tx& t, void* to, std::size_t count, Read read) {
                     [&](void* bytes, std::size_t size, std::size_t) { return read(bytes, size); });
 }
 
-/// Errors that need no attempt.
+/// Checks for errors that are known without a system call for output.
 bool takes_output(tx& t, int fd) noexcept {
     if (!usable(t, fd)) return false;
     const int flags = ::fcntl(fd, F_GETFL);
@@ -100,7 +100,7 @@ ssize_t write_finally(tx& t, int fd, const void* from, std::size_t count, Write 
     return write(bytes.at, count);
 }
 
-/// Private copies of the parts of readv and writev. False, and errno says why.
+/// Private copies of the parts of readv and writev. False, with errno set, on failure.
 class all_parts {
 public:
     all_parts(tx& t, const iovec* parts, int count)
@@ -125,13 +125,14 @@ public:
     }
     explicit operator bool() const noexcept { return good_; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    /// Copies all of them, one behind the other.
+    /// Copies all parts, one after the other.
     void gather(tx& t, char* to) const {
         for (std::size_t i = 0; i != count_; to += parts_.at[i++].iov_len)
             copy_in(t, to, parts_.at[i].iov_base, parts_.at[i].iov_len);
     }
-    /// Calls `part(to, size, how many came before)` for each of a regular file, until one gets fewer than it asked for;
-    /// of anything else `once(private bytes, size)` for all of them, since bytes may come later.
+    /// For a regular file, calls `part(to, size, bytes before)` for each part, until one gets fewer bytes than it asked
+    /// for. For other files, calls `once(private bytes, size)` for all parts together, because more bytes may arrive
+    /// later.
     template <class Part, class Once>
     ssize_t scattered(tx& t, int fd, Part part, Once once) const {
         struct stat about;
@@ -191,7 +192,7 @@ ssize_t read(tx& t, int fd, void* to, std::size_t count) {
     struct stat about;
     if (!usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
     const auto once = [fd](void* bytes, std::size_t size) { return ::read(fd, bytes, size); };
-    if (S_ISDIR(about.st_mode)) return once(nullptr, 0);  // says that this is one
+    if (S_ISDIR(about.st_mode)) return once(nullptr, 0);  // fails with EISDIR
     if (!S_ISREG(about.st_mode)) return read_finally(t, to, count, once);
     if (!lock_file(t, about, false) || remember_position(t, fd) < 0) return -1;
     return in_parts(t, to, count, [&](void* bytes, std::size_t size, std::size_t) { return once(bytes, size); });
@@ -200,7 +201,7 @@ ssize_t read(tx& t, int fd, void* to, std::size_t count) {
 ssize_t pread(tx& t, int fd, void* to, std::size_t count, off_t from) {
     struct stat about;
     if (!usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
-    if (::lseek(fd, 0, SEEK_CUR) < 0) return -1;  // as pread
+    if (::lseek(fd, 0, SEEK_CUR) < 0) return -1;  // as pread fails
     const auto at = [=](void* bytes, std::size_t size, std::size_t before) {
         return ::pread(fd, bytes, size, from + static_cast<off_t>(before));
     };
@@ -273,10 +274,10 @@ off_t lseek(tx& t, int fd, off_t offset, int whence) {
 int ftruncate(tx& t, int fd, off_t size) {
     struct stat about;
     if (!usable(t, fd) || ::fstat(fd, &about) != 0) return -1;
-    if (size < 0 || !S_ISREG(about.st_mode)) return ::ftruncate(fd, size);  // which fails
+    if (size < 0 || !S_ISREG(about.st_mode)) return ::ftruncate(fd, size);  // fails
     if (!lock_file(t, about, false) || ::fstat(fd, &about) != 0) return -1;
     if (size < about.st_size) {
-        if (!takes_output(t, fd)) return ::ftruncate(fd, size);  // which fails
+        if (!takes_output(t, fd)) return ::ftruncate(fd, size);  // fails
         become_irrevocable(t, "ftruncate to fewer bytes");
         return ::ftruncate(fd, size);
     }

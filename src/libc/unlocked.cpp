@@ -1,4 +1,5 @@
-// The forms of stdio that leave locking to the caller. In a transaction they do as the others: it owns the stream.
+// The forms of stdio that leave locking to the caller. In a transaction they equal the other forms, because the
+// transaction owns the stream.
 #include "tutti/libc/functions.hpp"
 
 namespace tutti::libc {

@@ -1,4 +1,4 @@
-// Strings of wide characters: what <wchar.h> does with them.
+// Strings of wide characters: the string functions of <wchar.h>.
 #include <wchar.h>
 
 #include <cerrno>
@@ -73,7 +73,7 @@ std::size_t wcscspn(tx& t, const wchar_t* s, const wchar_t* set) {
 wchar_t* wcstok(tx& t, wchar_t* s, const wchar_t* delimiters, wchar_t** rest) {
     if (s == nullptr) s = read(t, rest);
     if (s == nullptr) {
-        errno = EINVAL;  // as glibc
+        errno = EINVAL;  // as in glibc
         return nullptr;
     }
     wchar_t* const token = first_of(t, s, delimiters, false);

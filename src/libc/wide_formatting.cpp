@@ -17,7 +17,7 @@ int number(const char*& at) noexcept {
     for (; *at >= '0' && *at <= '9'; ++at) n = n < INT_MAX / 10 ? 10 * n + (*at - '0') : INT_MAX;
     return n;
 }
-/// "12$", which it passes: the number of an argument, from 0; the next one where there is none.
+/// Parses "12$" and moves after it. Returns the number of the argument, from 0; without "12$" that of the next one.
 int position(const char*& at, int& next, bool takes) noexcept {
     const char* behind = at;
     const int n = number(behind);
@@ -32,15 +32,15 @@ bool is_string(int type) noexcept {
     return (type & PA_FLAG_PTR) == 0 && ((type & ~PA_FLAG_MASK) == PA_STRING || (type & ~PA_FLAG_MASK) == PA_WSTRING);
 }
 
-/// The type of what %n stores to. glibc says of all of them that it is int.
+/// Returns the type that %n stores to. glibc reports int for all of them.
 int type_of_count(unsigned shorts, bool is_long) noexcept {
     if (is_long) return PA_INT | PA_FLAG_PTR | PA_FLAG_LONG;
     if (shorts == 1) return PA_INT | PA_FLAG_PTR | PA_FLAG_SHORT;
     return (shorts == 0 ? PA_INT : PA_CHAR) | PA_FLAG_PTR;
 }
 
-/// Calls `found(argument, whether it is wide, precision)` for each conversion of a string, and `counted(argument,
-/// type)` for each %n. A precision is SIZE_MAX where there is none, and `value(argument)` where an argument gives it.
+/// Calls `found(argument, is wide, precision)` for each conversion of a string, and `counted(argument, type)` for each
+/// %n. A missing precision is SIZE_MAX. If an argument gives the precision, it is `value(argument)`.
 template <class Value, class Found, class Counted>
 void each_pointer(const char* format, std::size_t count, Value value, Found found, Counted counted) {
     int next = 0;
@@ -91,7 +91,7 @@ const void* wide_format::string(const void* from, bool wide, std::size_t limit) 
     if (wide) {
         size = length(t_, static_cast<const wchar_t*>(from), limit) * sizeof(wchar_t);
     } else {
-        // As many bytes as make that many characters: behind them there may be no end.
+        // Copies only the bytes of that many characters: there may be no terminating 0 after them.
         mbstate_t state{};
         cursor at{t_, static_cast<const char*>(from)};
         for (std::size_t characters = 0; characters < limit; ++size) {
@@ -116,7 +116,7 @@ bool wide_format::copy(const wchar_t* format, va_list arguments) {
     std::size_t size = 0;
     format_ = private_string(t_, format, room_, size);
     if (format_ == nullptr) return false;
-    // The same with an ordinary character for each: of a specification all are.
+    // A copy of the format with narrow characters. All characters of a conversion specification are narrow.
     const private_array<char> narrow{t_, size + 1};
     if (narrow.at == nullptr) return false;
     std::transform(format_, format_ + size + 1, narrow.at,
@@ -126,7 +126,7 @@ bool wide_format::copy(const wchar_t* format, va_list arguments) {
     auto* const memory = static_cast<char*>(private_memory(t_, count_ * each + 16));
     const private_array<std::size_t> limits{t_, count_};
     if (memory == nullptr || limits.at == nullptr) return false;
-    slots_ = reinterpret_cast<std::uint64_t*>(memory);  // aligned as malloc does it, which a long double needs
+    slots_ = reinterpret_cast<std::uint64_t*>(memory);  // aligned as by malloc, which a long double needs
     given_ = slots_ + 2 * count_;
     counted_ = reinterpret_cast<long*>(given_ + count_);
     types_ = reinterpret_cast<int*>(counted_ + count_);
@@ -153,7 +153,7 @@ bool wide_format::copy(const wchar_t* format, va_list arguments) {
     each_pointer(
         narrow.at, count_, [this](int from) { return static_cast<long>(static_cast<int>(given_[from])); },
         [&](int from, bool wide, std::size_t limit) {
-            if (wide) types_[from] = PA_WSTRING;  // glibc says of %ls that it takes characters
+            if (wide) types_[from] = PA_WSTRING;  // glibc reports %ls as a string of narrow characters
             limits.at[from] = std::max(limits.at[from], limit);
         },
         [this](int from, int type) { types_[from] = type; });

@@ -1,4 +1,4 @@
-// printf's wide formats in a transaction: a private copy of the format and of all that its arguments point to.
+// printf's wide formats in a transaction: a private copy of the format and of the data that its arguments point to.
 #pragma once
 
 #include <cstdarg>
@@ -18,14 +18,14 @@ public:
     wide_format(const wide_format&) = delete;
     wide_format& operator=(const wide_format&) = delete;
 
-    /// False, and errno is ENOMEM. It takes every argument that the format names.
+    /// Copies every argument that the format names. Returns false and sets errno to ENOMEM on failure.
     [[nodiscard]] bool copy(const wchar_t* format, va_list arguments);
 
     using list = std::remove_reference_t<decltype(*std::declval<va_list&>())>;
     [[nodiscard]] const wchar_t* format() const noexcept { return format_; }
-    /// For one call, from the first argument on.
+    /// Returns the arguments for one call, from the first one on.
     [[nodiscard]] list* arguments() noexcept;
-    /// Writes what %n has counted to where the program wants it.
+    /// Writes the counts of %n to the program's memory.
     void store_counts();
 
 private:
@@ -36,10 +36,10 @@ private:
     wchar_t room_[128];
     std::size_t count_ = 0;
     int* types_ = nullptr;
-    std::uint64_t* given_ = nullptr;  ///< pointers of the program's, by the number of the argument
-    long* counted_ = nullptr;         ///< where glibc stores for %n
+    std::uint64_t* given_ = nullptr;  ///< the program's pointers, by the number of the argument
+    long* counted_ = nullptr;         ///< the places where glibc stores counts for %n
     std::uint64_t* slots_ = nullptr;
-    // What a va_list is on x86-64, with all arguments in memory; see the ABI's section on variable argument lists.
+    // A va_list on x86-64 with all arguments in memory; see the ABI's section on variable argument lists.
     struct {
         unsigned general_offset, float_offset;
         void* overflow;

@@ -1,5 +1,5 @@
-// Streams of wide characters, which make the transaction irrevocable: glibc converts them in buffers of its own. And
-// swprintf, which touches no stream.
+// Streams of wide characters. They make the transaction irrevocable, because glibc converts the characters in its own
+// buffers. Also swprintf, which uses no stream.
 #include <wchar.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace tutti::libc {
 namespace {
 
-/// `call()` is one of glibc's, on what is private.
+/// Runs `call()`, a function of glibc on private arguments.
 template <class Call>
 auto finally(tx& t, FILE* f, Call call) {
     file of{t, f};
@@ -69,7 +69,7 @@ int vswprintf(tx& t, wchar_t* to, std::size_t size, const wchar_t* format, va_li
     const int error = errno;
     wide_format made{t};
     if (!made.copy(format, arguments)) return -1;
-    // glibc does not say how much room it needs.
+    // glibc does not report how much room it needs.
     for (std::size_t room = std::min<std::size_t>(size, 128);; room = std::min(size, 8 * room)) {
         const private_array<wchar_t> text{t, room};
         if (text.at == nullptr) return -1;

@@ -1,4 +1,4 @@
-/* A program may include <assert.h> again and again, with NDEBUG and without. src/libc/failing.cpp has the clones. */
+/* A program may include <assert.h> repeatedly, with and without NDEBUG. src/libc/failing.cpp has the clones. */
 #include_next <assert.h>
 
 #include "tutti-wrap.h"

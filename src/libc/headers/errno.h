@@ -2,7 +2,7 @@
 
 #include "tutti-wrap.h"
 
-/* <errno.h> is also included for its numbers alone. */
+/* Programs and headers also include <errno.h> only for its numbers. */
 #if defined(errno) && !defined(TUTTI_ERRNO_H)
 #define TUTTI_ERRNO_H
 TUTTI_WRAP_BEGIN

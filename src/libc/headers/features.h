@@ -1,5 +1,5 @@
-/* Every header of the C library begins with this one. Checked forms of its functions have no transactional clones, so
-   there are none, wherever on the command line somebody asked for them. */
+/* Every header of the C library begins with this one. The checked forms of its functions have no transactional
+   clones. So this header disables them, even if the command line asks for them. */
 #undef _FORTIFY_SOURCE
 #include_next <features.h>
 

@@ -2,7 +2,7 @@
 
 #include "tutti-wrap.h"
 
-/* <stdio.h> is also included for parts of it alone. */
+/* Other headers also include <stdio.h> for parts of it. */
 #if defined(_STDIO_H) && !defined(TUTTI_STDIO_H)
 #define TUTTI_STDIO_H
 TUTTI_WRAP_BEGIN
@@ -50,7 +50,7 @@ TUTTI_WRAPPED(9, tmpfile64)
 TUTTI_BUILTIN(8, snprintf)
 TUTTI_BUILTIN(9, vsnprintf)
 #endif
-/* Before C99, GNU's %a is another one. */
+/* Before C99, GNU's %a has another meaning. */
 #if !__GLIBC_USE(DEPRECATED_SCANF)
 TUTTI_BUILTIN(6, sscanf)
 TUTTI_BUILTIN(6, fscanf)

@@ -1,4 +1,5 @@
-/* In C++ abs and div are overloaded behind the C library's own header: libstdc++ is asked for that one alone first. */
+/* In C++, libstdc++ overloads abs and div after the C library's own header. So this file first asks libstdc++ for
+ * the C library's header alone. */
 #if defined(__cplusplus) && !defined(_GLIBCXX_INCLUDE_NEXT_C_HEADERS)
 #define _GLIBCXX_INCLUDE_NEXT_C_HEADERS
 #include_next <stdlib.h>
@@ -9,11 +10,11 @@
 
 #include "tutti-wrap.h"
 
-/* <stdlib.h> is also included for parts of it alone. */
+/* Other headers also include <stdlib.h> for parts of it. */
 #if defined(_STDLIB_H) && !defined(TUTTI_STDLIB_H)
 #define TUTTI_STDLIB_H
 TUTTI_WRAP_BEGIN
-/* GCC knows these by itself, but not where it makes a malloc of a realloc. */
+/* GCC knows these functions itself, but not the malloc that it makes of a realloc. */
 TUTTI_BUILTIN(6, malloc)
 TUTTI_BUILTIN(6, calloc)
 TUTTI_BUILTIN(4, free)

@@ -2,7 +2,7 @@
 
 #include "tutti-wrap.h"
 
-/* <time.h> is also included for parts of it alone. */
+/* Other headers also include <time.h> for parts of it. */
 #if defined(_TIME_H) && !defined(TUTTI_TIME_H)
 #define TUTTI_TIME_H
 TUTTI_WRAP_BEGIN

@@ -1,5 +1,5 @@
-/* Builtins that libstdc++ calls without the header that declares the function (std::char_traits, std::abs), or that the
-   C library calls in inline functions. The headers of those functions leave them out. */
+/* Builtins that are called without the header that declares the function: by libstdc++ (std::char_traits, std::abs),
+   or by inline functions of the C library. The headers of those functions leave them out. */
 #ifndef TUTTI_BUILTINS_H
 #define TUTTI_BUILTINS_H
 

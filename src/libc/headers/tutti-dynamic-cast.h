@@ -99,7 +99,7 @@ inline TUTTI_CAST_CONSTEXPR _Target* __cast(_Source* __from, __way<__search>) TU
     if (__builtin_is_constant_evaluated()) return __in_constant<_Target>(__from);
 #endif
     if (__from == 0) return 0;
-    /* -1: nothing is known of where T has S. */
+    /* -1: the relation of the two classes is unknown. */
     return static_cast<_Target*>(tutti_plain_dynamic_cast(
         const_cast<const void*>(static_cast<const volatile void*>(__from)), &typeid(_Source), &typeid(_Target), -1));
 }
@@ -152,7 +152,7 @@ struct __to<_Target&&> {
     }
 };
 #endif
-/* The type of the target may be qualified itself: T* const. */
+/* The target type itself may be qualified: T* const. */
 template <class _Target>
 struct __to<const _Target> : __to<_Target> {};
 

@@ -11,7 +11,7 @@
 #include "tutti-wrap.h"
 
 extern "C" {
-/* The C++ ABI's type of a guard: 64 bits, as <cxxabi.h> has it. */
+/* The C++ ABI's type of a guard: 64 bits, as in <cxxabi.h>. */
 __extension__ typedef int tutti_guard __attribute__((mode(__DI__)));
 int __cxa_guard_acquire(tutti_guard*);
 void __cxa_guard_release(tutti_guard*) throw();
@@ -19,14 +19,14 @@ void __cxa_guard_abort(tutti_guard*) throw();
 TUTTI_WRAPPED(19, __cxa_guard_acquire)
 TUTTI_WRAPPED(19, __cxa_guard_release)
 TUTTI_WRAPPED(17, __cxa_guard_abort)
-/* By its other name, GCC loads the first byte of a guard. */
+/* GCC loads the first byte of a guard by this function's other name. */
 unsigned char tutti_clone_atomic_load_1(const volatile void*, int) __asm__("_ZGTt15__atomic_load_1")
     __attribute__((transaction_wrap(__atomic_load_1), transaction_pure));
-/* What throws where a new array is too large: src/libc/throwing.cpp. */
+/* Throws if a new array is too large: src/libc/throwing.cpp. */
 void __cxa_throw_bad_array_new_length() __attribute__((noreturn));
 TUTTI_WRAPPED(32, __cxa_throw_bad_array_new_length)
 }
-/* GCC looks for this one in the ABI's namespace. */
+/* GCC looks for this function in the ABI's namespace. */
 namespace __cxxabiv1 {
 extern "C" {
 int __cxa_atexit(void (*)(void*), void*, void*) throw();

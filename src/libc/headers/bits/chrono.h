@@ -1,5 +1,6 @@
-/* The clocks of <chrono>: libstdc++ has compiled what reads them, static members. src/libc/clocks.cpp has the clones. A
-   class gives an attribute to its members, and the first mention of each is where it is defined. */
+/* The clocks of <chrono>: libstdc++ has compiled their static member functions now(). src/libc/clocks.cpp has the
+   clones. A class passes an attribute to its members. The first mention of each class in libstdc++'s header is its
+   definition. */
 #ifndef TUTTI_CHRONO_H
 #define TUTTI_CHRONO_H
 

@@ -1,7 +1,7 @@
 #include_next <bits/functexcept.h>
 
-/* libstdc++ throws by functions of its own, which have no transactional clones. For want of these no atomic block could
-   change a vector or a string. */
+/* libstdc++ throws through its own functions, which have no transactional clones. Without clones, an atomic block
+   could not change a vector or a string. */
 #if defined(_FUNCTEXCEPT_H) && !defined(TUTTI_FUNCTEXCEPT_H)
 #define TUTTI_FUNCTEXCEPT_H
 #define TUTTI_THROWS(name, clone)                     \

@@ -1,5 +1,5 @@
-/* Unordered containers: libstdc++ has compiled what chooses the size of their tables, members of one class.
-   src/libc/containers.cpp has the clones. A class gives an attribute to its members. */
+/* Unordered containers: libstdc++ has compiled the member functions of the class that chooses the size of their
+   tables. src/libc/containers.cpp has the clones. A class passes an attribute to its members. */
 #ifndef TUTTI_HASHTABLE_POLICY_H
 #define TUTTI_HASHTABLE_POLICY_H
 #pragma push_macro("_Prime_rehash_policy")

@@ -1,9 +1,9 @@
-/* std::move_only_function: a call goes through pointers to static member functions, which get a clone only if they are
-   declared transaction_callable. Their names are followed by parameters where they are declared alone. */
+/* std::move_only_function: a call goes through pointers to static member functions, which get a clone only if they
+   are declared transaction_callable. In a declaration, parameters follow their names. */
 #ifndef TUTTI_MOVE_ONLY_FUNCTION_H
 #define TUTTI_MOVE_ONLY_FUNCTION_H
 
-/* What libstdc++'s header includes itself. */
+/* The includes of libstdc++'s header. */
 #include <bits/c++config.h>
 #if __cplusplus > 202002L
 #include <bits/invoke.h>

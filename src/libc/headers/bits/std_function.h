@@ -9,7 +9,7 @@
 
 #include <bits/c++config.h>
 #if __cplusplus >= 201103L
-/* What libstdc++'s header includes itself. */
+/* The includes of libstdc++'s header. */
 #include <new>
 #include <typeinfo>
 

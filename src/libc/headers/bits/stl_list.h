@@ -1,6 +1,6 @@
-/* Lists: libstdc++ has compiled what hooks their nodes. src/libc/containers.cpp has the clones. It declares these five
-   functions, and nothing else in its header, by a macro that says that they do not throw. Of what it includes
-   allocators use that, too. */
+/* Lists: libstdc++ has compiled the functions that hook their nodes. src/libc/containers.cpp has the clones.
+   libstdc++'s header declares only these five functions with the macro for "does not throw". Of the headers that it
+   includes, those of allocators use this macro, too. */
 #ifndef TUTTI_STL_LIST_H
 #define TUTTI_STL_LIST_H
 #include <bits/allocator.h>

@@ -5,7 +5,7 @@
 #ifndef TUTTI_STL_TEMPBUF_H
 #define TUTTI_STL_TEMPBUF_H
 
-/* What libstdc++'s header includes itself. */
+/* The includes of libstdc++'s header. */
 #include <new>
 
 #include <bits/stl_algobase.h>

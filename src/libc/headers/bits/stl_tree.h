@@ -1,5 +1,5 @@
-/* Maps and sets: libstdc++ has compiled what walks through trees and balances them. src/libc/containers.cpp has the
-   clones. Declared here first, these functions are safe wherever they are called. */
+/* Maps and sets: libstdc++ has compiled the functions that walk and balance trees. src/libc/containers.cpp has the
+   clones. The first declarations, here, make these functions safe wherever they are called. */
 #ifndef TUTTI_STL_TREE_H
 #define TUTTI_STL_TREE_H
 #include <bits/c++config.h>
