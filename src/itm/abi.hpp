@@ -8,7 +8,7 @@
 
 namespace tutti::itm {
 
-/// What the compiler says of a block when it begins.
+/// Properties of a block that the compiler passes to begin.
 enum property : std::uint32_t {
     instrumented_code = 0x1,
     uninstrumented_code = 0x2,
@@ -16,7 +16,7 @@ enum property : std::uint32_t {
     does_go_irrevocable = 0x40,
 };
 
-/// What begin tells the compiled code to do.
+/// Actions that begin returns to the compiled code.
 enum action : std::uint32_t {
     run_instrumented = 0x1,
     run_uninstrumented = 0x2,
@@ -25,14 +25,14 @@ enum action : std::uint32_t {
     leave_block = 0x10,
 };
 
-/// Why a block is left early.
+/// Reasons why a block is left early.
 enum reason : std::uint32_t { user_cancel = 1, user_retry = 2, conflict = 4, outer_cancel = 16 };
 
 enum state : std::uint32_t { outside = 0, retryable = 1, irrevocable = 2 };
 
 inline constexpr std::uint64_t no_transaction = 1;
 
-/// What a begin leaves behind for a second return; begin_x86_64.S knows the layout.
+/// The registers that a begin saves for a second return. begin_x86_64.S depends on the layout.
 struct registers {
     void* frame;  ///< the stack pointer after the return from begin
     void* rbx;
@@ -47,5 +47,6 @@ struct registers {
 
 }  // namespace tutti::itm
 
-/// An entry of the ABI: it never throws, because compiled code does not expect it to; but for _ITM_cxa_throw.
+/// Marks an entry of the ABI. Such a function never throws, because compiled code does not expect exceptions. The only
+/// exception is _ITM_cxa_throw.
 #define TUTTI_ITM extern "C" TUTTI_EXPORT

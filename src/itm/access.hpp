@@ -1,12 +1,12 @@
-// Reads and writes of values of any size: the inlined path of wt-etl for those that lie within one orec's stripe,
-// and everything else out of line.
+// Reads and writes of values of any size: the inlined path of wt-etl for values within one orec's stripe, and
+// out-of-line code for all others.
 //
 // The bounds of the descriptor are zero unless the attempt is optimistic and healthy (core/state/descriptor.hpp, I2,
-// I3), so one comparison tells whether the inlined path may be taken. The protocol of a read is that of
-// detail::access::read: orec, value, orec. x86-64 keeps loads in order and stores in order, so the compiler alone has
-// to be told.
+// I3). So one comparison decides whether the inlined path may be taken. A read follows the protocol of
+// detail::access::read: orec, value, orec. x86-64 keeps loads in order and stores in order, so only the compiler needs
+// fences.
 //
-// Values are copied byte by byte where a stripe ends, so a writer of other bytes of the same word loses nothing.
+// Values are copied byte by byte where a stripe ends, so another writer's bytes in the same word are preserved.
 #pragma once
 
 #include <cstring>
@@ -22,8 +22,8 @@ using memory::orec;
 
 TUTTI_ALWAYS_INLINE orec& orec_at(const void* at) noexcept { return memory::orec_in(memory::orec_table, at); }
 
-/// Whether a value of a size that is a power of two stands at a multiple of it: then it is under one orec, and in one
-/// aligned word if it is no larger than that.
+/// Returns true if a value, whose size is a power of two, is aligned to its size. Then it has one orec, and is within
+/// one aligned word if it is no larger than a word.
 template <class T>
 TUTTI_ALWAYS_INLINE bool is_aligned(const void* at) noexcept {
     static_assert((sizeof(T) & (sizeof(T) - 1)) == 0 && sizeof(T) <= memory::stripe_bytes);
@@ -32,13 +32,14 @@ TUTTI_ALWAYS_INLINE bool is_aligned(const void* at) noexcept {
 
 TUTTI_ALWAYS_INLINE void compiler_fence() noexcept { std::atomic_signal_fence(std::memory_order_acq_rel); }
 
-/// Any size and alignment.
+/// Read and write values of any size and alignment.
 void read_bytes(void* to, const void* from, std::size_t size);
 void write_bytes(void* to, const void* from, std::size_t size);
-/// Remembers what a roll-back puts back: memory that no other thread sees and that is written without barriers.
+/// Records bytes that a roll-back restores: memory that no other thread sees and that is written without barriers.
 void log_bytes(const void* at, std::size_t size);
 
-// Addresses are untyped: a value may stand anywhere, and the compiler takes a typed pointer for an aligned one.
+// Addresses are untyped, because a value may have any alignment, and the compiler assumes that a typed pointer is
+// aligned.
 
 template <class T>
 TUTTI_ALWAYS_INLINE T copy_of(const void* from) noexcept {
@@ -47,7 +48,8 @@ TUTTI_ALWAYS_INLINE T copy_of(const void* from) noexcept {
     return value;
 }
 
-/// What an attempt may read without asking others: under an orec of its own, or of its snapshot. False: not so.
+/// Reads a value whose orec the attempt owns or whose version belongs to its snapshot. Returns false if the inlined
+/// path cannot read the value.
 template <class T>
 TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value) noexcept {
     const orec& r = orec_at(from);
@@ -64,14 +66,14 @@ TUTTI_ALWAYS_INLINE bool read_inlined(descriptor& d, const void* from, T& value)
         d.read_next_ = next + 1;
         return true;
     }
-    // What a nested block reads under an orec of ours has to be logged in some cases: the algorithm knows which.
+    // Some reads of a nested block under an orec of ours have to be logged. The algorithm decides that.
     if (!d.owns(before) || d.frame_->parent != nullptr || d.logged_bound_.load(std::memory_order_relaxed) == 0)
         return false;
     value = copy_of<T>(from);
     return true;
 }
 
-/// The same for a value of several words that need not be under one orec. REQUIRES: `from` is aligned to a word.
+/// Does the same for a value of several words, which may have different orecs. REQUIRES: `from` is aligned to a word.
 template <class T>
 TUTTI_ALWAYS_INLINE bool read_words(descriptor& d, const void* from, T& value) noexcept {
     word words[sizeof(T) / sizeof(word)];
@@ -102,7 +104,7 @@ TUTTI_ALWAYS_INLINE T read(const void* from) {
     return read_slowly<T>(from);
 }
 
-/// Which bytes of its aligned word `size` bytes at `at` are. REQUIRES: they are in one aligned word.
+/// Returns the mask of `size` bytes at `at` in their aligned word. REQUIRES: the bytes are in one aligned word.
 TUTTI_ALWAYS_INLINE std::uint8_t bytes_of(const void* at, std::size_t size) noexcept {
     return static_cast<std::uint8_t>(((1U << size) - 1) << (reinterpret_cast<std::uintptr_t>(at) & 7));
 }
@@ -110,8 +112,9 @@ TUTTI_ALWAYS_INLINE word* word_of(const void* at) noexcept {
     return reinterpret_cast<word*>(reinterpret_cast<std::uintptr_t>(at) & ~std::uintptr_t{7});
 }
 
-/// The same for a word that is not the first written under its orec, whose lock leads to entry number `head`: finds its
-/// entry in the chain, or adds one. False: an entry of a parent's, or one that lacks some of the bytes.
+/// Does the same for a word that is not the first one written under its orec. The orec's lock leads to entry number
+/// `head`. Finds the word's entry in the chain, or adds one. Returns false for a parent's entry, or one that lacks some
+/// of the bytes.
 TUTTI_NOINLINE inline bool take_chained(descriptor& d, orec& r, word* whole, std::uint8_t bytes, std::uint32_t head) {
     for (std::uint32_t at = head; at != memory::no_entry; at = d.writes[at].next) {
         const memory::write_entry& e = d.writes[at];
@@ -124,8 +127,8 @@ TUTTI_NOINLINE inline bool take_chained(descriptor& d, orec& r, word* whole, std
     return true;
 }
 
-/// Makes memory safe to write in place: takes its orec and remembers what was there, or finds that this has been
-/// done. REQUIRES: the bytes are in one aligned word.
+/// Makes memory safe to write in place. Takes its orec and records the old value, unless this was done before.
+/// REQUIRES: the bytes are in one aligned word.
 TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size) {
     orec& r = orec_at(at);
     word seen = r.load(std::memory_order_acquire);
@@ -133,7 +136,7 @@ TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size)
     const std::uint8_t bytes = bytes_of(at, size);
     if (detail::access::is_logged(d, seen)) [[likely]] {
         d.writes.reserve_one();
-        // seq_cst: algorithms/version_clock.hpp, 1.
+        // seq_cst: see algorithms/version_clock.hpp, 1.
         if (!r.compare_exchange(seen, d.self_lock | d.writes.size(), std::memory_order_seq_cst)) [[unlikely]]
             return false;
         d.writes.push_reserved({whole, &r, copy_of<word>(whole), seen, memory::no_entry, bytes, false});
@@ -146,7 +149,7 @@ TUTTI_ALWAYS_INLINE bool take_inlined(descriptor& d, void* at, std::size_t size)
     return take_chained(d, r, whole, bytes, entry);
 }
 
-/// The same for a value of any size. False: at most for a part of it.
+/// Does the same for a value of any size. After false, a part of the value may have been taken.
 template <class T>
 TUTTI_ALWAYS_INLINE bool take_value(descriptor& d, void* at) {
     if constexpr (sizeof(T) <= sizeof(word)) {
@@ -176,7 +179,7 @@ TUTTI_ALWAYS_INLINE void write(void* to, T value) {
     write_slowly(to, value);
 }
 
-/// A read of what is about to be written.
+/// Reads a value that is about to be written.
 template <class T>
 TUTTI_ALWAYS_INLINE T read_for_write(void* from) {
     if (take_value<T>(current(), from)) [[likely]]

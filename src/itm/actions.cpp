@@ -1,8 +1,8 @@
-// User actions: what a program wants done when its transaction commits or is rolled back.
+// User actions, which a program registers for the commit or the roll-back of its transaction.
 //
-//   commit   when the decision is made and ownership is still held, so in the order in which transactions commit that
-//            write the same data; must not touch a transaction
-//   undo     after the roll-back of the block that registered it, newest first
+//   commit   runs when the commit is decided and ownership is still held: in commit order for transactions that write
+//            the same data; must not use a transaction
+//   undo     runs after the roll-back of the block that registered it, newest first
 #include "itm/block.hpp"
 #include "tutti/tx.hpp"
 
@@ -15,7 +15,8 @@ struct action_of_user {
     void operator()() const { function(argument); }
 };
 
-/// Whose transaction it is for. Not one in hardware, which would run the action before its end.
+/// Returns the descriptor whose transaction gets the action. Leaves hardware first, which would run the action too
+/// early.
 descriptor& registering() noexcept {
     if (side_of(current()).hardware.runs()) hardware_side::leave();
     return current();

@@ -32,7 +32,7 @@ function reset() {
 
 /^tutti-status [0-9]+$/ { status = $2; next }
 
-# A declaration may have a union without a name, whose braces stand at the begin of lines as well.
+# A declaration may have an unnamed union, whose braces also stand at the start of lines.
 inside && block == "" && /^\{$/ { ++nested; next }
 nested > 0 && /^\}/ { if (--nested == 0) declaration($0); next }
 nested > 0 { next }
@@ -59,7 +59,7 @@ inside && /^\}$/ { inside = 0; waits = 1; next }
 block == "" { declaration($0); next }
 /^ *(#|$)/ { next }
 
-# The linker's compiler names the runtime's functions and the clones differently.
+# The compiler of the linker (LTO) uses other names for the runtime's functions and the clones.
 /_ITM_|transaction clone for / {
     gsub(/__builtin__ITM_/, "_ITM_")
     gsub(/transaction clone for /, "")
@@ -94,7 +94,7 @@ function declaration(line) {
     is_local[line] = 1
 }
 
-# parameters("struct P f (struct P p, int i)"): so do p and i.
+# parameters("struct P f (struct P p, int i)"): p and i also live in this function.
 function parameters(head,   n, i, list) {
     n = split(head, list, /[,()]/)
     for (i = 1; i <= n; ++i) {
@@ -104,7 +104,7 @@ function parameters(head,   n, i, list) {
     }
 }
 
-# Whether a name is that of a register (SSA) of this function.
+# Returns true if a name is that of a register (SSA) of this function.
 function is_register(name) {
     if (name ~ /_[0-9]+\(D\)$/) return 1
     if (name !~ /_[0-9]+$/) return 0
@@ -112,15 +112,15 @@ function is_register(name) {
     return name == "" || name in is_local
 }
 
-# Whether a register holds the address of this function's result: it has a value at the begin, and is no parameter.
+# Returns true if a register holds the address of this function's result: it has an initial value and is no parameter.
 function is_result(name) {
     return sub(/_[0-9]+\(D\)$/, "", name) && (name == "" || !(name in is_local))
 }
 
-# Whether an operand is memory that other threads can see.
+# Returns true if an operand is memory that other threads can see.
 function is_shared(operand,   base) {
     if (operand ~ /^[-+&"'(0-9{]/ || operand ~ /^_Literal/ || operand ~ /<retval>/ || operand == "") return 0
-    # What a pointer leads to: not shared if that is a local variable, or memory that this function has allocated.
+    # The target of a pointer is not shared if it is a local variable, or memory that this function has allocated.
     if (operand ~ /^__MEM/) {
         if (match(operand, /\(&[A-Za-z_$][A-Za-z0-9_$.]*/)) {
             base = substr(operand, RSTART + 2, RLENGTH - 2)
@@ -151,7 +151,7 @@ function statement(line) {
     return line
 }
 
-# Splits "x = f (a, b); [flags]" into target, callee, arguments and flags. Returns false for what is no call.
+# Splits "x = f (a, b); [flags]" into target, callee, arguments and flags. Returns false if the line is not a call.
 function is_call(line,   at) {
     target = callee = arguments = flags = ""
     at = index(line, " = ")
@@ -173,7 +173,7 @@ function is_call(line,   at) {
     return 1
 }
 
-# Where the arguments begin: names of C++ have parentheses and blanks of their own.
+# Returns where the arguments begin. C++ names may contain parentheses and blanks.
 function opening(line,   i, c, level) {
     if (line !~ /^[^ ]*[<(]/) return index(line, " (")
     while (match(line, /operator(<=>|<<=|>>=|->\*|<<|>>|<=|>=|->|<|>|\(\))/))
@@ -188,7 +188,7 @@ function opening(line,   i, c, level) {
     return 0
 }
 
-# The operand that is passed by value from shared memory, or "".
+# Returns the operand that is passed by value from shared memory, or "".
 function shared_argument(list,   i, c, level, one, quoted) {
     if (list !~ /[A-Za-z]/) return ""
     level = 0
@@ -223,11 +223,11 @@ function walk(from, levels,   i, line, next_blocks, n) {
     }
     last[from] = count[from]
     n = split(successors[from], next_blocks, " ")
-    # Bit 2 of what a begin returns asks for the code without barriers, 16 for the way around the block.
+    # In the result of a begin, bit 2 selects the code without barriers, and bit 16 the way around the block.
     for (i = (from in tests) ? n : 1; i <= n; ++i) walk(next_blocks[i], levels)
 }
 
-# All blocks of a clone are instrumented code, of another function those of its transactions.
+# All blocks of a clone are instrumented code. In another function, only the blocks of its transactions are.
 function examine(clone,   b, i, n, line, next_blocks) {
     split("", last); split("", whose); split("", from); split("", made_in)
     for (b = 1; b <= blocks; ++b)
@@ -256,7 +256,7 @@ function examine_block(b,   i, line, operand, copied) {
     for (i = 1; i <= last[b]; ++i) {
         line = statement(text[b, i])
         if (line == "" || line ~ /^#/) continue
-        # A structure of the size of a word is copied as one.
+        # A structure of the size of a word is copied as a word.
         if (match(line, /^_[0-9]+ = __VIEW_CONVERT <[^()]*>\(D[._][0-9]+\);/)) {
             operand = line
             sub(/ .*/, "", operand)
@@ -271,15 +271,15 @@ function examine_block(b,   i, line, operand, copied) {
         }
         if (!is_call(line)) continue
         if (callee ~ /^_ITM_(mem(cpy|move)Rn|W)/) {
-            # The second argument is the temporary that the pass has made, if the call before was split.
+            # The second argument is the temporary that the pass has made, if the call before it was split.
             copied = operand = arguments
             sub(/^[^,]*, &?/, "", copied)
             sub(/,.*/, "", copied)
             sub(/,.*/, "", operand)
             if (!(copied in whose)) continue
-            # The first is the address: of a variable, or what a pointer holds.
+            # The first argument is an address: that of a variable, or one in a pointer.
             if (sub(/^&/, "", operand) ? is_shared(operand) : !(operand in made)) refuse_result(from[copied], whose[copied])
-            # A call that ends its block has the copy in the next one, and nothing is passed over.
+            # If a call ends its block, the copy is in the next block, and the pass does not skip a statement.
             else if (made_in[copied] == b && skips(b, i + 1)) refuse_next(from[copied], whose[copied])
             continue
         }
@@ -295,7 +295,7 @@ function examine_block(b,   i, line, operand, copied) {
     }
 }
 
-# Whether the statement that the pass has passed over needed it.
+# Returns true if the statement that the pass has skipped needed a barrier.
 function skips(b, i,   line, at) {
     while (i <= last[b] && text[b, i] ~ /^ *#/) ++i
     if (i > last[b]) return 0
@@ -310,7 +310,7 @@ function skips(b, i,   line, at) {
     return is_shared(target) || (line ~ /^[A-Za-z_*]/ && line !~ / [-+*\/&|^<>=?]+ / && is_shared(line))
 }
 
-# How a message names the function.
+# Returns the name of the function in messages.
 function called(what) {
     if (what ~ /_[0-9]+$|_ZGTt/) return "this call"
     sub(/\.(constprop|isra|part|localalias).*/, "", what)

@@ -1,9 +1,9 @@
-// The barriers of every type and hint.
+// The barriers of all types and hints.
 //
-// A hint says what the compiler knows of other accesses. None is needed: the orec tells whether a place has been read
-// or written before, and roll-back must be right even where the compiler's knowledge ends, at a nested block's begin.
-// So the variants of an access are one function with several names. Only a read for a write takes the orec at once,
-// which spares logging the read: whether the write comes or not makes no difference to what is right.
+// A hint tells what the compiler knows of other accesses. This runtime does not need hints: the orec shows whether a
+// location has been read or written before. Also, roll-back must be correct at a nested block's begin, where the
+// compiler's knowledge ends. So the variants of an access are one function with several names. Only a read for a write
+// takes the orec at once, which saves logging the read. It is correct whether or not the write follows.
 #include <immintrin.h>
 
 #include "itm/access.hpp"
@@ -20,7 +20,7 @@ using complex_extended = _Complex long double;
 
 #define TUTTI_ITM_ALIAS(of) __attribute__((visibility("default"), alias(#of)))
 
-// The names under which the one read and the one write of a type are known.
+// The names of a type's one read and one write.
 #define TUTTI_ITM_NAMES(suffix, type)                                                           \
     extern "C" type _ITM_RaR##suffix(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix);     \
     extern "C" type _ITM_RaW##suffix(const void*) noexcept TUTTI_ITM_ALIAS(_ITM_R##suffix);     \
@@ -47,7 +47,7 @@ TUTTI_ITM_TYPE(CE, complex_extended)
 TUTTI_ITM_TYPE(M64, __m64)
 TUTTI_ITM_TYPE(M128, __m128)
 
-// A vector of 32 bytes fills a stripe when it is aligned, and is passed in a register only where AVX is on.
+// An aligned vector of 32 bytes fills a stripe. It is passed in a register only if AVX is enabled.
 TUTTI_ITM __attribute__((target("avx"))) __m256 _ITM_RM256(const void* from) noexcept {
     __m256 value;
     read_bytes(&value, from, sizeof value);

@@ -5,7 +5,7 @@
 namespace tutti::itm {
 namespace {
 
-/// A piece is aligned to its size, so it lies in one word.
+/// A piece is aligned to its size, so it is within one word.
 void read_piece(descriptor& d, void* to, const void* from, unsigned size) {
     const word value = d.operations_->load(d, from, size);
     std::memcpy(to, &value, size);
@@ -17,13 +17,13 @@ void write_piece(descriptor& d, void* to, const void* from, unsigned size) {
     d.operations_->store(d, to, size, value);
 }
 
-/// As much of `size` bytes at `at` as one stripe holds.
+/// Returns how many of `size` bytes at `at` are in the first stripe.
 std::size_t rest_of_stripe(const void* at, std::size_t size) noexcept {
     const auto offset = reinterpret_cast<std::uintptr_t>(at) & (memory::stripe_bytes - 1);
     return std::min(size, memory::stripe_bytes - offset);
 }
 
-/// A stripe's part of a range at once, as read_inlined does.
+/// Reads one stripe's part of a range at once, as read_inlined does.
 bool read_stripe(descriptor& d, void* to, const void* from, std::size_t size) noexcept {
     const orec& r = orec_at(from);
     const word before = r.load(std::memory_order_acquire);
@@ -35,7 +35,8 @@ bool read_stripe(descriptor& d, void* to, const void* from, std::size_t size) no
     return true;
 }
 
-/// The bytes of the word `w` that a range from `first` to `last`, both in it, or in words before and behind, has there.
+/// Returns the mask of the bytes of word `w` that belong to the range from `first` to `last`. The range may begin in an
+/// earlier word and end in a later one.
 std::uint8_t bytes_between(const word* w, std::uintptr_t first, std::uintptr_t last) noexcept {
     const auto at = reinterpret_cast<std::uintptr_t>(w);
     const std::uintptr_t from = first > at ? first - at : 0;
@@ -43,7 +44,7 @@ std::uint8_t bytes_between(const word* w, std::uintptr_t first, std::uintptr_t l
     return static_cast<std::uint8_t>((0xffU << from) & (0xffU >> (sizeof(word) - 1 - to)));
 }
 
-/// A stripe's part of a range at once, as take_inlined takes a word under an orec that is not the attempt's yet.
+/// Takes one stripe's part of a range at once, as take_inlined takes a word whose orec the attempt does not own yet.
 bool take_stripe(descriptor& d, const void* at, std::size_t size) {
     orec& r = orec_at(at);
     word seen = r.load(std::memory_order_acquire);
@@ -54,7 +55,7 @@ bool take_stripe(descriptor& d, const void* at, std::size_t size) {
     const auto words = static_cast<std::uint32_t>(last / sizeof(word) - first / sizeof(word) + 1);
     d.writes.reserve(words);
     const auto head = static_cast<std::uint32_t>(d.writes.size());
-    // seq_cst: algorithms/version_clock.hpp, 1.
+    // seq_cst: see algorithms/version_clock.hpp, 1.
     if (!r.compare_exchange(seen, d.self_lock | head, std::memory_order_seq_cst)) return false;
     // The chain goes from the head to the latest entry, and from there backwards.
     d.writes.push_reserved({w, &r, copy_of<word>(w), seen, words > 1 ? head + words - 1 : memory::no_entry,

@@ -1,4 +1,4 @@
-// pthread_setcanceltype in front of the C library's (api/cancel_type.cpp).
+// Interposes pthread_setcanceltype of the C library (api/cancel_type.cpp).
 #include "api/cancel_type.hpp"
 
 #include "api/language.hpp"

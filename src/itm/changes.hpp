@@ -1,7 +1,9 @@
-// One lock for lists that change rarely: clone tables and sites. fork holds it, so that no child inherits it locked.
+// The lock of lists that change rarely: clone tables and sites. fork holds it, so that a child never inherits it
+// locked.
 //
-// Its holder asks for no lock but the heap's and, to retire a list, those of the registry of descriptors, which fork
-// takes in the same order: never for that of the dynamic linker, which a thread holds whose constructor takes this one.
+// Its holder may take only two kinds of locks: that of the heap and, to retire a list, those of the registry of
+// descriptors, which fork takes in the same order. It must not take the dynamic linker's lock: a thread that runs a
+// constructor holds that lock and may wait for this one.
 #pragma once
 
 #include <mutex>

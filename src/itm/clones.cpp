@@ -1,9 +1,9 @@
-// Clone tables: which function has a transactional clone. Each object that is loaded brings a table of pairs and takes
-// it away when it is unloaded.
+// Clone tables: which function has a transactional clone. Each loaded object registers a table of pairs, and removes it
+// when it is unloaded.
 //
-// Thread safety: a table is copied, sorted by function, when it comes. The list of tables is never changed but
-// replaced: a thread that looks a function up, always inside a transaction, goes on with the list that it found, which
-// is retired like memory that a transaction freed. Changes are made under a lock.
+// Thread safety: a table is copied and sorted by function when it is registered. The list of tables is replaced, never
+// changed. A thread that looks up a function, always inside a transaction, continues with the list that it found. A
+// replaced list is retired like memory that a transaction freed. Changes are made under a lock.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -18,14 +18,14 @@
 namespace tutti::itm {
 namespace {
 
-/// As it stands in the object file.
+/// An entry as in the object file.
 struct entry {
     void* function;
     void* transactional;
 };
 
 struct table {
-    const void* given;  // where the object has it: its name
+    const void* given;  // address of the table in the object, which identifies it
     std::vector<entry> sorted;
 };
 
@@ -42,7 +42,7 @@ std::atomic<const tables*> loaded{nullptr};
 
 bool by_function(const entry& a, const entry& b) noexcept { return a.function < b.function; }
 
-/// The entries as they were given, whose numbers the messages name.
+/// Checks the entries in the given order, because messages contain their numbers.
 std::span<const entry> checked(const void* given, std::size_t count) noexcept {
     if (given == nullptr && count != 0) refuse_table("is null", given, 0);
     // No object is larger than this.

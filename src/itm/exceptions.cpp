@@ -1,13 +1,14 @@
 // Exceptions inside transactions.
 //
-// An exception that is thrown and caught within a transaction belongs to it: a roll-back must free it, and put the
-// counters of the C++ runtime back. Its destructor does not run then, because what its constructor wrote is undone.
-// libstdc++ has a function for this, __cxa_tm_cleanup, which gives up references to it: one for each handler it is in
-// (…, how many), or the one of an exception in flight (…, its unwind header, …).
+// An exception that is thrown and caught within a transaction belongs to it. A roll-back must free the exception and
+// restore the counters of the C++ runtime. Its destructor does not run then, because its constructor's writes are
+// undone. For this, libstdc++ has the function __cxa_tm_cleanup, which drops references to an exception: either one for
+// each handler that it is in (…, count), or the reference of an exception in flight (…, its unwind header, …).
 //
-// What blocks write into an exception is in the undo log, and memory that libstdc++ allocated for it in that of
-// handlers. So until the transaction ends, the object stays: a handler's end would destroy it, were there no reference
-// of ours. The commit destroys it; a roll-back frees it, behind what it puts back.
+// What blocks write into an exception is in the undo log. Memory that libstdc++ allocated for it is in the log of
+// handlers. So the object must stay until the transaction ends. The end of a handler would destroy it, so the
+// transaction holds a reference of its own. The commit destroys the object; a roll-back frees it, after its memory has
+// been restored.
 #include <unwind.h>
 
 #include <exception>
@@ -28,24 +29,24 @@ void __cxa_end_catch();
 namespace tutti::itm {
 namespace {
 
-constexpr std::uint64_t class_of_cxx = 0x474e5543432b2b00;  // "GNUCC++\0": of its own object, not of another's
+constexpr std::uint64_t class_of_cxx = 0x474e5543432b2b00;  // "GNUCC++\0": a primary exception, not a dependent one
 
 /// An exception object comes right after its unwind header.
 void* header_of(void* object) noexcept { return static_cast<char*>(object) - sizeof(_Unwind_Exception); }
 void* object_of(void* header) noexcept { return static_cast<char*>(header) + sizeof(_Unwind_Exception); }
 
 constexpr detail::destroyer free_unthrown = [](void* object) { __cxa_free_exception(object); };
-/// Gives a reference up; the last one frees it without its destructor.
+/// Drops a reference. Dropping the last one frees the exception without running its destructor.
 constexpr detail::destroyer drop = [](void* object) { __cxa_tm_cleanup(nullptr, header_of(object), 0); };
 
-static_assert(sizeof(std::exception_ptr) == sizeof(void*));  // which it is: that of the object
+static_assert(sizeof(std::exception_ptr) == sizeof(void*));  // an exception_ptr is the address of the object
 
 void add_reference(void* object) noexcept {
     alignas(std::exception_ptr) unsigned char mine[sizeof(void*)];
     ::new (mine) std::exception_ptr{reinterpret_cast<const std::exception_ptr&>(object)};
 }
 
-/// With its destructor, if it is the last one.
+/// Drops a reference. Dropping the last one runs the destructor.
 struct give_up_reference {
     void* object;
     void operator()() const noexcept {
@@ -60,20 +61,20 @@ exception_object* find(side& s, const void* object) noexcept {
     return nullptr;
 }
 
-/// In the calling context, or null.
+/// Returns the transaction that runs in the calling context, or null.
 descriptor* transaction() noexcept {
     auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
     return d != nullptr && d->language != nullptr && d->running() ? d : nullptr;
 }
 
-/// A roll-back frees it by `destroy`, if there can be one.
+/// Makes a roll-back free the object by `destroy`, if a roll-back is possible.
 void own(descriptor& d, void* object, detail::destroyer destroy, bool held) {
     core::put_off(d, core::deferred::kind::exception, object, destroy);
     side_of(d).thrown.push({object, held});
 }
 
-/// From now on a roll-back frees the object, which own() has entered, by `destroy`. The entry is found by the object,
-/// because the roll-back of a block in the object's constructor moves entries of the log.
+/// Replaces the function by which a roll-back frees the object, after own(). The entry is found by the object, because
+/// the roll-back of a block in the object's constructor moves entries of the log.
 void own_by(descriptor& d, const void* object, detail::destroyer destroy) noexcept {
     for (std::size_t i = d.deferred_log.size(); i-- != 0;) {
         core::deferred& e = d.deferred_log[i];
@@ -83,7 +84,7 @@ void own_by(descriptor& d, const void* object, detail::destroyer destroy) noexce
     }
 }
 
-/// From here on it stays until the transaction ends. May leave the frame. REQUIRES: it has been thrown.
+/// Keeps the exception until the transaction ends. May leave the frame. REQUIRES: the exception has been thrown.
 void hold(descriptor& d, void* header) {
     if (static_cast<const _Unwind_Exception*>(header)->exception_class != class_of_cxx) return;
     void* const object = object_of(header);
@@ -102,7 +103,7 @@ void forget_exceptions(descriptor& d, const exception_mark& mark) noexcept {
     if (s.caught > mark.caught) __cxa_tm_cleanup(nullptr, nullptr, s.caught - mark.caught);
     s.caught = mark.caught;
     if (s.leaving != nullptr) {
-        // The reference of one that has not been held is given up with what is undone.
+        // An exception that is not held loses its reference when the rest is undone.
         const exception_object* const known = find(s, object_of(s.leaving));
         if (known == nullptr || known->held) __cxa_tm_cleanup(nullptr, s.leaving, 0);
     }
@@ -149,8 +150,8 @@ TUTTI_ITM void* _ITM_cxa_begin_catch(void* exception) noexcept {
 
 TUTTI_ITM void _ITM_cxa_end_catch() {
     if (descriptor* const d = transaction()) {
-        // A signal passes on its way to the library. What was being handled in the block has been forgotten, be its
-        // frame dropped or, as here, unwound.
+        // A signal passes on its way to the library. The exceptions handled in the block have already been forgotten,
+        // whether its frame was dropped or, as here, unwound.
         if (d->pending != tutti::core::signal::none && !is_block(d->frame_)) return;
         if (side_of(*d).caught != 0) --side_of(*d).caught;
     }

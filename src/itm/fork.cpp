@@ -1,10 +1,10 @@
-// fork: the child has one thread, and none of the transactions that others were in. Before the process is copied, the
-// thread that forks runs serially: so no other transaction holds an orec or has written in place, in the child neither.
-// What others have said of themselves outside of transactions is taken back in the child (core/lifecycle/fork.hpp).
+// fork. The child has one thread, and no other thread's transaction may continue there. So the thread that forks runs
+// serially before the process is copied. Then no other transaction holds an orec or has written in place, in the child
+// either. The child resets what other contexts publish outside of transactions (core/lifecycle/fork.hpp).
 //
-// A thread that forks in a block of the language does so serially already, as fork has no clone. One that forks in a
-// block of the library, or in a function that the program calls pure, is not protected: others may be in the middle of
-// anything.
+// A thread that forks in a block of the language already runs serially, because fork has no clone. A thread that forks
+// in a block of the library, or in a function that the program declares pure, is not protected: other transactions may
+// be anywhere in their execution.
 #include <pthread.h>
 
 #include <utility>
@@ -24,15 +24,16 @@ namespace {
 
 constexpr options irrevocable_at_once{.name = "fork", .mode = mode::irrevocable};
 
-// Of each thread its own: several may fork at once, and open their blocks before they wait for the irrevocable slot.
+// One per thread, because several threads may fork at once and open their blocks before they wait for the irrevocable
+// slot.
 constinit thread_local descriptor* forking = nullptr;
 constinit thread_local detail::frame around{};
 
 void become_serial() {
-    if (!api::transactions_have_run()) return;  // and the choice of the algorithm is still open
+    if (!api::transactions_have_run()) return;  // then the algorithm can still be chosen
     auto& d = descriptor::of(detail::current_or_attach());
-    // In a block, or in a handler inside one (core/lifecycle/open_nesting.hpp), which might have to start over first:
-    // nothing can be thrown through fork.
+    // Inside a block, or in a handler inside one (core/lifecycle/open_nesting.hpp), the block might have to restart
+    // first. But nothing can be thrown through fork.
     if (d.running() || core::ancestor_runs(d)) return;
     around = {};
     d.operations_->open(d, around, {&uncounted_slot, {}}, irrevocable_at_once);
@@ -40,7 +41,7 @@ void become_serial() {
     forking = &d;
 }
 
-// The server's fork has done its part already (api/forking.hpp).
+// The server's fork has done this already (api/forking.hpp).
 void before() {
     if (!api::forks_alone()) become_serial();
     changes.lock();

@@ -14,14 +14,16 @@ namespace {
 namespace rtm = hardware::instructions;
 
 constexpr unsigned attempts = 4;
-/// Ends by others that run alone, beside those. A block that is longer than the breaks between them would never end.
+/// The number of attempts ended by other transactions that run alone before a block itself runs alone. A block longer
+/// than the intervals between those transactions would never commit in hardware.
 constexpr unsigned most_stood_aside = 16;
-/// A block that runs alone because hardware failed it costs as much of the bucket as so many others win back.
+/// A block that runs alone because hardware failed it adds to the bucket what this many successful blocks remove.
 constexpr std::uint32_t cost_of_failure = 16;
 constexpr std::uint32_t bucket = 128;
-constexpr std::uint32_t least_in_software = 8;  // the way back costs about as much
+constexpr std::uint32_t least_in_software = 8;  // returning to hardware costs about as much
 constexpr std::uint32_t most_in_software = 65536;
-/// So many blocks in a phase of hardware have paid for the way back: a page that is not there ends phases now and then.
+/// A hardware phase with at least this many blocks was worth its begin. Shorter phases are possible: a missing page
+/// ends one now and then.
 constexpr std::uint32_t worth_the_way_back = 256;
 
 }  // namespace
@@ -39,7 +41,8 @@ hardware_side::way hardware_side::choose(descriptor& d, const void* resume, way 
     if (status == rtm::has_begun) {
         core::hardware_habit* const habit = hardware_.habits.find(key_of(resume));
         const bool rests = habit != nullptr && !habit->tries();
-        // A block that software serves counts for the way back to hardware, but does not go there itself.
+        // A block that always runs in software counts towards the return to hardware, but does not start the phase
+        // itself.
         if (rests && habit->why() != hardware_abort::capacity) {
             until_ -= until_ != 0 ? 1 : 0;
             return leave_phase(otherwise);
@@ -56,7 +59,7 @@ hardware_side::way hardware_side::choose(descriptor& d, const void* resume, way 
     for (core::hardware_trial trial; status != rtm::has_begun; status = rtm::xbegin()) {
         const hardware_abort why = rtm::reason_of(status);
         if (trial.is_over_after(why)) return go_by(hardware_.habits.note_failure(key_of(resume), why), otherwise);
-        // A change of the token has ended it more likely than not, which says nothing of the block.
+        // Probably a change of the token has ended the attempt, and this proves nothing about the block.
         if (!is_phase(token_.load(std::memory_order_acquire))) {
             if (!awaits_phase(d)) return otherwise;
             if (++stood_aside == most_stood_aside) return give_up(otherwise);
@@ -65,7 +68,7 @@ hardware_side::way hardware_side::choose(descriptor& d, const void* resume, way 
         }
         for (unsigned turns = attempts - left; turns != 0; --turns) base::spin_turn();
     }
-    hardware_.habits.note_commit(key_of(resume));  // undone with the attempt
+    hardware_.habits.note_commit(key_of(resume));  // a roll-back of the attempt undoes this, too
     enter();
     return way::hardware;
 }
@@ -108,7 +111,7 @@ hardware_side::way hardware_side::give_up(way otherwise) noexcept {
 }
 
 hardware_side::way hardware_side::leave_phase(way otherwise) noexcept {
-    if (otherwise == way::alone) return way::alone;  // which leaves the phase as it is
+    if (otherwise == way::alone) return way::alone;  // does not end the phase
     failed_ = 0;
     if (is_phase(token_.load(std::memory_order_relaxed))) put_off();
     return otherwise;

@@ -1,44 +1,45 @@
 // Blocks of the language in hardware transactions.
 //
-// A hardware attempt runs the block's code without barriers, so neither marks nor versions show what it reads and
-// writes. It must not meet a software transaction; other hardware attempts it may meet, because the processor finds
-// their conflicts. So the process is in one of two phases (Lev, Moir, Nussbaum: "PhTM: Phased Transactional Memory",
-// TRANSACT 2007), and the phase is a bit that the engine has anyway: `still` of the serial token
-// (core/tokens/serial_token.hpp), under which no transaction runs and which a begin takes down.
+// A hardware attempt runs the block's code without barriers, so neither marks nor versions show its reads and writes.
+// It must not run beside a software transaction. It may run beside other hardware attempts, because the processor
+// detects their conflicts. So the process is always in one of two phases (Lev, Moir, Nussbaum: "PhTM: Phased
+// Transactional Memory", TRANSACT 2007). The phase is a bit that the engine already has: `still` of the serial token
+// (core/tokens/serial_token.hpp). While `still` is set, no transaction runs; a begin clears it.
 //
-//   hardware attempt   XBEGIN; is the token without an owner and `still` up? else XABORT; the block; XEND
-//   software begin     as ever: it takes `still` down
-//   to go back         take the token, wait until nobody runs, and give it back, with which `still` comes up
+//   hardware attempt   XBEGIN; is the token without an owner and `still` set? else XABORT; the block; XEND
+//   software begin     clears `still`, as always
+//   to go back         takes the token, waits until no transaction runs, releases the token, which sets `still`
 //
 // Why it is opaque
-//   H1  While an attempt runs, `still` is up: it has read the token, so a change of the token ends it. By T4 no
-//       software transaction runs meanwhile; whoever slept in retry has been woken before `still` came up, and takes it
-//       down when it runs again.
-//   H2  The processor promises that what an attempt has read is of one instant, and that its stores take effect in one
-//       step: among hardware attempts nothing else is needed, privatization included, since plain code that touches
-//       what an attempt has read or written ends it.
-//   H3  A software transaction that begins later has a snapshot of a memory that holds every hardware commit whole. No
-//       orec has moved, and none needs to: no transaction that could compare it with an older one was running.
-//   H4  A biased owner (core/tokens/bias.hpp) runs without looking at the token. There is none in a process whose
-//       blocks may run in hardware: `serves` is the same for all contexts and for the life of the process.
-//   H5  Memory that a block in hardware frees goes back at once. Only another hardware attempt could still read
-//       it, and the commit that freed it has ended that.
+//   H1  While an attempt runs, `still` is set: the attempt has read the token, so a change of the token ends it. By T4
+//       no software transaction runs meanwhile. A transaction that slept in retry has been woken before `still` was
+//       set, and clears it when it runs again.
+//   H2  The processor guarantees that an attempt's reads are of one instant, and that its stores take effect in one
+//       step. Hardware attempts need no more than that, privatization included, because plain code that accesses what
+//       an attempt has read or written ends the attempt.
+//   H3  A software transaction that begins later has a snapshot of memory that holds every hardware commit completely.
+//       The orecs have not changed, and need not: no transaction that could compare them with older ones was running.
+//   H4  A biased owner (core/tokens/bias.hpp) runs without reading the token. A process whose blocks may run in
+//       hardware has no biased owner: `serves` is the same for all contexts and for the life of the process.
+//   H5  Memory that a block in hardware frees is freed at once. Only another hardware attempt could still read it, and
+//       the commit that freed it has ended that attempt.
 //
-// Where a block goes that hardware has failed
-//   conflicts, capacity   it runs alone, without barriers, in a world that stands still as before, which costs about
-//                         what a lock costs. Where that happens often, to software, where blocks run beside each other
-//   interrupts            once more to hardware, then to software: it may make a system call, wait for another, or have
-//                         touched a page that is not there yet. Every second time it runs alone, because only its code
-//                         without barriers has the dynamic linker bind what that calls, which hardware undoes
-//   all else              to software: a user action, a cancelled block inside it, …
-// and one that cannot run in software runs alone in all cases. A block that fails for another reason than conflicts
-// tries hardware more rarely from then on, as blocks of the library do (core/state/hardware_habits.hpp), and goes there
-// without a try in between.
-// Each way to software begins its phase for all. Its context comes back after a number of blocks that doubles while too
-// few run in hardware in between.
+// Where a block runs after hardware has failed
+//   conflicts, capacity   it runs alone, without barriers, while no other transaction runs; this costs about as much as
+//                         a lock. If it happens often: in software, where blocks run beside each other
+//   interrupts            in hardware once more, then in software: it may make a system call, wait for another, or have
+//                         touched a page that is not present yet. Every second time it runs alone: only its code
+//                         without barriers lets the dynamic linker bind its calls, and hardware undoes the binding
+//   all other reasons     in software: a user action, a cancelled block inside it, …
+// A block that cannot run in software runs alone in all cases. A block that fails for another reason than conflicts
+// tries hardware more rarely from then on, as blocks of the library do (core/state/hardware_habits.hpp), and skips the
+// tries in between. Each switch to software begins the software phase for all contexts. The context that switched
+// returns to hardware after a number of blocks. This number doubles as long as too few blocks run in hardware between
+// two switches.
 //
-// A block of a context that is interrupted for more urgent work, inside another transaction or in an undo action, and
-// every block of a process that counts, reports, or has a policy that listens, runs in software.
+// The following blocks run in software: blocks of a context that is interrupted for more urgent work, blocks inside
+// another transaction or in an undo action, and all blocks of a process that counts, reports, or has a listening
+// policy.
 #pragma once
 
 #include <cstdint>
@@ -51,18 +52,19 @@ namespace tutti::itm {
 
 using core::descriptor;
 
-/// Of one context, and touched by it alone.
+/// The hardware state of one context, which only this context accesses.
 class hardware_side {
 public:
     explicit hardware_side(descriptor& owner) noexcept;
 
     enum class way : std::uint8_t {
-        hardware,  ///< the attempt runs; `end` commits it
-        alone,     ///< to be begun alone
+        hardware,  ///< an attempt runs; `end` commits it
+        alone,     ///< the block is to begin alone
         software
     };
-    /// The quick way in: true if an attempt runs. False a second time where the processor ends it; `choose` knows of
-    /// that. REQUIRES: d, the owner, begins a block whose uninstrumented code may run, and begin returns to `resume`.
+    /// Tries to begin quickly. Returns true if an attempt runs. Returns false, possibly a second time when the
+    /// processor ends the attempt; `choose` expects this. REQUIRES: d, the owner, begins a block whose uninstrumented
+    /// code may run, and begin returns to `resume`.
     [[nodiscard]] TUTTI_ALWAYS_INLINE bool begin(descriptor& d, const void* resume) noexcept {
         if (!may_run(d) || runs() || d.running()) return false;
         if (hardware_.habits.find(key_of(resume)) != nullptr) return false;
@@ -76,13 +78,14 @@ public:
         status_ = status;
         return false;
     }
-    /// Which way the outermost block goes where `begin` has said no: hardware, or `otherwise`, which is `alone` if
-    /// it cannot run in software; `alone` for one of conflicts, too. Returns a second time as `begin` does.
+    /// Chooses where the outermost block runs after `begin` has returned false: hardware, alone, or `otherwise`.
+    /// `otherwise` is `alone` for a block that cannot run in software. A block with conflicts runs alone. Returns a
+    /// second time as `begin` does.
     [[nodiscard]] way choose(descriptor& d, const void* resume, way otherwise) noexcept;
 
-    /// Whether an attempt runs.
+    /// Returns true if an attempt runs.
     [[nodiscard]] bool runs() const noexcept { return hardware_.runs_in == core::hardware_state::place::hardware; }
-    /// REQUIRES: runs(); the same for the two below.
+    /// REQUIRES: runs(), as do the two functions below.
     void begin_nested() noexcept { ++depth_; }
     TUTTI_ALWAYS_INLINE void end() noexcept {
         if (depth_ != 0) [[unlikely]] {
@@ -92,16 +95,16 @@ public:
         hardware_.runs_in = core::hardware_state::place::software;
         hardware::instructions::xend();
     }
-    /// Ends the attempt, because the block needs what software alone does. The block runs there.
+    /// Ends the attempt, because the block needs a feature that only software has. The block then runs in software.
     [[noreturn]] static void leave() noexcept;
 
-    /// Returns where the begin of the latest block that tried hardware returns to, or null.
+    /// Returns the address to which the begin of the latest block that tried hardware returns, or null.
     [[nodiscard]] const void* latest() const noexcept { return latest_; }
-    /// Whether blocks run in hardware, so that their context need not look for being the only one.
+    /// Returns true if blocks run in hardware, so that the context need not check whether it is the only one.
     [[nodiscard]] bool serves() const noexcept { return serves_; }
 
 private:
-    // Of the token only its bits are used here: the token itself is the engine's, in another shared library.
+    // Only the token's bits are used here: the token itself belongs to the engine, in another shared library.
     static bool is_phase(detail::word token) noexcept {
         return (token & (core::serial_owner_mask | core::world_is_still)) == core::world_is_still;
     }
@@ -112,14 +115,13 @@ private:
     [[nodiscard]] static core::hardware_habits::key key_of(const void* resume) noexcept {
         return reinterpret_cast<std::uintptr_t>(resume);
     }
-    /// The first step of an attempt. H1
+    /// The first step of an attempt: see H1.
     TUTTI_ALWAYS_INLINE bool enter() noexcept {
         if (!is_phase(token_.load(std::memory_order_relaxed))) hardware::instructions::xabort<hardware_abort::busy>();
         hardware_.runs_in = core::hardware_state::place::hardware;
         return true;
     }
-    /// Waits while a transaction runs alone. Whether this is the phase of hardware, which d brings about where that is
-    /// due.
+    /// Waits while a transaction runs alone. Returns true in the hardware phase. Starts that phase for d if it is due.
     [[nodiscard]] bool awaits_phase(descriptor& d) noexcept;
     void put_off() noexcept;
     [[nodiscard]] way go_by(core::hardware_habit& habit, way otherwise) noexcept;
@@ -127,12 +129,12 @@ private:
     [[nodiscard]] way leave_phase(way otherwise) noexcept;
 
     bool serves_;
-    std::uint32_t depth_ = 0;   // of blocks inside the one that runs; like the place undone with the attempt
-    std::uint32_t failed_ = 0;  // a leaky bucket of blocks that hardware failed
-    std::uint32_t until_ = 0;   // so many blocks run in software, until the context brings hardware's phase back
+    std::uint32_t depth_ = 0;   // blocks inside the running one; a roll-back undoes this, like the place
+    std::uint32_t failed_ = 0;  // a leaky bucket of blocks that failed in hardware
+    std::uint32_t until_ = 0;   // blocks that still run in software before the context starts the hardware phase again
     std::uint32_t next_until_;
-    std::uint32_t status_ = hardware::instructions::has_begun;  // of an XBEGIN that `choose` has not seen
-    std::uint32_t begun_ = 0;                                   // since the latest phase of software
+    std::uint32_t status_ = hardware::instructions::has_begun;  // status of an XBEGIN that `choose` has not read
+    std::uint32_t begun_ = 0;                                   // blocks since the latest software phase
     const void* latest_ = nullptr;
     const detail::shared<detail::word>& token_;
     const detail::shared<std::uint32_t>& listeners_;

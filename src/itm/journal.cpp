@@ -29,7 +29,7 @@ void journal::name_later(const void* address) noexcept {
     try {
         unnamed_.push(address);
     } catch (const std::bad_alloc&) {
-        // it is named in the end, if its object is still there
+        // name_all() names the address at the end, if its object is still loaded
     }
 }
 
@@ -88,7 +88,7 @@ void journal::note_switch(const switch_key& why) noexcept {
 void journal::end_switched() noexcept {
     const std::uint64_t end = base::ticks();
     if (const std::uint64_t since = std::exchange(alone_since_, 0); since != 0) now_->alone_ticks.add(end - since);
-    // Null where it was restarted since: then it has been counted before that.
+    // Null if the block was restarted since: then it has been counted before.
     switch_count* const s = std::exchange(switched_, nullptr);
     if (s == nullptr || started_ == 0) return;
     s->timed.add_one();
@@ -97,9 +97,9 @@ void journal::end_switched() noexcept {
 }
 
 void journal::reset() noexcept {
-    // The lists stay: what they name is still where it was.
+    // The lists stay: the addresses in them are still valid.
     for (journal* j = newest_.load(std::memory_order_acquire); j != nullptr; j = const_cast<journal*>(j->older_)) {
-        // A block that is open here began before.
+        // A block that is open now began earlier.
         j->now_ = nullptr;
         j->switched_ = nullptr;
         j->alone_since_ = 0;

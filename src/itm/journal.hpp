@@ -1,9 +1,9 @@
-// What the blocks of one context did, for the report at exit (report.cpp). Made only while a report is wanted: a
-// context without a journal pays one comparison in begin and one in commit.
+// Counts what the blocks of one context did, for the report at exit (report.cpp). Exists only if the user wants a
+// report: a context without a journal pays one comparison in begin and one in commit.
 //
-// Thread safety: that of observe/counter.hpp.
+// Thread safety: see observe/counter.hpp.
 //
-// A block is named by the address that its begin returns to.
+// The address that a block's begin returns to identifies the block.
 #pragma once
 
 #include <array>
@@ -19,35 +19,35 @@ namespace tutti::itm {
 using observe::counter;
 using observe::tally;
 
-/// Why a block could not be rolled back any more, or ran serially.
+/// Why a block could no longer be rolled back, or ran serially.
 enum class switch_reason : std::uint8_t {
-    unsafe_operation,  ///< an operation that is not transaction-safe; the compiler has named it
+    unsafe_operation,  ///< an operation that is not transaction-safe, named by the compiler
     no_clone,          ///< a call of a function without a transactional clone
-    from_begin,        ///< every way through the block is unsafe, or it has no instrumented code
-    restarts,          ///< it was restarted too often
-    library_call,      ///< a call of a library that says so itself
+    from_begin,        ///< every path through the block is unsafe, or it has no instrumented code
+    restarts,          ///< the block was restarted too often
+    library_call,      ///< a call of a library that reports this itself
 };
 inline constexpr std::size_t switch_reason_count = 5;
 
 struct abort_key {
     abort_cause cause;
-    bool partial;      ///< only a nested block ran again
-    const void* with;  ///< the block that was in the way, or null: not known, or one of the library
+    bool partial;      ///< only a nested block was restarted
+    const void* with;  ///< the conflicting block; null: unknown, or a block of the library
     bool operator==(const abort_key&) const = default;
 };
 
 struct switch_key {
     switch_reason reason;
-    const void* where;   ///< the code address behind the operation, or null
+    const void* where;   ///< the code address after the operation, or null
     const void* callee;  ///< the function without a clone, or null
-    // Literals, of a library_call.
+    // Literals of a library_call.
     const char* function = nullptr;
     const char* why = nullptr;
     const char* instead = nullptr;
     bool operator==(const switch_key&) const = default;
 };
 
-/// How often, and how late in the block: accesses of all, ticks of those that were timed.
+/// How often blocks switched, and how late: accesses of all of them, ticks of those that were timed.
 struct switch_count {
     counter times;
     counter accesses;
@@ -56,23 +56,23 @@ struct switch_count {
     counter ticks_whole;
 };
 
-/// One block.
+/// The counts of one block.
 struct account {
-    counter executions;  ///< as an outermost block, or the outermost one of the language
+    counter executions;  ///< as an outermost block, or as the outermost block of the language
     counter commits;
     counter cancelled;
-    counter only_one;  ///< further executions, which committed: of the only thread that used transactions then
-    counter nested;    ///< times that it was entered inside another
+    counter only_one;  ///< further executions, which committed, while only one thread used transactions
+    counter nested;    ///< executions inside another block
     counter lost_ticks;
-    counter alone_ticks;                ///< that it ran with no other beside it
-    tally<const void*, counter> waits;  ///< ticks, by the block that ran alone meanwhile, or null: not known
+    counter alone_ticks;                ///< time that the block ran alone
+    tally<const void*, counter> waits;  ///< ticks, by the block that ran alone meanwhile; null: unknown
     tally<abort_key, counter> aborts;
     tally<switch_key, switch_count> switches;
 };
 
 class journal {
 public:
-    /// The journal of a context that has none, or null: no report is wanted, or there is no memory.
+    /// Makes the journal of a context that has none. Returns null if the user wants no report or there is no memory.
     static journal* make(const descriptor& owner) noexcept;
 
     void begin(const void* block) noexcept {
@@ -83,15 +83,15 @@ public:
         const std::uint64_t before = now_->executions.get();
         now_->executions.add_one();
         if (shown_.load(std::memory_order_relaxed) != block) shown_.store(block, std::memory_order_relaxed);
-        // A clock read costs as much as all the rest: after the first ones, one of sixteen stands for all.
+        // A clock read costs as much as all the rest, so after the first executions only one of sixteen is timed.
         started_ = 0;
         if (before < always_timed || before % sampling == 0) {
             started_ = base::ticks();
             weight_ = before < always_timed ? 1 : sampling;
         }
     }
-    /// In the place of begin and commit: the biased owner's block cannot but commit, and takes little longer than its
-    /// counting would.
+    /// Replaces begin and commit for the biased owner: its block always commits, and counting it would take about as
+    /// long as the block itself.
     void note_only_one(const void* block) noexcept {
         now_ = nullptr;
         if (account* const a = account_of(block)) a->only_one.add_one();
@@ -106,41 +106,42 @@ public:
     void note_nested(const void* block) noexcept {
         if (account* const a = account_of(block)) a->nested.add_one();
     }
-    /// The block, which may be one inside the outermost, is left without effect.
+    /// Counts a cancelled block, which may be nested.
     void note_cancel(const void* block) noexcept {
         if (account* const a = account_of(block)) a->cancelled.add_one();
     }
-    /// The attempt has been, or is about to be, rolled back. `partial`: only a nested block of it.
+    /// Counts an attempt that has been, or is about to be, rolled back. `partial`: only a nested block was.
     void note_abort(abort_cause cause, const void* with, bool partial) noexcept;
-    /// The block that was in the way of the attempt whose roll-back is under way, as far as can be seen: the other may
-    /// have gone on to its next block. Null: none, or one of the library. Before the core has reopened anything.
+    /// Returns the block that conflicted with the attempt whose roll-back is in progress, as far as known. The other
+    /// context may have continued with its next block. Null: unknown, or a block of the library. To be called before
+    /// the core reopens anything.
     [[nodiscard]] const void* in_the_way() const noexcept;
-    /// The next attempt of `block` begins; undo actions may have run others since.
+    /// Records that the next attempt of `block` begins. Undo actions may have run other blocks since.
     void begin_again(const void* block) noexcept;
-    /// The transaction becomes irrevocable for `reason`.
+    /// Records that the transaction becomes irrevocable for this reason.
     void note_switch(const switch_key& why) noexcept;
-    /// d, which owns this, has begun: what it stood aside for.
+    /// Records what d, which owns this journal, waited for at its begin.
     void note_waits(descriptor& d) noexcept {
         if (d.aside.ticks != 0) [[unlikely]]
             count_waits(d);
     }
-    /// From here to its commit no other runs. After note_switch.
+    /// Records that no other transaction runs until the commit. To be called after note_switch.
     void note_alone() noexcept { alone_since_ = base::ticks(); }
-    /// Resolves the addresses that were seen for the first time. That takes locks of the dynamic linker, which a
-    /// constructor that waits for this transaction may hold. REQUIRES: none runs.
+    /// Resolves the addresses that are new. This takes locks of the dynamic linker, which a constructor that waits for
+    /// this transaction may hold. REQUIRES: no transaction runs.
     void name_what_is_new() noexcept {
         if (!unnamed_.empty()) [[unlikely]]
             name_all();
     }
 
-    /// f(block, account) for every block of every context. The counters may be moving.
+    /// Calls f(block, account) for every block of every context. The counters may change meanwhile.
     template <class F>
     static void for_each(F&& f) {
         for (const journal* j = newest_.load(std::memory_order_acquire); j != nullptr; j = j->older_) {
             j->accounts_.for_each(f);
         }
     }
-    /// Forgets what was counted. REQUIRES: no other thread runs.
+    /// Resets all counts. REQUIRES: no other thread runs.
     static void reset() noexcept;
 
 private:
@@ -168,14 +169,14 @@ private:
     static std::atomic<journal*> newest_;
 
     const descriptor& owner_;
-    std::atomic<const void*> shown_{nullptr};  // the block that the context is in, or was in last
-    account* now_ = nullptr;                   // of the outermost block that runs
+    std::atomic<const void*> shown_{nullptr};  // the context's current or latest block
+    account* now_ = nullptr;                   // account of the outermost block that runs
     switch_count* switched_ = nullptr;
-    std::uint64_t started_ = 0;  // the attempt, in ticks; 0: not timed
+    std::uint64_t started_ = 0;  // begin of the attempt, in ticks; 0: not timed
     std::uint64_t weight_ = 1;
     std::uint64_t before_switch_ = 0;  // ticks of the attempt when it switched; 0: not timed
-    std::uint64_t alone_since_ = 0;    // ticks; 0: it is not, or only for want of others
-    std::uint64_t ended_ = 0;          // when the attempt before ended
+    std::uint64_t alone_since_ = 0;    // ticks; 0: not alone, or alone only because there are no other threads
+    std::uint64_t ended_ = 0;          // end of the previous attempt
     std::array<cache_line, cached> cache_{};
     tally<const void*, account> accounts_;
     memory::log<const void*> unnamed_;

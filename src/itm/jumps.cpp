@@ -1,5 +1,5 @@
-// longjmp and its kin, in front of the C library's (api/jumps.cpp). A block in hardware goes to software first, because
-// the processor would keep its attempt open.
+// Interposes longjmp and its variants of the C library (api/jumps.cpp). A block in hardware switches to software first,
+// because the processor would keep its attempt open.
 #include "api/jumps.hpp"
 
 #include "itm/block.hpp"

@@ -21,14 +21,14 @@ struct noted {
 constinit std::atomic<const noted*> newest{nullptr};
 
 const landmark* find(const void* address) noexcept {
-    // Partner: release in remember.
+    // Pairs with the release in remember.
     for (const noted* n = newest.load(std::memory_order_acquire); n != nullptr; n = n->older) {
         if (n->address == address) return &n->what;
     }
     return nullptr;
 }
 
-/// An object may have been loaded by a name that is only good in the working folder of then.
+/// Makes the path absolute: an object may have been loaded by a path relative to the working folder of that time.
 std::string absolute(const char* path) {
     const std::unique_ptr<char, void (*)(void*)> full{*path == '/' ? nullptr : ::realpath(path, nullptr), std::free};
     return full != nullptr ? full.get() : path;
@@ -48,7 +48,7 @@ landmark resolve(const void* address) {
         found.offset = reinterpret_cast<std::uintptr_t>(address);
         return found;
     }
-    // The program itself has no name in the list of objects, and the one it was called by may be relative.
+    // The program itself has no name in the list of objects, and the path that it was started by may be relative.
     found.object = map->l_name == nullptr || *map->l_name == '\0' ? path_of_program() : absolute(map->l_name);
     found.offset = reinterpret_cast<std::uintptr_t>(address) - map->l_addr;
     if (info.dli_sname != nullptr) found.symbol = info.dli_sname;
@@ -63,7 +63,7 @@ void remember(const void* address) noexcept {
         auto* const n = new noted{address, resolve(address), newest.load(std::memory_order_relaxed)};
         while (!newest.compare_exchange_weak(n->older, n, std::memory_order_release, std::memory_order_relaxed)) {}
     } catch (const std::bad_alloc&) {
-        // as promised
+        // without memory, the landmark is lost, as documented
     }
 }
 

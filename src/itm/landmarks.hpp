@@ -1,8 +1,9 @@
 // Code addresses that a report will name. Each is resolved to its object file early, because the object may be unloaded
-// before the report is written; what is loaded in its place later keeps the names of the first.
+// before the report is written. If another object is loaded at the same address later, it gets the names of the first
+// one.
 //
-// Thread safety: any thread. The list of landmarks only grows, at its head, without a lock: a child of fork may find it
-// at any time. Resolving allocates and takes a lock of the dynamic linker.
+// Thread safety: any thread. The list of landmarks only grows, at its head, without a lock, because a child of fork may
+// read it at any time. Resolving allocates and takes a lock of the dynamic linker.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,15 @@
 namespace tutti::itm {
 
 struct landmark {
-    std::string object;        ///< the file that the code was loaded from; empty: not known
-    std::uint64_t offset = 0;  ///< the address in that file, as its symbol table and debug information have it
+    std::string object;        ///< the file that the code was loaded from; empty: unknown
+    std::uint64_t offset = 0;  ///< the address in that file, as in its symbol table and debug information
     std::string symbol;        ///< the exported function there, mangled, or empty
 };
 
-/// Memory that runs out loses the landmark.
+/// Resolves and keeps an address. If memory runs out, the landmark is lost.
 void remember(const void* address) noexcept;
 
-/// What is known of an address: one that was not remembered is resolved now.
+/// Returns the description of an address. An address that was not remembered is resolved now.
 landmark landmark_of(const void* address);
 
 }  // namespace tutti::itm

@@ -1,5 +1,6 @@
-// Memory of the thread's own: the compiler writes it directly and tells us before, so that a roll-back can put it back.
-// The entries stand in the write set, which is undone newest first: the same bytes may have been written both ways.
+// Private memory of the thread. The compiler writes it directly and calls these functions before, so that a roll-back
+// can restore it. The entries are in the write set, which is undone newest first, because the same bytes may be written
+// both ways.
 #include "api/pieces.hpp"
 #include "itm/access.hpp"
 
@@ -8,7 +9,7 @@ namespace tutti::itm {
 void log_bytes(const void* at, std::size_t size) {
     descriptor& d = current();
     if (side_of(d).direct) return;
-    // What is over has been put back already, and what follows is not.
+    // An attempt that has ended has already been undone, and later writes would not be.
     if (!d.healthy() && !api::goes_on(d)) return;
     api::for_each_piece(reinterpret_cast<std::uintptr_t>(at), size, [&d](std::uintptr_t piece_at, unsigned piece) {
         const auto* const piece_begin = reinterpret_cast<const void*>(piece_at);

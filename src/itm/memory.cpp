@@ -1,6 +1,6 @@
-// Memory that comes and goes with the transaction. What is freed stays until no thread can see it; what was allocated
-// goes back when its block is rolled back. The transactional clones of new and delete do the same with the program's
-// own operators.
+// Memory that is allocated and freed in a transaction. Freed memory stays until no thread can see it. Allocated memory
+// is freed when its block is rolled back. The transactional clones of new and delete do the same with the program's own
+// operators.
 #include <cstdlib>
 #include <new>
 
@@ -15,13 +15,13 @@ constexpr destroyer plain_free = [](void* p) { std::free(p); };
 constexpr destroyer object_delete = [](void* p) { ::operator delete(p); };
 constexpr destroyer array_delete = [](void* p) { ::operator delete[](p); };
 
-/// The descriptor of a running transaction, or null: the ABI lets these calls happen outside, too.
+/// Returns the descriptor of a running transaction, or null: the ABI also allows these calls outside.
 descriptor* running() noexcept {
     auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
     return d != nullptr && d->running() ? d : nullptr;
 }
 
-/// Throws std::bad_alloc, and then has freed the memory.
+/// Makes a roll-back free the memory. If it throws std::bad_alloc, it has freed the memory.
 void* made(void* memory, destroyer free) {
     descriptor* const d = running();
     if (d == nullptr || memory == nullptr) return memory;
@@ -34,7 +34,7 @@ void* made(void* memory, destroyer free) {
     return memory;
 }
 
-/// For what reports by null that there is no memory.
+/// Does the same for functions that return null if there is no memory.
 void* made_or_null(void* memory, destroyer free) noexcept {
     try {
         return made(memory, free);
@@ -43,7 +43,7 @@ void* made_or_null(void* memory, destroyer free) noexcept {
     }
 }
 
-/// Without memory to remember it, what is to be freed is leaked.
+/// If there is no memory to record the free, `memory` leaks.
 void unmade(void* memory, destroyer free) noexcept {
     if (memory == nullptr) return;
     descriptor* const d = running();
@@ -53,7 +53,7 @@ void unmade(void* memory, destroyer free) noexcept {
     } catch (const std::bad_alloc&) {}
 }
 
-/// What a sized delete is told of has to wait with the pointer.
+/// The size of a sized delete, which has to wait together with the pointer.
 struct sized {
     void* memory;
     std::size_t size;
@@ -69,7 +69,7 @@ constexpr destroyer sized_delete = [](void* p) {
 void unmade_sized(void* memory, std::size_t size) {
     if (memory == nullptr) return;
     if (running() == nullptr) return ::operator delete(memory, size);
-    // Of the transaction's own: a roll-back forgets the delete, and takes this back.
+    // Allocated in the transaction, so that a roll-back, which drops the delete, also frees this object.
     unmade(made(new sized{memory, size}, forget_size), sized_delete);
 }
 

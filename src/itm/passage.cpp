@@ -9,8 +9,9 @@
 namespace tutti::itm {
 namespace {
 
-// What a C++ frame can be left from is written in its language-specific data: a header, and a table of the ranges of
-// code that may throw (Itanium C++ ABI: Exception Handling, "Tables"). Encodings are those of DWARF's .eh_frame.
+// The language-specific data of a C++ frame tells at which calls an exception can leave it: a header, and a table of
+// the ranges of code that may throw (Itanium C++ ABI: Exception Handling, "Tables"). Encodings are those of DWARF's
+// .eh_frame.
 constexpr unsigned char omitted = 0xff;
 constexpr unsigned char unsigned_leb = 0x01;
 constexpr unsigned char unsigned_four = 0x03;
@@ -44,11 +45,11 @@ private:
     const unsigned char* at_;
 };
 
-/// Whether an exception that comes from the call at `offset` in a function with this data passes, or is caught.
+/// Returns true if the function's table covers the call at `offset`: an exception from there passes, or is caught.
 bool covers(const void* data, std::uintptr_t offset) noexcept {
     table_reader read{data};
-    if (read.byte() != omitted) return false;  // landing pads that are not relative to the function: not GCC's
-    if (read.byte() != omitted) read.leb();    // where the types are
+    if (read.byte() != omitted) return false;  // GCC makes landing pads relative to the function
+    if (read.byte() != omitted) read.leb();    // skips the position of the types
     const unsigned char encoding = read.byte();
     if (encoding != unsigned_leb && encoding != unsigned_four) return false;
     const std::uintptr_t size = read.leb();
@@ -64,8 +65,8 @@ bool covers(const void* data, std::uintptr_t offset) noexcept {
 }
 
 struct search {
-    std::uintptr_t library;  // where the frame object of the library's block is
-    registers from{};        // of the frame to throw from, if `found`
+    std::uintptr_t library;  // address of the frame object of the library's block
+    registers from{};        // registers of the frame to throw from, if `found`
     bool found = false;
     bool arrived = false;
     std::uint64_t depth = 0;
@@ -78,7 +79,7 @@ void* saved_pointer(_Unwind_Context* frame, int number) noexcept {
 
 _Unwind_Reason_Code look_at(_Unwind_Context* frame, void* argument) {
     search& s = *static_cast<search*>(argument);
-    // libgcc names a frame by the stack pointer that it has after the call in it returns.
+    // libgcc identifies a frame by the stack pointer after the return of the call in it.
     const auto stack = static_cast<std::uintptr_t>(_Unwind_GetCFA(frame));
     if (stack > s.library) {
         s.arrived = true;
@@ -89,7 +90,7 @@ _Unwind_Reason_Code look_at(_Unwind_Context* frame, void* argument) {
     if (data != nullptr && !covers(data, resume - 1 - _Unwind_GetRegionStart(frame))) {
         s.found = false;
     } else if (!s.found) {
-        // By DWARF's numbers: 3 is rbx, 6 is rbp.
+        // DWARF's numbers: 3 is rbx, 6 is rbp.
         s.from = {reinterpret_cast<void*>(stack), saved_pointer(frame, 3),         saved_pointer(frame, 6),
                   saved_pointer(frame, 12),       saved_pointer(frame, 13),        saved_pointer(frame, 14),
                   saved_pointer(frame, 15),       reinterpret_cast<void*>(resume), s.depth};
@@ -99,7 +100,7 @@ _Unwind_Reason_Code look_at(_Unwind_Context* frame, void* argument) {
     return _URC_NO_REASON;
 }
 
-/// The descriptor whose block receives a signal that leaves the blocks of d.
+/// Returns the descriptor whose block receives a signal that leaves the blocks of d.
 descriptor& addressee(descriptor& d) noexcept {
     descriptor* to = &d;
     while (!to->running()) to = to->outer;

@@ -1,27 +1,28 @@
 // The way of a signal from a block of the language to the block of the library around it.
 //
-// Such a signal is an exception, and the compiler takes barriers and begins for calls that do not throw: a frame with
-// something to clean up ends the process when an exception reaches it at such a call, because its table has no entry
-// for that. So the exception is thrown further out: it seems to come from what was called by the innermost frame from
-// which on every frame, up to that of the library's block, can be passed. The frames inside are dropped as a jump would
-// drop them; what a destructor there would have done outside the transaction is not done.
+// Such a signal is an exception. But the compiler assumes that barriers and begins do not throw. If an exception
+// reaches such a call in a frame with something to clean up, the process ends, because the frame's table has no entry
+// for the call. So the exception is thrown further out. It must pass every frame from there to the library's block. The
+// innermost frame for which that is possible is chosen, and the exception seems to come from the function that this
+// frame called. The frames inside are dropped, as by a jump: effects of their destructors outside the transaction do
+// not happen.
 #pragma once
 
 #include "itm/block.hpp"
 
 namespace tutti::itm {
 
-/// Sends the pending signal on: d's, or, if d is idle, that of the transaction around it
-/// (core/lifecycle/open_nesting.hpp), in a handler of whose open nested block d's was to run. REQUIRES: the innermost
-/// frame of that one is a block of the library; no exception of ours is being handled. Ends the process with a message
-/// if the stack cannot be read.
+/// Sends the pending signal on. The signal is d's; if d is idle, it is that of the transaction around d
+/// (core/lifecycle/open_nesting.hpp), in whose handler d's open nested block was to run. REQUIRES: the innermost frame
+/// of that transaction is a block of the library, and no exception of ours is being handled. Ends the process with a
+/// message if the stack cannot be read.
 [[noreturn]] void pass_to_library(descriptor& d);
 
 }  // namespace tutti::itm
 
 extern "C" {
 // begin_x86_64.S
-/// Throws the pending signal as if from what the frame at `from` has called.
+/// Throws the pending signal as if from the function that the frame at `from` has called.
 [[noreturn]] void tutti_itm_throw_from(const tutti::itm::registers* from);
 [[noreturn]] void tutti_itm_throw();
 }

@@ -1,4 +1,4 @@
-// What a program may ask, and what it may say of its memory.
+// What a program may query, and what it may tell the runtime about its memory.
 #include <cstdio>
 #include <cstdlib>
 
@@ -21,7 +21,7 @@ bool runs_in_hardware() noexcept {
     return d != nullptr && d->language != nullptr && side_of(*d).hardware.runs();
 }
 
-/// Takes bytes out of what a roll-back puts back.
+/// Excludes bytes from what a roll-back restores.
 void keep(descriptor& d, const void* at, unsigned size) noexcept {
     for (tutti::memory::write_entry& e : d.writes) {
         if (e.address == word_of(at)) e.bytes = static_cast<std::uint8_t>(e.bytes & ~bytes_of(at, size));
@@ -42,7 +42,7 @@ TUTTI_ITM std::uint32_t _ITM_inTransaction() noexcept {
 }
 
 TUTTI_ITM std::uint64_t _ITM_getTransactionId() noexcept {
-    if (runs_in_hardware()) hardware_side::leave();  // which has no number
+    if (runs_in_hardware()) hardware_side::leave();  // a hardware attempt has no number
     const descriptor* const d = running();
     return d != nullptr && is_block(d->frame_) ? innermost(*d).id : no_transaction;
 }
@@ -55,7 +55,7 @@ TUTTI_ITM void _ITM_dropReferences(void* at, std::size_t size) noexcept {
         [&d](std::uintptr_t piece_at, unsigned piece) { keep(d, reinterpret_cast<const void*>(piece_at), piece); });
 }
 
-/// The fields that this reads of the ABI's source location.
+/// The fields of the ABI's source location that are read here.
 struct source_location {
     std::uint32_t reserved_1;
     std::uint32_t flags;

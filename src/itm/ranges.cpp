@@ -1,14 +1,14 @@
-// memcpy, memmove and memset. The letters say of source (R) and destination (W) whether it is transactional (t) or not
-// (n), and hint at earlier accesses, which makes no difference.
+// memcpy, memmove and memset. The letters tell whether source (R) and destination (W) are transactional (t) or not (n).
+// They also hint at earlier accesses, which this runtime ignores.
 #include "itm/access.hpp"
 
 namespace tutti::itm {
 namespace {
 
-/// What both halves of a copy cannot reach at once goes through here, in parts.
+/// The buffer size of a copy whose source and destination cannot be accessed at once.
 constexpr std::size_t part_bytes = 256;
 
-/// f(offset, size) for every part of a range, from the lowest to the highest or the reverse.
+/// Calls f(offset, size) for every part of a range, from the lowest to the highest or in reverse.
 template <class F>
 void for_each_part(std::size_t size, bool upwards, F&& f) {
     for (std::size_t done = 0; done != size;) {
@@ -18,9 +18,9 @@ void for_each_part(std::size_t size, bool upwards, F&& f) {
     }
 }
 
-/// Whether a copy that begins with the lowest bytes overwrites none of the source that it has not read yet.
+/// Returns true if a copy from the lowest bytes upwards does not overwrite source bytes before reading them.
 bool goes_upwards(const void* to, const void* from, std::size_t size) noexcept {
-    // Unsigned: also true where the destination is below the source.
+    // Unsigned arithmetic: also true if the destination is below the source.
     return reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from) >= size;
 }
 
@@ -94,7 +94,7 @@ void* fill(void* to, int value, std::size_t size) {
 TUTTI_ITM_RANGES(memcpy, copy_in, copy_out, copy)
 TUTTI_ITM_RANGES(memmove, move_in, move_out, copy)
 
-// The ABI returns nothing here, and GCC 12 takes the result of the program's memset from where it would be.
+// The ABI returns nothing here, but GCC 12 takes the result of the program's memset from the return register.
 TUTTI_ITM void* _ITM_memsetW(void* to, int value, std::size_t size) noexcept {
     return tutti::itm::fill(to, value, size);
 }

@@ -27,7 +27,7 @@ void refuse_undo(const descriptor& d, const block& b) noexcept {
 }
 
 void refuse_step(const block& b, const char* step, const char* why) noexcept {
-    constexpr std::string_view ours = "tutti: ";  // api::refuse says it
+    constexpr std::string_view ours = "tutti: ";  // api::refuse adds this prefix
     if (std::string_view{why}.starts_with(ours)) why += ours.size();
     char where[256];
     char message[768];

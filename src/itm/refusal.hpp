@@ -1,5 +1,5 @@
-// The end of the process, with a message that names the block: for what cannot be done and cannot be told to compiled
-// code, which takes the entries of the ABI for functions that do not throw.
+// Ends the process with a message that names the block. Used for errors that cannot be reported to compiled code, which
+// assumes that the entries of the ABI do not throw.
 #pragma once
 
 #include <cxxabi.h>
@@ -11,23 +11,23 @@
 
 namespace tutti::itm {
 
-/// The block is to be undone, and cannot be.
+/// The block has to be undone, which is impossible.
 [[noreturn]] void refuse_undo(const descriptor& d, const block& b) noexcept;
 
-/// The block cannot do what the verb `step` says, because of the exception that says `why`.
+/// The block cannot do `step`, a verb, because of an exception with the text `why`.
 [[noreturn]] void refuse_step(const block& b, const char* step, const char* why) noexcept;
 
-/// f(), but that an exception out of it, an error of use or that of a handler, is a refusal of `step`. So is the end of
-/// the thread in a handler: its unwinding could not pass the frames of compiled code.
+/// Calls f(). An exception from it, an error of use or one from a handler, is refused as a failure of `step`. So is the
+/// end of the thread in a handler, whose unwinding could not pass the frames of compiled code.
 ///
-/// A signal is neither: every block of d's receives its own by a jump, so one that leaves by an exception found d idle
-/// and goes to the transaction around it.
+/// A signal is different. Every block of d receives its own signal by a jump. So a signal that leaves f() as an
+/// exception found d idle, and belongs to the transaction around it.
 template <class F>
 TUTTI_ALWAYS_INLINE auto or_refuse(const block& b, const char* step, F&& f) {
     try {
         return f();
     } catch (const detail::unwind&) {
-        // and over, before the stack is left
+        // the catch ends before the stack is left
     } catch (const std::exception& e) {
         refuse_step(b, step, e.what());
     } catch (const abi::__forced_unwind&) {

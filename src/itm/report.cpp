@@ -21,7 +21,7 @@ struct switch_sum {
     std::uint64_t times = 0, accesses = 0, timed = 0, before = 0, whole = 0;
 };
 
-/// One block, of all contexts.
+/// The sums of one block over all contexts.
 struct block_sum {
     std::uint64_t executions = 0, commits = 0, cancelled = 0, only_one = 0, nested = 0, lost = 0, alone = 0;
     std::map<const void*, std::uint64_t> waits;
@@ -41,7 +41,7 @@ sums add_up() {
     sums all;
     journal::for_each([&](const void* at, const account& a) {
         block_sum& to = all[at];
-        // The parts before the whole: what is counted meanwhile must not make more parts than there are executions.
+        // Reads the parts before the whole, so that concurrent counting never makes more parts than executions.
         to.commits += a.commits.get() + a.only_one.get();
         to.cancelled += a.cancelled.get();
         to.only_one += a.only_one.get();
@@ -132,7 +132,7 @@ private:
 
     static std::string_view text_of(const char* text) noexcept { return text != nullptr ? text : ""; }
 
-    /// Which block of the list it is, or null.
+    /// Writes the number of the block in the list, or null.
     void write_other(const void* with) {
         out_.key("with");
         const auto found = with != nullptr ? all_.find(with) : all_.end();

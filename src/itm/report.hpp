@@ -1,9 +1,9 @@
-// What blocks of the language add to the report (api/report.hpp).
+// The part of the report on blocks of the language (api/report.hpp).
 #pragma once
 
 namespace tutti::itm {
 
-/// In the child, after fork: what was counted before is forgotten.
+/// In the child after fork: resets all counts.
 void report_anew() noexcept;
 
 }  // namespace tutti::itm

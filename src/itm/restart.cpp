@@ -1,7 +1,7 @@
 // Signals of the core that reach blocks of the language.
 //
-// A signal is raised in a barrier or a commit, deep in the frames of the transaction. What it undoes is undone here, on
-// that stack; then the begin of the block that it is meant for returns once more, and the frames are gone.
+// A signal is raised in a barrier or a commit, deep in the frames of the transaction. This file does the signal's undo
+// work on that stack. Then the begin of the target block returns once more, and the frames are gone.
 #include <cerrno>
 #include <optional>
 #include <utility>
@@ -15,7 +15,7 @@
 namespace tutti::itm {
 namespace {
 
-/// A begin that has not returned yet, because its block could not be opened at once, returns for the first time.
+/// Returns from begin again. If the block could not be opened at once, this is the first return of its begin.
 [[noreturn]] void return_again(block& b, std::uint32_t actions) {
     const bool again = std::exchange(b.returned, true);
     errno = b.error;
@@ -36,7 +36,7 @@ std::uint32_t run_again(descriptor& d, side& s, block& b) {
     return (b.properties & uninstrumented_code) != 0 ? run_uninstrumented : run_instrumented;
 }
 
-/// Undo actions may run blocks on the descriptor of `b` before that one begins again.
+/// While an object lives, undo actions may run blocks on the descriptor of `b`, before `b` begins again.
 class while_undone {
 public:
     while_undone(side& s, block& b) : s_{s}, b_{b} { s.outermost = &deeper(b); }
@@ -72,8 +72,9 @@ private:
     return_again(b, leave_block);
 }
 
-/// f(), while no block of the language is open that could receive what the core finds in the middle of it: the wait
-/// before the block runs again was in vain, or the attempt has been killed. Then `propagate`, to the library.
+/// Calls f() while no open block of the language could receive a signal that the core raises meanwhile. Such a signal
+/// is raised if the wait before the block runs again was in vain, or if the attempt has been killed. Returns
+/// `propagate` then, which sends the signal to the library.
 template <class F>
 detail::sequel unless_signalled(F&& f) {
     try {
@@ -95,7 +96,7 @@ void receive(tx& t) {
         const abort_cause cause = d.cause;
         const void* const other = s.notes != nullptr ? s.notes->in_the_way() : nullptr;
         const detail::sequel next = unless_signalled([&] { return detail::reopen_nested(t, b); });
-        forget_exceptions(d, b.exceptions);  // also on the way to the library: the frames that hold them are dropped
+        forget_exceptions(d, b.exceptions);  // also on the way to the library: their frames are dropped
         s.direct = b.was_direct;
         switch (next) {
             case detail::sequel::again:

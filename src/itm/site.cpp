@@ -13,13 +13,13 @@
 namespace tutti::itm {
 namespace {
 
-/// Under `changes`.
+/// Guarded by `changes`.
 struct directory {
-    std::deque<detail::site_slot> slots;  // they do not move
+    std::deque<detail::site_slot> slots;  // a deque, so that slots do not move
     std::unordered_map<const void*, detail::site_slot*> by_address;
 };
 
-// Never destroyed: blocks may run in static destructors.
+// Never destroyed, because blocks may run in static destructors.
 directory& sites() {
     static auto* const d = new directory;
     return *d;
@@ -51,12 +51,12 @@ detail::site_slot& slot_of(const void* resume) {
         if (const auto known = all.by_address.find(resume); known != all.by_address.end()) return *known->second;
     }
     char where[256];
-    describe(resume, where, sizeof where);  // asks the dynamic linker
+    describe(resume, where, sizeof where);  // asks the dynamic linker, so it runs without the lock
     const std::lock_guard guard{changes};
     const auto [place, is_new] = all.by_address.try_emplace(resume, nullptr);
     if (is_new) {
         detail::site_slot& made = all.slots.emplace_back();
-        // The texts live as long as the slot, which is for good: an object may be unloaded before they are printed.
+        // The texts live as long as the slot, which is permanent: an object may be unloaded before they are printed.
         made.file = ::strdup(where);
         made.function = made.file;
         place->second = &made;

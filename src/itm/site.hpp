@@ -1,14 +1,14 @@
-// The site of a block: where it stands in the program, as far as the running program knows.
+// The site of a block: its place in the program, as far as the running program knows it.
 #pragma once
 
 #include "itm/block.hpp"
 
 namespace tutti::itm {
 
-/// The slot of the block whose begin returns to `resume`; made at its first use. Throws std::bad_alloc.
+/// Returns the slot of the block whose begin returns to `resume`, and makes it at its first use. Throws std::bad_alloc.
 detail::site_slot& slot_of(const void* resume);
 
-/// All blocks share one site while nothing is counted.
+/// The site of all blocks while statistics are off.
 inline constinit detail::site_slot uncounted_slot{.site{nullptr}, .file = "", .function = "", .line = 0};
 
 inline detail::call_site site_of(const side& s, const void* resume) {

@@ -39,8 +39,8 @@ constexpr core::language_blocks blocks{receive, resume_of, name_block};
     api::prepare_for_language();
 }
 
-/// An open block ends the process where it was left by a jump: the function that opens another one has a stack pointer
-/// that is above the open block's, or the same block begins again in the same frame.
+/// Ends the process if a jump has left an open block. Either the function that opens another block has a stack pointer
+/// above the open block's, or the same block begins again in the same frame.
 void heed_left_behind(const descriptor& d, const registers& at) noexcept {
     const auto stack = reinterpret_cast<std::uintptr_t>(at.frame);
     if (core::may_be_left_behind(d, stack)) [[unlikely]]
@@ -51,7 +51,7 @@ void heed_left_behind(const descriptor& d, const registers& at) noexcept {
         api::refuse_left_behind(d);
 }
 
-/// All but the registers, which a block that is final does without.
+/// Sets all fields except the registers, which a final block does not need.
 void describe_block(block& b, void* stack, void* resume, std::uint32_t properties, std::uint64_t id) noexcept {
     b.at.resume = resume;
     b.stack = reinterpret_cast<std::uintptr_t>(stack);
@@ -68,13 +68,13 @@ void describe_block(block& b, const registers& at, std::uint32_t properties, std
     b.error = errno;
 }
 
-/// What begin returns at the first time.
+/// Returns the value of begin's first return.
 std::uint32_t begun(block& b, std::uint32_t code) noexcept {
     b.returned = true;
     return code | save_live_variables;
 }
 
-/// Which of the block's codes runs: the one without barriers where none are needed.
+/// Selects the code of the block that runs: without barriers if none are needed.
 std::uint32_t code_of(std::uint32_t properties, bool direct) noexcept {
     const std::uint32_t wanted = direct ? uninstrumented_code : instrumented_code;
     const std::uint32_t runs =
@@ -87,7 +87,7 @@ bool must_run_alone(std::uint32_t properties) noexcept {
            ((properties & does_go_irrevocable) != 0 && (properties & uninstrumented_code) != 0);
 }
 
-/// Whether a block may run code that cannot be rolled back, when no transaction runs beside it.
+/// Returns true if a block may run code that cannot be rolled back, while no transaction runs beside it.
 bool may_run_directly(std::uint32_t properties) noexcept {
     return (properties & (has_no_cancel | uninstrumented_code)) == (has_no_cancel | uninstrumented_code);
 }
@@ -101,7 +101,7 @@ bool opens_as_biased_owner(descriptor& d, const side& s, block& b) {
     return api::open_as_biased_owner(d, b, site_of(s, b.at.resume), ordinary);
 }
 
-/// What the outermost block of a transaction begins with.
+/// Prepares the outermost block of a transaction.
 block& begin_outermost(side& s, bool direct) noexcept {
     begin_anew(s, direct);
     s.why = nullptr;
@@ -110,7 +110,7 @@ block& begin_outermost(side& s, bool direct) noexcept {
     return b;
 }
 
-/// The biased owner's begin, if d is the owner: such a block never begins again, so begin keeps no registers for it.
+/// Begins a block of the biased owner, if d is the owner. Such a block never begins again, so no registers are saved.
 std::uint32_t begin_quickly_as_owner(descriptor& d, side& s, std::uint32_t properties, void* resume, void* stack) {
     if (d.bias.word_as_owner == 0 || d.bias.until != 0 || d.running() || s.notes != nullptr) return 0;
     block& b = begin_outermost(s, true);
@@ -120,26 +120,28 @@ std::uint32_t begin_quickly_as_owner(descriptor& d, side& s, std::uint32_t prope
     return run_uninstrumented | save_live_variables;
 }
 
-/// What runs alone for want of others; a block that would have done so beside others, too, is told apart.
+/// Counts a block that runs alone because there are no other threads. A block that would also run alone beside others
+/// is counted separately.
 TUTTI_COLD void note_biased(journal& notes, const void* block, bool would_run_alone) noexcept {
     if (!would_run_alone) return notes.note_only_one(block);
     notes.begin(block);
     notes.note_switch({switch_reason::from_begin, nullptr, nullptr});
 }
 
-/// Runs what may send a signal to a block of the library, of this descriptor or one around it, before a block of the
-/// language is open that could receive it: the compiler takes begin for a function that does not throw.
+/// Runs f, which may send a signal to a block of the library, of this descriptor or one around it. No block of the
+/// language is open yet that could receive the signal. The signal must not leave begin as an exception, because the
+/// compiler assumes that begin does not throw.
 template <class F>
 void opening(descriptor& d, const side& s, const block* around, F&& f) {
     bool signalled = false;
     try {
         f();
     } catch (const detail::unwind&) {
-        signalled = true;  // and over, before the stack is left
+        signalled = true;  // the catch ends before the stack is left
     }
     if (!signalled) return;
     if (s.notes != nullptr && around == nullptr) {
-        // An idle one leaves because another waits for the transaction around it.
+        // An idle descriptor leaves because another transaction waits for the transaction around it.
         if (d.running()) s.notes->note_abort(d.cause, s.notes->in_the_way(), false);
         else s.notes->note_abort(abort_cause::killed, nullptr, false);
     }
@@ -170,7 +172,7 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
     if (around == nullptr) {
         begin_anew(s, d.serial);
         describe_block(*s.outermost, at, properties, ++s.ids);
-        if (d.run.attempt == 1) s.outermost->wants_serial = false;  // else the wish may be what restarted the library
+        if (d.run.attempt == 1) s.outermost->wants_serial = false;  // a later attempt may be due to this wish
         if (s.notes != nullptr) s.notes->begin(at.resume);
     }
     if (!s.direct && must_run_alone(properties)) {
@@ -179,8 +181,7 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
             own_nothing(d);
         });
     }
-    // Such a block has barriers even where the compiler says that its code is not instrumented:
-    // inside code that is not.
+    // Such a block has barriers even if the compiler reports its code as uninstrumented: inside uninstrumented code.
     const bool can_end_alone = (properties & has_no_cancel) == 0;
     if (around == d.frame_ && (!can_end_alone)) {
         ++around->merged;
@@ -197,13 +198,13 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
     });
     if (s.notes != nullptr && around != nullptr) s.notes->note_nested(at.resume);
     b.was_direct = s.direct;
-    // A block of the library between this one and the next may be cancelled, and takes back what has barriers.
+    // A block of the library between this one and the next may be cancelled, and undoes only writes through barriers.
     b.logs = can_end_alone || (around != b.parent && !must_run_alone(properties));
     s.direct = s.direct && !b.logs;
     return begun(b, code_of(properties, s.direct));
 }
 
-/// A block inside one that runs in hardware is part of it.
+/// A block inside a hardware attempt is part of that attempt.
 std::uint32_t begin_in_hardware(side& s, std::uint32_t properties) noexcept {
     if (!may_run_directly(properties)) hardware_side::leave();
     s.hardware.begin_nested();
@@ -230,8 +231,8 @@ descriptor& attach() noexcept {
     if (d.language == nullptr) {
         d.language = new side{d, journal::make(d)};
     }
-    // Another thread of the process may begin blocks soon. It may also call exit while this thread runs a block, and
-    // then output of a block without barriers cannot be told from other output.
+    // Another thread of the process may begin blocks soon. It may also call exit while this thread runs a block. Then
+    // output of a block without barriers could not be distinguished from other output.
     if (__libc_single_threaded == 0) d.bias.until = core::blocks_between_looks;
     return d;
 }
@@ -240,7 +241,7 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
     side& s = side_of(d);
     s.why = why;
     if (!d.serial) {
-        // Once for an execution, however often this restarts it.
+        // Counted once for an execution, however often it restarts.
         if (s.notes != nullptr && !s.outermost->wants_serial) s.notes->note_switch(key);
         s.outermost->wants_serial = true;
         d.become_irrevocable(why);
@@ -249,8 +250,8 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
         s.outermost->wants_serial = false;
     }
     s.direct = true;
-    // A block that is final has final ones alone around it, so an unsafe operation in a deep block need not walk to the
-    // outermost one each time.
+    // All blocks around a final block are final, so an unsafe operation in a deep block need not walk to the outermost
+    // one each time.
     for (detail::frame* f = d.frame_; f != nullptr; f = f->parent) {
         if (is_block(f) && std::exchange(static_cast<block*>(f)->final, true)) break;
     }
@@ -260,7 +261,7 @@ void run_alone(descriptor& d, const char* why, const switch_key& key) {
 
 using namespace tutti::itm;
 
-/// What begin tries before it keeps registers. 0: `tutti_itm_begin` is to be called.
+/// The quick begin, without saved registers. Returns 0 if `tutti_itm_begin` has to be called.
 extern "C" std::uint32_t tutti_itm_begin_quickly(std::uint32_t properties, void* resume, void* stack) noexcept {
     auto* const d = static_cast<descriptor*>(tutti::detail::current_transaction);
     if (d == nullptr || d->language == nullptr || !may_run_directly(properties)) return 0;
@@ -314,7 +315,7 @@ TUTTI_NOINLINE static void commit_in_software() noexcept {
     if (b.merged != 0 || b.parent != nullptr) return commit_nested(d, b);
     if (!or_refuse(b, "end", [&d] { return d.operations_->commit(d); })) [[unlikely]]
         receive(d);
-    d.serial = false;  // a serial_owner's is over already, the biased owner's is now
+    d.serial = false;  // a serial_owner's period has already ended; the biased owner's ends now
     side& s = side_of(d);
     if (s.notes != nullptr) [[unlikely]] {
         s.notes->commit();
@@ -329,13 +330,13 @@ TUTTI_ITM void _ITM_commitTransaction() noexcept {
 
 TUTTI_ITM void _ITM_commitTransactionEH(void* exception) noexcept {
     descriptor& d = current();
-    // A signal on its way to a block of the library passes, and this one is over already. Not so where a destructor was
-    // told to die while the exception passed: the attempt is doomed, but the block still open, and the next one to look
-    // at the innermost frame is the library's.
+    // A signal on its way to a block of the library passes: this block has already ended. This does not apply if a
+    // destructor was told to die while the exception passed. Then the attempt is doomed, but the block is still open,
+    // and the next check of the innermost frame finds the library's.
     side& s = side_of(d);
     if (s.hardware.runs()) return s.hardware.end();
     if (!is_block(d.frame_)) return;
-    // The unwinding of a thread that ends has no class.
+    // The unwinding of a thread that ends has no exception class.
     if (static_cast<const _Unwind_Exception*>(exception)->exception_class == 0 &&
         tutti::api::ends_cancellable_anywhere())
         tutti::api::refuse_asynchronous_cancel(d);
@@ -360,7 +361,7 @@ TUTTI_ITM void _ITM_abortTransaction(std::uint32_t why) noexcept {
 }
 
 TUTTI_ITM void _ITM_changeTransactionMode(std::uint32_t) noexcept {
-    if (side_of(current()).hardware.runs()) return;  // what cannot run there ends the attempt by itself
+    if (side_of(current()).hardware.runs()) return;  // an operation that cannot run there ends the attempt itself
     descriptor& d = current();
     run_alone(d, "an operation that is not transaction-safe",
               {switch_reason::unsafe_operation, __builtin_return_address(0), nullptr});

@@ -1,9 +1,10 @@
-// Folders that are open: what a transaction opens exists at once, and a roll-back closes it; where it reads is undone
-// by a seek; what it closes is closed by the commit.
+// Open folders. A folder that a transaction opens exists at once, and a roll-back closes it. A roll-back undoes reading
+// by a seek. A folder that the transaction closes is closed by the commit.
 //
-// glibc hands out a pointer into its buffer, which the next call changes without barriers. So blocks are handed a copy,
-// one for each folder, that is written through barriers. It is found by the address of the DIR: glibc uses that again
-// for another folder, and so does the copy, so there are never more copies than folders were open at a time.
+// readdir of glibc returns a pointer into a buffer, which the next call changes without barriers. So blocks get a copy,
+// one for each folder, that is written through barriers. The copy is found by the address of the DIR. When glibc reuses
+// this address for another folder, the copy is reused, too. So there are never more copies than folders that were open
+// at a time.
 #include <dirent.h>
 
 #include <mutex>
@@ -17,7 +18,7 @@
 namespace tutti::libc {
 namespace {
 
-constexpr char folders = 0;  // whose the locks are
+constexpr char folders = 0;  // identifies the locks of folders
 
 struct close_folder {
     DIR* folder;
@@ -33,7 +34,7 @@ struct go_back {
     return hold(t, {.of = &folders, .key = reinterpret_cast<std::uint64_t>(folder)});
 }
 
-/// Owns the folder, and has a roll-back put its position back.
+/// Takes ownership of the folder, and makes a roll-back restore its position.
 [[nodiscard]] bool remember_position(tx& t, DIR* folder) {
     auto* const undo = own(t, folder) ? prepare_undo<go_back>(t) : nullptr;
     if (undo == nullptr) return false;
@@ -41,10 +42,10 @@ struct go_back {
     return true;
 }
 
-/// Null, and errno is ENOMEM: there is none.
+/// Returns null and sets errno to ENOMEM if there is no memory for a copy.
 dirent* copy_of_entry(DIR* folder) noexcept {
     static std::mutex mutex;
-    // Never destroyed: blocks may run in destructors at the program's end.
+    // Never destroyed, because blocks may run in destructors at the program's end.
     static auto* const copies = new std::unordered_map<DIR*, dirent>;
     try {
         const std::lock_guard lock{mutex};
@@ -75,7 +76,7 @@ DIR* opendir(tx& t, const char* path) {
 
 DIR* fdopendir(tx& t, int fd) {
     if (!usable(t, fd)) return nullptr;
-    // To close the DIR would close the descriptor as well, which a roll-back has to leave open.
+    // Closing the DIR would also close the descriptor, which a roll-back has to leave open.
     become_irrevocable(t, "fdopendir", "use opendir");
     return ::fdopendir(fd);
 }

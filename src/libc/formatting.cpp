@@ -24,22 +24,22 @@ union text_of_format::value {
     const void* p;
 };
 
-/// One specification, "%...", with the numbers of the arguments that it takes, from 0; -1: none.
+/// One specification, "%...", with the numbers of the arguments that it takes, from 0; -1 for an absent argument.
 struct text_of_format::conversion {
     char flags[8]{};
     int width_from = -1;
-    int width = 0;  // 0: none
+    int width = 0;  // 0: not given
     int precision_from = -1;
-    int precision = -1;  // -1: none
+    int precision = -1;  // -1: not given
     char length[3]{};    // modifier
     char letter = 0;
     int from = -1;
-    int type = 0;  // as parse_printf_format has it
+    int type = 0;  // as returned by parse_printf_format
 };
 
 namespace {
 
-/// The number at `at`, which it passes; 0 if there is none, INT_MAX if it is no smaller.
+/// Parses the number at `at` and moves after it. Returns 0 without a number, and INT_MAX for a larger one.
 int number(const char*& at) noexcept {
     int n = 0;
     while (*at >= '0' && *at <= '9') {
@@ -49,7 +49,7 @@ int number(const char*& at) noexcept {
     return n;
 }
 
-/// "12$", which it passes: the number of an argument, from 0. -1: there is none.
+/// Parses "12$" and moves after it. Returns the number of the argument, from 0, or -1 if there is no "$".
 int position(const char*& at) noexcept {
     const char* behind = at;
     const int n = number(behind);
@@ -58,9 +58,10 @@ int position(const char*& at) noexcept {
     return n - 1;
 }
 
-/// Whether a conversion has an argument: not that of "%%" and "%m", nor one that glibc does not know, which it prints.
+/// Returns true if a conversion has an argument. Conversions without one: "%%", "%m", and those that glibc does not
+/// know, which it prints.
 bool takes_one(char letter) noexcept {
-    // Since glibc 2.35.
+    // Supported since glibc 2.35.
     static const bool knows_binary = ::parse_printf_format("%b", 0, nullptr) == 1;
     if (letter == 'b' || letter == 'B') return knows_binary;
     return std::strchr("diouxXeEfFgGaAcspnCS", letter) != nullptr;
@@ -110,9 +111,9 @@ bool text_of_format::print_as(const char* spec, T printed) {
 bool text_of_format::print_string(const char* spec, const conversion& c, const void* string) {
     if (string == nullptr) return print_as(spec, string);
     const std::size_t limit = c.precision >= 0 ? static_cast<std::size_t>(c.precision) : SIZE_MAX;
-    if (c.letter == 'S' || c.length[0] == 'l') {  // of which glibc says that it takes characters
+    if (c.letter == 'S' || c.length[0] == 'l') {  // glibc reports narrow characters here
         const auto* const wide = static_cast<const wchar_t*>(string);
-        const std::size_t n = length(t_, wide, limit);  // a character is a byte at least
+        const std::size_t n = length(t_, wide, limit);  // each character makes at least one byte
         const private_array<wchar_t> copy{t_, n + 1};
         if (copy.at == nullptr) return false;
         copy_in(t_, copy.at, wide, n * sizeof(wchar_t));
@@ -137,7 +138,7 @@ void text_of_format::store_count(const conversion& c, void* to) {
     else write(t_, static_cast<long*>(to), n);
 }
 
-/// glibc formats it, with the values of `*` written out.
+/// Lets glibc format the conversion, with the values of `*` written out.
 bool text_of_format::print(const conversion& c, const value* values, int error) {
     conversion now = c;
     if (c.width_from >= 0) now.width = values[c.width_from].i;
@@ -198,7 +199,7 @@ bool text_of_format::format(const char* format, va_list arguments) {
             if ((types.at[i] & PA_FLAG_LONG_DOUBLE) != 0) v.ld = va_arg(arguments, long double);
             else v.d = va_arg(arguments, double);
         } else {
-            // On x86-64 an int has the room of a long long. glibc says of %Ld and %qd that they take an int.
+            // On x86-64 an int takes the space of a long long. glibc reports int for %Ld and %qd.
             v.ll = va_arg(arguments, long long);
         }
     }
@@ -226,7 +227,7 @@ bool text_of_format::format(const char* format, va_list arguments) {
         star(c.width_from, c.width);
         if (*at == '.') {
             ++at;
-            if (*at == '-') {  // as none
+            if (*at == '-') {  // counts as not given
                 ++at;
                 number(at);
             } else {
@@ -242,7 +243,7 @@ bool text_of_format::format(const char* format, va_list arguments) {
         }
         c.letter = *at;
         if (c.letter == 0) {
-            errno = EINVAL;  // as glibc
+            errno = EINVAL;  // as in glibc
             return false;
         }
         ++at;

@@ -1,26 +1,26 @@
-// Local statics that a block initialises: the clones of the C++ ABI's __cxa_guard_acquire, release and abort, of the
-// load that asks whether a static is initialised, and of the registration of its destructor.
+// Local statics that a block initialises. The clones here are those of the C++ ABI's __cxa_guard_acquire, release and
+// abort, of the load that checks whether a static is initialised, and of the registration of its destructor.
 //
-// A block that initialises a static takes the real guard, so every other thread waits or takes another way, as it does
-// for any initialising thread. The block writes the object through barriers. The guard ends with the transaction:
+// A block that initialises a static takes the real guard. So every other thread waits or takes another way, as it does
+// for any initialising thread. The block writes the object through barriers. The transaction's end also ends the guard:
 //
 //   the block          the guard's bytes          what a thread outside of the block sees
-//   has acquired it    pending                    an initialisation under way
+//   has acquired it    pending                    an initialisation in progress
 //   has released it    pending, until it commits  the same: the object may still be rolled back
 //   commits            done                       an initialised object
-//   is rolled back     free                       a static that nobody has initialised
-//   has aborted it     pending, until it commits  as before: the undo log still names bytes of the object
+//   is rolled back     free                       an uninitialised static
+//   has aborted it     pending, until it commits  as before: the undo log still has entries for the object's bytes
 //
-// A roll-back restores memory before it runs possession::undo. So the object's bytes are those from before the block
-// when the guard is free again, and the next thread starts from there.
+// A roll-back restores memory before it runs possession::undo. So when the guard is free again, the object has its
+// bytes from before the block, and the next thread starts from there.
 //
-// A block never sleeps for a guard while others may wait for the block: it starts over after some milliseconds. Only a
-// block that must commit waits in libstdc++'s own function.
+// A block never sleeps for a guard while other threads may wait for the block: it restarts after some milliseconds.
+// Only a block that must commit waits in libstdc++'s own function.
 //
-// The thread whose block has released a guard meets the pending guard again where code without barriers runs: in a
-// commit action, in a function marked as pure, after a switch to irrevocability. libstdc++ would have it wait for
-// itself. So this library stands in front of libstdc++'s __cxa_guard_acquire and tells such a thread that the object is
-// initialised.
+// The thread whose block has released a guard may find the guard still pending. This happens in code without barriers:
+// in a commit action, in a function marked as pure, after a switch to irrevocability. libstdc++ would then make the
+// thread wait for itself. So this library interposes libstdc++'s __cxa_guard_acquire and tells such a thread that the
+// object is initialised.
 #include <cxxabi.h>
 #include <dlfcn.h>
 
@@ -41,7 +41,7 @@ namespace tutti::libc {
 
 using guard = __cxxabiv1::__guard;
 
-/// A guard that the running transaction has taken. It deletes itself when it is over.
+/// A guard that the running transaction has taken. It deletes itself when the transaction has ended.
 struct held_guard final : core::possession {
     enum class phase { initialising, done, given_up };
 
@@ -59,8 +59,8 @@ struct held_guard final : core::possession {
     context_state& home;
     held_guard* older = nullptr;
     phase now = phase::initialising;
-    bool armed = false;    ///< false: another thread was faster, or the block left while it waited
-    bool covered = false;  ///< a newer one of the same guard says how it ends
+    bool armed = false;    ///< false: another thread was faster, or the block left the frame while it waited
+    bool covered = false;  ///< a newer object of the same guard decides how it ends
 
 private:
     void unlink() noexcept;
@@ -73,11 +73,11 @@ constexpr int done_bit = 1, pending_bit = 1 << 8;
 int* word_of(guard* g) noexcept { return reinterpret_cast<int*>(g); }
 
 bool is_initialised(guard* g) noexcept {
-    // Partner: the release in __cxa_guard_release.
+    // Pairs with the release in __cxa_guard_release.
     return (__atomic_load_n(word_of(g), __ATOMIC_ACQUIRE) & done_bit) != 0;
 }
 
-/// What libstdc++'s function does first. False: the guard is done or pending.
+/// Takes a free guard, as libstdc++'s function does first. Returns false if the guard is done or pending.
 bool take_at_once(guard* g) noexcept {
     int expected = 0;
     return __atomic_compare_exchange_n(word_of(g), &expected, pending_bit, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
@@ -85,7 +85,7 @@ bool take_at_once(guard* g) noexcept {
 
 using acquire_function = int (*)(guard*);
 
-/// libstdc++'s own, behind the one that this library puts in front of it.
+/// Calls libstdc++'s function, which this library interposes.
 int acquire_plainly(guard* g) {
     constinit static std::atomic<acquire_function> known{nullptr};
     acquire_function f = known.load(std::memory_order_relaxed);
@@ -97,7 +97,8 @@ int acquire_plainly(guard* g) {
     return f(g);
 }
 
-/// Tries a guard of its own: the bits above are an implementation's choice, and a sanitizer makes another one.
+/// Tests the layout on a guard of its own. The bits above depend on the implementation, and a sanitizer uses other
+/// ones.
 bool try_layout() {
     guard probe{};
     if (acquire_plainly(&probe) != 1 || *word_of(&probe) != pending_bit) return false;
@@ -121,7 +122,7 @@ held_guard* find(const context_state& s, const guard* g) noexcept {
     return at;
 }
 
-/// The calling context's, or null. Outside of transactions the list is empty.
+/// Returns the guard's entry in the calling context, or null. Outside of transactions the list is empty.
 held_guard* own(const guard* g) noexcept {
     const tx* const t = detail::current_transaction;
     if (t == nullptr) return nullptr;
@@ -129,10 +130,10 @@ held_guard* own(const guard* g) noexcept {
     return s != nullptr ? find(*s, g) : nullptr;
 }
 
-/// Registers what will end the guard, while there is nothing to end: registering may leave the frame. Null: there is no
-/// memory for it.
+/// Registers the action that ends the guard, before the guard is taken, because registering may leave the frame.
+/// Returns null if there is no memory for it.
 held_guard* prepare(descriptor& d, context_state& s, guard* g) {
-    if (!d.healthy()) static_cast<void>(api::goes_on(d));  // leaves by a signal that is due
+    if (!d.healthy()) static_cast<void>(api::goes_on(d));  // leaves the frame if a signal is due
     try {
         d.deferred_log.reserve_one();
     } catch (const std::bad_alloc&) {
@@ -143,7 +144,8 @@ held_guard* prepare(descriptor& d, context_state& s, guard* g) {
     return fresh;
 }
 
-/// True: the block has the guard. False: the object is initialised. Starts the block over if neither is so for long.
+/// Returns true if the block has taken the guard, and false if the object is initialised. Restarts the block if neither
+/// happens for a while.
 bool take_or_start_over(tx& t, guard* g) {
     constexpr int spins = 200, sleeps = 50;
     for (int i = 0; i != spins; ++i) {
@@ -176,7 +178,7 @@ int acquire(tx& t, guard* g) {
     }
     if (known != nullptr) known->covered = true;
     else if (!take_or_start_over(t, g)) return 0;
-    prepared->arm();  // nothing between the two leaves the frame
+    prepared->arm();  // nothing between the two steps leaves the frame
     return 1;
 }
 
@@ -191,7 +193,8 @@ void held_guard::unlink() noexcept {
 void held_guard::keep() noexcept {
     if (armed) {
         unlink();
-        // One that is still initialising belongs to a block that goes on without barriers, and ends it plainly.
+        // A guard that is still initialising belongs to a block that continues without barriers and ends the guard
+        // directly.
         if (!covered && now == phase::done) __cxxabiv1::__cxa_guard_release(at);
         if (!covered && now == phase::given_up) __cxxabiv1::__cxa_guard_abort(at);
     }
@@ -214,7 +217,7 @@ namespace {
 using tutti::libc::guard;
 using tutti::libc::held_guard;
 
-/// A block of the calling thread has ended it. False: it holds no such guard.
+/// Ends the guard within a block of the calling thread. Returns false if the thread's blocks do not hold the guard.
 bool end_within(guard* g, held_guard::phase how) noexcept {
     held_guard* const held = tutti::libc::own(g);
     if (held == nullptr) return false;
@@ -243,7 +246,7 @@ void tutti_clone_of_guard_abort(guard* g) noexcept {
     if (!end_within(g, held_guard::phase::given_up)) __cxxabiv1::__cxa_guard_abort(g);
 }
 
-/// In front of libstdc++'s.
+/// Interposes libstdc++'s function.
 TUTTI_EXPORT int tutti_guard_acquire(guard* g) __asm__("__cxa_guard_acquire");
 int tutti_guard_acquire(guard* g) {
     const held_guard* const held = tutti::libc::own(g);
@@ -251,7 +254,7 @@ int tutti_guard_acquire(guard* g) {
     return tutti::libc::acquire_plainly(g);
 }
 
-/// GCC asks by this load whether a static is initialised.
+/// GCC checks by this load whether a static is initialised.
 TUTTI_EXPORT unsigned char tutti_clone_of_atomic_load_1(const volatile void* from,
                                                                int order) __asm__("_ZGTt15__atomic_load_1");
 unsigned char tutti_clone_of_atomic_load_1(const volatile void* from, int) {
@@ -260,7 +263,8 @@ unsigned char tutti_clone_of_atomic_load_1(const volatile void* from, int) {
     return __atomic_load_n(byte, __ATOMIC_SEQ_CST);
 }
 
-// The exit must not destroy an object that a roll-back has unmade, so the registration waits for the commit.
+// The registration waits for the commit, because the exit must not destroy an object whose construction was rolled
+// back.
 int __cxa_atexit(void (*)(void*), void*, void*) noexcept;
 
 TUTTI_EXPORT int tutti_clone_of_cxa_atexit(void (*destroy)(void*), void* object,

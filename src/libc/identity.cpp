@@ -1,5 +1,5 @@
-// What a process and its threads are asked, answers in the program's memory; and values of threads, which a roll-back
-// puts back.
+// Queries about a process and its threads, whose answers go to the program's memory. Also values of threads, which a
+// roll-back restores.
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/random.h>
@@ -21,7 +21,7 @@
 namespace tutti::libc {
 namespace {
 
-/// `ask(private answer)`, which is written out unless the result says that there is none.
+/// Calls `ask(private answer)` and copies the answer to the program's memory, unless the result is an error.
 template <class Answer, class Ask>
 auto answered(tx& t, Answer* to, Ask ask) {
     Answer answer{};
@@ -32,7 +32,8 @@ auto answered(tx& t, Answer* to, Ask ask) {
     return result;
 }
 
-/// `ask(private bytes, size)`, of at most `most` bytes; `made(result)` is how many of these are the answer.
+/// Calls `ask(private bytes, size)` with at most `most` bytes. `made(result)` is how many of these bytes are the
+/// answer.
 template <class Ask, class Made>
 auto answered_in(tx& t, void* to, std::size_t size, std::size_t most, Ask ask, Made made)
     -> decltype(ask(static_cast<char*>(nullptr), size)) {
@@ -126,7 +127,7 @@ std::size_t confstr(tx& t, int name, char* to, std::size_t size) {
         [](std::size_t result, const char*) { return result; });
 }
 int getentropy(tx& t, void* to, std::size_t size) {
-    if (size > 256) return ::getentropy(to, size);  // which fails
+    if (size > 256) return ::getentropy(to, size);  // fails
     return answered_in(t, to, size, 256, ::getentropy,
                        [size](int result, const char*) { return result == 0 ? size : 0; });
 }
@@ -155,7 +156,7 @@ int pthread_key_create(tx& t, pthread_key_t* key, void (*destroy)(void*)) {
     return 0;
 }
 int pthread_key_delete(tx& t, pthread_key_t key) {
-    // glibc refuses a key that there is not.
+    // glibc refuses an unknown key.
     const int result = ::pthread_setspecific(key, ::pthread_getspecific(key));
     if (result != 0) return result;
     return put_off(t, detail::handler_point::at_commit, delete_key{key}) ? 0 : ENOMEM;

@@ -1,4 +1,4 @@
-// Input from streams. A regular file is read again after a roll-back; what a pipe or a terminal hands out is gone, so
+// Input from streams. After a roll-back, a regular file can be read again. Input from a pipe or a terminal cannot, so
 // there a call that finds the buffer empty makes the transaction irrevocable first.
 #include <algorithm>
 #include <cerrno>
@@ -11,7 +11,7 @@
 namespace tutti::libc {
 namespace {
 
-/// A stream that is not owned is read in one go, into private memory.
+/// Locks a stream that the transaction does not own, to read it in one piece into private memory.
 class locked {
 public:
     explicit locked(FILE* f) noexcept : f_{f} { ::flockfile(f_); }
@@ -23,7 +23,7 @@ private:
     FILE* f_;
 };
 
-/// Up to `size` bytes, and no further than to `last` if that is a character. `n` says how many.
+/// Reads up to `size` bytes, and not beyond `last` if that is a character. `n` is the number of bytes read.
 bool take(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
     n = 0;
     file from{t, f};
@@ -40,7 +40,7 @@ bool take(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) 
     return true;
 }
 
-/// The same from a stream that the transaction does not own, and so irrevocably.
+/// Does the same for a stream that the transaction does not own; this is irrevocable.
 bool take_finally(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
     n = 0;
     char part[512];
@@ -64,7 +64,7 @@ bool take_finally(tx& t, FILE* f, char* to, std::size_t size, int last, std::siz
 
 bool is_owned(tx& t, FILE* f) { return touched_last(t, f) || file{t, f}.owned(); }
 
-/// False: the end of the file or an error came before `last` and before `size` bytes.
+/// Returns false if the end of the file or an error came before `last` and before `size` bytes.
 bool get(tx& t, FILE* f, char* to, std::size_t size, int last, std::size_t& n) {
     return is_owned(t, f) ? take(t, f, to, size, last, n) : take_finally(t, f, to, size, last, n);
 }
@@ -96,7 +96,7 @@ char* fgets(tx& t, char* to, int size, FILE* f) {
     if (size > 1 && is_owned(t, f)) {
         char line[512];
         n = std::min({static_cast<std::size_t>(size) - 1, available_at_once(f), sizeof line - 1});
-        // One that has read nothing yet has no buffer.
+        // A stream that has read nothing yet has no buffer.
         const void* const end = n != 0 ? std::memchr(f->_IO_read_ptr, '\n', n) : nullptr;
         if (end != nullptr) n = static_cast<std::size_t>(static_cast<const char*>(end) - f->_IO_read_ptr) + 1;
         if (end != nullptr || n == static_cast<std::size_t>(size) - 1) {
@@ -109,7 +109,7 @@ char* fgets(tx& t, char* to, int size, FILE* f) {
     }
     const bool complete = get(t, f, to, static_cast<std::size_t>(size) - 1, '\n', n);
     if (n == 0 && (!complete || size == 0)) return nullptr;
-    // As in glibc: an error of this call, but not a file that has no more for the moment.
+    // As in glibc: fails on an error of this call, except if the file has no more bytes for the moment.
     if (!complete && libc::feof(t, f) == 0 && errno != EAGAIN) return nullptr;
     write(t, to + n, '\0');
     return to;
@@ -137,7 +137,7 @@ ssize_t getdelim(tx& t, char** line, std::size_t* room, int delimiter, FILE* f) 
         errno = EINVAL;
         return -1;
     }
-    if (libc::ferror(t, f) != 0) return -1;  // as glibc, also of an earlier call
+    if (libc::ferror(t, f) != 0) return -1;  // as in glibc, also after an error of an earlier call
     char* to = read(t, line);
     std::size_t has = to != nullptr ? read(t, room) : 0;
     std::size_t n = 0;

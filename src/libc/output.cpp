@@ -99,7 +99,7 @@ int vfprintf(tx& t, FILE* f, const char* format, va_list arguments) {
         return std::fprintf(f, "%s", "");  // a stream may refuse this
     }
     const int error = errno;
-    const bool printed = put(t, f, text.begin(), text.size()) == text.size();  // incomplete text is printed, as in glibc
+    const bool printed = put(t, f, text.begin(), text.size()) == text.size();  // even if incomplete, as in glibc
     if (printed && !complete) errno = error;
     return printed && complete ? static_cast<int>(text.size()) : -1;
 }
