@@ -11,7 +11,7 @@
 namespace cli {
 
 /// Counts durations of 0 ns up to 18 minutes within 1.6 %; longer ones count as the longest. The maximum is exact.
-/// Thread safety: none; each worker has its own, and they are merged.
+/// Thread safety: not thread-safe; each worker has its own histogram, and they are merged.
 class histogram {
 public:
     void add(std::uint64_t nanoseconds) noexcept {
@@ -26,7 +26,8 @@ public:
         max_ = std::max(max_, other.max_);
     }
 
-    /// The smallest duration, in nanoseconds, that is at least as long as a fraction q in (0, 1] of all; 0 when empty.
+    /// Returns the smallest duration, in nanoseconds, that is at least as long as a fraction q in (0, 1] of all; 0 if
+    /// the histogram is empty.
     [[nodiscard]] std::uint64_t percentile(double q) const noexcept {
         if (total_ == 0) return 0;
         const auto rank = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(q * static_cast<double>(total_) + 0.5));
@@ -38,7 +39,7 @@ public:
         return max_;
     }
 
-    /// f(nanoseconds, count) for every length that occurs, shortest first.
+    /// Calls f(nanoseconds, count) for every duration that occurs, shortest first.
     template <class F>
     void for_each(F&& f) const {
         for (std::size_t i = 0; i < bucket_count; ++i) {
@@ -50,7 +51,7 @@ public:
     [[nodiscard]] std::uint64_t max() const noexcept { return max_; }
 
 private:
-    // Durations below 2^7 have a bucket each; above, the six bits that follow the highest one choose the bucket.
+    // Each duration below 2^7 has its own bucket. Above, the six bits after the highest one select the bucket.
     static constexpr unsigned linear_bits = 6;
     static constexpr unsigned longest_bits = 40;
     static constexpr std::size_t bucket_count = (longest_bits - linear_bits + 1) << linear_bits;
@@ -60,7 +61,7 @@ private:
         const unsigned shift = static_cast<unsigned>(std::bit_width(v)) - linear_bits - 1;
         return (static_cast<std::size_t>(shift) << linear_bits) + static_cast<std::size_t>(v >> shift);
     }
-    /// The longest duration in the bucket.
+    /// Returns the longest duration in the bucket.
     static std::uint64_t upper_bound_of(std::size_t bucket) noexcept {
         const std::size_t per_octave = std::size_t{1} << linear_bits;
         if (bucket < 2 * per_octave) return bucket;

@@ -1,4 +1,4 @@
-// Parsing with CLI11, and checks whose answers say what to give instead.
+// Parsing with CLI11, and checks whose messages say which values are valid.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,8 @@
 
 namespace cli {
 
-/// The text to print if that is what was asked for. `where` says where the options are listed.
+/// Parses the command line. Returns the text to print if the user asked for help. `where` says where the options are
+/// listed.
 /// @throws command_line_error
 inline std::optional<help_text> parse(CLI::App& app, int argc, const char* const* argv, std::string_view where) {
     try {
@@ -39,7 +40,7 @@ inline std::optional<help_text> parse(CLI::App& app, int argc, const char* const
     }
 }
 
-/// The whole of `from` as a number, or nothing.
+/// Returns `from` as a number, or nothing if it is not completely a number.
 template <class Number>
 std::optional<Number> number_in(std::string_view from) {
     Number n{};
@@ -48,7 +49,7 @@ std::optional<Number> number_in(std::string_view from) {
     return n;
 }
 
-/// Checks an option's text before it is converted; "nan" is not within anything.
+/// Checks an option's text before it is converted. "nan" is outside of every range.
 template <class Number>
 CLI::Validator within(Number low, Number high, std::string_view what) {
     const auto check = [=, what = std::string{what}](const std::string& given) {
@@ -69,7 +70,7 @@ inline CLI::Validator one_of(const std::vector<std::string>& names) {
     return CLI::Validator{check, "", "one of"};
 }
 
-/// Makes of the name of a value of an enumeration that value, as a number; for `transform`, which comes by twice.
+/// Converts the name of an enumeration's value to its number. For `transform`, which calls this twice.
 template <class Enumeration>
 CLI::Validator choice(const std::map<std::string, Enumeration>& of) {
     std::map<std::string, std::string> numbers;
@@ -88,7 +89,7 @@ CLI::Validator choice(const std::map<std::string, Enumeration>& of) {
     return CLI::Validator{choose, "", "one of"};
 }
 
-/// What `described` calls itself, in its order.
+/// Returns the names of `described`, in its order.
 template <class Descriptions>
 std::vector<std::string> names_of(const Descriptions& described) {
     std::vector<std::string> names;
@@ -97,7 +98,7 @@ std::vector<std::string> names_of(const Descriptions& described) {
     return names;
 }
 
-/// The default one first.
+/// Return the names, the default one first.
 inline std::vector<std::string> algorithm_names() { return names_of(tutti::available_algorithms()); }
 inline std::vector<std::string> policy_names() { return names_of(tutti::available_policies()); }
 

@@ -12,10 +12,10 @@
 
 namespace cli {
 
-/// Opened before the work starts, so that a path that cannot be written is known at once.
+/// Opened before the work starts, so that an unwritable path is reported at once.
 class output_file {
 public:
-    /// An empty path: there is no file, and nothing to write. @throws command_line_error
+    /// With an empty path, there is no file and nothing is written. @throws command_line_error
     output_file(std::string option, std::string path) : option_{std::move(option)}, path_{std::move(path)} {
         if (path_.empty()) return;
         file_.reset(std::fopen(path_.c_str(), "w"));

@@ -1,4 +1,4 @@
-// A port for a program that is about to be started.
+// Finds a free port for a program that is about to start.
 #pragma once
 
 #include <arpa/inet.h>
@@ -18,7 +18,7 @@ namespace cli {
 
 namespace detail {
 
-/// A socket that is bound to the address; -1: somebody else has it.
+/// Returns a socket bound to the address, or -1 if another process uses the address.
 template <class Address>
 int bound_to(const Address& a, std::size_t size) {
     const int s = ::socket(reinterpret_cast<const sockaddr*>(&a)->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -30,8 +30,8 @@ int bound_to(const Address& a, std::size_t size) {
 
 }  // namespace detail
 
-/// A TCP port of 127.0.0.1 that nobody uses, and that the kernel does not give to who connects or asks for any: so it
-/// is still free when the program listens. Until this process ends, no other call returns it, here or in another
+/// Returns an unused TCP port of 127.0.0.1 outside of the range that the kernel assigns itself. So the port is still
+/// free when the program listens. Until this process ends, no other call returns the same port, here or in another
 /// process. Throws std::runtime_error.
 inline int free_port() {
     int low = 0, high = -1;
@@ -41,7 +41,7 @@ inline int free_port() {
     for (unsigned i = 0; i < count; ++i) {
         const int port = static_cast<int>(first + (begin % count + i) % count);
         if (port >= low && port <= high) continue;
-        sockaddr_un reserved{};  // an abstract name, which goes with the process
+        sockaddr_un reserved{};  // an abstract name, which ends with the process
         reserved.sun_family = AF_UNIX;
         const int length = std::snprintf(reserved.sun_path + 1, sizeof reserved.sun_path - 1, "tutti-port-%d", port);
         const int mine = detail::bound_to(reserved, offsetof(sockaddr_un, sun_path) + 1 + std::size_t(length));

@@ -1,4 +1,4 @@
-// The life of a program: what its command line asks for, what it does, and how it ends.
+// The life of a program: parsing its command line, running, and its exit status.
 #pragma once
 
 #include <fcntl.h>
@@ -21,10 +21,10 @@
 
 namespace cli {
 
-/// `left_undone`: a server was asked to end, and its time limit passed before all was done (--shutdown-timeout).
+/// `left_undone`: a server was asked to end, and its time limit (--shutdown-timeout) passed before all was done.
 enum exit_status : int { all_is_well = 0, failed = 1, bad_usage = 2, left_undone = 3 };
 
-/// Why the command line cannot be followed, in one line that says what to do instead.
+/// Says in one line why the command line is invalid, and what to do instead.
 class command_line_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -35,20 +35,20 @@ struct help_text {
     std::string text;
 };
 
-/// The system gives a file or socket that the program opens the lowest number that is free. Where the parent has closed
-/// a standard descriptor, a socket would get its number, and with it what the program prints. A descriptor that a
-/// library has opened before main stays the library's.
+/// Opens /dev/null for each closed standard descriptor. The system gives a new file or socket the lowest free number.
+/// Without this function, a socket could get the number of a closed standard descriptor, and the program's output with
+/// it. A descriptor that a library has opened before main stays the library's.
 inline void hold_standard_descriptors() noexcept {
     int held = ::open("/dev/null", O_RDWR);
     while (held >= STDIN_FILENO && held <= STDERR_FILENO) held = ::dup(held);
     if (held >= 0) ::close(held);
 }
 
-/// Writes `text` to the standard error, and gives up where nobody takes it for some seconds: a program must come to its
-/// end also where its standard error is a full pipe.
+/// Writes `text` to the standard error. Gives up if the reader takes nothing for some seconds: a program must end even
+/// if its standard error is a full pipe.
 inline void print_last_words(std::string_view text) noexcept {
     constexpr int patience = 5000;      // milliseconds
-    constexpr std::size_t most = 4096;  // a pipe that is ready takes so many bytes at once
+    constexpr std::size_t most = 4096;  // a ready pipe takes this many bytes at once
     while (!text.empty()) {
         pollfd one{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
         const int ready = ::poll(&one, 1, patience);
@@ -60,12 +60,13 @@ inline void print_last_words(std::string_view text) noexcept {
     }
 }
 
-/// The body of a main. `parse()` returns a variant of help_text and what can be run; `run(wanted)` runs it and returns
-/// the exit status. `spare` says what to ask less of when memory runs out. What could not be printed is a failure, too.
+/// The body of a main. `parse()` returns a variant of help_text and the runnable commands. `run(wanted)` runs the
+/// command and returns the exit status. `spare` says what to reduce when memory runs out. Output that cannot be printed
+/// is a failure, too.
 template <class Parse, class Run>
 int run_program(std::string_view name, std::string_view spare, Parse&& parse, Run&& run) {
     const auto end = [name](exit_status status, std::string_view why) {
-        // Messages of a library that has the program's name begin with it.
+        // A library of the same name begins its messages with this name.
         if (why.starts_with(name) && why.substr(name.size()).starts_with(": ")) why.remove_prefix(name.size() + 2);
         print_last_words(fmt::format("{}: {}\n", name, why));
         return static_cast<int>(status);

@@ -1,4 +1,5 @@
-# libxcrypt, which hashes passwords: the target Crypt::crypt. It tells hashes that are safe today from others since 4.3.
+# libxcrypt, which hashes passwords: the target Crypt::crypt. Since 4.3 it can tell whether a hash is still considered
+# safe.
 
 find_path(Crypt_INCLUDE crypt.h)
 find_library(Crypt_LIBRARY crypt)

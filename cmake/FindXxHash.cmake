@@ -1,4 +1,4 @@
-# xxHash, of which only the header is used: the target XxHash::xxhash. Debian's package brings no CMake file.
+# xxHash, header only: the target XxHash::xxhash. Debian's package brings no CMake file.
 
 find_path(XxHash_INCLUDE xxhash.h)
 mark_as_advanced(XxHash_INCLUDE)

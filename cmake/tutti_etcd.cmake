@@ -1,13 +1,13 @@
-# tutti_etcd_messages: what src/cluster/backend/etcd.proto describes, compiled with the flags of whoever uses it but
-# without our warnings. Not made where gRPC or its compilers are not found.
+# tutti_etcd_messages: the code generated from src/cluster/backend/etcd.proto. It is compiled with the flags of its
+# user, but without our warnings. The target does not exist if gRPC or its compilers are not found.
 
 find_package(Protobuf QUIET)
 find_program(TUTTI_GRPC_PLUGIN grpc_cpp_plugin)
 mark_as_advanced(TUTTI_GRPC_PLUGIN)
 find_package(Threads REQUIRED) # gRPC's package names its target
-# CMake's questions to pkg-config about the graph of Abseil's libraries take 16 seconds, so gRPC's own package is first.
+# gRPC's own package is tried first, because CMake's queries to pkg-config about Abseil's libraries take 16 seconds.
 block(PROPAGATE gRPC_FOUND)
-  set(CMAKE_MESSAGE_LOG_LEVEL NOTICE) # that package does not pass QUIET on to what it needs
+  set(CMAKE_MESSAGE_LOG_LEVEL NOTICE) # the package does not pass QUIET on to its dependencies
   find_package(gRPC CONFIG QUIET)
 endblock()
 set(grpc gRPC::grpc++)

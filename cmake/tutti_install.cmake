@@ -1,5 +1,5 @@
-# What `cmake --install` puts where: the library, its headers, the CMake package, tutti.pc, the documents and the man
-# pages. What not every build has installs itself and its man page: libitm.so.1, the wrappers, the server, the command.
+# The files that `cmake --install` installs, and their places: the library, its headers, the CMake package, tutti.pc, the documents and the
+# man pages. Optional parts install themselves and their man pages: libitm.so.1, the wrappers, the server, the command.
 
 include(CMakePackageConfigHelpers)
 
@@ -29,7 +29,7 @@ write_basic_package_version_file(
 install(FILES "${PROJECT_BINARY_DIR}/tuttiConfig.cmake" "${PROJECT_BINARY_DIR}/tuttiConfigVersion.cmake"
               "${PROJECT_SOURCE_DIR}/cmake/tutti_enable_language_tm.cmake" DESTINATION "${tutti_package_dir}")
 
-# A shared library brings what it needs along; a static one must name it.
+# A shared library loads its dependencies itself. A static library needs them in tutti.pc.
 set(tutti_pc_cflags "")
 if(tutti_procedure_options)
   string(APPEND tutti_pc_cflags " ${tutti_procedure_options}")
@@ -48,7 +48,7 @@ else()
   set(tutti_pc_libs " ${tutti_pc_libs_private}")
   set(tutti_pc_libs_private "")
 endif()
-# The prefix is given relative to the file, because `cmake --install --prefix` may move the whole.
+# The prefix is relative to the file, because `cmake --install --prefix` may move the whole installation.
 file(RELATIVE_PATH tutti_pc_prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 string(REGEX REPLACE "/$" "" tutti_pc_prefix "${tutti_pc_prefix}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/tutti.pc.in" "${PROJECT_BINARY_DIR}/tutti.pc.install" @ONLY)
@@ -64,7 +64,7 @@ foreach(section IN ITEMS 3 7)
   install(FILES ${tutti_man_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man${section}")
 endforeach()
 
-# gdb loads the one beside the name of the library itself, from the folder of data of a gdb under the same prefix.
+# gdb loads a script that is named after the library, from the data folder of a gdb under the same prefix.
 if(BUILD_SHARED_LIBS)
   install(FILES "${PROJECT_SOURCE_DIR}/tools/gdb/tutti.py" DESTINATION "${CMAKE_INSTALL_DATADIR}/tutti/gdb")
   install(

@@ -1,8 +1,7 @@
-# libitm.so.1: language-level transactions, in the place of GCC's own runtime. It is kept in a folder of its own, so
-# that only those find it who ask for it, and links libtutti.so, whose engine it shares with the library form.
+# libitm.so.1: language-level transactions, in place of GCC's own runtime. It is in a separate folder, so that only
+# programs that ask for it find it. It links libtutti.so, whose engine it shares with the library form.
 #
 #   tutti_itm  the library; not built where its assembly or its kind of link do not exist
-#
 
 include(tutti_enable_language_tm)
 set(tutti_language OFF)
@@ -28,7 +27,7 @@ add_library(tutti_itm SHARED ${tutti_itm_sources})
 tutti_engine(tutti_itm)
 tutti_usage(tutti_itm)
 target_link_libraries(tutti_itm PRIVATE tutti Threads::Threads ${CMAKE_DL_LIBS})
-# Not unloaded: its handlers of fork and its part of the report are called for as long as the process lives.
+# Never unloaded: its fork handlers and its part of the report are called until the process ends.
 target_link_options(tutti_itm PRIVATE "LINKER:--version-script=${tutti_itm_map}" "LINKER:-z,defs,-z,nodelete")
 set_target_properties(
   tutti_itm
@@ -47,5 +46,5 @@ if(TUTTI_INSTALL)
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/tutti")
   install(FILES "${PROJECT_SOURCE_DIR}/docs/man/tutti-cc.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 elseif(NOT PROJECT_IS_TOP_LEVEL)
-  set_target_properties(tutti_itm PROPERTIES EXCLUDE_FROM_ALL ON) # built for whoever links tutti::language
+  set_target_properties(tutti_itm PROPERTIES EXCLUDE_FROM_ALL ON) # built only if a target links tutti::language
 endif()

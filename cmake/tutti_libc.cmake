@@ -1,5 +1,5 @@
-# libtutti-c.so: the C library inside transactions (src/libc), for blocks of the language by its transactional clones
-# and for blocks of the library by tutti/libc/functions.hpp.
+# libtutti-c.so: the C library inside transactions (src/libc). Blocks of the language use it by its transactional
+# clones, blocks of the library by tutti/libc/functions.hpp.
 #
 #   tutti_c     the library, in a folder of its own beside libitm.so.1, with the headers by which GCC finds its clones
 #
@@ -37,7 +37,7 @@ set_target_properties(
              INSTALL_RPATH "$ORIGIN/..")
 file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/language/include")
 set_property(GLOBAL PROPERTY tutti_wrapper_headers "${PROJECT_BINARY_DIR}/language/include")
-# Links, so that a change of a header is seen at once.
+# Symbolic links, so that a change of a header takes effect at once.
 file(GLOB tutti_wrapper_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/libc/headers/*")
 foreach(header IN LISTS tutti_wrapper_headers)
   cmake_path(GET header FILENAME name)

@@ -1,8 +1,8 @@
-# The library, and the two flavours of it that only tests link.
+# The library, and two variants of it that only tests link.
 #
-#   tutti             what users link: shared by default, with the names of src/api/libtutti.map.in alone
+#   tutti             the library for users: shared by default, exports only the names of src/api/libtutti.map.in
 #   tutti_internal    the same object files as a static library, for white-box tests that include headers of src/;
-#                     hidden symbols are out of reach across a shared library's border, not inside one program
+#                     they need hidden symbols, which a shared library does not export
 #   tutti_interleave  the same sources with TUTTI_INTERLEAVE=1: a hook is called at every shared access
 
 find_package(Threads REQUIRED)
@@ -25,7 +25,7 @@ file(
   "${PROJECT_SOURCE_DIR}/src/device/*.cpp"
   "${PROJECT_SOURCE_DIR}/src/api/*.cpp")
 
-# The preemption layer is in the library, because the server and what it loads must share one engine with it.
+# The preemption layer is part of the library, because the server and the objects that it loads must share one engine.
 set(tutti_preempt_sources "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(TUTTI_PREEMPTS ON)
@@ -41,8 +41,8 @@ set(tutti_kernel_sources "${PROJECT_SOURCE_DIR}/src/preempt/kernel_device.cpp"
                          "${PROJECT_SOURCE_DIR}/src/device/serializer.cpp")
 set_source_files_properties(${tutti_kernel_sources} PROPERTIES INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}")
 
-# What the engine's own translation units are compiled with. They are small, and no two name things of their own alike, so
-# sixteen are compiled together where it is eight elsewhere.
+# The compile settings of the engine's own translation units. They are small, and their internal names differ, so
+# sixteen are compiled together; elsewhere it is eight.
 function(tutti_engine target)
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_definitions(${target} PRIVATE TUTTI_BUILDING=1 TUTTI_VERSION_STRING="${PROJECT_VERSION}")
@@ -57,21 +57,21 @@ function(tutti_engine target)
                UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
-# What whoever includes the public headers is compiled with.
+# The compile settings of targets that include the public headers.
 function(tutti_usage target)
   target_include_directories(
     ${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
                      "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
-  # A checking library and its inlined half belong together, so the macro travels with the target.
+  # A checking library and its inlined half belong together, so users of the target need the macro, too.
   target_compile_definitions(${target} PUBLIC $<$<BOOL:${TUTTI_CHECK}>:TUTTI_CHECK=1>)
-  # So does ThreadSanitizer: a library without it is annotated by its headers.
+  # Users also need the macro for ThreadSanitizer: the headers annotate a library that is built without it.
   target_compile_definitions(${target} PUBLIC $<$<BOOL:${TUTTI_TSAN}>:TUTTI_TSAN=1>)
-  # So does the standard library that it is built on, whose types are in the interface.
+  # Users also need the same standard library, because its types are in the interface.
   target_compile_definitions(${target} PUBLIC $<$<BOOL:${TUTTI_LIBCXX}>:TUTTI_LIBCXX=1>)
 endfunction()
 
-# tutti_exports(<target> <map>): a shared library exports the names of the map, each with the version that says whose it
-# is, and no instance of the standard library's templates, which has default visibility whatever it is compiled with.
+# tutti_exports(<target> <map>): exports the names of the map from a shared library, each with its version. Hides
+# instances of the standard library's templates, which otherwise have default visibility with all compile options.
 function(tutti_exports target map)
   get_target_property(type ${target} TYPE)
   if(NOT type STREQUAL "SHARED_LIBRARY")
@@ -79,7 +79,7 @@ function(tutti_exports target map)
   endif()
   set(script "${CMAKE_CURRENT_BINARY_DIR}/${target}.map")
   configure_file("${map}" "${script}" @ONLY)
-  # Not unloaded: its thread-local objects, and what it may have started, live as long as the process.
+  # Never unloaded: its thread-local objects and its threads live as long as the process.
   target_link_options(${target} PRIVATE "LINKER:--version-script=${script}" "LINKER:-z,nodelete")
   set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${script}")
 endfunction()
@@ -94,7 +94,7 @@ tutti_engine(tutti_objects)
 tutti_usage(tutti_objects)
 target_link_libraries(tutti_objects PRIVATE Threads::Threads)
 
-# Before 1.0 every minor version may break its users, so each is a library of its own to the dynamic linker.
+# Before 1.0 every minor version may break its users, so each has its own soname for the dynamic linker.
 set(tutti_soversion ${PROJECT_VERSION_MAJOR})
 if(PROJECT_VERSION VERSION_LESS 1.0)
   set(tutti_soversion ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
@@ -103,9 +103,9 @@ endif()
 add_library(tutti $<TARGET_OBJECTS:tutti_objects>)
 add_library(tutti::tutti ALIAS tutti)
 tutti_usage(tutti)
-# Not for whoever finds it installed: a project without C++ may use the C interface, and tuttiConfig.cmake can tell.
+# Not for users of an installation: a project without C++ may use the C interface; tuttiConfig.cmake checks that.
 target_compile_features(tutti INTERFACE $<BUILD_INTERFACE:cxx_std_20>)
-# Who finds it installed may compile procedures with it.
+# Users of an installation may compile procedures with it.
 target_compile_options(
   tutti INTERFACE "$<INSTALL_INTERFACE:$<$<COMPILE_LANG_AND_ID:C,GNU,Clang>:${tutti_procedure_options}>>"
                   "$<INSTALL_INTERFACE:$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:${tutti_procedure_options}>>")

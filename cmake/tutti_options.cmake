@@ -1,9 +1,9 @@
-# Options, and the flags that hold for every target of a top-level build.
+# Options, and the flags for every target of a top-level build.
 #
-# AUTO parts are built when what they need is found. `./dev` asks for them with ON, so that there a missing package
-# is an error and never a silently smaller build.
+# AUTO parts are built if their dependencies are found. `./dev` requests them with ON, so that a missing package is an
+# error instead of a silently smaller build.
 
-# In another project this is the other project's to say.
+# If Tutti is part of another project, that project decides.
 if(PROJECT_IS_TOP_LEVEL)
   option(BUILD_SHARED_LIBS "Build libtutti as a shared library" ON)
 endif()
@@ -23,8 +23,8 @@ set(TUTTI_TIMEOUT_SCALE 1 CACHE STRING "Factor for test timeouts; slow builds se
 set_property(CACHE TUTTI_TESTS TUTTI_APPS TUTTI_BENCH TUTTI_SERVER TUTTI_CLUSTER PROPERTY STRINGS AUTO ON OFF)
 set_property(CACHE TUTTI_SANITIZE PROPERTY STRINGS "" address,undefined address thread undefined)
 
-# tutti_compile_quickly(<source>...): for what runs once but compiles for long, such as what includes CLI11. Without
-# optimisation, and without the sanitizer that trebles it, that takes a quarter to a half of the time.
+# tutti_compile_quickly(<source>...): for sources that run once but take long to compile, such as those with CLI11. They
+# are compiled without optimisation, and without the sanitizer that trebles the time: a quarter to half of the time.
 function(tutti_compile_quickly)
   set(options -O0)
   if(TUTTI_SANITIZE)
@@ -33,8 +33,8 @@ function(tutti_compile_quickly)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}")
 endfunction()
 
-# tutti_alone(<source>...): where several files are compiled at a time (CMAKE_UNITY_BUILD), these are not, because they
-# have names of their own that other files have, too.
+# tutti_alone(<source>...): excludes these sources from compilation together with others (CMAKE_UNITY_BUILD), because
+# other files use the same internal names.
 function(tutti_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
@@ -47,13 +47,13 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()
 
-# What is installed under any prefix finds our libraries there, without LD_LIBRARY_PATH. (Packagers who want none say
-# CMAKE_SKIP_INSTALL_RPATH.)
+# Programs installed under any prefix find our libraries there, without LD_LIBRARY_PATH. Packagers who do not want this
+# set CMAKE_SKIP_INSTALL_RPATH.
 include(GNUInstallDirs)
 file(RELATIVE_PATH tutti_libraries_from_programs "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
 set(CMAKE_INSTALL_RPATH "$ORIGIN/${tutti_libraries_from_programs}" "$ORIGIN")
 
-# Headers are most of what a file compiles, so eight files at a time take half of the time that they take one by one.
+# Headers are most of what a file compiles, so compiling eight files together takes half the time.
 option(CMAKE_UNITY_BUILD "Compile up to eight files of a target at a time" ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
@@ -66,13 +66,14 @@ if(TUTTI_WERROR)
   set(CMAKE_COMPILE_WARNING_AS_ERROR ON)
 endif()
 add_compile_options(-Wall -Wextra -Wconversion)
-if(NOT CMAKE_UNITY_BUILD) # which has names of other files in sight
+if(NOT CMAKE_UNITY_BUILD) # in a unity build, names of other files would cause warnings
   add_compile_options(-Wshadow)
 endif()
 
-# Processors up to Intel's 10th generation run a jump slowly that touches the end of a 32-byte line (Intel: "Mitigations
-# for Jump Conditional Code Erratum", 2019): whether one of a hot loop does is chance, and was worth up to 1.7 times. Not
-# where nobody measures: to lay the jumps out took clang two thirds of its time for what sanitizers make of a test.
+# Processors up to Intel's 10th generation run a jump slowly if it touches the end of a 32-byte line (Intel:
+# "Mitigations for Jump Conditional Code Erratum", 2019). Whether this happens in a hot loop is chance, and made up to a
+# factor of 1.7. Builds that are never measured skip this option: aligning the jumps took clang two thirds of its time
+# on a test under sanitizers.
 include(CheckCXXCompilerFlag)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(even_jumps -Wa,-mbranches-within-32B-boundaries)
@@ -84,8 +85,9 @@ if(tutti_even_jumps AND NOT TUTTI_SANITIZE)
   add_compile_options(${even_jumps})
 endif()
 
-# A procedure runs on a small stack. This option has a function touch every page of a large frame, from the top down, so
-# that such a frame meets the pages below the stack, which fault, and does not step over them (src/preempt/stack.hpp).
+# A procedure runs on a small stack. With this option a function touches every page of a large frame, from the top down.
+# So a frame that is too large touches the guard pages below the stack and faults, instead of skipping them
+# (src/preempt/stack.hpp).
 check_cxx_compiler_flag(-fstack-clash-protection tutti_stack_probes)
 if(tutti_stack_probes)
   set(tutti_procedure_options -fstack-clash-protection)
@@ -95,8 +97,8 @@ if(TUTTI_SANITIZE)
   add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TUTTI_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    # Not into each program: what is linked in wins over the operator new that some tests bring, and its C++ part is
-    # left out of programs written in C, whose library needs it.
+    # Not linked into each program. A linked-in runtime would override the operator new that some tests define. Its C++
+    # part is left out of programs written in C, although our library needs it.
     add_link_options(-shared-libsan)
     execute_process(
       COMMAND "${CMAKE_CXX_COMPILER}" -print-resource-dir
@@ -115,8 +117,8 @@ endif()
 
 # tutti_wanted(<variable> <AUTO|ON|OFF> <package>...)
 #
-# Sets <variable> to whether a part is built. ON requires the packages, AUTO asks whether they are there.
-# A macro and not a function: what find_package() sets must reach the caller.
+# Sets <variable> to whether a part is built. ON requires the packages; AUTO checks whether they exist. This is a macro,
+# not a function, so that the variables of find_package() reach the caller.
 macro(tutti_wanted variable state)
   set(${variable} ON)
   if("${state}" STREQUAL "AUTO")

@@ -1,11 +1,11 @@
-# tutti-cc and tutti-c++, which compile and link for libitm.so.1 and libtutti-c.so, from the build folder and as installed.
+# tutti-cc and tutti-c++, which compile and link for libitm.so.1 and libtutti-c.so, in the build folder and installed.
 
 if(NOT tutti_language)
   return()
 endif()
 
-# tutti_wrapper(<name> <CC or CXX> <compiler>): it finds the library by its own place, because an installation may
-# have another prefix than the one that was configured.
+# tutti_wrapper(<name> <CC or CXX> <compiler>): makes a wrapper that finds the library relative to itself, because an
+# installation may have another prefix than the configured one.
 function(tutti_wrapper name lang compiler)
   set(libc no)
   if(tutti_libc)
@@ -24,7 +24,7 @@ endfunction()
 tutti_wrapper(tutti-cc CC gcc)
 tutti_wrapper(tutti-c++ CXX g++)
 
-# What both read GCC's account of structures with.
+# Both wrappers use this script to read GCC's dump of structures.
 configure_file("${PROJECT_SOURCE_DIR}/src/itm/aggregates.awk" "${PROJECT_BINARY_DIR}/language/aggregates.awk" COPYONLY)
 if(TUTTI_INSTALL)
   install(FILES "${PROJECT_SOURCE_DIR}/src/itm/aggregates.awk" DESTINATION "${CMAKE_INSTALL_LIBDIR}/tutti")

@@ -34,7 +34,7 @@ bare_base() {
     local sources
     mapfile -t sources < <(bare_sources)
     ((${#sources[@]} > 0)) || { say "the host's apt sources do not name Debian 12 (bookworm)" && return 1; }
-    # Every option for fetching that has a value, such as a proxy. mmdebstrap writes them into the tree, too.
+    # Every fetch option that has a value, such as a proxy. mmdebstrap also writes these options into the tree.
     apt-config dump Acquire | grep -Ev '^Acquire::(IndexTargets|Changelogs|CompressionTypes|cdrom|Languages)|^[^ ]* "";$' \
         >"$bare_dir/apt.conf" || true
     mmdebstrap --variant=apt --include=git,ca-certificates --aptopt="$bare_dir/apt.conf" bookworm \
@@ -42,7 +42,8 @@ bare_base() {
     mv "$bare_dir/making.tar" "$bare_dir/debian.tar"
 }
 
-# Unpacks the base tree, and clones HEAD into its /tutti. The host's resolver, hosts and additional authorities go with it.
+# Unpacks the base tree, and clones HEAD into its /tutti. Also copies the host's resolver, hosts and additional
+# authorities.
 bare_tree() {
     local tree=$bare_dir/tree
     rm -rf --one-file-system "$tree"
@@ -58,8 +59,8 @@ bare_tree() {
     rm "$tree/tutti.bundle"
 }
 
-# bare_command [variable=value]... <command>...: runs the command in the tree's /tutti. A mount and a process namespace of
-# its own end every process and mount of the command with it.
+# bare_command [variable=value]... <command>...: runs the command in the tree's /tutti. When the command ends, its own
+# mount and process namespaces end all its processes and mounts.
 bare_command() {
     # shellcheck disable=SC2016  # expanded by the inner shell
     unshare --mount --pid --fork --kill-child bash -euc '
@@ -89,7 +90,7 @@ command_bare() {
             ;;
     esac
     ((EUID == 0)) || die "bare needs root: it makes a tree of Debian's and enters it"
-    # A proxy of the environment is for apt, too.
+    # A proxy in the environment is also for apt.
     for name in TUTTI_HARDWARE ITM_DEFAULT_METHOD http_proxy https_proxy no_proxy; do
         [[ -z ${!name:-} ]] || own+=("$name=${!name}")
     done
@@ -104,7 +105,7 @@ command_bare() {
     if ((once)); then
         try_step "bare $what" bare_command "${#own[@]}" "${own[@]}" ./dev "$what" "$@" || status=1
     else
-        local hardware=("${own[@]}" TUTTI_HARDWARE=auto) # libitm takes the hardware by itself
+        local hardware=("${own[@]}" TUTTI_HARDWARE=auto) # libitm uses hardware by default
         local software=("${own[@]}" TUTTI_HARDWARE=off ITM_DEFAULT_METHOD=ml_wt)
         try_step "bare $what with hardware transactions" bare_command "${#hardware[@]}" "${hardware[@]}" ./dev "$what" "$@" ||
             status=1

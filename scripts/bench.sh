@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# ./dev bench: measures with each of the programs of bench/, then makes tables and charts of what they wrote.
+# ./dev bench: runs each of the programs of bench/, then makes tables and charts of their results.
 
 bench_programs=(tutti-bench tutti-bench-plain tutti-bench-language tutti-bench-libc tutti-bench-libc-stock)
 
@@ -68,8 +68,8 @@ bench/README.md says how to read the result.
 EOF
 }
 
-# measure <folder> [arguments]: each program writes <folder>/<program>.json. It is an error only if none of them has
-# what was asked for.
+# measure <folder> [arguments]: each program writes <folder>/<program>.json. Fails only if none of the programs has a
+# matching benchmark.
 measure() {
     local out=$1 program status found=0
     shift
@@ -78,15 +78,15 @@ measure() {
         "build/release/bin/$program" "$@" --benchmark_out="$out/$program.json" >/dev/null || status=$?
         case $status in
             0) found=1 ;;
-            3) rm -f "$out/$program.json" ;; # nothing to measure
+            3) rm -f "$out/$program.json" ;; # this program has nothing to measure
             *) return "$status" ;;
         esac
     done
     ((found))
 }
 
-# bench_apart <folder> <command> <kind> [options]: what is measured by a program in Python, <folder>, that runs others,
-# `programs`, and leaves <kind>.json.
+# bench_apart <folder> <command> <kind> [options]: runs the Python program in <folder>, which measures other programs,
+# `programs`, and writes <kind>.json.
 bench_apart() {
     local folder=$1 command=$2 kind=$3 out=build/bench/$3 arguments=() program python
     shift 3
@@ -213,7 +213,7 @@ command_bench() {
         shift
     done
 
-    # What costs how much says less than half without how it grows.
+    # Figures of costs are only useful together with their growth.
     if ((!list && ${#arguments[@]} == 0)) || is_among costs "${arguments[@]}"; then growth=$((!list)); fi
 
     steps $((list ? 2 : 3 + growth))
@@ -228,7 +228,7 @@ command_bench() {
         return
     fi
 
-    # A run that fails leaves the figures of an earlier one alone; one that succeeds leaves nothing of them.
+    # A failed run keeps the figures of an earlier run; a successful one replaces all of them.
     rm -rf "$out/unfinished"
     mkdir -p "$out/unfinished"
     step "measure" measure "$out/unfinished" "${arguments[@]}" >&2

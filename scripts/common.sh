@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What every command of ./dev shares: messages, numbered steps with progress, packages, and building a preset.
+# The common part of all commands of ./dev: messages, numbered steps with progress, packages, and building a preset.
 
 log_dir=build/logs
 
@@ -24,7 +24,7 @@ is_among() {
 jobs=${TUTTI_JOBS:-$(nproc)}
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || die "TUTTI_JOBS is a number of parallel jobs, from 1 on, not '$jobs'"
 
-# A tool that ends in good order when it is interrupted must not make us go on with the next step.
+# An interrupted tool may end normally, but then the next step must not start.
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
@@ -34,11 +34,11 @@ step_number=0
 step_count=0
 step_seconds=0
 
-# steps <n>: announces how many steps follow.
+# steps <n>: sets the number of steps that follow.
 steps() { step_count=$1; }
 
-# Shows the last line of a log until its input ends: every second in place on a terminal, every 20 seconds as a line
-# elsewhere.
+# Shows the last line of a log until its input ends: on a terminal every second in place, otherwise every 20 seconds as
+# a new line.
 ticker() {
     local log=$1 start=$SECONDS period=20 format='    %4d s  %s\n' status line
     if [[ -t 1 ]]; then
@@ -57,9 +57,9 @@ ticker() {
 
 last_lines() { tail -n 80 "$1"; }
 
-# try_step <title> <command>...: runs one numbered step, with its output in a log. When it fails, what $excerpt_of (a
-# function, given the log) prints is shown; the end of the log if that is unset.
-# Returns the command's status; leaves the duration in step_seconds and the log's name in step_log.
+# try_step <title> <command>...: runs one numbered step, with its output in a log. If the step fails, it prints an
+# excerpt of the log by the function $excerpt_of, or the end of the log if that is unset. Returns the command's status.
+# Sets step_seconds to the duration and step_log to the log's name.
 try_step() {
     local title=$1 status=0 start=$SECONDS
     shift
@@ -85,7 +85,7 @@ try_step() {
     return "$status"
 }
 
-# step <title> <command>...: a step without which nothing can go on.
+# step <title> <command>...: runs a step, and exits if the step fails.
 step() {
     try_step "$@" || {
         printf 'dev: stopped, because this failed: %s\n' "$1" >&2
@@ -95,32 +95,32 @@ step() {
 
 # ---- packages -------------------------------------------------------------------------------------------------
 
-# Debian's names. A command asks only for the groups it needs. pkgconf is for those who use what was built.
+# Debian's names. A command asks only for the groups it needs. pkgconf is for users of the built library.
 packages_build=(g++ cmake ninja-build pkgconf)
 packages_apps=(libcli11-dev libfmt-dev libgif-dev libpng-dev)
 packages_server=(libcrypt-dev libssl-dev systemtap-sdt-dev prometheus-cpp-dev libcli11-dev libfmt-dev libhiredis-dev
     libsqlite3-dev libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev)
-# Client libraries of the engines that may hold a cluster's objects, and those engines, which only its tests start.
+# Client libraries of the engines that can hold a cluster's objects. Only tests start the engines themselves.
 packages_engine_clients=(libhiredis-dev libpq-dev libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc)
 packages_engines=(etcd-server postgresql redis-server)
-# libzmq carries what nodes say, where they are told so.
+# libzmq transports the messages of nodes that are configured for it.
 packages_zeromq=(libzmq3-dev)
 # C-Raft replicates the log of a group, over libuv.
 packages_members=(libraft-dev libuv1-dev)
-# Asio brings event loop and sockets, OpenSSL encrypts what goes over them, cereal turns objects into bytes, toml++ reads
-# the configuration of nodes.
+# Asio provides the event loop and sockets, OpenSSL encrypts, cereal serializes objects, and toml++ reads the
+# configuration of nodes.
 packages_cluster=(libasio-dev libcereal-dev libssl-dev libtomlplusplus-dev prometheus-cpp-dev
     "${packages_engine_clients[@]}" "${packages_members[@]}" "${packages_zeromq[@]}")
 packages_redis=(redis-server redis-tools)
-# Gets sources of Debian's, applies semantic patches, compiles memcached and runs its tests.
+# For memcached: downloads Debian sources, applies semantic patches, compiles, runs its tests.
 packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
-# Builds the kernel module, and boots guests that load it.
+# For the kernel module: builds it, and boots guests that load it.
 packages_kernel=(qemu-system-x86 busybox-static cpio gcc make linux-headers-cloud-amd64)
-# Builds whole kernels from Debian's source package.
+# For building whole kernels from Debian's source package.
 packages_kernel_build=(gcc make bc bison flex libelf-dev libssl-dev xz-utils)
-# Builds the program for sched_ext; its libbpf is fetched where the installed one is too old (scripts/scheduler.sh).
+# For building the sched_ext program. Its libbpf is downloaded if the installed one is too old (scripts/scheduler.sh).
 packages_scheduler=(clang-19 g++ libelf1)
-# Makes the package of the module's source, and builds the module from it.
+# For making the package of the module's source, and building the module from it.
 packages_dkms=(dh-dkms dkms make linux-headers-cloud-amd64)
 packages_charts=(python3 python3-matplotlib)
 # The tests of the server make certificates, and those of the language unpack the tests of GCC. Each program that a test
@@ -130,13 +130,13 @@ packages_test=(binutils perl python3 util-linux gdb valgrind "${packages_apps[@]
     redis-tools python3-redis nodejs node-redis golang-go golang-github-gomodule-redigo-dev libgtest-dev
     librapidcheck-dev gcc-12-source openssl iproute2 xz-utils locales "${packages_kernel[@]}")
 packages_bench=(libbenchmark-dev libcli11-dev libtbb-dev)
-# The last is what names functions in the reports of sanitizers.
+# llvm-19 contains the symbolizer for the reports of sanitizers.
 packages_clang=(clang-19 libclang-rt-19-dev llvm-19)
 packages_check=(clang-format-19 shellcheck codespell git mandoc python3)
 
 has_header() { [[ -e /usr/include/$1 || -e /usr/local/include/$1 ]]; }
 
-# installed <package>: whether what we need of it is there, whoever put it there.
+# installed <package>: returns true if the part of the package that we need is present, whoever installed it.
 installed() {
     case $1 in
         ninja-build) command -v ninja ;;
@@ -202,7 +202,7 @@ installed() {
     esac >/dev/null
 }
 
-# need <package>...: installs what is missing, or says which command would.
+# need <package>...: installs the missing packages, or prints the command that would.
 need() {
     local package missing=()
     for package in "$@"; do
@@ -236,7 +236,7 @@ need() {
     done
 }
 
-# with_matplotlib: a Python that has it. A Python from elsewhere may come first in PATH and lack Debian's packages.
+# with_matplotlib: prints a Python that has matplotlib. The first Python in PATH may lack Debian's packages.
 with_matplotlib() {
     local python
     for python in python3 /usr/bin/python3; do
@@ -250,12 +250,12 @@ with_matplotlib() {
 
 # ---- presets --------------------------------------------------------------------------------------------------
 
-# What `./dev test` tests. asan has ubsan's checks, too: one build less.
+# The presets of `./dev test`. asan also has ubsan's checks, which saves a build.
 presets_everything=(release check asan tsan)
-presets_test=("${presets_everything[@]}" clang ubsan) # those with a test preset
+presets_test=("${presets_everything[@]}" clang ubsan) # these have a test preset
 presets_all=("${presets_test[@]}" aarch64)
 
-# preset_packages <preset>: what its compiler comes in.
+# preset_packages <preset>: prints the packages of its compiler.
 preset_packages() {
     case $1 in
         asan | clang | tsan | ubsan) printf '%s ' "${packages_clang[@]}" ;;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# debian_source.sh <package> <version> <folder>: Debian's source of that package in <folder>, as its authors have
-# released it. apt's own lists and settings are left alone: this has a list of sources, a state and a cache of its own,
-# in <folder>/../apt. Status 77: it cannot be had here, and why is said.
+# debian_source.sh <package> <version> <folder>: downloads Debian's source of that package into <folder>, as released by
+# its authors. apt's own lists and settings are not changed: this script has its own source list, state and cache, in
+# <folder>/../apt. Exits with status 77 and a message if the source is not available here.
 set -euo pipefail
 
 package=$1
@@ -16,7 +16,7 @@ command -v apt-get >/dev/null || cannot "there is no apt-get; it comes from Debi
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 [[ -e $keyring ]] || cannot "$keyring is missing (package debian-archive-keyring)"
 
-# From where this machine's apt has its packages.
+# Uses the mirror of this machine's apt.
 # shellcheck disable=SC2016  # these are apt's
 mirror=${TUTTI_DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 2>/dev/null |
     sed -n 's/ bookworm$//p' | head -n 1)}
@@ -44,10 +44,10 @@ APT::Sandbox::User "root";
 Acquire::Retries "3";
 END
 cd "$parent"
-: >apt/status # no binary package that is installed decides which version is meant
+: >apt/status # installed binary packages must not influence which version is chosen
 export APT_CONFIG=$parent/apt/apt.conf
 log=$parent/apt/$package.log
-# A list that has been had serves every package.
+# A list that was downloaded once serves every package.
 if ! compgen -G "$parent/apt/lists/*_Sources*" >/dev/null; then
     timeout 120 apt-get -q update >"$log" 2>&1 || cannot "apt-get update failed, see $log"
 fi
@@ -55,7 +55,7 @@ mkdir -p "apt/$package"
 cd "apt/$package"
 timeout 120 apt-get -q source --download-only --tar-only "$package=$version" >>"$log" 2>&1 ||
     cannot "apt-get source $package=$version failed, see $log"
-# What is interrupted leaves nothing where the source is looked for.
+# An interrupted download must not leave an incomplete source folder.
 rm -rf "$folder" "$folder.unpacking"
 mkdir "$folder.unpacking"
 tar xf "$(compgen -G "${package}_*.tar.*")" -C "$folder.unpacking" --strip-components=1

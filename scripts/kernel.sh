@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# ./dev kernel: the module of kernel/, built for Debian's kernels, and guests of QEMU that load it. QEMU emulates the
-# processor (TCG), so a guest needs no rights and no support of this machine's processor or kernel.
+# ./dev kernel: builds the module of kernel/ for Debian's kernels, and starts guests of QEMU that load it. QEMU emulates
+# the processor (TCG), so a guest needs no privileges and no support by this machine's processor or kernel.
 
 kernel_dir=build/kernel
 
@@ -23,7 +23,7 @@ usage: ./dev kernel <command>
 END
 }
 
-# kernel_releases: those whose headers are installed, the oldest first; guests boot that one.
+# kernel_releases: prints the releases whose headers are installed, the oldest first; guests boot that one.
 kernel_releases() {
     local folder
     for folder in /usr/src/linux-headers-*-cloud-amd64; do
@@ -31,20 +31,20 @@ kernel_releases() {
     done | sort -V
 }
 
-# kernel_tree <release>: what modules for it are built against. Kernels that are not installed here have it beside the
-# module.
+# kernel_tree <release>: prints the tree that modules for it are built against. For kernels that are not installed here,
+# it is beside the module.
 kernel_tree() {
     local installed=/usr/src/linux-headers-$1
     [[ -d $installed ]] || installed=$PWD/$kernel_dir/$1/tree
     printf '%s\n' "$installed"
 }
 
-# kernel_module <release>: builds it, outside the source folder, which Kbuild would fill otherwise.
+# kernel_module <release>: builds the module outside the source folder, because Kbuild writes into its folder.
 kernel_module() {
     local release=$1 folder=$PWD/$kernel_dir/$1
     mkdir -p "$folder"
     cp -u kernel/Kbuild kernel/*.[ch] "$folder"
-    # Its types in BTF, which nothing needs, would take another package.
+    # BTF types are not needed, and would require another package.
     make -C "$(kernel_tree "$release")" M="$folder" W=1 KBUILD_MODPOST_WARN=0 CONFIG_DEBUG_INFO_BTF_MODULES= modules
 }
 
@@ -55,20 +55,20 @@ kernel_modules() {
     done
 }
 
-# kernel_image <release>: that kernel, unpacked only: it is not to be booted by this machine.
+# kernel_image <release>: unpacks that kernel without installing it, because this machine must not boot it.
 kernel_image() {
     local folder=$PWD/$kernel_dir/$1
     [[ ! -e $folder/boot/vmlinuz-$1 ]] || return 0
     rm -rf "$folder/image"
     mkdir -p "$folder/image"
-    # What is interrupted leaves no kernel where one is looked for.
+    # An interrupted download must not leave an incomplete kernel.
     (cd "$folder/image" && timeout 120 apt-get -q -o APT::Sandbox::User=root download "linux-image-$1" &&
         dpkg-deb -x linux-image-"$1"_*.deb . && mv boot ..) || return
     rm -rf "$folder/image"
 }
 
-# with_libraries <root> <absolute program>...: copies them there, and the libraries that they load, each to where it is
-# here.
+# with_libraries <root> <absolute program>...: copies the programs and the libraries that they load to the same paths
+# below <root>.
 with_libraries() {
     local root=$1 file
     shift
@@ -79,7 +79,7 @@ with_libraries() {
     done
 }
 
-# guest_files <root> <release>: what every guest has.
+# guest_files <root> <release>: copies the files that every guest has.
 guest_files() {
     local root=$1
     mkdir -p "$root"/{bin,dev,etc,proc,run,sys,tmp}
@@ -91,7 +91,7 @@ guest_files() {
     printf 'root:x:0:\nother:x:1000:\n' >"$root/etc/group"
 }
 
-# guest_khz: how fast a guest's time stamp counter goes: as this machine's, or in ns where QEMU counts instructions.
+# guest_khz: prints the rate of a guest's time stamp counter: this machine's rate, or 1 GHz if QEMU counts instructions.
 guest_khz() {
     if [[ ${machine-} == *icount* ]]; then
         echo 1000000
@@ -102,18 +102,20 @@ guest_khz() {
     fi
 }
 
-# guest <root> <release> [kernel parameter]...: boots it; what it prints comes to standard output. $machine may hold
-# options of QEMU that say more of it, and $accelerator how it emulates.
+# guest <root> <release> [kernel parameter]...: boots the guest; its output goes to standard output. $machine may hold
+# further options of QEMU, and $accelerator selects the kind of emulation.
 #
-# Where each processor has a thread of QEMU's (thread=multi), QEMU before 8.1 may go on with instructions that the kernel
-# has replaced: one thread translates them while another one writes, and keeps what it has translated after all that was
-# translated before has been thrown away (ended by QEMU's commit deba78709ae8, "accel/tcg: Always lock pages before
-# translation"). Seen with 7.2.22, in 3 of 21 guests that loaded and unloaded the module again and again: both processors
-# trapped for ever, in the scheduler, at an `int3` that memory no longer had and nobody was patching; gdb wrote the byte
-# that was there already, and the guest went on. So the processors share a thread, unless a guest wants them to run at
-# once; and the first one boots alone, until init lets the others come. Kernels test their ciphers as they boot, for a
-# quarter of the time that takes, unless they are told not to; and they measure their clock, by which a guest's time has
-# gone four times as fast as this machine's when that was busy just then.
+# If each processor has its own QEMU thread (thread=multi), QEMU before 8.1 may continue with instructions that the
+# kernel has replaced. One thread translates them while another one writes. It keeps its translation after all earlier
+# ones have been discarded. QEMU's commit deba78709ae8, "accel/tcg: Always lock pages before translation", fixed this.
+# It happened with 7.2.22, in 3 of 21 guests that loaded and unloaded the module repeatedly. Both processors trapped
+# endlessly, in the scheduler, at an `int3` that memory no longer contained and that no processor was patching. When gdb
+# wrote the byte that was already there, the guest continued. So the processors share a thread, unless a guest needs
+# them to run at the same time. The first processor boots alone, until init starts the others.
+#
+# Kernels test their ciphers while booting, which takes a quarter of the time, unless a parameter disables this. They
+# also measure the rate of their clock. If this machine was busy at that moment, a guest's time could run four times too
+# fast.
 guest() {
     local root=$1 release=$2 khz
     shift 2

@@ -1,10 +1,11 @@
 # shellcheck shell=bash
-# Kernels that Debian does not build, from its source packages: small ones, with what guests need and what finds faults
-# in the module while its tests run; and one with the kernel's own extension of turns on the processor.
+# Kernels that Debian does not build, from its source packages. The small ones have only what guests need, and tools
+# that find faults in the module while its tests run. Another one has the kernel's own extension of turns on the
+# processor.
 
 module_tests="test_kernel_device test_kernel_policies test_preempt"
 
-# kernel_source <version>: where it is unpacked.
+# kernel_source <version>: prints the folder where the source is unpacked.
 kernel_source() { printf '%s\n' "$PWD/$kernel_dir/source-$1"; }
 
 # kernel_source_unpacked <version> <command that fetches the package into the current folder>...
@@ -15,28 +16,28 @@ kernel_source_unpacked() {
     [[ ! -e $folder/Makefile ]] || return 0
     rm -rf "$folder.part"
     mkdir -p "$folder.part"
-    # What is interrupted leaves no source where one is looked for.
+    # An interrupted download must not leave an incomplete source folder.
     (cd "$folder.part" && "$@" && dpkg-deb -x linux-source-*.deb . && rm linux-source-*.deb &&
         tar -xJf "usr/src/linux-source-$version.tar.xz" && rm -r usr) &&
         mv -T "$folder.part/linux-source-$version" "$folder" && rmdir "$folder.part"
 }
 
-# kernel_configured <source> <folder> <fragment>...: all that these do not name is left out, and all that they name is in.
+# kernel_configured <source> <folder> <fragment>...: configures a kernel with exactly the options in the fragments.
 kernel_configured() {
     local source=$1 folder=$2 lacks
     shift 2
     mkdir -p "$folder"
     (cd tests/kernel/configs && cat "${@/%/.config}") >"$folder/wanted"
     make -C "$source" O="$folder" KCONFIG_ALLCONFIG="$folder/wanted" allnoconfig || return
-    # Kconfig drops without a word what it cannot have.
+    # Kconfig silently drops options that it cannot set.
     lacks=$(grep '^CONFIG' "$folder/wanted" | grep -vxFf "$folder/.config") || return 0
     say "this kernel cannot have:" "$lacks"
     return 1
 }
 
-# kernel_built <version> <name> <fragment>...: where guest() and kernel_module() look for it. Where it has KCSAN, what that
-# watches is the module, which kernel_module() builds: it looks at one access in so many, and nearly all would be the
-# kernel's own.
+# kernel_built <version> <name> <fragment>...: builds the kernel where guest() and kernel_module() find it. In a kernel
+# with KCSAN, only the module, which kernel_module() builds, is watched. KCSAN watches a sample of the accesses, and
+# nearly all would be the kernel's own.
 kernel_built() {
     local source folder=$PWD/$kernel_dir/$2 name=$2
     source=$(kernel_source "$1")
@@ -46,8 +47,8 @@ kernel_built() {
         install -D "$folder/tree/arch/x86/boot/bzImage" "$folder/boot/vmlinuz-$name"
 }
 
-# module_tested_in <name> <effort> [guest]...: what the kernel finds is in its log, which every guest looks through at its
-# end.
+# module_tested_in <name> <effort> [guest]...: runs the tests. The kernel logs its findings, and every guest checks the
+# log at its end.
 module_tested_in() {
     local what program name=$1 effort=$2
     shift 2
@@ -63,7 +64,7 @@ module_tested_in() {
     done
 }
 
-# kernel_sanitize [sanitizer]: in the kernel that has it; without one, in each.
+# kernel_sanitize [sanitizer]: tests in the kernel that has the sanitizer, or in all kernels without an argument.
 kernel_sanitize() {
     local configs config
     case ${1-} in
@@ -79,13 +80,13 @@ kernel_sanitize() {
         timeout 600 apt-get -q -o APT::Sandbox::User=root download linux-source-6.1
     for config in "${configs[@]}"; do
         step "build a kernel for $config" kernel_built 6.1 "sanitized-$config" module "$config"
-        # These kernels take ten times as long or more, so what only counts is a tenth; everything is done nevertheless.
+        # These kernels are at least ten times slower, so repetitions are a tenth, but all tests run.
         step "test the module in it: $config" module_tested_in "sanitized-$config" 0.1
     done
     say "no report, in a tenth of the rounds that the tests have in other kernels; the logs of the guests are in $log_dir"
 }
 
-# The newest source of Debian's backports, by version.
+# newest_source: prints the newest source version in Debian's backports.
 newest_source() {
     backports_update >&2 || return
     backports apt-cache pkgnames linux-source- | sed -nE 's/^linux-source-([0-9.]+)$/\1/p' | sort -V | tail -n 1

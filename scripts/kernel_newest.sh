@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# The newest kernel of this Debian's backports, for guests: fetched and unpacked, not installed. scripts/scheduler.sh has
-# the way there.
+# The newest kernel of this Debian's backports, for guests: downloaded and unpacked, but not installed.
+# scripts/scheduler.sh implements the download.
 
-# newest_release: by name.
+# newest_release: prints its name.
 newest_release() {
     local version
     version=$(sed -n 's/^VERSION_ID="\([0-9]*\)"$/\1/p' /etc/os-release)
@@ -11,7 +11,8 @@ newest_release() {
         sort -V | tail -n 1
 }
 
-# newest_tree <release>: where kernel_tree looks. The packages find each other by absolute paths.
+# newest_tree <release>: unpacks the headers where kernel_tree looks. The packages refer to each other by absolute
+# paths.
 newest_tree() {
     local folder=$PWD/$kernel_dir/$1 needed
     [[ ! -e $folder/tree ]] || return 0
@@ -22,7 +23,7 @@ newest_tree() {
         ln -s "headers/usr/src/linux-headers-$1" "$folder/tree"
 }
 
-# newest_image <release>: where guest() looks.
+# newest_image <release>: unpacks the kernel where guest() looks.
 newest_image() {
     local folder=$PWD/$kernel_dir/$1
     [[ ! -e $folder/boot/vmlinuz-$1 ]] || return 0
@@ -35,11 +36,11 @@ newest_kernel() {
     [[ -n $release ]] && mkdir -p "$kernel_dir/$release" && newest_tree "$release" && newest_image "$release"
 }
 
-# choose_newest: guests boot it from here on.
+# choose_newest: makes guests boot that kernel from now on.
 choose_newest() {
     TUTTI_KERNEL=$(newest_release)
-    # Else these kernels die in QEMU 7.2 as they boot, now and then: the flags are garbage after the cmpxchg16b of their
-    # allocator.
+    # Without this, these kernels sometimes crash while booting in QEMU 7.2: the flags are wrong after the cmpxchg16b of
+    # their allocator.
     TUTTI_GUEST_CPU=max,-cx16
     export TUTTI_KERNEL TUTTI_GUEST_CPU
 }

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# ./dev lint, and the fast part of it that ./dev test runs too.
+# ./dev lint, and its fast part, which ./dev test also runs.
 
 source_dirs=(include src cli apps tools bench tests examples)
-lint_dir=build/lint # where nothing is built: what is precompiled elsewhere would be missing
+lint_dir=build/lint # never built: precompiled headers of another folder would be missing
 
 # sources <find arguments>: files below the source folders.
 sources() {
@@ -18,7 +18,7 @@ check_format() {
         xargs -r clang-format-19 --dry-run -Werror
 }
 
-# The formatter leaves comments and strings as they are. In characters, which is why the locale matters.
+# The formatter does not change comments and strings. Counts characters, so the locale matters.
 check_width() {
     local long
     long=$(sources -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' |
@@ -52,7 +52,7 @@ check_links() {
     python3 scripts/links.py
 }
 
-# Runs all of them, so that one run shows everything there is to mend.
+# Runs all checks, so that one run shows everything to fix.
 static_checks() {
     local check bad=0
     for check in check_format check_width check_scripts check_spelling check_man_pages check_links; do
@@ -62,8 +62,8 @@ static_checks() {
     return "$bad"
 }
 
-# The translation units clang-tidy looks at: all of them, or those that differ from the last commit. A changed header
-# brings in the units that include it by name.
+# Prints the translation units for clang-tidy: all of them, or those that differ from the last commit. A changed header
+# adds the units that include it by name.
 tidy_units() {
     local all changed
     all=$(sed -n 's|^ *"file": "\(.*\)",\{0,1\}$|\1|p' "$lint_dir/compile_commands.json" | sort -u)

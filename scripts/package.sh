@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# ./dev package: the packages that others install Tutti from, made and tried.
+# ./dev package: makes and tries the packages from which users install Tutti.
 
-# The tree as it is, without what was built, as an upstream source and what Debian adds to it.
+# Copies the tree without build results, as an upstream source and Debian's additions.
 unpack_for_debian() {
     local version=$1 tree=$2
     mkdir -p "$tree"
@@ -9,7 +9,7 @@ unpack_for_debian() {
     tar -czf "$(dirname "$tree")/tutti_$version.orig.tar.gz" -C "$(dirname "$tree")" --exclude=debian "tutti-$version"
 }
 
-# The scheduler is left out where its library can neither be found nor fetched.
+# The scheduler is left out if its library is neither installed nor available for download.
 build_debian() {
     local tree=$1 profiles=(pkg.tutti.scheduler)
     # shellcheck source=scripts/scheduler.sh
@@ -23,7 +23,7 @@ build_debian() {
         dpkg-buildpackage --no-sign --build=binary)
 }
 
-# The packages unpacked side by side, a program compiled against them and run, and one of the language.
+# Unpacks the packages together, compiles and runs a program against them, and another one that uses the language.
 try_debian() {
     local root=$PWD/build/package/root lib flags package
     rm -rf "$root"
@@ -45,7 +45,7 @@ try_debian() {
     if compgen -G 'build/package/tutti-scheduler_*.deb' >/dev/null; then try_scheduler "$root"; fi
 }
 
-# The packaged program starts, and says how it is used. To load what it loads takes another kernel.
+# Checks that the packaged program starts and prints its usage. Loading the scheduler needs another kernel.
 try_scheduler() {
     local status=0
     [[ -e $1/usr/lib/tutti/scheduler.bpf.o ]]
@@ -53,7 +53,7 @@ try_scheduler() {
     ((status == 2))
 }
 
-# run_member <root> <name>: what the unit of systemd runs, from the packages unpacked in <root>, for as long as it does.
+# run_member <root> <name>: runs the command of the systemd unit, from the packages unpacked in <root>, until it ends.
 run_member() {
     local root=$1 name=$2 words options
     words=$(sed -n 's/^ExecStart=//p' "$root/lib/systemd/system/tutti-member@.service")
@@ -65,7 +65,7 @@ run_member() {
     LD_LIBRARY_PATH=$root/usr/lib/$(gcc -print-multiarch) exec ${words//\/var\/lib/$root/var/lib}
 }
 
-# await_members <root> <address> <how many>: until so many vote, and one of them leads.
+# await_members <root> <address> <how many>: waits until this many members vote and one of them leads.
 await_members() {
     local root=$1 address=$2 count=$3 said tries
     for ((tries = 0; tries < 300; ++tries)); do
@@ -77,7 +77,8 @@ await_members() {
     return 1
 }
 
-# Three members by the unit; then the first is ended, and started again with the same words. None outlives this.
+# Starts three members as in the unit, then ends the first one and starts it again with the same arguments. All of them
+# end with this function.
 try_members() (
     trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
     local root=$PWD/build/package/root name port ports pids=() first='' pid
@@ -109,7 +110,7 @@ for one in held: print(one.getsockname()[1])')
     done
 )
 
-# The module, as DKMS would build it from the package for each kernel whose headers are here; nothing is installed.
+# Builds the module as DKMS would build it from the package, for each kernel whose headers are here. Installs nothing.
 try_dkms() {
     local release root=$PWD/build/package/root tree=$PWD/build/package/dkms
     # shellcheck source=scripts/kernel.sh
@@ -139,7 +140,7 @@ package_deb() {
     say "the packages are build/package/*.deb; install them with: sudo apt install ./build/package/*.deb"
 }
 
-# Conan comes from PyPI, into a folder of its own under build/.
+# Installs Conan from PyPI into a separate folder under build/.
 install_conan() {
     python3 -m venv build/conan/venv
     build/conan/venv/bin/pip install --quiet 'conan>=2,<3'

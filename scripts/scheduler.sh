@@ -1,10 +1,10 @@
 # shellcheck shell=bash
-# The sched_ext program of kernel/scheduler: what it is built with, and a kernel that guests can load it into. What this
-# Debian has not comes from its backports, and is unpacked only: nothing is installed from there.
+# The sched_ext program of kernel/scheduler: its build tools, and a kernel that guests can load it into. Packages that
+# this Debian lacks come from its backports. They are only unpacked, never installed.
 
-scheduler_dir=$PWD/build/kernel/scheduler # absolute: what is fetched is unpacked elsewhere
+scheduler_dir=$PWD/build/kernel/scheduler # absolute, because packages are unpacked in other folders
 
-# backports <apt-get or apt-cache> <arguments>...: over Debian's backports alone, with lists of their own.
+# backports <apt-get or apt-cache> <arguments>...: runs the tool on Debian's backports alone, with separate lists.
 backports() {
     local tool=$1 here=$scheduler_dir/apt
     shift
@@ -12,10 +12,10 @@ backports() {
         -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User=root "$@"
 }
 
-# The name of this Debian.
+# codename: prints the name of this Debian.
 codename() { sed -n 's/^VERSION_CODENAME=//p' /etc/os-release; }
 
-# Kernels that have sched_ext and were built with it: trixie-backports.
+# Updates the lists. trixie-backports has kernels that were built with sched_ext.
 backports_update() {
     local key=/usr/share/keyrings/debian-archive-keyring.gpg suite
     [[ -e $key ]] && command -v apt-get >/dev/null || return
@@ -28,20 +28,20 @@ backports_update() {
         touch "$scheduler_dir/apt/updated"
 }
 
-# fetched <folder> <package>...: unpacks them there.
+# fetched <folder> <package>...: downloads the packages and unpacks them into the folder.
 fetched() {
     local folder=$1
     shift
     rm -rf "$folder.part"
     mkdir -p "$folder.part"
-    # What is interrupted leaves nothing where it is looked for.
+    # An interrupted download must not leave an incomplete folder.
     backports_update &&
         (cd "$folder.part" && backports apt-get download "$@" &&
             for package in *.deb; do dpkg-deb -x "$package" . && rm "$package" || exit; done) &&
         mv -T "$folder.part" "$folder"
 }
 
-# libbpf 1.4 is the first that takes a sched_ext program with fewer operations than the kernel has.
+# libbpf 1.4 is the first version that accepts a sched_ext program with fewer operations than the kernel has.
 has_libbpf() { pkg-config --atleast-version=1.4 libbpf 2>/dev/null; }
 
 scheduler_library() {
@@ -51,8 +51,9 @@ scheduler_library() {
     fetched "$scheduler_dir/libbpf" "libbpf-dev/$suite" "libbpf1/$suite"
 }
 
-# scheduler_program <step that it leaves out, or no_fault>: $scheduler_dir/<that>/{tutti-scheduler,scheduler.bpf.o}, with
-# the flags of the environment. TUTTI_LIBBPF: a folder with a libbpf that becomes part of the program, for packages.
+# scheduler_program <step that it leaves out, or no_fault>: builds
+# $scheduler_dir/<that>/{tutti-scheduler,scheduler.bpf.o} with the flags of the environment. TUTTI_LIBBPF: a folder with
+# a libbpf to link statically, for packages.
 scheduler_program() {
     local out=$scheduler_dir/$1 prefix libraries=() headers=() flags multiarch
     multiarch=$(gcc -print-multiarch)
@@ -75,13 +76,13 @@ scheduler_program() {
             -o "$out/tutti-scheduler" "${libraries[@]}"
 }
 
-# scheduler_release: the newest kernel that there is to run it, by name.
+# scheduler_release: prints the name of the newest kernel that can run it.
 scheduler_release() {
     backports_update >&2 || return
     backports apt-cache pkgnames linux-binary- | sed -nE 's/^linux-binary-([0-9].*-cloud-amd64)$/\1/p' | sort -V | tail -n 1
 }
 
-# scheduler_image <release>: where guest() looks for it.
+# scheduler_image <release>: unpacks the kernel where guest() looks.
 scheduler_image() {
     local boot=$PWD/${kernel_dir:?scripts/kernel.sh comes first}/$1/boot
     [[ ! -e $boot/vmlinuz-$1 ]] || return 0

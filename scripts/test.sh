@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# ./dev test: every flavour is built and tested, also when an earlier one failed; then one table says how it went.
+# ./dev test: builds and tests every preset, even if an earlier one failed; then a table shows the results.
 #
 # shellcheck source=scripts/lint.sh
 source scripts/lint.sh
@@ -16,7 +16,7 @@ record() {
     closing_lines+=("$(printf '%-14s %7d passed %5d failed %6d s   %s' "$@")")
 }
 
-# check_step <title> <command>...: a step that counts as one test.
+# check_step <title> <command>...: runs a step that counts as one test.
 check_step() {
     if try_step "$@"; then
         record "$1" 1 0 "$step_seconds" ""
@@ -25,13 +25,13 @@ check_step() {
     fi
 }
 
-# failed_tests <log>: what the tests that failed printed, and their names; the end of the log if none failed.
+# failed_tests <log>: prints the output of the failed tests, and their names; the end of the log if no test failed.
 failed_tests() {
     if ! grep -q '^The following tests FAILED:' "$1"; then
         last_lines "$1"
         return
     fi
-    # Of each the name and the last lines, which say what went wrong.
+    # Prints the name and the last lines of each failed test. The last lines describe the failure.
     awk 'function show() {
              if (failed) for (i = kept > 60 ? kept - 60 : 0; i < kept; ++i) print lines[i]
              failed = kept = 0
@@ -43,16 +43,17 @@ failed_tests() {
     sed -n '/^The following tests FAILED:/,$p' "$1"
 }
 
-# errors <build log>: the lines that say what is wrong, the command lines of compilers left out.
+# errors <build log>: prints the lines with errors, without the command lines of compilers.
 errors() { grep -E '(^FAILED: |error: |undefined reference to |ninja: error)' "$1" | cut -c 1-300; }
 
-# failed_build <log>: the end, and after it the errors, which other jobs may have pushed far up.
+# failed_build <log>: prints the end, and then the errors, which may be far above because of parallel jobs.
 failed_build() {
     last_lines "$1"
     errors "$1" | head -n 40 || true
 }
 
-# Two cases a processor: those of servers, nodes and groups wait four fifths of their time for sockets and time-outs.
+# Runs two cases for each processor: tests of servers, nodes and groups spend four fifths of their time waiting for
+# sockets and timeouts.
 run_ctest() {
     local preset=$1
     shift
@@ -64,8 +65,8 @@ test_preset() {
     local preset=$1 build_seconds status=0 closing name total=0 bad=0 wanted=all
     local bench=OFF server=ON cluster=ON examples=ON folders=
     shift
-    [[ $preset != release ]] || bench=ON # once is enough to see that it compiles
-    # asan asserts the same invariants, in all but what no sanitizer can build.
+    [[ $preset != release ]] || bench=ON # one preset is enough to check that it compiles
+    # asan asserts the same invariants, except in the parts that sanitizers cannot build.
     if ((everything)) && [[ $preset == check ]]; then
         server=OFF cluster=OFF examples=OFF folders='language;stamp' wanted='tests/all tutti-stamp'
     fi
@@ -88,7 +89,7 @@ test_preset() {
             failures+=("$preset: $name")
         done < <(sed -n '/^The following tests FAILED:/,/^$/{/ - /p}' "$step_log")
     fi
-    # ctest can fail without a failed test: no test found, or a test program that cannot list its cases.
+    # ctest can fail without a failed test: it found no test, or a test program could not list its cases.
     if ((status != 0 && bad == 0)); then
         bad=1
         total=$((total + 1))
@@ -118,7 +119,7 @@ command_test() {
         everything=1
         presets=("${presets_everything[@]}")
     fi
-    # A filter may leave nothing of a flavour to run, which is only an error when it leaves nothing at all.
+    # A filter may exclude all tests of a preset. That is an error only if it excludes all tests of all presets.
     ((${#arguments[@]} == 0)) || arguments+=(--no-tests=ignore)
 
     local preset packages=("${packages_build[@]}" "${packages_test[@]}" "${packages_bench[@]}")
@@ -145,7 +146,8 @@ command_test() {
         test_preset "$preset" "${arguments[@]}"
     done
     if ((everything)); then
-        # Whether others compile it. clang compiles each file by itself, so that each includes what it uses.
+        # Checks that other compilers accept the code. clang compiles each file separately, which shows missing
+        # includes.
         check_step "clang: build" build_preset clang all -DTUTTI_TESTS=OFF -DTUTTI_APPS=OFF -DTUTTI_SERVER=OFF \
             -DTUTTI_CLUSTER=OFF -DTUTTI_BENCH=OFF
         check_step "aarch64: build" build_preset aarch64 all -DTUTTI_BENCH=OFF

@@ -33,7 +33,7 @@ std::string duration_text(std::uint64_t ms) {
     return fmt::format("{}:{:02} h", s / 3600, s / 60 % 60);
 }
 
-/// The others as this node sees them: `all`, or how many there are of each kind that is not well.
+/// Describes the other nodes as this node sees them: `all`, or the number of nodes in each bad state.
 std::string peers_text(const node_facts& f) {
     const auto count = [&f](peer_state s) { return std::ranges::count(f.peers, s, &peer_facts::state); };
     std::string text;
@@ -42,7 +42,7 @@ std::string peers_text(const node_facts& f) {
     return text.empty() ? "all" : text;
 }
 
-/// Number and address of a row; all as wide as the longest, or as their heading.
+/// Number and address of a row. All addresses have the width of the longest one, or of the heading.
 class row_begins {
 public:
     explicit row_begins(const answers& of) : of_{of} {
@@ -59,7 +59,7 @@ private:
     std::size_t width_ = 20;
 };
 
-/// Why attempts of each node were rolled back; nothing for one that has none.
+/// Returns why attempts of each node were rolled back. Nodes without roll-backs are left out.
 std::string reasons_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
@@ -74,7 +74,7 @@ std::string reasons_of(const answers& of) {
     return text;
 }
 
-/// Who has been in whose way, where anybody has.
+/// Describes the contention at each node. Nodes without contention are left out.
 std::string contention_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
@@ -87,7 +87,7 @@ std::string contention_of(const answers& of) {
     return text;
 }
 
-/// What is out of reach since a node went.
+/// Describes the objects that are unreachable since a node was lost.
 std::string doubts_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
@@ -101,7 +101,7 @@ std::string doubts_of(const answers& of) {
     return text;
 }
 
-/// Which nodes hear nothing of which.
+/// Describes which nodes hear nothing of which other nodes.
 std::string silence_of(const answers& of) {
     std::string text;
     for (std::size_t i = 0; i < of.size(); ++i) {
@@ -109,7 +109,7 @@ std::string silence_of(const answers& of) {
         const node_facts& f = *of[i].facts;
         for (std::size_t p = 0; p < f.peers.size(); ++p) {
             const peer_facts& peer = f.peers[p];
-            // Everybody sends something eight times in `patience`.
+            // Every node sends something eight times within `patience`.
             if (peer.state == peer_state::connected && peer.silent_ms * 2 > f.patience_ms) {
                 text += fmt::format("node {} has heard nothing of node {} for {}, and waits for {} at most\n", i, p,
                                     duration_text(peer.silent_ms), duration_text(f.patience_ms));
@@ -127,7 +127,7 @@ bool all_answered(const answers& of) {
     return std::ranges::all_of(of, [](const node_answer& a) { return a.facts.has_value(); });
 }
 
-/// What has grown in between; null where there is nothing to compare, also because the node is a new one.
+/// Returns the earlier facts to compare with. Null if there are none, or if the node has been restarted since.
 const node_facts* earlier(const answers& before, std::size_t i, const node_facts& now) {
     if (i >= before.size() || !before[i].facts || before[i].facts->uptime_ms > now.uptime_ms) return nullptr;
     return &*before[i].facts;
@@ -169,7 +169,7 @@ struct rates {
 
 }  // namespace
 
-/// What the command line says goes before the environment, and that before the file.
+/// The command line takes precedence over the environment, and the environment over the file.
 cluster::observer_options nodes_of(const cluster_options& options) {
     cluster::observer_options whom = of_configuration([&options] {
         return options.file.empty() ? cluster::observer_options::from_environment()

@@ -10,34 +10,35 @@
 
 namespace tutti::tools {
 
-/// A row for each node, those that have not answered with the reason; below them why attempts were rolled back, and
-/// which nodes have lost sight of which.
+/// Returns a row for each node, with the reason for nodes that have not answered. Below them: why attempts were rolled
+/// back, and which nodes have lost which others.
 [[nodiscard]] std::string status_table(const std::vector<cluster::node_answer>& of);
-/// The same as one object of JSON, whose figures are called as in tutti/cluster/status.hpp.
+/// Returns the same as a JSON object, whose keys are the names in tutti/cluster/status.hpp.
 [[nodiscard]] std::string status_json(const std::string& cluster, const std::vector<cluster::node_answer>& of);
-/// What happened between two looks that were `seconds` apart, each second, and the sum over the nodes.
+/// Returns the rates per second between two observations `seconds` apart, and the sum over the nodes.
 [[nodiscard]] std::string cluster_rates(const std::vector<cluster::node_answer>& before,
                                         const std::vector<cluster::node_answer>& now, double seconds);
 
-/// Prints what the nodes say. The exit status: whether all have answered.
-/// @throws std::runtime_error  when an address is none
+/// Prints the nodes' answers. Returns the exit status: 0 if all nodes have answered.
+/// @throws std::runtime_error  for an invalid address
 [[nodiscard]] int cluster_status(const cluster_options& options);
-/// @throws std::runtime_error  when an address is none
+/// @throws std::runtime_error  for an invalid address
 void cluster_top(const cluster_options& options);
-/// Writes the trace and prints who has waited for whom. The exit status: whether all have recorded.
-/// @throws std::runtime_error  when an address is none, or the file cannot be written
+/// Writes the trace and prints which blocks have waited for which others. Returns the exit status: 0 if all nodes have
+/// recorded.
+/// @throws std::runtime_error  for an invalid address, or if the file cannot be written
 [[nodiscard]] int cluster_timeline(const cluster_options& options);
 
-/// Returns what the command line, the environment and the file say of the nodes to ask.
+/// Returns the nodes to ask, from the command line, the environment and the file.
 /// @throws cli::command_line_error  if they name no node
 [[nodiscard]] cluster::observer_options nodes_of(const cluster_options& options);
 /// Prints the transactions in doubt, and what each node knows of them. Returns the exit status: 1 if there is one, or
 /// if no node has answered.
-/// @throws std::runtime_error  when an address is none
+/// @throws std::runtime_error  for an invalid address
 [[nodiscard]] int list_doubts(const cluster_options& options);
 /// Commits or aborts one of them at all nodes. Returns the exit status: 0 once every node that answers knows that
 /// outcome.
-/// @throws std::runtime_error  when an address is none
+/// @throws std::runtime_error  for an invalid address
 [[nodiscard]] int settle_doubt(const cluster_options& options);
 
 }  // namespace tutti::tools

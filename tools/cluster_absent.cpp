@@ -1,4 +1,4 @@
-// In the place of cluster.cpp where the cluster is not built.
+// Replaces cluster.cpp in a build without the cluster.
 #include <stdexcept>
 
 #include "cluster.hpp"

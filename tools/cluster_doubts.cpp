@@ -53,7 +53,7 @@ std::string knows_text(const doubt& d) {
     return "says what this program does not know";
 }
 
-/// One transaction: since when it is in doubt, and a line for each node that knows of it.
+/// Describes one transaction: since when it has been in doubt, and a line for each node that knows it.
 std::string doubt_text(const doubts_answers& of, const transaction_id& id) {
     std::uint64_t longest = 0;
     std::string lines;
@@ -158,7 +158,7 @@ int settle_doubt(const cluster_options& options) {
             case settling::failed: return fail_with(fmt::format("node {} is out of memory; ask again", node));
             case settling::runs:
                 return fail_with(fmt::format("node {} still hears node {}, which decides", node, id->node));
-            default: break;  // the next look tells
+            default: break;  // the next observation shows the outcome
         }
         std::this_thread::sleep_for(between);
     }

@@ -24,7 +24,7 @@ using timelines = std::vector<node_timeline>;
 
 std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
-/// The attempt, as the same text on every node that has to do with it.
+/// Returns the name of the attempt, the same text on every node that takes part in it.
 std::string name_of_attempt(std::size_t node, const timeline_event& e) {
     if (e.thread == cluster::no_node) return fmt::format("node {}", node);
     return e.sequence == 0 ? fmt::format("{}.{}", node, e.thread) : fmt::format("{}.{}.{}", node, e.thread, e.sequence);
@@ -49,8 +49,8 @@ std::string name_of_slice(const timeline_event& e, const std::string& attempt) {
                                        : fmt::format("{} of {}: {}", deed, attempt, name_of(e.end));
 }
 
-/// The tracks of one process, by what they are about. Slices of one track must not overlap, but where one is within the
-/// other; what would goes to another track of that name.
+/// The tracks of one process, by their names. Slices of one track must not overlap unless one contains the other. A
+/// slice that would overlap goes to another track with the same name.
 class tracks {
 public:
     unsigned of(const std::string& name, std::int64_t from, std::int64_t to) {
@@ -73,7 +73,7 @@ public:
 private:
     struct lane {
         unsigned number;
-        std::vector<std::int64_t> open;  // ends of slices, each within the one before
+        std::vector<std::int64_t> open;  // ends of open slices, each within the slice before
     };
     std::map<std::string, std::vector<lane>> lanes_;
     unsigned count_ = 0;
@@ -94,7 +94,8 @@ public:
     }
 
 private:
-    /// A question, or what asks for no answer: who asks, whom, and by what he and who serves know it.
+    /// A request, or a message without a reply: the asking node, the asked node, and the numbers by which both identify
+    /// the message.
     using message = std::tuple<std::size_t, std::size_t, std::uint64_t, std::uint64_t, timeline_deed>;
     static message message_of(std::size_t asker, std::size_t asked, const timeline_event& e) {
         return {asker, asked, e.question != 0 ? e.question : std::uint64_t{e.thread}, e.question != 0 ? 0 : e.sequence,
@@ -106,7 +107,7 @@ private:
         bool begun = false, over = false;
     };
 
-    /// Arrows need both ends.
+    /// Assigns arrows to messages recorded at both ends.
     void find_pairs() {
         std::set<message> asked;
         for (std::size_t n = 0; n < of_.size(); ++n) {
@@ -125,10 +126,10 @@ private:
 
     void add(std::size_t node) {
         std::vector<timeline_event> events = of_[node].events;
-        // Those that contain others come first.
+        // Slices that contain other slices come first.
         std::ranges::sort(events, {}, [](const timeline_event& e) { return std::pair{e.began_ns, -e.took_ns}; });
         tracks own;
-        std::map<std::pair<std::size_t, std::uint16_t>, timeline_event> held;  // locks, by whose thread
+        std::map<std::pair<std::size_t, std::uint16_t>, timeline_event> held;  // locks, by node and thread of holders
         for (const timeline_event& e : events) {
             const std::size_t runs = e.role == timeline_role::serves ? e.node : node;
             const std::string attempt = name_of_attempt(runs, e);
@@ -174,7 +175,7 @@ private:
     }
     void arrow(char end, std::size_t node, unsigned track, std::int64_t at, const message& m) {
         const auto known = arrows_.find(m);
-        // What asks for no answer may be said twice of one attempt; the first is shown.
+        // A message without a reply may be recorded twice for one attempt; the trace shows the first.
         if (known == arrows_.end() || std::exchange(end == 's' ? known->second.begun : known->second.over, true))
             return;
         append(fmt::format(

@@ -8,12 +8,13 @@
 
 namespace tutti::tools {
 
-/// How well the clocks of the nodes are known, what there was no room for, and who has waited for whom how long.
+/// Returns the accuracy of the nodes' clocks, the number of events that did not fit, and which blocks have waited for
+/// which others, and for how long.
 [[nodiscard]] std::string waits_table(const std::vector<cluster::node_timeline>& of);
 
-/// The trace: each node is a process, with a track for each of its threads, one for each pair of a thread and a node
-/// that it asks, for what the node serves, and for the locks that it holds for others. Arrows lead from questions to
-/// who serves them. Times count from the earliest event.
+/// Returns the trace. Each node is a process, with these tracks: one for each of its threads, one for each pair of a
+/// thread and a node that it asks, tracks for what the node serves, and for the locks that it holds for other nodes.
+/// Arrows lead from requests to the node that serves them. Times count from the earliest event.
 [[nodiscard]] std::string trace_of(const std::vector<cluster::node_timeline>& of);
 
 }  // namespace tutti::tools

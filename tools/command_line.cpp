@@ -18,19 +18,19 @@ std::string password_in(const std::string& file) {
     std::string line;
     if (!std::getline(from, line) || line.empty())
         throw cli::command_line_error{"--password-file: " + file + " has no first line that can be read"};
-    if (line.ends_with('\r')) line.pop_back();  // a file of another system
+    if (line.ends_with('\r')) line.pop_back();  // from a file with DOS line ends
     return line;
 }
 
 namespace {
 
-/// Of the environment; empty if it is not there.
+/// Returns a variable of the environment, or an empty string if it is not set.
 std::string variable(const char* name) {
     const char* const value = std::getenv(name);
     return value == nullptr ? std::string{} : value;
 }
 
-/// A command that asks a running server.
+/// A command that sends requests to a running server.
 template <class Options>
 struct asking {
     Options options;
@@ -128,7 +128,7 @@ subcommand add_promote(CLI::App& to) {
 }
 
 subcommand add_handover(CLI::App& to) {
-    constexpr int most = 25'000;  // a connection waits for an answer for longer than that
+    constexpr int most = 25'000;  // less than a connection's timeout for a reply
     CLI::App* const handover = to.add_subcommand(
         "handover", "Have a server that leads hand its lead over to one that follows it, without loss");
     const auto words = std::make_shared<asking<handover_options>>(*handover);
@@ -168,13 +168,13 @@ subcommand add_log(CLI::App& to) {
     return {log, [options] { return *options; }};
 }
 
-/// `program` is not parsed: all of it is the program's own, whatever it looks like.
+/// `program` is not parsed: all its words belong to the program, even if they look like options.
 subcommand add_run(CLI::App& to, std::vector<std::string> program) {
     CLI::App* const run = to.add_subcommand("run", "Run a program that uses atomic blocks on Tutti");
     const auto options = std::make_shared<run_options>();
     options->program = std::move(program);
     run->footer("tutti run [--report[=FILE]] [--] program [argument ...]");
-    // A flag, so that it takes no word of the program's for its value.
+    // A flag, so that it does not take the program's first word as its value.
     run->add_flag("--report{1}", options->report,
                   "Say at the end what each atomic block did; with =FILE write that to FILE for tutti report");
     return {run, [options] {
@@ -203,7 +203,7 @@ subcommand add_stat(CLI::App& to) {
     return {stat, [options] { return *options; }};
 }
 
-/// Where the program of `tutti run` begins, or the dashes before it.
+/// Returns the index where the program of `tutti run`, or the `--` before it, begins.
 int end_of_ours(int argc, const char* const* argv) {
     if (argc < 2 || std::string_view{argv[1]} != "run") return argc;
     int end = 2;

@@ -18,32 +18,32 @@ struct serve_options {
     std::vector<std::string> shared_objects;  ///< one or more
     server::settings how;
     std::vector<std::pair<std::string, std::string>> settings;  ///< for the procedures
-    std::string cluster;    ///< configuration file of its node; empty: it belongs to no cluster
-    std::string port_file;  ///< to write the port to once it is listened on; empty: none
+    std::string cluster;    ///< configuration file of its node; empty: not part of a cluster
+    std::string port_file;  ///< file to write the port to once the server listens; empty: no file
     bool quiet = false;
     bool json = false;                                ///< messages are lines of JSON
-    server::severity least = server::severity::info;  ///< of messages
-    bool only_checks = false;                         ///< whether it could serve; it listens nowhere
+    server::severity least = server::severity::info;  ///< least severity of printed messages
+    bool only_checks = false;                         ///< only checks whether it could serve, and does not listen
 };
 
-/// Of TLS, as a client speaks it; the first three are files of PEM.
+/// The options of TLS for a client. The first three are PEM files.
 struct tls_files {
-    std::string authority;    ///< that has signed the server's certificate; empty: one that the system trusts
-    std::string certificate;  ///< to show, with its chain, where the server asks for one; empty: none
+    std::string authority;    ///< that has signed the server's certificate; empty: the system's trusted authorities
+    std::string certificate;  ///< client certificate with its chain, if the server asks for one; empty: no certificate
     std::string key;
     std::string minimum_version = "1.2";  ///< 1.2 or 1.3
-    std::string ciphers;                  ///< of TLS 1.2, as openssl-ciphers(1) has them; empty: OpenSSL's
-    std::string ciphersuites;             ///< of TLS 1.3; empty: OpenSSL's
+    std::string ciphers;                  ///< of TLS 1.2, in the format of openssl-ciphers(1); empty: OpenSSL's default
+    std::string ciphersuites;             ///< of TLS 1.3; empty: OpenSSL's default
 };
 
-/// Where a running server is to be found.
+/// The address of a running server.
 struct server_address {
     std::string host = "127.0.0.1";
     std::uint16_t port = 7411;
     std::string unix_socket;
-    std::string user;  ///< empty: none is named
+    std::string user;  ///< empty: no user name
     std::string password;
-    std::optional<tls_files> tls;  ///< none: in the clear
+    std::optional<tls_files> tls;  ///< without value: no TLS
 };
 
 struct log_options {
@@ -58,13 +58,13 @@ struct promote_options {
 
 struct handover_options {
     server_address to;
-    std::string heir;  ///< host:port; empty: the follower that has most
+    std::string heir;  ///< host:port; empty: the follower with the most of the log
     int milliseconds = 10'000;
 };
 
 struct timeline_options {
     server_address to;
-    std::vector<std::string> with;  ///< other servers, as host:port or the path of a Unix socket
+    std::vector<std::string> with;  ///< further servers, as host:port or the path of a Unix socket
     double seconds = 1;
     std::string output = "timeline.json";
 };
@@ -74,62 +74,62 @@ struct top_options {
     pace every;
 };
 
-/// Of `tutti node`; what the file and the environment say, and the command line over it, is read by the command.
+/// The options of `tutti node`. The command itself reads the file and the environment, which these options override.
 struct node_command_options {
-    std::string file;                  ///< empty: the one that the environment names, if any
-    bool only_checks = false;          ///< whether there could be such a node; it listens nowhere
-    std::optional<std::string> level;  ///< of messages; none: as the configuration says
-    bool json = false;                 ///< also where the configuration does not say so
+    std::string file;                  ///< empty: the file named by the environment, if any
+    bool only_checks = false;          ///< only checks whether the node could start, and does not listen
+    std::optional<std::string> level;  ///< of messages; without value: as in the configuration
+    bool json = false;                 ///< JSON messages even if the configuration does not ask for them
 };
 
-/// Of `tutti cluster status`, `tutti cluster top`, `tutti cluster timeline` and `tutti cluster doubt`.
+/// The options of `tutti cluster status`, `tutti cluster top`, `tutti cluster timeline` and `tutti cluster doubt`.
 struct cluster_options {
     enum class view : std::uint8_t { status, top, timeline, doubts, commit_doubt, abort_doubt };
     view what = view::status;
-    std::string file;                    ///< of nodes; empty: the one that the environment names, if any
-    std::optional<std::string> cluster;  ///< none: as file and environment say
-    std::vector<std::string> addresses;  ///< the same
+    std::string file;                    ///< of nodes; empty: the file named by the environment, if any
+    std::optional<std::string> cluster;  ///< without value: as in the file and the environment
+    std::vector<std::string> addresses;  ///< empty: as in the file and the environment
     double within = 1;                   ///< seconds
     bool json = false;
     pace every;           ///< of top
     double record = 0.2;  ///< seconds
     std::string output = "timeline.json";
-    std::string transaction;  ///< to settle
+    std::string transaction;  ///< the transaction to settle
 };
 
-/// Of `tutti member run`, `status`, `remove`, `groups` and `move`.
+/// The options of `tutti member run`, `status`, `remove`, `groups`, `move` and its other subcommands.
 struct member_command_options {
     enum class deed : std::uint8_t { run, status, remove, groups, move, readdress, snapshot, restore, export_, force };
     deed what = deed::run;
     std::string folder;
-    std::string address;                                 ///< empty: as the folder knows it
-    std::string advertise;                               ///< what others reach it by; empty: `address`
-    bool founds = false;                                 ///< a new member begins a group
-    std::vector<std::string> group;                      ///< whom to join, or to ask
+    std::string address;                                 ///< empty: as stored in the folder
+    std::string advertise;                               ///< address for other members and programs; empty: `address`
+    bool founds = false;                                 ///< a new member founds a group
+    std::vector<std::string> group;                      ///< addresses of members to join or to ask
     double election = 0.3;                               ///< seconds
-    std::string metrics;                                 ///< where Prometheus may ask; empty: nowhere
-    std::size_t snapshot_bytes = std::size_t{64} << 20;  ///< that the log grows by until the objects are saved
-    std::string which;                                   ///< to remove: its number or address
-    std::string file;                                    ///< of objects
+    std::string metrics;                                 ///< address for Prometheus; empty: no metrics
+    std::size_t snapshot_bytes = std::size_t{64} << 20;  ///< growth of the log after which a member saves a snapshot
+    std::string which;                                   ///< the member to remove: its number or address
+    std::string file;                                    ///< file of saved objects
     std::vector<std::string> moves;                      ///< OLD=NEW, addresses of members
-    std::string groups;                                  ///< that keep objects together, with semicolons between
-    std::string prefix = "tutti";                        ///< of these objects
-    double patience = 5;                                 ///< seconds, of these groups
-    std::vector<std::string> joins, leaves;              ///< groups, each by addresses of members
+    std::string groups;                                  ///< groups that hold the objects, separated by semicolons
+    std::string prefix = "tutti";                        ///< of the objects in `groups`
+    double patience = 5;                                 ///< seconds to wait for the groups
+    std::vector<std::string> joins, leaves;              ///< groups, each given by addresses of members
     double within = 1;                                   ///< seconds
     bool json = false;
-    std::string name = "tutti";  ///< of the group, as certificates have it
-    tls_files tls;               ///< without them, in the clear
+    std::string name = "tutti";  ///< of the group in certificates
+    tls_files tls;               ///< empty: no TLS
 };
 
 struct run_options {
-    std::vector<std::string> program;  ///< and its arguments
-    std::string report;                ///< TUTTI_REPORT; empty: as it is
+    std::vector<std::string> program;  ///< the program and its arguments
+    std::string report;                ///< value for TUTTI_REPORT; empty: leaves it unchanged
 };
 
 struct report_options {
     std::string file;
-    std::string html;  ///< where to write a page to; -: standard output; empty: text
+    std::string html;  ///< file for the page; -: standard output; empty: text
 };
 
 struct stat_options {

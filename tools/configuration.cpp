@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view option = "--config";
 
-/// Takes --config and its value out of the words.
+/// Removes --config and its value from the words.
 std::optional<std::string> take_file(std::vector<std::string>& words) {
     std::optional<std::string> file;
     for (auto w = words.begin(); w != words.end();) {
@@ -39,11 +39,11 @@ std::string at(const std::string& file, const toml::node& n) {
     return fmt::format("--config: {}:{}: ", file, n.source().begin.line);
 }
 
-/// One value as a word of a command line.
+/// Returns one value as a word of a command line.
 std::string word_of(const std::string& file, std::string_view key, const toml::node& n) {
     if (const auto text = n.as_string()) return text->get();
     if (const auto number = n.as_integer()) {
-        // A mode that is written as 0o660 stays one.
+        // A mode written as 0o660 stays octal.
         const bool octal = (number->flags() & toml::value_flags::format_as_octal) != toml::value_flags::none;
         return octal ? fmt::format("0{:o}", number->get()) : std::to_string(number->get());
     }
@@ -121,7 +121,7 @@ void add(configured& into, std::vector<std::string>& to, const std::string& file
         } else if ("--" + name == option) {
             throw cli::command_line_error{at(file, value) + "one file has all, and takes options from no other"};
         } else if (const auto flag = value.as_boolean()) {
-            // Without a value it would take the next option for one.
+            // Without its value, the option would take the next option as its value.
             if (takes_value("--" + name))
                 throw cli::command_line_error{at(file, value) + name + " is text or a number"};
             if (flag->get()) to.push_back("--" + name);
@@ -150,7 +150,7 @@ configured with_configuration(std::vector<std::string> words,
     }
     std::vector<std::string> from_file;
     add(all, from_file, *file, read, takes_value);
-    // The command line has the last word.
+    // The command line takes precedence.
     const auto behind_command = words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words));
     all.words.assign(words.begin(), behind_command);
     for (std::size_t i = 0; i < from_file.size(); ++i) {

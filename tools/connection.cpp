@@ -14,14 +14,15 @@
 namespace tutti::tools {
 namespace {
 
-// A server under load answers within that; one that speaks TLS where we do not never does.
+// A server under load replies within this time. A server that expects TLS never replies to a connection without TLS.
 constexpr timeval patience{.tv_sec = 30, .tv_usec = 0};
 
 [[noreturn]] void went_away(const std::string& why) {
     throw std::runtime_error{fmt::format("the server went away: {}", why)};
 }
 
-/// Why a connection in the clear has ended. A server that speaks TLS ends it, or waits, before it has said anything.
+/// Returns why a connection without TLS has ended. A server that expects TLS closes it, or waits, before sending
+/// anything.
 std::string reason(bool heard, int error) {
     std::string why = error == 0 ? "it has closed the connection" : std::strerror(error);
     if (error == EAGAIN || error == EWOULDBLOCK) why = "it says nothing for long";
@@ -31,7 +32,7 @@ std::string reason(bool heard, int error) {
 
 }  // namespace
 
-// A unix socket is spoken to in the clear, as the server does.
+// Connections over a Unix socket never use TLS, as in the server.
 connection::connection(const server_address& to)
     : connection{to, to.tls && to.unix_socket.empty() ? read_files(*to.tls) : tls_context{nullptr, ::SSL_CTX_free}} {}
 

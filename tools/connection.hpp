@@ -1,6 +1,6 @@
-// A connection of the commands that ask a running server, in the clear or under TLS.
+// A connection to a running server, with or without TLS, for the commands that send requests.
 //
-// hiredis connects, and knows the protocol. Debian's has no TLS, so the bytes go through OpenSSL here.
+// hiredis connects and implements the protocol. Debian's hiredis has no TLS, so the bytes go through OpenSSL here.
 #pragma once
 
 #include <initializer_list>
@@ -17,22 +17,22 @@ namespace tutti::tools {
 
 class connection {
 public:
-    /// Reads the files of TLS, connects, shakes hands if TLS is asked for, and authenticates if there is a password.
-    /// @throws std::runtime_error  also when the server's certificate is not one to trust for its host
+    /// Reads the TLS files, connects, does the TLS handshake if requested, and authenticates if there is a password.
+    /// @throws std::runtime_error  also if the server's certificate is not trusted for its host
     explicit connection(const server_address& to);
 
-    /// The text of the answer. @throws std::runtime_error  when the server refuses, goes away, or says nothing for long
+    /// Returns the text of the reply. @throws std::runtime_error  if the server refuses, disconnects, or times out
     std::string ask(std::initializer_list<std::string_view> words);
 
 private:
     connection(const server_address& to, const tls_context& by);
     void send(std::string_view bytes);
-    /// What has come, up to the size of the buffer; waits for some.
+    /// Waits for bytes and returns what has arrived, up to the size of the buffer.
     std::size_t receive(char* buffer, std::size_t size);
 
     std::unique_ptr<redisContext, void (*)(redisContext*)> context_;
     std::unique_ptr<ssl_st, void (*)(ssl_st*)> secure_;
-    bool heard_ = false;  ///< something has come in the clear
+    bool heard_ = false;  ///< bytes have arrived without TLS
 };
 
 }  // namespace tutti::tools

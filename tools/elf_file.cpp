@@ -9,7 +9,7 @@
 namespace tutti::tools {
 namespace {
 
-/// Reads `to.size()` objects at `offset`; false: the file is too short.
+/// Reads `count` objects at `offset`. Returns false if the file is too short.
 template <class T>
 bool read_at(std::ifstream& from, std::uint64_t offset, T* to, std::size_t count) {
     from.clear();

@@ -1,4 +1,4 @@
-// What of a program decides which libraries it loads.
+// The properties of a program that decide which libraries it loads.
 #pragma once
 
 #include <optional>
@@ -7,12 +7,12 @@
 namespace tutti::tools {
 
 struct elf_file {
-    bool dynamic = false;  ///< has a loader
-    /// Its own list of folders comes before LD_LIBRARY_PATH (DT_RPATH without DT_RUNPATH).
+    bool dynamic = false;  ///< has a dynamic loader
+    /// Its own list of folders takes precedence over LD_LIBRARY_PATH (DT_RPATH without DT_RUNPATH).
     bool prefers_its_own_folders = false;
 };
 
-/// None: it is no 64-bit ELF file of this machine's kind, as scripts are not, or cannot be read.
+/// Returns nothing if the file cannot be read or is not a 64-bit ELF file for this machine, such as a script.
 std::optional<elf_file> examine(const std::string& path);
 
 }  // namespace tutti::tools

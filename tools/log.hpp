@@ -5,10 +5,10 @@
 
 namespace tutti::tools {
 
-/// The exit status: whether the log is whole. @throws std::runtime_error
+/// Checks or repairs a log. Returns the exit status: 0 if the log is intact. @throws std::runtime_error
 [[nodiscard]] int look_after_log(const log_options& options);
 
-/// The same for the folder of a member. @throws std::runtime_error
+/// Does the same for the folder of a member. @throws std::runtime_error
 [[nodiscard]] int look_after_member_log(const log_options& options);
 
 }  // namespace tutti::tools

@@ -39,7 +39,7 @@ int be_member(const member_command_options& options) {
         constexpr severity levels[] = {severity::info, severity::warning, severity::error};
         operators.say(levels[static_cast<std::size_t>(how)], line);
     };
-    std::optional<supervisor> starter{std::in_place};  // before there is another thread
+    std::optional<supervisor> starter{std::in_place};  // constructed before other threads exist
     operator_signals signals{operators,
                              "SIGHUP changes nothing: a member has no configuration that could be read anew, and reads "
                              "certificates that have changed before the next connection"};

@@ -5,8 +5,8 @@
 
 namespace tutti::tools {
 
-/// Carries one out; ends with 1 where a status has something that an operator should look at.
-/// @throws cli::command_line_error, and what members throw
+/// Runs one of its subcommands. Returns 1 if a status needs an operator's attention.
+/// @throws cli::command_line_error, and the exceptions of members
 [[nodiscard]] int carry_out_member(const member_command_options& options);
 
 }  // namespace tutti::tools

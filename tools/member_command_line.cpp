@@ -15,7 +15,7 @@ struct words {
     std::string group;
 };
 
-/// The same words as of nodes, whose variables of the environment they are, too.
+/// Uses the same options and variables of the environment as nodes.
 void add_tls(CLI::App& to, words& said, const char* whose) {
     const auto file = [&to](const char* name, const char* variable, std::string& value, const std::string& help) {
         to.add_option(name, value, help)->type_name("FILE")->envname(variable);

@@ -1,5 +1,5 @@
-// What `tutti serve`, `tutti node` and `tutti member` tell their operator: lines of text, or of JSON for programs that
-// collect them.
+// Messages of `tutti serve`, `tutti node` and `tutti member` to their operator: lines of text, or of JSON for log
+// collectors.
 //
 // Thread safety: any thread.
 #pragma once
@@ -16,23 +16,23 @@ namespace tutti::tools {
 /// Copies write to the same place.
 class messages {
 public:
-    /// Says nothing below `least`.
+    /// Suppresses messages below `least`.
     messages(bool as_json, server::severity least);
 
-    /// Says one line: on the standard output, from warnings on on the standard error. Never waits for whoever reads it
-    /// (line_writer); lines that cannot be written are counted, and a later line says how many.
+    /// Writes one line: to the standard output, or to the standard error for warnings and errors. Never waits for the
+    /// reader (line_writer). Lines that cannot be written are counted, and a later line reports the number.
     void say(server::severity how, const std::string& line) const;
-    /// Waits until what was said is written, but no longer than `longest`.
+    /// Waits until all lines are written, but at most `longest`.
     void flush(std::chrono::milliseconds longest) const noexcept;
 
 private:
     const bool as_json_;
     const server::severity least_;
     std::shared_ptr<server::line_writer> error_;
-    std::shared_ptr<server::line_writer> output_;  // the same where both are one file, so that lines keep their order
+    std::shared_ptr<server::line_writer> output_;  // equals error_ if both are one file, so that lines keep their order
 };
 
-/// At the end of a scope: waits until what was said is written, but for no longer than a second.
+/// At the end of a scope, waits until all lines are written, but at most a second.
 class flush_at_end {
 public:
     explicit flush_at_end(const messages& of) : of_{of} {}

@@ -54,7 +54,7 @@ void hold_node(const node_command_options& options) {
     const std::string name = fmt::format("node {} of {}", how.node.self, how.node.addresses.size());
     if (options.only_checks) return say(fmt::format("{} can be started", name));
 
-    std::optional<supervisor> starter{std::in_place};  // before there is another thread
+    std::optional<supervisor> starter{std::in_place};  // constructed before other threads exist
     operator_signals signals{operators, not_read_anew};
     say(fmt::format("{} waits for the others, on {}", name, how.node.addresses[how.node.self]));
     const cluster::node here{how};

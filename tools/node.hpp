@@ -5,8 +5,8 @@
 
 namespace tutti::tools {
 
-/// Holds objects until SIGTERM or SIGINT; a second one ends the process at once.
-/// @throws what making a node throws
+/// Holds objects until SIGTERM or SIGINT. A second signal ends the process at once.
+/// @throws the exceptions of a node's constructor
 void hold_node(const node_command_options& options);
 
 }  // namespace tutti::tools

@@ -1,4 +1,4 @@
-// Who tells an operator that other nodes of a cluster are lost, and back.
+// Tells an operator that other nodes of a cluster are lost, and when they are back.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace tutti::tools {
 
 class node_watch {
 public:
-    /// `of` and `how`, what it was made of, live as long.
+    /// `of` and `how`, the options that it was made with, must outlive this object.
     node_watch(const cluster::node& of, const cluster::node_options& how, const messages& operators)
         : of_{of}, how_{how}, operators_{operators}, told_(of.nodes()) {}
 
-    /// Says once of each other node that it is lost, and once that it is back. One thread asks.
+    /// Reports each lost node once, and its return once. To be called by one thread.
     void look();
 
 private:

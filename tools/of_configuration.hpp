@@ -7,7 +7,7 @@
 
 namespace tutti::tools {
 
-/// What `read()` returns, where a configuration that means nothing is the operator's mistake.
+/// Returns the result of `read()`. Reports an invalid configuration as an error of the operator.
 /// @throws cli::command_line_error
 template <class Read>
 auto of_configuration(Read&& read) {

@@ -21,8 +21,8 @@ namespace {
 using std::chrono::milliseconds;
 using clock = std::chrono::steady_clock;
 
-constexpr milliseconds for_last_lines{100};  // of a process that ends at once
-constexpr milliseconds for_a_look{1000};     // at what is in the way
+constexpr milliseconds for_last_lines{100};  // in a process that ends at once
+constexpr milliseconds for_a_look{1000};     // for obstacles of an end
 
 }  // namespace
 
@@ -38,15 +38,15 @@ struct operator_signals::state : std::enable_shared_from_this<state> {
     const messages operators;
     sigset_t all;
     std::atomic<bool> serves{false}, asked{false};
-    std::atomic<unsigned> hangups{0};  // so many have come
-    std::mutex hanging_up{};           // held while `hangup` is called, which its removal waits for
+    std::atomic<unsigned> hangups{0};  // number of SIGHUPs
+    std::mutex hanging_up{};           // held while `hangup` runs; its removal waits for that
     std::function<void()> hangup{};
-    std::mutex looking{};  // held while `look` is called, which its removal waits for
+    std::mutex looking{};  // held while `look` runs; its removal waits for that
     std::function<obstacles()> look{};
     std::atomic<milliseconds> limit{milliseconds{0}};
 };
 
-/// Returns SIGTERM or SIGINT, or 0 where `until` comes first. SIGHUP is left to the thread for it.
+/// Returns SIGTERM or SIGINT, or 0 if `until` comes first. Another thread handles SIGHUP.
 int operator_signals::state::next(std::optional<clock::time_point> until) {
     for (;;) {
         int which = 0;
@@ -71,9 +71,9 @@ void operator_signals::state::end_at_once(int status) const noexcept {
     ::_exit(status);
 }
 
-/// Whether the end is given up. Says what is in the way.
+/// Reports the obstacles. Returns true if the process gives up waiting for a good end.
 bool operator_signals::state::gives_up() {
-    // The look may meet a lock that is never released, so another thread takes it.
+    // `look` may wait for a lock that is never released, so another thread calls it.
     struct outcome {
         std::mutex mutex{};
         std::condition_variable changed{};
@@ -105,7 +105,7 @@ bool operator_signals::state::gives_up() {
         for (const std::string& line : got->found.lines) operators.say(server::severity::error, line);
         return !got->found.go_on;
     } catch (const std::exception&) {
-        return true;  // there is no memory or no thread to look with
+        return true;  // there is no memory or no thread for `look`
     }
 }
 
@@ -127,7 +127,7 @@ void operator_signals::state::work() {
 void operator_signals::state::carry_out_hangups() {
     for (unsigned seen = 0;;) {
         hangups.wait(seen);
-        seen = hangups;  // those that have come meanwhile ask for one and the same
+        seen = hangups;  // one call serves all hangups that have arrived
         const std::scoped_lock lock{hanging_up};
         hangup();
     }

@@ -1,4 +1,4 @@
-// What the operator of a program that serves says by signals.
+// Handles the signals of the operator of a serving program.
 #pragma once
 
 #include <chrono>
@@ -11,28 +11,28 @@
 
 namespace tutti::tools {
 
-/// SIGTERM and SIGINT: until the program serves they end the process at once; then the first one asks for a good end,
-/// and a second one ends it at once. A good end has a time limit (`limit_end`). SIGHUP asks programs to read anew what
-/// they have loaded; a program that does not read anything anew refuses.
+/// Handles SIGTERM, SIGINT and SIGHUP. Until the program serves, SIGTERM and SIGINT end the process at once. After
+/// that, the first one requests a good end, and a second one ends the process at once. A good end has a time limit
+/// (`limit_end`). SIGHUP asks a program to reload its configuration; a program that cannot reload refuses.
 ///
-/// The signals are blocked in this thread and in all that start from here on; a thread of this object waits for them.
-/// That thread waits for nothing else: it writes through `messages`, and another thread carries out what SIGHUP asks
-/// for and looks what is in the way of an end.
+/// The signals are blocked in this thread and in all threads that it starts from now on. A thread of this object waits
+/// for them, and for nothing else: it writes through `messages`. Another thread runs the handler of SIGHUP and finds
+/// the obstacles of an end.
 class operator_signals {
 public:
-    /// The calls, clients and files that delay a good end, a line for each.
+    /// The calls, clients and files that delay a good end, one line each.
     struct obstacles {
         std::vector<std::string> lines{};
-        bool go_on = false;  ///< the end takes its time and comes: it gets as much time again
+        bool go_on = false;  ///< the end needs more time but will come: the limit starts again
     };
 
-    /// `refusal` is what SIGHUP is answered with.
+    /// `refusal` is the message in reply to SIGHUP.
     operator_signals(const messages& operators, const std::string& refusal);
-    /// While the result lives SIGHUP calls this instead, on another thread. It must not throw.
+    /// While the result lives, SIGHUP calls `what` instead, on another thread. It must not throw.
     [[nodiscard]] std::shared_ptr<void> on_hangup(std::function<void()> what);
-    /// From here on a good end that takes longer than `limit` is given up: `look` says what is in the way, which is
-    /// told as errors, and the process ends with the status cli::left_undone. Zero: an end takes as long as it takes.
-    /// `look` is called on another thread while the result lives; it must not throw, and gets a second.
+    /// Limits the time of a good end. After `limit`, `look` returns the obstacles, which are reported as errors, and
+    /// the process ends with the status cli::left_undone. Zero means no limit. `look` is called on another thread while
+    /// the result lives. It must not throw, and has one second.
     [[nodiscard]] std::shared_ptr<void> limit_end(std::chrono::milliseconds limit, std::function<obstacles()> look);
     void serve();
     void wait() const;
@@ -40,7 +40,7 @@ public:
 
 private:
     struct state;
-    std::shared_ptr<state> state_;  // its threads have shares, since they outlive this object
+    std::shared_ptr<state> state_;  // shared with its threads, which outlive this object
 };
 
 }  // namespace tutti::tools

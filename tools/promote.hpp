@@ -5,10 +5,10 @@
 
 namespace tutti::tools {
 
-/// Has a server that follows another lead, and waits until it does. @throws std::runtime_error
+/// Makes a follower lead, and waits until it does. @throws std::runtime_error
 void promote(const promote_options& options);
 
-/// Has a server that leads hand its lead over to a follower, and waits until that leads. @throws std::runtime_error
+/// Makes a leader hand its lead over to a follower, and waits until that one leads. @throws std::runtime_error
 void hand_over(const handover_options& options);
 
 }  // namespace tutti::tools

@@ -1,4 +1,4 @@
-// What `top` and `cluster top` have in common: to look again and again, and show what has happened in between.
+// The common part of `top` and `cluster top`: they observe repeatedly and show the changes in between.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,12 +13,12 @@
 namespace tutti::tools {
 
 struct pace {
-    double seconds = 1;  ///< between two looks
-    int looks = 0;       ///< then it ends; 0: never
+    double seconds = 1;  ///< between two observations
+    int looks = 0;       ///< number of observations; 0: endless
 };
 
-/// `look()` returns what is to be seen, and `table(before, now, seconds)` the text for two looks that far apart.
-/// A terminal is cleared for each.
+/// `look()` returns an observation, and `table(before, now, seconds)` the text for two observations. A terminal is
+/// cleared before each text.
 template <class Look, class Table>
 void refresh(const pace& how, Look&& look, Table&& table) {
     using clock = std::chrono::steady_clock;

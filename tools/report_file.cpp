@@ -42,7 +42,7 @@ bool truth(const json& of, const char* name) {
     if (!f.is_boolean()) refuse(name, "true or false");
     return f.get<bool>();
 }
-/// The number of something in a list of `size`.
+/// Reads an index into a list of `size` elements.
 std::size_t index(const json& of, const char* name, std::size_t size) {
     const std::uint64_t i = number(of, name);
     if (i >= size) refuse(name, "the number of anything in the file");

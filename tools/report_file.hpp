@@ -1,4 +1,5 @@
-// A report that a program has written (TUTTI_REPORT) or given (`tutti stat`), as it stands: src/api/report.hpp.
+// A report that a program has written (TUTTI_REPORT) or sent (`tutti stat`), in the structure of the file:
+// src/api/report.hpp.
 #pragma once
 
 #include <cstdint>
@@ -18,44 +19,44 @@ struct place {
 
 struct abort_count {
     std::string cause;
-    bool partial = false;             ///< only a nested block ran again
-    bool ends = false;                ///< the execution was over with it
-    std::optional<std::size_t> with;  ///< the block that was in the way, by its number among those of its kind
+    bool partial = false;             ///< only a nested block was restarted
+    bool ends = false;                ///< the execution ended with it
+    std::optional<std::size_t> with;  ///< index of the conflicting block among those of its kind
     std::uint64_t times = 0;
 };
 
-/// Irrevocable or alone, for one reason at one place.
+/// How often blocks became irrevocable or ran alone, for one reason at one place.
 struct switch_count {
     std::string reason;
     std::uint64_t times = 0;
-    std::uint64_t accesses = 0;            ///< before it, of all of them
-    std::uint64_t timed = 0;               ///< how many were timed,
-    std::uint64_t nanoseconds_before = 0;  ///< how long those ran until then,
-    std::uint64_t nanoseconds_whole = 0;   ///< and altogether
-    std::optional<place> where;            ///< the code behind the operation
+    std::uint64_t accesses = 0;            ///< total accesses before the switch
+    std::uint64_t timed = 0;               ///< number of timed switches
+    std::uint64_t nanoseconds_before = 0;  ///< total time before the timed switches
+    std::uint64_t nanoseconds_whole = 0;   ///< total time of the blocks with timed switches
+    std::optional<place> where;            ///< the code after the operation
     std::optional<place> callee;
-    // Of a "library-call", otherwise empty.
+    // Fields of a "library-call"; empty for other reasons.
     std::string function;
     std::string why;
     std::string instead;
 };
 
-/// Time that a block waited for another, which ran alone.
+/// Time that a block waited for another one that ran alone.
 struct wait_figures {
-    std::optional<std::size_t> with;  ///< its number, where it is known
+    std::optional<std::size_t> with;  ///< index of the other block, if known
     std::uint64_t nanoseconds = 0;
 };
 
 /// A block of the language.
 struct block_figures {
-    place at;  ///< where its begin returns to
+    place at;  ///< the address that its begin returns to
     std::uint64_t executions = 0;
     std::uint64_t commits = 0;
     std::uint64_t cancelled = 0;
     std::uint64_t only_one = 0;
     std::uint64_t nested = 0;
     std::uint64_t lost_nanoseconds = 0;
-    std::uint64_t alone_nanoseconds = 0;  ///< that it ran with no other beside it
+    std::uint64_t alone_nanoseconds = 0;  ///< time that the block ran alone
     std::vector<wait_figures> waits;
     std::vector<abort_count> aborts;
     std::vector<switch_count> switches;
@@ -69,12 +70,12 @@ struct hardware_count {
 
 /// A block of the library.
 struct site_figures {
-    std::string name;  ///< or empty
+    std::string name;  ///< may be empty
     std::string file;
     std::uint64_t line = 0;
     std::string function;
     std::uint64_t commits = 0;
-    std::uint64_t cancelled = 0;  ///< and left by exceptions
+    std::uint64_t cancelled = 0;  ///< includes executions left by exceptions
     std::uint64_t rewinds = 0;
     std::uint64_t lost_nanoseconds = 0;
     std::uint64_t irrevocable = 0;
@@ -89,16 +90,16 @@ struct site_figures {
     std::vector<abort_count> aborts;
 };
 
-/// What a context was doing.
+/// The state of a context.
 struct transaction_figures {
     std::uint64_t context = 0;
-    std::uint64_t thread = 0;  ///< the kernel's number; 0: it belongs to none
+    std::uint64_t thread = 0;  ///< the kernel's thread number; 0: no thread
     std::string state;
     std::uint64_t attempt = 0;
     std::optional<std::size_t> site;
     bool asked_to_die = false;
     bool suspended = false;
-    std::optional<std::uint64_t> waits_for;  ///< the context
+    std::optional<std::uint64_t> waits_for;  ///< number of the other context
 };
 
 struct report_figures {
@@ -109,13 +110,13 @@ struct report_figures {
     std::uint64_t nanoseconds = 0;
     std::vector<site_figures> sites;
     std::vector<block_figures> blocks;              ///< empty without the runtime of the language
-    std::vector<transaction_figures> transactions;  ///< of a process that still ran
+    std::vector<transaction_figures> transactions;  ///< only of a process that was still running
 };
 
-/// Throws std::runtime_error with one line that names the file and says what is wrong with it.
+/// Reads a report. Throws std::runtime_error with one line that names the file and the error.
 report_figures read_report(const std::string& file);
 
-/// The same for what has been read from `source`, which the line names.
+/// Parses a report read from `source`, which is the name for error messages.
 report_figures parse_report(std::istream& from, const std::string& source);
 
 }  // namespace tutti::tools

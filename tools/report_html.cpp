@@ -1,4 +1,4 @@
-// One page that needs nothing else: no script, no network. Charts are inline SVG.
+// Makes a self-contained page: no scripts, no network. Charts are inline SVG.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ svg{display:block;width:100%;height:auto}svg text{font:13px system-ui,sans-serif
 </style>
 )";
 
-/// What ends of an attempt look like, from good to bad.
+/// The colours of an attempt's outcomes, from good to bad.
 struct part {
     const char* name;
     const char* color;
@@ -52,14 +52,14 @@ std::string capitalized(std::string text) {
     return text;
 }
 
-/// In the order of `parts`.
+/// Returns the numbers of attempts in the order of `parts`.
 std::vector<std::uint64_t> attempts_of(const block_view& b) {
     const std::uint64_t bare = std::min(b.only_one, b.commits);
     const std::uint64_t irrevocable = std::min(b.irrevocable, b.commits - bare);
     return {b.commits - bare - irrevocable, bare, irrevocable, b.cancelled, b.restarts};
 }
 
-/// A bar for each block: all its attempts, by how they ended.
+/// Draws a bar for each block: all its attempts, by outcome.
 std::string attempts_chart(const report_view& report) {
     constexpr double width = 960;
     constexpr int row = 44;
@@ -89,7 +89,7 @@ std::string attempts_chart(const report_view& report) {
     return svg + "</svg>\n";
 }
 
-/// A bar for each block that cost time.
+/// Draws a bar for each block that cost time.
 std::string cost_chart(const report_view& report) {
     std::uint64_t most = 0;
     int rows = 0;

@@ -13,7 +13,7 @@ std::string name_of(const named_code& code) {
     return code.source.empty() ? code.function : fmt::format("{} in {}", code.source, code.function);
 }
 
-/// How late in the block, as far as it was measured.
+/// Describes how late in the block the switches came, as far as measured.
 std::string lateness(const switch_count& s) {
     const std::uint64_t accesses = s.times != 0 ? s.accesses / s.times : 0;
     std::string text = fmt::format("after {} logged access{}", accesses, accesses == 1 ? "" : "es");
@@ -58,7 +58,7 @@ public:
     }
 
 private:
-    /// How long others waited for each block of the language.
+    /// Returns how long other blocks waited for each block of the language.
     std::vector<std::uint64_t> waits_for_each() const {
         std::vector<std::uint64_t> all(report_.blocks.size());
         for (const block_figures& b : report_.blocks) {
@@ -172,7 +172,7 @@ private:
         });
     }
 
-    /// `all`: the blocks of its kind.
+    /// `all`: the blocks of the same kind.
     template <class Block>
     std::string abort_text(const abort_count& a, const std::vector<Block>& all) const {
         std::string text = a.cause;
@@ -199,7 +199,7 @@ private:
                 v.hints.push_back("move the unsafe operation" + at +
                                   " out of the block: volatile accesses, atomics and asm can not be undone");
         } else if (s.reason == "from-begin") {
-            // A nested block names itself.
+            // `where` is the nested block, if the reason is in one.
             const std::vector<called_code> calls = names_.calls_of_block(s.where ? *s.where : b.at);
             std::string names;
             for (const called_code& c : calls) names += (names.empty() ? "; it calls " : ", ") + c.function;
@@ -209,13 +209,13 @@ private:
         } else if (s.reason == "library-call") {
             v.switches.push_back({s.times, fmt::format("{}{}: {}, {}", s.function, at, s.why, lateness(s))});
             v.hints.push_back(fmt::format("{}: {}", s.function, s.instead));
-            return;  // what to do instead is known
+            return;  // the library says what to do instead
         } else if (s.reason == "restarts") {
             v.switches.push_back({s.times, "restarted too often"});
         } else {
             v.switches.push_back({s.times, s.reason + at});
         }
-        // Before what is so from its begin on there is only the wait for the others.
+        // A block that is unsafe from its begin on spends only waiting time before the switch.
         if (s.where && s.nanoseconds_before * 2 > s.nanoseconds_whole) {
             v.hints.push_back(
                 "it becomes irrevocable late: do what is unsafe after the block, or in a commit action, and the whole "
@@ -223,7 +223,7 @@ private:
         }
     }
 
-    /// "unsafe call of f at a.c:12 in g or h at a.c:14 in g".
+    /// Returns "unsafe call of f at a.c:12 in g or h at a.c:14 in g".
     static std::string unsafe_text(const std::vector<called_code>& calls) {
         std::vector<place> places;
         for (const called_code& c : calls) places.push_back(c.at);

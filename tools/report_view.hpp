@@ -1,5 +1,5 @@
-// A report as it is shown: names in the place of addresses, sentences in the place of codes. Both forms, text and HTML,
-// say the same.
+// A report prepared for display: names instead of addresses, sentences instead of codes. The text and the HTML show the
+// same.
 #pragma once
 
 #include <string>
@@ -15,38 +15,38 @@ struct counted_line {
     std::string text;
 };
 
-/// A block of either kind.
+/// A block of the language or of the library.
 struct block_view {
     std::string name;  ///< "bank.cpp:12 in transfer(int, int)"
     std::uint64_t executions = 0;
     std::uint64_t commits = 0;
     std::uint64_t cancelled = 0;
     std::uint64_t only_one = 0;  ///< commits without barriers
-    std::uint64_t nested = 0;    ///< times that it was entered inside another block
+    std::uint64_t nested = 0;    ///< executions inside another block
     std::uint64_t lost_nanoseconds = 0;
     std::uint64_t alone_nanoseconds = 0;
-    std::uint64_t stopped_nanoseconds = 0;  ///< that others waited because it ran alone
-    std::uint64_t restarts = 0;             ///< attempts that were rolled back as a whole
-    std::uint64_t irrevocable = 0;          ///< executions that became so, or were from their begin on
+    std::uint64_t stopped_nanoseconds = 0;  ///< that other blocks waited because this one ran alone
+    std::uint64_t restarts = 0;             ///< attempts that were completely rolled back
+    std::uint64_t irrevocable = 0;          ///< irrevocable executions
     std::vector<counted_line> aborts;
     std::vector<counted_line> switches;
     std::vector<std::string> notes;
     std::vector<std::string> hints;
 
-    /// Time that it took from itself by roll-backs, and from others by running alone.
+    /// Returns the time that the block lost by its roll-backs, and that others lost while it ran alone.
     [[nodiscard]] std::uint64_t cost() const noexcept {
         return lost_nanoseconds + alone_nanoseconds + stopped_nanoseconds;
     }
 };
 
-/// What a context was doing.
+/// The state of a context.
 struct transaction_view {
     std::uint64_t context = 0;
-    std::string thread;  ///< or empty
-    std::string state;   ///< and what else there is to say of it
+    std::string thread;  ///< may be empty
+    std::string state;   ///< with further details
     std::uint64_t attempt = 0;
     std::string block;
-    std::string waits_for;  ///< or empty
+    std::string waits_for;  ///< may be empty
 };
 
 struct report_view {
@@ -55,7 +55,7 @@ struct report_view {
     std::string algorithm;
     std::string policy;
     double seconds = 0;
-    std::vector<block_view> blocks;  ///< those that cost most first
+    std::vector<block_view> blocks;  ///< in descending order of cost
     std::vector<transaction_view> transactions;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As shells have it.
+// The exit statuses of shells.
 constexpr int not_found = 127;
 constexpr int not_executable = 126;
 
@@ -28,7 +28,7 @@ fs::path own_path() {
     return self;
 }
 
-/// The folder of libitm.so.1: beside this command in a build folder, or where both were installed.
+/// Finds the folder of libitm.so.1: beside this command in a build folder, or where both are installed.
 fs::path runtime_folder(const fs::path& self) {
     for (const char* const from_here : {TUTTI_LANGUAGE_BUILT, TUTTI_LANGUAGE_INSTALLED}) {
         const fs::path folder = (self.parent_path() / from_here).lexically_normal();
@@ -40,7 +40,7 @@ fs::path runtime_folder(const fs::path& self) {
                      1};
 }
 
-/// As execvp finds it.
+/// Searches for the program as execvp does.
 fs::path find_program(const std::string& name) {
     if (name.find('/') != std::string::npos) {
         std::error_code unknown;
@@ -60,7 +60,7 @@ fs::path find_program(const std::string& name) {
     throw cannot_run{name + ": no folder of PATH has such a program", not_found};
 }
 
-/// REQUIRES: it exists.
+/// REQUIRES: the file exists.
 void require_executable(const fs::path& program) {
     struct stat status{};
     if (::stat(program.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || ::access(program.c_str(), X_OK) != 0)
@@ -90,7 +90,8 @@ void run(const run_options& options) {
             throw cannot_run{
                 program.string() + " is linked statically: it brings its own runtime, and no other can be put in front",
                 not_executable};
-        // By name, its own list of folders would come first; children that need no libitm.so.1 are spared this.
+        // The program's own list of folders would take precedence, so the library is preloaded by name. Other programs
+        // need no preloading, so their children without libitm.so.1 do not get it either.
         if (elf->prefers_its_own_folders) put_in_front("LD_PRELOAD", (runtime / "libitm.so.1").string(), ':');
     }
     put_in_front("LD_LIBRARY_PATH", runtime.string(), ':');

@@ -28,7 +28,7 @@ tls_context read_files(const tls_files& how) {
     tls_context c{::SSL_CTX_new(::TLS_client_method()), ::SSL_CTX_free};
     if (c == nullptr) fail("no memory");
     const int version = how.minimum_version == "1.3" ? TLS1_3_VERSION : TLS1_2_VERSION;
-    // A newer minimum of OpenSSL's configuration stays.
+    // A newer minimum version in OpenSSL's configuration stays.
     if (SSL_CTX_get_min_proto_version(c.get()) < version && SSL_CTX_set_min_proto_version(c.get(), version) != 1)
         fail("version " + how.minimum_version);
     if (!how.ciphers.empty() && ::SSL_CTX_set_cipher_list(c.get(), how.ciphers.c_str()) != 1)
@@ -68,7 +68,7 @@ without_sigpipe::~without_sigpipe() {
 }
 
 std::string tls_failure() {
-    const unsigned long code = ::ERR_peek_error();  // those that follow say only in which part of OpenSSL it was
+    const unsigned long code = ::ERR_peek_error();  // later entries only name a part of OpenSSL
     ::ERR_clear_error();
     if (ERR_SYSTEM_ERROR(code)) {
         errno = ERR_GET_REASON(code);
@@ -77,7 +77,7 @@ std::string tls_failure() {
         return reason != nullptr ? reason : fmt::format("OpenSSL's error {:#x}", code);
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) return "it says nothing for long";
-    // Its alert gets lost where we have sent something meanwhile.
+    // The server's alert is lost if we have sent something meanwhile.
     if (errno == ECONNRESET || errno == EPIPE) return "it has reset the connection (does it want a certificate?)";
     return errno == 0 ? "the other side has closed the connection" : std::strerror(errno);
 }
@@ -87,7 +87,8 @@ std::unique_ptr<SSL, void (*)(SSL*)> shake_hands(int socket, const std::string& 
     ::ERR_clear_error();
     std::unique_ptr<SSL, void (*)(SSL*)> made{::SSL_new(by.get()), ::SSL_free};
     if (made == nullptr || ::SSL_set_fd(made.get(), socket) != 1) fail("no memory");
-    // To whom the certificate has to belong; names also tell a server which of several it is asked for.
+    // The host that the certificate has to be for. A host name also tells the server which of its certificates is
+    // requested.
     const bool named = is_address(host)
                            ? ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(made.get()), host.c_str()) == 1
                            : ::SSL_set1_host(made.get(), host.c_str()) == 1 &&

@@ -1,4 +1,4 @@
-// TLS, as a client speaks it.
+// TLS for clients.
 #pragma once
 
 #include <signal.h>
@@ -15,18 +15,18 @@ namespace tutti::tools {
 
 using tls_context = std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)>;
 
-/// Whom this side trusts, and what it shows: the versions and ciphers of `how`, and a certificate that
-/// `how.authority` has signed (the system's authorities, if that is empty). Before there is a connection: a server
-/// waits for a handshake so long and no longer, and that time is not for reading files. @throws std::runtime_error
+/// Reads the trusted authorities and the certificate of this side: the versions and ciphers of `how`, and the authority
+/// `how.authority`, or the system's if that is empty. To be called before connecting, because a server limits the time
+/// for a handshake. @throws std::runtime_error
 [[nodiscard]] tls_context read_files(const tls_files& how);
 
-/// TLS over a socket that is connected to `host`, after the handshake, with a certificate for that host or address.
-/// @throws std::runtime_error
+/// Does the TLS handshake over a socket that is connected to `host`. The server's certificate must be for that host or
+/// address. @throws std::runtime_error
 [[nodiscard]] std::unique_ptr<ssl_st, void (*)(ssl_st*)> shake_hands(int socket, const std::string& host,
                                                                      const tls_context& by);
 
-/// While it lives, a socket that the other side has closed raises no SIGPIPE in this thread: OpenSSL's writes would. A
-/// standard output that nobody reads ends the program as ever.
+/// While an object lives, a socket closed by the other side raises no SIGPIPE in this thread; OpenSSL's writes would
+/// raise it. A closed standard output still ends the program as usual.
 class without_sigpipe {
 public:
     without_sigpipe() noexcept;
@@ -38,7 +38,7 @@ private:
     sigset_t before_;
 };
 
-/// Why the latest operation of TLS failed.
+/// Returns why the latest TLS operation failed.
 [[nodiscard]] std::string tls_failure();
 
 }  // namespace tutti::tools

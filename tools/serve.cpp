@@ -32,7 +32,7 @@ constexpr const char* not_loaded_anew =
     "SIGHUP changes nothing: procedures are not loaded anew while their server runs. Let another server take over the "
     "sockets and the log: docs/server-operation.md, New procedures";
 
-/// As many descriptors as the system lets us have: clients need one each.
+/// Raises the limit of descriptors to the maximum: each client needs one.
 void raise_descriptor_limit() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -50,8 +50,8 @@ void write_port(const std::string& file, std::uint16_t port) {
         throw cli::command_line_error{"--port-file: " + file + " cannot be written"};
 }
 
-/// Has `choose` take what the environment names. The first transaction would look at that too late: it can only end the
-/// process. @throws std::runtime_error
+/// Passes the name in an environment variable to `choose`. Without this check, the first transaction would find an
+/// unknown name, and could only end the process. @throws std::runtime_error
 void choose_from_environment(const char* variable, void (*choose)(std::string_view)) {
     const char* const name = std::getenv(variable);
     if (name == nullptr || *name == '\0') return;
@@ -63,7 +63,7 @@ void choose_from_environment(const char* variable, void (*choose)(std::string_vi
     }
 }
 
-/// Transactions of the language look at this one, which only they use.
+/// Checks the variable that only transactions of the language read.
 void need_known_hardware() {
     constexpr const char* variable = "TUTTI_HARDWARE";
     const char* const given = std::getenv(variable);
@@ -72,7 +72,7 @@ void need_known_hardware() {
     throw std::runtime_error{fmt::format("{}: unknown value '{}'; valid are auto and off", variable, wish)};
 }
 
-/// What a running server reads anew.
+/// Reloads the certificates, the only part that a running server reloads.
 void renew_certificates(server::service& service, const server::tls_files& files, const messages& operators) {
     try {
         if (!service.renew_certificates()) return operators.say(server::severity::warning, not_loaded_anew);
@@ -96,7 +96,7 @@ void serve(const serve_options& options) {
     choose_from_environment("TUTTI_ALGORITHM", use_algorithm);
     choose_from_environment("TUTTI_POLICY", use_policy);
     need_known_hardware();
-    std::optional<supervisor> starter{std::in_place};  // before there is another thread
+    std::optional<supervisor> starter{std::in_place};  // constructed before other threads exist
     operator_signals signals{operators, not_loaded_anew};
     raise_descriptor_limit();
     server::settings how = options.how;
@@ -115,9 +115,9 @@ void serve(const serve_options& options) {
         service.check();
         return say(fmt::format("{} can be served", all));
     }
-    // Aborts by cause are among what Prometheus asks for.
+    // Prometheus's metrics include aborts by cause.
     if (options.how.metrics_port) enable_statistics(true);
-    // From the start on: that may read a long log, or wait for a leader.
+    // Active from the start on, which may read a long log or wait for a leader.
     const auto limited = signals.limit_end(options.how.shutdown_timeout, [&service] {
         server::drain_obstacles found = service.awaited_by_drain();
         return operator_signals::obstacles{.lines = std::move(found.lines), .go_on = found.saves_data};
@@ -141,7 +141,7 @@ void serve(const serve_options& options) {
     starter->stopping();
     say("ending: no new calls; what was accepted is answered");
     service.drain();
-    starter.reset();  // it asks the service
+    starter.reset();  // it calls the service
     say("ended");
 }
 

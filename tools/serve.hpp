@@ -5,8 +5,8 @@
 
 namespace tutti::tools {
 
-/// Serves until SIGTERM or SIGINT, then drains; a second one ends the process at once.
-/// @throws what loading, listening and the procedures' at_end throw
+/// Serves until SIGTERM or SIGINT, then drains. A second signal ends the process at once.
+/// @throws the exceptions of loading, of listening and of the procedures' at_end
 void serve(const serve_options& options);
 
 }  // namespace tutti::tools

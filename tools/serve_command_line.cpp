@@ -13,7 +13,7 @@
 namespace tutti::tools {
 namespace {
 
-/// Of files: an empty name mostly comes from a variable that has not been set.
+/// Checks file names: an empty name usually comes from a variable that is not set.
 std::string not_empty(const std::string& given) { return given.empty() ? "is the name of a file, and is empty" : ""; }
 
 struct serve_words {
@@ -30,7 +30,7 @@ struct serve_words {
 
 constexpr std::uint16_t usual_port = 7411;
 
-/// Returns the permissions of a file that `given` says in octal digits, or nothing.
+/// Parses the permissions of a file in octal digits. Returns nothing if they are invalid.
 std::optional<unsigned> mode_in(const std::string& given) {
     unsigned mode = 0;
     const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), mode, 8);
@@ -38,7 +38,7 @@ std::optional<unsigned> mode_in(const std::string& given) {
     return mode;
 }
 
-/// The sockets that systemd, or a program that does as it does, hands over: sd_listen_fds(3).
+/// Returns the sockets that systemd, or a program with the same protocol, has passed: sd_listen_fds(3).
 std::vector<int> inherited_sockets() {
     constexpr int first = 3;
     const char* const whose = std::getenv("LISTEN_PID");
@@ -46,7 +46,7 @@ std::vector<int> inherited_sockets() {
     if (whose == nullptr || many == nullptr || whose != std::to_string(::getpid())) return {};
     std::vector<int> all;
     for (int i = 0; i < std::atoi(many); ++i) all.push_back(first + i);
-    // They are for this process and not for its children.
+    // The variables are for this process, not for its children.
     ::unsetenv("LISTEN_PID");
     ::unsetenv("LISTEN_FDS");
     ::unsetenv("LISTEN_FDNAMES");
@@ -57,8 +57,8 @@ constexpr const char* unit_of(std::chrono::seconds) { return "S"; }
 constexpr const char* unit_of(std::chrono::milliseconds) { return "MS"; }
 constexpr const char* unit_of(std::chrono::microseconds) { return "US"; }
 
-/// Adds an option for a duration in its own unit. It is at most the longest that a server takes, and at least `least`,
-/// or the negative of the longest.
+/// Adds an option for a duration in its own unit. The maximum is the longest duration that a server accepts. The
+/// minimum is `least`, or the negative maximum.
 template <class Duration>
 CLI::Option* add_duration(CLI::App& to, const std::string& name, Duration& value, const std::string& text,
                           std::optional<std::int64_t> least = {}) {
@@ -71,7 +71,7 @@ CLI::Option* add_duration(CLI::App& to, const std::string& name, Duration& value
         ->default_str(std::to_string(value.count()));
 }
 
-/// One that is no less than zero.
+/// Adds an option for a duration that must not be negative.
 template <class Duration>
 void add_time_limit(CLI::App& to, const std::string& name, Duration& value, const std::string& text) {
     add_duration(to, name, value, text, 0);
@@ -88,7 +88,7 @@ void add_options(CLI::App& serve, serve_words& words) {
     serve.add_option("--config", "Take options from this file, too: TOML, with their names without the dashes")
         ->type_name("FILE");
     serve.add_option("--set", settings, "A setting for the procedures: name=value; may be repeated")
-        ->allow_extra_args(false)  // what follows may be an object
+        ->allow_extra_args(false)  // the next word may be an object
         ->type_name("NAME=VALUE");
     serve
         .add_option("--cluster", options.cluster,
@@ -319,7 +319,7 @@ serve_options options_of(serve_words words) {
         if (options.how.executor == server::execution::threads)
             throw cli::command_line_error{o->get_name() +
                                           " says how calls are preempted; --executor threads preempts none"};
-        options.how.executor = server::execution::preemptive;  // which a build without it refuses
+        options.how.executor = server::execution::preemptive;  // a build without preemption refuses this
     }
     for (const CLI::Option* const o : of_log) {
         if (o->count() != 0 && options.how.log.file.empty())

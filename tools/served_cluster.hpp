@@ -11,9 +11,9 @@ namespace tutti::tools {
 
 class served_cluster {
 public:
-    /// Returns when all nodes are connected, or the engine answers. Says when another node is lost, while it lives.
-    /// With `only_checks` nobody is asked, and procedures find a cluster of this process alone.
-    /// @throws cli::command_line_error for a configuration that means nothing; what making a node throws
+    /// Returns when all nodes are connected, or the engine replies. Reports lost nodes while the object lives. With
+    /// `only_checks` it contacts no other process, and procedures see a cluster that consists of this process.
+    /// @throws cli::command_line_error for an invalid configuration; the exceptions of a node's constructor
     served_cluster(const std::string& file, bool only_checks, const messages& operators);
     ~served_cluster();
     served_cluster(const served_cluster&) = delete;

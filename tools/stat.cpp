@@ -1,5 +1,5 @@
 // The other side is src/api/on_demand.cpp: a queued SIGQUIT carries the number of our end of a pipe, which the process
-// opens by /proc. Its default action would end a process that does not listen, so this looks first.
+// opens through /proc. SIGQUIT's default action would end a process without a handler, so this command checks first.
 #include "stat.hpp"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ std::string contents(const std::string& file) {
     return all.str();
 }
 
-/// Whether the environment that it was started with says so.
+/// Returns true if the process was started with an environment that enables listening.
 bool was_asked_to_listen(int process) {
     const std::string all = contents(fmt::format("/proc/{}/environ", process));
     for (std::size_t at = 0; at < all.size();) {
@@ -44,7 +44,7 @@ bool was_asked_to_listen(int process) {
     return false;
 }
 
-/// Whether it catches SIGQUIT.
+/// Returns true if the process catches SIGQUIT.
 bool listens(int process) {
     std::istringstream status{contents(fmt::format("/proc/{}/status", process))};
     for (std::string line; std::getline(status, line);) {
@@ -54,7 +54,7 @@ bool listens(int process) {
     return false;
 }
 
-/// A pipe whose ends are ours.
+/// A pipe of this process.
 struct channel {
     int ends[2] = {-1, -1};
     channel() {
@@ -67,7 +67,8 @@ struct channel {
     }
 };
 
-/// The answer is one line. Our own end for writing stays open, so its end is the end of the line and not of the file.
+/// Reads the answer, which is one line. Our own writing end stays open, so the end of the line marks the end of the
+/// answer.
 std::string read_line(int from, int process) {
     std::string text;
     for (int waited = 0; !text.ends_with('\n');) {

@@ -5,8 +5,8 @@
 
 namespace tutti::tools {
 
-/// @throws cli::command_line_error  when the page's file cannot be opened
-/// @throws std::runtime_error       when the process is not there, does not listen, or does not answer
+/// @throws cli::command_line_error  if the page's file cannot be opened
+/// @throws std::runtime_error       if the process does not exist, does not listen, or does not answer
 void stat(const stat_options& options);
 
 }  // namespace tutti::tools

@@ -1,4 +1,4 @@
-// What the subcommands of `tutti` have in common while the command line is parsed.
+// The common part of the subcommands of `tutti` while the command line is parsed.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@ namespace tutti::tools {
 
 struct subcommand {
     CLI::App* parser;
-    /// What was asked for, once `parser` has been parsed. @throws cli::command_line_error
+    /// Returns the requested command, after `parser` has run. @throws cli::command_line_error
     std::function<command()> wanted;
 };
 
-/// Empty for no file. @throws cli::command_line_error
+/// Reads a password. Returns an empty string without a file. @throws cli::command_line_error
 [[nodiscard]] std::string password_in(const std::string& file);
 
 [[nodiscard]] subcommand add_serve(CLI::App& to);

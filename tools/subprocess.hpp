@@ -7,8 +7,8 @@
 
 namespace tutti::tools {
 
-/// What `arguments[0]`, looked for in PATH, prints on its standard output; its errors go nowhere. None: it cannot be
-/// run, or fails.
+/// Returns the standard output of `arguments[0]`, searched in PATH. Its error output is discarded. Returns nothing if
+/// the program cannot be run or fails.
 std::optional<std::string> output_of(std::vector<std::string> arguments);
 
 }  // namespace tutti::tools

@@ -24,14 +24,14 @@ std::string take_variable(const char* name) {
     return taken;
 }
 
-/// Zero if it is none, or too large.
+/// Returns zero if the text is not a number, or the number is too large.
 long number_in(const std::string& text) noexcept {
     long value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     return error == std::errc{} && end == text.data() + text.size() && value > 0 ? value : 0;
 }
 
-/// -1 where `address` is none: a path, or with @ a name outside of the file system.
+/// Connects to `address`: a path, or, with @, a name outside of the file system. Returns -1 if it is not an address.
 int connect_to(std::string address) noexcept {
     sockaddr_un to{};
     to.sun_family = AF_UNIX;
@@ -61,7 +61,7 @@ supervisor::~supervisor() {
 }
 
 void supervisor::say(std::string_view word) noexcept {
-    // In vain: it will notice by itself that it hears nothing.
+    // A failed send needs no handling: the supervisor will notice the silence.
     if (socket_ >= 0) static_cast<void>(::send(socket_, word.data(), word.size(), MSG_NOSIGNAL));
 }
 

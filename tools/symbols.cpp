@@ -24,7 +24,7 @@ std::string demangled(const std::string& name) {
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// What is known of a place without its object file.
+/// Names a place without its object file.
 named_code without_file(const place& p) {
     if (!p.symbol.empty()) return {demangled(p.symbol), ""};
     return {fmt::format("{}+{:#x}", p.object.empty() ? "code" : file_name(p.object), p.offset), ""};
@@ -47,7 +47,7 @@ void symbols::look_up(const std::vector<place>& places) {
     for (const auto& [object, wanted] : by_object) {
         std::vector<std::string> command{"addr2line", "-f", "-C", "-e", object};
         for (const place& p : wanted) command.push_back(fmt::format("{:#x}", p.offset));
-        // An object without a path would be taken for an option, or for another file.
+        // An object without an absolute path could be taken for an option or for another file.
         std::istringstream answer{object.starts_with('/') ? output_of(command).value_or("") : ""};
         for (const place& p : wanted) {
             named_code found = without_file(p);
@@ -71,7 +71,7 @@ struct instruction {
     std::string text;  ///< "call   1139 <f()>"
 };
 
-/// The instructions from `p` on; at most so many bytes.
+/// Returns the instructions in the given number of bytes from `p` on.
 std::vector<instruction> instructions_at(const place& p, std::uint64_t bytes) {
     std::vector<instruction> all;
     if (!p.object.starts_with('/')) return all;
@@ -86,7 +86,7 @@ std::vector<instruction> instructions_at(const place& p, std::uint64_t bytes) {
     return all;
 }
 
-/// What a call calls; without a name where it does so by a register.
+/// Returns the target of a call; without a name if the call goes through a register.
 called_code callee_of(const place& p, const instruction& call) {
     called_code found{"", false, {p.object, call.at, ""}};
     const std::size_t opening = call.text.find('<');
@@ -104,7 +104,7 @@ bool belongs_to_runtime(const called_code& c) { return c.function.starts_with("_
 
 bool is_call(const instruction& i) { return i.text.starts_with("call"); }
 
-/// Where a jump goes. None: not a jump, or by a register.
+/// Returns the target of a jump, or nothing for another instruction or a jump through a register.
 std::optional<std::uint64_t> target_of(const instruction& i) {
     if (!i.text.starts_with('j')) return std::nullopt;
     const std::size_t operand = i.text.find_first_of(" \t");
@@ -120,7 +120,7 @@ std::optional<std::uint64_t> target_of(const instruction& i) {
 std::vector<called_code> symbols::unsafe_calls(const place& p) const {
     constexpr std::uint64_t far_enough = 4096;
     constexpr std::size_t enough = 3;
-    constexpr std::size_t runs = 8;  // of objdump, each for a target outside what is known
+    constexpr std::size_t runs = 8;  // limits runs of objdump; each target outside known code needs one
     std::map<std::uint64_t, instruction> code;
     std::set<std::uint64_t> seen;
     std::vector<std::uint64_t> ways{p.offset};
@@ -139,7 +139,7 @@ std::vector<called_code> symbols::unsafe_calls(const place& p) const {
             if (i.text.starts_with("jmp")) break;
             if (!is_call(i)) continue;
             const called_code found = callee_of(p, i);
-            if (found.function.starts_with("_ITM_commitTransaction")) break;  // the block ends
+            if (found.function.starts_with("_ITM_commitTransaction")) break;  // end of the block
             if (found.function.empty() || belongs_to_runtime(found) || safe_.contains(p.object, found.function))
                 continue;
             const auto is_same = [&](const called_code& c) { return c.function == found.function; };

@@ -1,5 +1,5 @@
-// From code addresses to names: by addr2line and objdump of binutils, which come with GCC. What they cannot tell, the
-// symbol that the running program knew, or the address, stands for.
+// Translates code addresses to names by addr2line and objdump of binutils, which come with GCC. If they find no name,
+// the symbol that the running program knew, or the address, is used.
 #pragma once
 
 #include <map>
@@ -18,24 +18,24 @@ struct named_code {
 };
 
 struct called_code {
-    std::string function;  ///< demangled; empty: it is called by a register
-    bool foreign = false;  ///< it is in another object
-    place at;              ///< the call
+    std::string function;  ///< demangled; empty: called through a register
+    bool foreign = false;  ///< defined in another object
+    place at;              ///< place of the call
 };
 
 class symbols {
 public:
-    /// Asks for many addresses at once: a process for each object file.
+    /// Looks up many addresses at once: one process for each object file.
     void look_up(const std::vector<place>& places);
-    /// REQUIRES: it was looked up.
+    /// REQUIRES: the place was looked up.
     [[nodiscard]] const named_code& operator[](const place& p) const;
 
-    /// Returns the calls that made a block irrevocable at `p`: on each way through the code behind `p`, the first call
-    /// of a function that is not safe. The compiler switches as soon as every way on leads to an unsafe operation, so
-    /// safe calls can come first. Empty: the ways that were followed end before such a call. At most three.
+    /// Returns the calls that made a block irrevocable at `p`: on each path through the code after `p`, the first call
+    /// of a function that is not safe. The compiler switches as soon as every path leads to an unsafe operation, so
+    /// safe calls can come first. Returns at most three calls, or none if the followed paths end before an unsafe call.
     [[nodiscard]] std::vector<called_code> unsafe_calls(const place& p) const;
-    /// Returns the unsafe functions that the block calls by name, each once, a few at most: what stands in the machine
-    /// code between its begin and its commit. For a block without instrumented code.
+    /// Returns the unsafe functions that the block calls by name, each once, at most a few: those in the machine code
+    /// between its begin and its commit. For a block without instrumented code.
     [[nodiscard]] std::vector<called_code> calls_of_block(const place& begin) const;
 
 private:
@@ -43,7 +43,7 @@ private:
     safe_functions safe_;
 };
 
-/// The place of the instruction before: where a call that returns to `p` stands.
+/// Returns the place of the previous instruction: that of a call that returns to `p`.
 inline place before(const place& p) { return {p.object, p.offset == 0 ? 0 : p.offset - 1, p.symbol}; }
 
 }  // namespace tutti::tools

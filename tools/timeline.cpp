@@ -30,7 +30,7 @@ std::string name_of(const server_address& a) {
     return a.unix_socket.empty() ? to_string(server::endpoint{a.host, a.port}) : a.unix_socket;
 }
 
-/// `host:port`, or the path of a Unix socket; for the rest as `like`.
+/// Parses `host:port`, or the path of a Unix socket. The other fields are those of `like`.
 server_address address_of(const std::string& text, const server_address& like) {
     server_address a = like;
     a.unix_socket.clear();
@@ -48,12 +48,12 @@ server_address address_of(const std::string& text, const server_address& like) {
     return a;
 }
 
-/// What is known of another clock at one moment of it: how far it is ahead of ours, and by how much that may be wrong.
+/// A reading of another clock: its time, how far it is ahead of ours, and the possible error.
 struct reading {
     std::int64_t at = 0, ahead = 0, error = std::numeric_limits<std::int64_t>::max();
 };
 
-/// A server that records, and how its clock stands to ours.
+/// A server that records, and the relation of its clock to ours.
 class recorded {
 public:
     explicit recorded(const server_address& at) : name_{name_of(at)}, server_{at} {}
@@ -72,12 +72,12 @@ public:
         began_ = trace_[from].get<std::int64_t>();
         earliest_ = ours(began_);
     }
-    /// When its recording began, by our clock.
+    /// Returns the begin of its recording, by our clock.
     [[nodiscard]] std::int64_t earliest() const noexcept { return earliest_; }
     [[nodiscard]] double error_us() const noexcept { return microseconds(std::max(before_.error, after_.error)); }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-    /// Its events, counted from that time of our clock, as those of process `number`.
+    /// Adds its events as those of process `number`, in our time since `from`.
     void add_to(json& events, std::size_t number, std::int64_t from) {
         for (json& e : trace_["traceEvents"]) {
             e["pid"] = number;
@@ -97,8 +97,8 @@ private:
             fmt::format("the server {} does not say what its times count from: it is of another release", name_)};
     }
     static double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1000; }
-    /// Cristian, "Probabilistic clock synchronization", 1989: what it says, it says between question and answer, so the
-    /// quickest answer tells most.
+    /// Cristian, "Probabilistic clock synchronization", 1989: the server reads its clock between our request and its
+    /// reply, so the fastest reply is the most precise.
     reading read_clock() {
         constexpr int looks = 8;
         reading best;
@@ -113,7 +113,7 @@ private:
         }
         return best;
     }
-    /// Between the two readings the clocks drift apart evenly.
+    /// Between the two readings, the drift of the clocks is assumed to be constant.
     [[nodiscard]] std::int64_t ours(std::int64_t theirs) const {
         const auto whole = static_cast<double>(std::max<std::int64_t>(after_.at - before_.at, 1));
         const double passed = static_cast<double>(theirs - before_.at) / whole;

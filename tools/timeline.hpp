@@ -5,7 +5,7 @@
 
 namespace tutti::tools {
 
-/// Has servers record what runs where for a while, and writes one trace of all, on one time axis.
+/// Makes servers record for a while what runs where, and writes one trace of all on a common time axis.
 /// @throws std::runtime_error
 void timeline(const timeline_options& options);
 

@@ -64,7 +64,7 @@ std::string turnarounds_of(const facts& before, const facts& now, double seconds
     return table;
 }
 
-/// Calls that ended otherwise than well.
+/// Lists calls that did not end with OK.
 std::string endings_of(const facts& before, const facts& now, double seconds) {
     constexpr std::string_view prefix = "procedure_";
     std::string table;

@@ -9,7 +9,7 @@
 
 namespace tutti::tools {
 
-/// @throws std::runtime_error  when it cannot be written
+/// Writes `text` to a file. @throws std::runtime_error  if that fails
 inline void write_file(const std::string& path, const std::string& text) {
     std::ofstream file{path, std::ios::binary};
     file << text;
