@@ -1,4 +1,4 @@
-// Picks the cases that were asked for and lets Google Benchmark run, interleave and report them.
+// Selects the requested cases and lets Google Benchmark run, interleave and report them.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace {
 
-/// ./dev bench runs several programs and goes on after this: the others may have what was asked for.
+/// ./dev bench runs several programs and continues after this status: another program may have the requested cases.
 constexpr int exit_nothing_to_measure = 3;
 
 int rounds = 0;
 int rounds_done = 0;
 int rounds_broken = 0;
 
-/// One iteration for Google Benchmark is one round, and its time that of one operation of one thread.
+/// An iteration of Google Benchmark is one round. Its time is that of one operation of one thread.
 void measure(benchmark::State& state, const bench::measured_case& c, const bench::plan& how, const std::string& name) {
     for (auto _ : state) {
         const bench::outcome done = c.run(how);
@@ -56,7 +56,8 @@ void add_benchmark(const bench::measured_case& c, unsigned threads, const bench:
 }
 
 void initialize_google_benchmark(char* program, std::vector<std::string> arguments) {
-    // Rounds in a random order make rows comparable on a machine that drifts. What the user says comes later and wins.
+    // Rounds in a random order make rows comparable on a machine whose speed drifts. The user's options come later and
+    // take precedence.
     arguments.insert(arguments.begin(), {"--benchmark_enable_random_interleaving=true",  //
                                          "--benchmark_display_aggregates_only=true"});
     std::vector<char*> pointers{program};

@@ -1,5 +1,6 @@
-# The files that `cmake --install` installs, and their places: the library, its headers, the CMake package, tutti.pc, the documents and the
-# man pages. Optional parts install themselves and their man pages: libitm.so.1, the wrappers, the server, the command.
+# The files that `cmake --install` installs, and their places: the library, its headers, the CMake package, tutti.pc,
+# the documents and the man pages. Optional parts install themselves and their man pages: libitm.so.1, the wrappers, the
+# server, the command.
 
 include(CMakePackageConfigHelpers)
 

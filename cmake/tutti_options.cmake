@@ -71,8 +71,8 @@ if(NOT CMAKE_UNITY_BUILD) # in a unity build, names of other files would cause w
 endif()
 
 # Processors up to Intel's 10th generation run a jump slowly if it touches the end of a 32-byte line (Intel:
-# "Mitigations for Jump Conditional Code Erratum", 2019). Whether this happens in a hot loop is chance, and made up to a
-# factor of 1.7. Builds that are never measured skip this option: aligning the jumps took clang two thirds of its time
+# "Mitigations for Jump Conditional Code Erratum", 2019). Chance decides if a hot loop has such a jump, which cost up to
+# a factor of 1.7. Builds that are never measured skip this option: aligning the jumps took clang two thirds of its time
 # on a test under sanitizers.
 include(CheckCXXCompilerFlag)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -1,4 +1,4 @@
-// What the body of a simulated transaction does to objects: opens, reads, writes, makes and erases them.
+// The operations of a simulated transaction's body: opening, reading, writing, making and erasing objects.
 #pragma once
 
 #include <cstring>
@@ -19,7 +19,7 @@ using tutti::cluster::entry;
 using tutti::cluster::object_id;
 using tutti::cluster::outcome;
 
-/// What leaves a body whose transaction has met another that was first.
+/// Leaves a body whose transaction has lost a conflict.
 struct overtaken {};
 
 template <class T>
@@ -28,16 +28,17 @@ std::string bytes_of(const T& value) {
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-/// Small enough to begin anew for each operation, so that it does the same when it runs again.
+/// Small enough to start again for each operation, so that a repeated operation draws the same numbers.
 using dice = tutti::support::random;
 
 class block {
 public:
-    /// `charge` takes the time of so many objects that were opened; `singly`: each costs a round trip of its own.
+    /// `charge` takes the processor time for the given number of opened objects. `singly`: each object costs its own
+    /// round trip.
     block(tutti::cluster::transaction& work, bool singly, std::function<void(std::size_t)> charge)
         : work_{work}, singly_{singly}, charge_{std::move(charge)} {}
 
-    /// All in one round trip, unless `singly`.
+    /// Opens all objects in one round trip, unless `singly`.
     void open(std::span<const object_id> ids) {
         const std::size_t most = singly_ ? 1 : ids.size();
         for (; !ids.empty(); ids = ids.subspan(most)) open_together(ids.first(most));

@@ -11,7 +11,7 @@ TWO = [key(workload=w, nodes=2, reads=r) for w in WORKLOADS for r in READS]
 TWO += [key(workload=w, nodes=2, reads=20, move=True) for w in WORKLOADS]
 TWO += [key(workload="bank", nodes=2, reads=20, threads=8)]
 TWO += [key(workload="tpcc", nodes=2, move=move) for move in (False, True)]
-# Each node with a processor of its own.
+# Each node has its own processor.
 OPEN = [
     key(workload="hash", nodes=n, inner=5, objects=300, reads=20, nesting=nesting)
     for n in (2, 4, 8, 16)

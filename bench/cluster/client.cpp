@@ -11,7 +11,7 @@ using tutti::cluster::node_number;
 namespace {
 
 constexpr std::size_t stack_bytes = std::size_t{64} * 1024;
-constexpr unsigned most_rewinds = 64;  // of one attempt, as in the engine
+constexpr unsigned most_rewinds = 64;  // in one attempt, as in the engine
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void client::post(node_number to, tutti::wire::kind kind, std::string body) {
     caller::post(to, kind, std::move(body));
 }
 
-/// As long as the threads of a real node (line::pause in src/cluster/channel.cpp): at first they only give way.
+/// Waits as long as the threads of a real node (line::pause in src/cluster/channel.cpp). The first waits only yield.
 void client::pause(unsigned turn) {
     if (turn < 3) return sleep(plan_.each.attempt);
     sleep(dice_.below(std::uint64_t{20'000} << std::min(turn, 8u)));
@@ -79,7 +79,7 @@ void client::live() {
         operations_.clear();
         for (unsigned i = 0; i < plan_.inner; ++i) operations_.push_back(dice_.next());
         const std::uint64_t began = now();
-        // Each open operation is a transaction by itself; of the others all are one.
+        // Each open operation is a separate transaction. In the other modes, all operations are one transaction.
         const std::size_t together = plan_.nesting == nesting::open ? 1 : operations_.size();
         const unsigned parts = pattern_.parts(dice{operations_.front()}, reads_);
         for (part_ = 0; part_ < parts; ++part_) {
@@ -147,7 +147,7 @@ template <class Body>
 client::trial client::attempt(Body&& body) {
     const std::uint64_t began = now();
     work(plan_.each.attempt);
-    static_cast<void>(work_.begin(reads_ && !pattern_.readers_write()));  // there is nothing beside the objects
+    static_cast<void>(work_.begin(reads_ && !pattern_.readers_write()));  // the transaction uses only objects
     const bool ran = body();
     const std::uint64_t ended = now();
     const bool good = ran && commit();
@@ -190,7 +190,7 @@ bool client::run_operations(std::size_t first, std::size_t last) {
                 good = false;
             }
         } else if (plan_.nesting == nesting::checkpoint && !work_.is_snapshot()) {
-            // What is found at commit has no way back, so the last checkpoint looks at everything before.
+            // A conflict found at commit cannot be rewound, so the last checkpoint validates all earlier reads.
             good = work_.forward(mesh_.at(home()).clock.now(), true) == outcome::good;
         }
         if (good) {
@@ -217,7 +217,7 @@ void client::count_conflict(std::size_t first, std::size_t at) {
 std::optional<std::size_t> client::way_back(std::size_t first, std::size_t at) const {
     if (plan_.nesting != nesting::closed && plan_.nesting != nesting::checkpoint) return std::nullopt;
     if (!work_.standing()) return std::nullopt;
-    // A closed block that has ended is part of the one around it: no conflict leads back to its beginning.
+    // A closed block that has ended belongs to the block around it: a conflict cannot rewind to its begin.
     const std::size_t least = plan_.nesting == nesting::closed ? at : first;
     for (std::size_t i = at + 1; i-- > least;) {
         if (begins_part(i) && marks_[i - first].opened <= *work_.standing()) return i;

@@ -1,4 +1,4 @@
-// One thread of one simulated node: runs transactions one after the other, and counts.
+// One thread of one simulated node. Runs transactions one after the other, and counts.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace bench::cluster {
 
-/// What all threads count, in the time that counts.
+/// The counts of all threads, during the measured time.
 struct tally {
     bool counts = false, over = false;
     std::uint64_t attempts = 0, rewinds = 0, round_trips = 0;
-    std::uint64_t to_the_first = 0;  ///< of the rewinds
+    std::uint64_t to_the_first = 0;  ///< rewinds to the first operation
     std::uint64_t refused = 0, undone = 0;
     split<std::uint64_t> spent;
-    std::uint64_t at_commit = 0, running = 0, inside = 0;  ///< conflicts, as figures have them
-    std::uint64_t parts = 0;               ///< beyond the first of each operation that is several transactions
-    std::vector<std::uint64_t> latencies;  ///< one for each transaction
+    std::uint64_t at_commit = 0, running = 0, inside = 0;  ///< conflicts, as in `figures`
+    std::uint64_t parts = 0;               ///< transactions beyond the first, in operations with several
+    std::vector<std::uint64_t> latencies;  ///< of each transaction
 };
 
 class client final : public tutti::cluster::simulation::caller {
@@ -40,7 +40,7 @@ private:
     void suspend() override { interleaving::fiber::change(fiber_, main_); }
     static void start(void* self);
     void live();
-    /// A processor of the node is busy for so long, once it is free.
+    /// Occupies a processor of the node for this time, once one is free.
     void work(std::uint64_t nanoseconds);
     void sleep(std::uint64_t nanoseconds);
 
@@ -49,41 +49,41 @@ private:
         bool will_exist;
         std::string bytes;
     };
-    /// What a partial roll-back puts back: the operation that begins here, and what there was before it.
+    /// The state that a partial roll-back restores: before the operation that begins here.
     struct mark {
         std::size_t opened;
         std::vector<written> writes;
     };
 
     [[nodiscard]] std::uint64_t now() { return mesh_.network().now(); }
-    /// Runs it, and adds the time that it takes to a part of the split.
+    /// Runs `what`, and adds its time to a part of the split.
     template <class What>
     void spend(std::uint64_t split<std::uint64_t>::* part, What&& what);
 
-    /// The operations from `first` to `last`, without `last`, until they have committed.
+    /// Runs the operations from `first` up to, but excluding, `last` as one transaction until it commits.
     void run_as_one(std::size_t first, std::size_t last);
-    /// Each operation by itself, under the abstract lock of its key until all have ended.
+    /// Runs each operation as a separate transaction, under the abstract lock of its key, held until all have ended.
     void run_under_locks();
-    /// The next one. False: its lock cannot be had.
+    /// Runs the next operation. Returns false if its lock cannot be acquired.
     bool run_next_under_lock();
-    /// Those that have changed something, the last one first.
+    /// Undoes the operations that have changed something, the last one first.
     void take_back();
-    /// What an attempt came to, and took.
+    /// The outcome and the times of an attempt.
     struct trial {
         bool good;
         std::uint64_t running, committing;
     };
-    /// Of what the body does, which returns false where it has to start over.
+    /// Runs one attempt of `body`, which returns false if it has to restart.
     template <class Body>
     trial attempt(Body&& body);
-    /// False: it has to start over.
+    /// Returns false if the transaction has to restart.
     bool attempt_once(std::size_t first, std::size_t last);
     bool run_operations(std::size_t first, std::size_t last);
-    /// A conflict while operation `at` ran.
+    /// Counts a conflict in operation `at`.
     void count_conflict(std::size_t first, std::size_t at);
-    /// Where the attempt goes on after a conflict in the operation `at`, or nothing.
+    /// Returns the operation from which the attempt continues after a conflict in operation `at`, or nothing.
     std::optional<std::size_t> way_back(std::size_t first, std::size_t at) const;
-    /// Whether a checkpoint begins with it, or a closed nested block.
+    /// Returns true if a checkpoint or a closed nested block begins with the operation.
     [[nodiscard]] bool begins_part(std::size_t operation) const noexcept;
     [[nodiscard]] mark mark_here() const;
     void go_back(const mark& to);
@@ -91,7 +91,7 @@ private:
 
     const plan& plan_;
     const pattern& pattern_;
-    const keyed* const keys_;  // of operations that are run under locks
+    const keyed* const keys_;  // for operations under locks
     processors& processors_;
     tally& tally_;
     interleaving::fiber& main_;
@@ -100,12 +100,12 @@ private:
     tutti::cluster::claims claims_;
     block block_;
     dice dice_;
-    bool reads_ = false;                     // the transaction that runs
-    unsigned part_ = 0;                      // of its operation
-    std::vector<std::uint64_t> operations_;  // what each of its operations draws from
+    bool reads_ = false;                     // of the running transaction
+    unsigned part_ = 0;                      // of the current operation
+    std::vector<std::uint64_t> operations_;  // the random number that each operation draws from
     std::vector<mark> marks_;
-    bool changed_ = false;            // by the operation that ran last
-    std::vector<char> have_changed_;  // something, of those that have ended under locks
+    bool changed_ = false;            // by the latest operation
+    std::vector<char> have_changed_;  // for the ended operations under locks: whether each has changed something
 };
 
 }  // namespace bench::cluster

@@ -2,7 +2,7 @@
 
 import math
 
-import charts  # of bench/report: the same looks
+import charts  # of bench/report, for the same style
 from matplotlib import pyplot
 
 from figures import measured, value
@@ -55,7 +55,7 @@ def draw(path, chart, found, real):
         apart = any([line.label for line in panel.lines] != together for panel in chart.panels)
         columns = min(len(chart.panels), 2) if apart else len(chart.panels) if len(chart.panels) < 5 else COLUMNS
         rows = math.ceil(len(chart.panels) / columns)
-        # A legend under each panel, or one for all of them in a row of its own.
+        # A legend under each panel, or one for all panels in a row of its own.
         heights = [1, 0.45] * rows if apart else [1] * rows + [0.2 / rows]
         size = (max(7.0, (4.0 if apart else 2.9) * columns), 3.7 * rows + 0.7 if apart else 2.5 * rows + 1.4)
         figure = pyplot.figure(figsize=size, layout="constrained")

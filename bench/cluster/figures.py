@@ -8,7 +8,7 @@ from programs import Failure  # of bench/contention
 
 READS = 20, 50, 80
 STAY, MOVE = {"color": "#d55e00", "marker": "o"}, {"color": "#0072b2", "marker": "D"}
-# What the steps of a transaction are to each other, and how that looks.
+# The nesting of a transaction's steps, and the style of each kind.
 WAYS = {
     "flat": {"nesting": "flat"},
     "closed": {"nesting": "closed"},
@@ -18,7 +18,7 @@ WAYS = {
 }
 COLOURS = {"closed": "#0072b2", "checkpoint": "#d55e00", "open": "#009e73", "open under locks": "#cc79a7"}
 STYLES = "-", "--", ":"
-# Where the time of open nesting goes, from the bottom to the top.
+# The parts of open nesting's time, from the bottom to the top.
 PARTS = {
     "commits": ("commits", "#0072b2"),
     "steps": ("steps", "#56b4e9"),
@@ -34,8 +34,8 @@ class Line:
     label: str
     look: dict
     points: dict  # x to the key of its point
-    by: dict | None = None  # x to the key of the point that it is divided by
-    value: str | None = None  # in the place of its panel's
+    by: dict | None = None  # x to the key of the point that divides it
+    value: str | None = None  # instead of the panel's
 
     def keys(self):
         return [*self.points.values(), *(self.by or {}).values()]
@@ -48,7 +48,7 @@ class Panel:
     lines: list
     value: str = "per_second"
     logarithmic: bool = False
-    up: str = ""  # where panels differ
+    up: str = ""  # if panels differ
     stacked: bool = False
 
     @property
@@ -80,11 +80,11 @@ class Charts:
         self.few_nodes = (2, 8) if quick else (2, 4, 8, 16)
         self.calm_and_crowded = (2, 8) if quick else (4, 16)
         self.open_nodes = (2, 8, 48) if quick else (2, 8, 16, 48)
-        self.tpcc_nodes = (1, *self.nodes)  # the paper's begins where nothing is remote
+        self.tpcc_nodes = (1, *self.nodes)  # the paper's range begins at 1, where nothing is remote
         self.inner = (2, 10) if quick else (2, 5, 10)
         self.many_nodes = (2, 48, 100, 1000) if quick else (2, 8, 24, 48, 100, 300, 1000)
         self.threads = (1, 4, 24) if quick else (1, 2, 4, 8, 16, 24)
-        # Where there is contention few transactions come through, so they get more time.
+        # With contention, few transactions commit, so these points get more time.
         self.plenty, self.scarce = (10, 40) if quick else (50, 500)
         # Milliseconds that pass first: pointers to objects that move get old slowly, and a node that has too much to do
         # falls behind slowly. A quick run sees neither.

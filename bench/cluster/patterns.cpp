@@ -46,7 +46,7 @@ public:
     }
 };
 
-/// Six accounts. A loan opens one lender after the other, until it has enough: which are needed is not known before.
+/// Six accounts. A loan opens one lender after the other, until it has enough. The lenders are not known before.
 class loan final : public accounts {
 public:
     using accounts::accounts;
@@ -64,7 +64,7 @@ public:
     }
 };
 
-/// One customer in ten objects. Most operations reserve: they look at ten offers and take the three that are best.
+/// One customer and ten offers. Most operations reserve: they read ten offers and take the three best.
 class vacation final : public pattern {
 public:
     explicit vacation(unsigned objects) : customers_{std::max(objects / 10, 1u)}, offers_{std::max(objects, 11u)} {}
@@ -84,10 +84,10 @@ public:
 
 private:
     static void touch(block& in, const object_id& o) { in.write(o, account{in.read<account>(o).balance + 1}); }
-    const unsigned customers_, offers_;  // the first of the objects are customers
+    const unsigned customers_, offers_;  // the first objects are customers
 };
 
-/// A set of keys, every second of which is there in the beginning.
+/// A set of keys. At the start it contains every second key.
 class key_set : public pattern, private keyed {
 public:
     explicit key_set(unsigned keys) : keys_{keys} {}
@@ -99,9 +99,9 @@ public:
 
 protected:
     virtual void look(block& in, std::uint64_t key) const = 0;
-    /// False if it is there already.
+    /// Returns false if the key is already in the set.
     virtual bool add(block& in, std::uint64_t key, std::uint64_t random) const = 0;
-    /// False if it is not there.
+    /// Returns false if the key is not in the set.
     virtual bool remove(block& in, std::uint64_t key) const = 0;
     [[nodiscard]] unsigned count() const noexcept { return keys_; }
 
@@ -135,7 +135,7 @@ private:
     const unsigned keys_;
 };
 
-/// A bucket is an object with two keys, as bits.
+/// Each bucket is an object with two keys, as bits.
 class hash_table final : public key_set {
 public:
     explicit hash_table(unsigned buckets) : key_set{buckets * 4}, buckets_{buckets} {}
@@ -161,8 +161,8 @@ private:
     const unsigned buckets_;
 };
 
-/// A sorted list on each of some levels, as in Pugh's skip lists; with one level a linked list. Node 0 is the head, and
-/// the node of a key is one more than the key.
+/// A sorted list on each level, as in Pugh's skip lists; with one level, a linked list. Node 0 is the head, and the
+/// node of a key is one more than the key.
 class sorted_lists final : public key_set {
 public:
     sorted_lists(unsigned keys, unsigned levels) : key_set{keys}, levels_{levels} {}
@@ -217,7 +217,7 @@ private:
         all[level] = to;
         in.write(numbered(node), all);
     }
-    /// On each level the last node that is before this one.
+    /// Returns the last node before this one on each level.
     [[nodiscard]] links before(block& in, std::uint64_t node) const {
         links last{};
         std::uint64_t from = 0;
@@ -230,8 +230,8 @@ private:
     const unsigned levels_;
 };
 
-/// A search tree that removes a key by a mark at its node. All keys have a node from the beginning, every second one
-/// marked, so that the tree keeps its depth.
+/// A search tree that removes a key by a mark at its node. At the start all keys have a node, and every second one is
+/// marked, so the tree keeps its depth.
 class search_tree final : public key_set {
 public:
     using key_set::key_set;
@@ -245,7 +245,7 @@ protected:
     bool remove(block& in, std::uint64_t key) const override { return mark(in, key, 0); }
 
 private:
-    /// What its node says. The way there is that of a search by halves.
+    /// Returns the content of the key's node. The path is that of a binary search.
     [[nodiscard]] std::uint64_t find(block& in, std::uint64_t key) const {
         for (std::uint64_t low = 0, high = count();;) {
             const std::uint64_t middle = (low + high) / 2, says = in.read<std::uint64_t>(numbered(middle));

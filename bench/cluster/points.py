@@ -68,7 +68,7 @@ def measure(folder, points, rounds, seconds, tell):
     for i in range(rounds):
         tell(f"real processes, round {i + 1} of {rounds}")
         for point in points:
-            # Without copies, as the simulated points are.
+            # Without copies, like the simulated points.
             text, _ = program.run([*point.split(), "--cache", "0", "--seconds", seconds], LIMIT)
             rows = {name: re.search(row, text) for name, row in ROWS.items()}
             if None in rows.values():

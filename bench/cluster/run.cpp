@@ -69,7 +69,7 @@ public:
     }
 
 private:
-    /// By a commit at its home, of a thread that does nothing else.
+    /// Makes an object by a commit at its home node, from a thread that does nothing else.
     void make(const object_id& id, std::string bytes) {
         const node_number home = tutti::cluster::home_of(id, static_cast<node_number>(plan_.nodes));
         constexpr std::uint16_t slot = wire::most_slots - 1;

@@ -8,11 +8,11 @@ namespace bench::cluster {
 namespace {
 
 constexpr std::uint64_t districts = 10, items = 1000, customers = 30, orders = 30, names = 30;
-constexpr std::uint64_t pending = 9;  // orders of each district that are not delivered yet
+constexpr std::uint64_t pending = 9;  // orders of each district that are not yet delivered
 constexpr std::uint64_t least_lines = 5, most_lines = 15;
-constexpr std::uint64_t looked_back = 20;  // orders that Stock-Level looks at
+constexpr std::uint64_t looked_back = 20;  // orders that Stock-Level reads
 
-// As large as the program's rows; of columns those by which transactions find their way.
+// The rows have the size of the program's rows, but only the columns that transactions need to find other rows.
 struct warehouse {
     std::array<char, 100> columns{};
 };
@@ -76,7 +76,7 @@ object_id row_of_line(std::uint64_t w, std::uint64_t d, std::uint64_t o, std::ui
     return row(of_lines, w, d, o * (most_lines + 1) + l);
 }
 
-/// Clause 2.1.6, without the constant, which only says which ones are frequent.
+/// Clause 2.1.6, without the constant, which only selects which values are frequent.
 std::uint64_t non_uniform(dice& draw, std::uint64_t a, std::uint64_t n) {
     const std::uint64_t one = draw.below(a + 1);
     return (one | draw.below(n)) % n;
@@ -84,7 +84,7 @@ std::uint64_t non_uniform(dice& draw, std::uint64_t a, std::uint64_t n) {
 std::uint64_t any_item(dice& draw) { return 1 + non_uniform(draw, 8191, items); }
 std::uint64_t any_customer(dice& draw) { return 1 + non_uniform(draw, 1023, customers); }
 
-/// A customer by number or, in 60 of 100, by a last name, whose bearers are in an object of their own.
+/// A customer, selected by number or, in 60 of 100 cases, by last name. An object maps a name to its customers.
 struct buyer {
     std::uint64_t warehouse, district, number;
     bool by_name;
@@ -92,7 +92,7 @@ struct buyer {
     [[nodiscard]] object_id first_look() const { return by_name ? row(of_names, warehouse, district, number) : self(); }
     static buyer any(dice& draw, std::uint64_t w, std::uint64_t d) {
         const bool by_name = draw.below(100) < 60;
-        // A shrunk district has as many names as customers: each name is one customer's.
+        // A shrunk district has as many names as customers, so each name has one customer.
         return {w, d, by_name ? 1 + non_uniform(draw, 255, names) : any_customer(draw), by_name};
     }
 };
@@ -101,9 +101,9 @@ class tpcc final : public pattern {
 public:
     explicit tpcc(unsigned warehouses) : warehouses_{warehouses} {}
 
-    /// Order-Status and Stock-Level.
+    /// Order-Status and Stock-Level only read.
     [[nodiscard]] std::optional<unsigned> reads_of_100() const noexcept override { return 8; }
-    /// A Delivery is a transaction for each district (clause 2.7.4).
+    /// A Delivery is one transaction for each district (clause 2.7.4).
     [[nodiscard]] unsigned parts(dice draw, bool reads) const override {
         return !reads && kind_of(draw) == kind::delivery ? districts : 1;
     }
@@ -130,7 +130,7 @@ public:
 
 private:
     enum class kind { new_order, payment, delivery, order_status };
-    /// Of those that write, 45 to 43 to 4. Takes one number.
+    /// Selects the kind of a writing transaction, in the ratio 45 to 43 to 4. Draws one number.
     static kind kind_of(dice& draw) {
         const std::uint64_t card = draw.below(92);
         return card < 45 ? kind::new_order : card < 88 ? kind::payment : kind::delivery;

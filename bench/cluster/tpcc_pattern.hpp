@@ -7,7 +7,7 @@
 
 namespace bench::cluster {
 
-/// With a hundredth of the specification's items, customers and orders, as the program has it.
+/// Uses a hundredth of the specification's items, customers and orders, as the program does.
 [[nodiscard]] std::unique_ptr<pattern> make_tpcc(unsigned warehouses);
 
 }  // namespace bench::cluster

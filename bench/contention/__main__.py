@@ -19,10 +19,10 @@ import swarm  # pylint: disable=wrong-import-position
 from console import Console  # pylint: disable=wrong-import-position
 from programs import Failure  # pylint: disable=wrong-import-position
 
-# What is measured, and how the result is told.
+# The measured modules and the report of each kind.
 KINDS = {"policies": ([stamp], policies.Report), "deadlines": ([swarm, lengths], deadlines.Report)}
 
-# What serves losers there: see docs/kernel.md.
+# What implements giving way in guests: see docs/kernel.md.
 GUESTS = ["module", "scheduler"]
 
 
@@ -92,7 +92,7 @@ def measure(options):
         return
     programs = [(options.bin / name).resolve() for name in ("tutti-stamp", "tutti-swarm")]
     with contextlib.closing(Console([FOLDER / "guest.sh", options.guest, *programs])) as options.console:
-        # Lengths are of blocks that nobody disturbs.
+        # Lengths are measured only for undisturbed blocks.
         modules = [module for module in modules if module is not lengths]
         measure_cases(options, modules, {"processors": 1, "guest": options.guest})
 

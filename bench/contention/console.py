@@ -9,7 +9,7 @@ from programs import Failure
 
 READY = "console: ready"
 ENDED = "console: ended with "
-# Of `timeout`: its own, and that of a program that its signal has ended.
+# Exit statuses after a timeout: that of `timeout` itself, and that of a program ended by its signal.
 STOPPED = (124, 143)
 
 

@@ -1,11 +1,11 @@
 #!/bin/sh
-# console.sh: runs the lines that come over the serial line, and says how each has ended, until one says `end`.
+# console.sh: runs the lines that arrive over the serial line, and prints the status of each, until a line says `end`.
 exec </dev/console
 stty -echo
 echo "console: ready"
 while read -r line; do
     [ "$line" != end ] || exit 0
-    # A pipe, which takes what is written by whoever opens it anew as well.
+    # A pipe, which also receives the output of processes that open it again.
     {
         sh -c "$line" </dev/null 2>/tmp/errors
         echo $? >/tmp/status

@@ -3,18 +3,18 @@
 import dataclasses
 import typing
 
-import charts  # of bench/report: the same looks
+import charts  # of bench/report, for the same style
 from matplotlib import pyplot
 
 
 @dataclasses.dataclass
 class Panel:
     title: str
-    value: typing.Callable  # of a line's key and a number of threads; None where there is nothing to show
-    logarithmic: float | None = None  # if so, from this value on
+    value: typing.Callable  # of a line's key and a number of threads; None if there is no value
+    logarithmic: float | None = None  # if set, logarithmic from this value on
     bottom: float = 0
     top: float | None = None
-    level: float | None = None  # a value to compare with
+    level: float | None = None  # a reference value
 
 
 def draw_panel(axes, panel, threads, lines):

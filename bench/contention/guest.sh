@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# guest.sh module|scheduler <program>...: boots a guest with one processor, whose instructions QEMU counts in the place
-# of time, and with what serves losers of conflicts; standard input are commands, one a line, that it runs (console.sh).
+# guest.sh module|scheduler <program>...: boots a guest with one processor and the given support for losers of
+# conflicts. QEMU counts the guest's instructions instead of time. Standard input has commands, one a line, that the
+# guest runs (console.sh).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=scripts/common.sh

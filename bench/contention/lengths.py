@@ -6,9 +6,9 @@ import typing
 
 from programs import Failure, Program, chosen, stopped
 
-# Each of STAMP's programs once. Bayes mostly computes, as in the paper, which leaves it out.
+# Each of STAMP's programs once. Bayes mostly computes; the paper leaves it out, too.
 PROGRAMS = ["genome", "intruder", "kmeans-high", "labyrinth", "ssca2", "vacation-high", "yada"]
-FEW = 100  # samples that are too few for a 99th percentile
+FEW = 100  # fewer samples are not enough for a 99th percentile
 
 
 class Case(typing.NamedTuple):
@@ -28,7 +28,7 @@ def runner(options, context):
     sizes = stamp.listed()
 
     def run(case):
-        # One thread, so that nobody is in the way; all modes have the same input.
+        # One thread, so that there are no conflicts; all modes have the same input.
         arguments = [case.program, "--threads", 1, "--mode", case.mode, "--lengths", "--json"]
         output, disturbed = stamp.run([*arguments, *sizes[case.program].arguments(options)], options.limit)
         if output is None:

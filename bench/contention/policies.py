@@ -6,7 +6,7 @@ from cells import Cells, rounds_of
 from sheet import sheet
 from tables import factor, number
 
-BASE = "backoff"  # suicide with back-off: what is easiest to do, and does not starve
+BASE = "backoff"  # suicide with back-off: the simplest policy without starvation
 
 
 class Report:

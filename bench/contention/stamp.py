@@ -6,7 +6,7 @@ import typing
 
 from programs import Failure, Program, chosen, stopped
 
-# Those of STAMP's programs that conflict enough for a policy to matter, and that end within seconds.
+# The STAMP programs with enough conflicts for a policy to matter, and that end within seconds.
 PROGRAMS = ["intruder", "kmeans-high", "vacation-low", "vacation-high", "genome", "yada"]
 
 # No transaction of these programs has a priority or a deadline.
@@ -21,7 +21,7 @@ class Case(typing.NamedTuple):
 
 def cases(options, context):
     stamp = Program(options.bin, "tutti-stamp")
-    # It knows the engine's policies, of which the default comes first, as tutti::available_policies has them.
+    # This program lists the engine's policies in the order of tutti::available_policies, the default first.
     policies = Program(options.bin, "tutti-swarm").choices("--policy")
     context["default"] = policies[0]
     context["programs"] = chosen(options.programs or PROGRAMS, stamp.listed(), "program")

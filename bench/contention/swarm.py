@@ -6,7 +6,7 @@ import typing
 
 from programs import Program, chosen, stopped
 
-# The paper's two managers: only the second looks at deadlines.
+# The paper's two managers: only the second one uses deadlines.
 POLICIES = ["suicide", "deadline"]
 
 
@@ -31,7 +31,7 @@ def runner(options, context):
 
     def run(case):
         arguments = ["--mode", case.mode, "--policy", case.policy, "--threads", case.threads]
-        # Among the table that it prints.
+        # The program writes the document into its table on standard output.
         arguments += ["--seconds", context["seconds"], "--json", "/proc/self/fd/1"]
         output, disturbed = swarm.run(arguments, options.limit)
         if output is None:

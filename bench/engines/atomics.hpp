@@ -1,5 +1,5 @@
-// Single accesses that are atomic, and no blocks: the least that a shared read can cost. Only for workloads whose
-// blocks need not be one.
+// Single atomic accesses without blocks: the lowest possible cost of a shared read. Only for workloads whose blocks
+// need not be atomic.
 #pragma once
 
 #include <atomic>

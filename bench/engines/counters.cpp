@@ -1,4 +1,4 @@
-// A number that all threads bump: the sharded counter, one variable, and what a processor offers.
+// A number that all threads increment: the sharded counter, one variable, and one atomic of the processor.
 #include <atomic>
 
 #include <tutti/counter.hpp>

@@ -6,7 +6,7 @@
 namespace bench {
 namespace {
 
-/// The same blocks as those of libitm, in a program that has our runtime.
+/// The blocks of libitm in a program with our runtime.
 struct language : libitm {
     static constexpr const char* name = "language";
 };

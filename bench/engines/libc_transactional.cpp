@@ -1,5 +1,5 @@
-// Streams, and a tree with malloc, in blocks of the language, whose calls go to the transactional clones; and the same
-// blocks made irrevocable at their begin, which is all that can be done without clones.
+// Streams, and a tree with malloc, in blocks of the language, whose calls go to the transactional clones. Also the same
+// blocks made irrevocable at their begin, the only way without clones.
 #include "workloads/allocating_tree.hpp"
 #include "workloads/streams.hpp"
 
@@ -35,7 +35,7 @@ struct irrevocable {
     }
 };
 
-/// glibc's lock of the stream, around the calls of a record.
+/// glibc's lock of the stream, held during the calls for a record.
 struct locked {
     static constexpr const char* name = "flockfile";
     static constexpr bool concurrent = true;

@@ -1,5 +1,5 @@
-// Blocks as GCC compiles them with -fgnu-tm, run by the system's libitm. Only a unit built with that option may
-// include this.
+// Blocks that GCC compiles with -fgnu-tm, run by the system's libitm. Include this only in translation units compiled
+// with that option.
 #pragma once
 
 #include "engines/plain.hpp"

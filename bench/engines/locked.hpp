@@ -8,7 +8,7 @@
 
 namespace bench {
 
-/// Test and test-and-set, with the processor's hint to a sibling. It never sleeps and never yields.
+/// A test-and-test-and-set lock, with the processor's hint to its sibling. Never sleeps or yields.
 class spin_lock {
 public:
     void lock() noexcept {

@@ -1,9 +1,9 @@
 // Maps from integers to integers, ours and those of others. An engine here has a class `map` with
 //
-//   find(key), insert(key, value), erase(key)   each atomic; whether the key was there, was new, was there
-//   move(from, to)                              atomic, too: the value of one key becomes that of another, which is
-//                                               new. Only where `moves` says so
-//   all()                                       what is in it, while no other thread runs
+//   find(key), insert(key, value), erase(key)   each atomic; return whether the key was there, was new, was there
+//   move(from, to)                              atomic, too: the value of one key becomes that of another, new key;
+//                                               only if `moves` is true
+//   all()                                       the contents, while no other thread runs
 #pragma once
 
 #include <benchmark/benchmark.h>

@@ -1,4 +1,4 @@
-// A file of its own, because not every machine has oneTBB.
+// A separate file, because not every machine has oneTBB.
 #include <tbb/concurrent_hash_map.h>
 
 #include "engines/maps.hpp"
@@ -7,7 +7,7 @@
 namespace bench {
 namespace {
 
-/// No two of its operations can be made one.
+/// Two of its operations cannot be combined into one.
 struct tbb_map : map_engine {
     static constexpr const char* name = "tbb";
     static constexpr bool moves = false;

@@ -1,4 +1,4 @@
-// The same block over objects of a cluster that are all here, and over variables.
+// The same block over objects of a cluster that are all local, and over variables.
 #include <deque>
 #include <vector>
 

@@ -1,14 +1,14 @@
-// What the engines have in common that know no transactional variables: plain fields, malloc and free.
+// The common part of the engines without transactional variables: plain fields, malloc and free.
 //
 // An engine is a policy with these members (engines/tutti.hpp is the other model of them):
 //
-//   name          how reports call it
+//   name          its name in reports
 //   concurrent    whether several threads may use it at once
 //   restarts      whether it may run a body again, and the body may count that
 //   cell<T>       a shared variable: get(context&), set(context&, value), and load() while no other thread runs
-//   context       what a running block is handed
+//   context       the argument of a running block
 //   session       an object that lives as long as a measurement
-//   read(body)    runs body(context&) as one block that only reads, and returns what it returns
+//   read(body)    runs body(context&) as one read-only block, and returns its result
 //   update(body)  the same for a block that may write
 //   create<T>(context&, arguments...), destroy(context&, T*)
 #pragma once
@@ -42,7 +42,7 @@ struct plain_engine {
     using context = plain_context;
     struct session {};
 
-    /// Ends the program when memory is out: libitm has no way to throw from here.
+    /// Ends the program if memory runs out: code under libitm cannot throw from here.
     template <class T, class... Arguments>
     static T* create(context&, Arguments... arguments) noexcept {
         return ::new (std::malloc(sizeof(T))) T(arguments...);

@@ -1,4 +1,4 @@
-// The code itself, with nothing around it: what the others are compared with at one thread.
+// The bare code, the baseline of the other engines at one thread.
 #pragma once
 
 #include "engines/plain.hpp"

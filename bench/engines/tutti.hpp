@@ -1,4 +1,4 @@
-// The product: as its users get it by default, and its variants.
+// The product with its defaults, and its variants.
 #pragma once
 
 #include <tutti/tutti.hpp>

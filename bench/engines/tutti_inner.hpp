@@ -1,12 +1,12 @@
-// The ways to run a transaction that is made of several steps. Each has `run(context&, steps)`; a step offers
+// The ways to run a transaction of several steps. Each has `run(context&, steps)`; a step offers
 //
 //   run(context&)              an operation and then some computing
-//   operate(context&)          the operation alone; returns its result
-//   compute()                  the computing alone
-//   undo(context&, result)     takes the operation back
+//   operate(context&)          only the operation; returns its result
+//   compute()                  only the computing
+//   undo(context&, result)     undoes the operation
 //   locks()                    the abstract locks that the operation needs
 //
-// and steps are copied where they are kept, so they are small.
+// Steps are copied where they are stored, so they are small.
 #pragma once
 
 #include <span>
@@ -48,7 +48,7 @@ struct inner_checkpoint : tutti_default {
     }
 };
 
-/// Only the operation is open: that is what others shall not wait for.
+/// Only the operation is open, because other transactions should not wait for it.
 struct inner_open : tutti_default {
     static constexpr const char* name = "open";
 

@@ -1,4 +1,4 @@
-// The product on plain memory, with the wait that makes privatization safe, or with that wait waived.
+// The product on plain memory, with or without the wait that makes privatization safe.
 #pragma once
 
 #include "engines/tutti.hpp"

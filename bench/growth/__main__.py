@@ -13,7 +13,7 @@ import ladders  # pylint: disable=wrong-import-position
 from curves import Report  # pylint: disable=wrong-import-position
 from programs import Failure  # pylint: disable=wrong-import-position
 
-# Between these a document has what was measured.
+# The measured part of a document is between these marks.
 MARKS = "<!-- measured: ./dev bench growth -->", "<!-- end of what was measured -->"
 
 

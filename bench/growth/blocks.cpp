@@ -1,4 +1,4 @@
-// One transaction, of one thread, that does more and more: reads, writes, handlers, blocks inside it.
+// One transaction of one thread that does more and more: reads, writes, handlers, nested blocks.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace {
 using tutti::tx;
 using variables = std::vector<tutti::var<std::uint64_t>>;
 
-/// What a variable takes in memory, without what makes it one.
+/// The memory of a variable, without its transactional part.
 struct alignas(16) sequential_variable {
     std::uint64_t value = 0;
 };
@@ -34,8 +34,8 @@ void write_all(tx& t, variables& all) {
     for (auto& v : all) v.set(t, 1);
 }
 
-/// Time of `tutti::atomically(body)`, where `body(t, variables)` has as many as the point's size. They are all changed
-/// by it, or none is.
+/// Returns the time of `tutti::atomically(body)`. `body(t, variables)` gets as many variables as the point's size, and
+/// changes either all of them or none.
 template <class Body>
 double block_on_variables(const point& p, const Body& body, const tutti::options& how = {}) {
     variables all(p.size);
@@ -108,7 +108,7 @@ double cancelled_writes(const point& p) {
     for (const auto& v : all) require(v.load() == 0, "what was rolled back is there");
     return time;
 }
-/// The sleep itself is not the processor's time.
+/// The sleep itself uses no processor time.
 double reads_before_a_wait(const point& p) {
     return block_on_variables(p, [](tx& t, variables& all) {
         benchmark::DoNotOptimize(sum_of(t, all));
@@ -136,7 +136,7 @@ double objects_without(const point& p) {
     });
 }
 
-/// Of a block that registers them by `add(t, handler)` and then ends as `end(t)` says.
+/// Measures a block that registers handlers by `add(t, handler)` and then ends by `end(t)`.
 template <class Add, class End>
 double handlers(const point& p, const Add& add_one, const End& end) {
     std::size_t ran = 0, due_to_run = 0;
@@ -179,7 +179,7 @@ double participants(const point& p) {
     });
 }
 
-/// On a thread whose stack holds the frames of as many blocks, one in the other.
+/// Runs `work` on a thread whose stack has room for that many nested blocks.
 double on_a_long_stack(const point& p, const std::function<double()>& work) {
     constexpr std::size_t most_of_a_level = 2048;
     double nanoseconds = 0;
@@ -222,7 +222,7 @@ double locks(const point& p) {
     });
 }
 
-/// Of `inner(t)` in a block that has done `before(t, variables)` to as many variables as the point's size.
+/// Measures `inner(t)` in a block that has run `before(t, variables)` on as many variables as the point's size.
 template <class Before, class Inner>
 double inside(const point& p, const Before& before, const Inner& inner) {
     variables all(p.size);

@@ -8,12 +8,12 @@
 namespace bench::growth {
 
 struct settings {
-    std::string curve;  ///< or empty, for a list of them
+    std::string curve;  ///< empty: list all curves
     point at;
     bool without = false;
 };
 
-/// Ends the program after --help and when the arguments make no sense.
+/// Ends the program after --help and for invalid arguments.
 settings parse(int argc, char** argv);
 
 }  // namespace bench::growth

@@ -1,4 +1,4 @@
-// One thread's operation beside more and more others, which sleep or have ended.
+// One thread's operation beside more and more other threads, which sleep or have ended.
 #include <atomic>
 #include <latch>
 #include <memory>
@@ -36,14 +36,14 @@ void retire() {
     tutti::atomically([](tx& t) { tutti::destroy(t, tutti::create<std::uint64_t>(t, 1U)); });
 }
 
-/// Of `operation` beside threads that have run `theirs` and sleep; this one has run `ours`.
+/// Measures `operation` beside threads that have run `Theirs` and sleep. This thread has run `Ours`.
 template <auto Theirs, auto Operation, auto Ours = read_variable>
 double beside_idle(const point& p) {
     const idle_threads others{p.size, Theirs};
     Ours();
     return time_of(p, Operation);
 }
-/// The same beside threads that were there all at once, and have ended.
+/// Measures the same after threads that existed at the same time and have ended.
 template <auto Theirs, auto Operation, auto Ours = read_variable>
 double after_ended(const point& p) {
     { const idle_threads others{p.size, Theirs}; }
@@ -51,7 +51,7 @@ double after_ended(const point& p) {
     return time_of(p, Operation);
 }
 
-/// By a thread that came after all others.
+/// Measures a thread that started after all others.
 template <class Operation>
 double of_a_late_thread(const point& p, const Operation& operation) {
     const idle_threads others{p.size, read_variable};
@@ -70,7 +70,7 @@ double counting(const point& p) {
     require(counter.load() == added, "additions were lost");
     return time;
 }
-/// A thread's first transaction is where it gets what the engine keeps for it; here, from the start of the thread on.
+/// In its first transaction, a thread gets its data in the engine. Here the time counts from the start of the thread.
 double first_transaction(const point& p) {
     const idle_threads others{p.size, read_variable};
     return median_of(p, [] {
@@ -84,7 +84,7 @@ double first_transaction(const point& p) {
     });
 }
 
-/// An update beside threads that wait in `retry` for words of their own.
+/// Measures an update beside threads that wait in `retry`, each for another word.
 double beside_waiters(const point& p) {
     struct alignas(64) waiter_word {
         tutti::var<std::uint64_t> over{0};
@@ -112,7 +112,7 @@ double beside_waiters(const point& p) {
     return nanoseconds;
 }
 
-/// A lock of its own beside a transaction that holds many.
+/// Measures acquiring a lock beside a transaction that holds many other locks.
 double beside_held_locks(const point& p) {
     std::latch held{1}, over{1};
     std::jthread holder{[&] {

@@ -1,4 +1,4 @@
-// Many threads: those that sit there, those that are gone, and those that all begin at once.
+// Many threads: sleeping ones, ended ones, and ones that all begin at once.
 #pragma once
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 namespace bench::growth {
 
-/// Stacks of the threads that are made while it lives.
+/// Sets the stack size of the threads that are created while it lives.
 class stack_size {
 public:
     explicit stack_size(std::size_t bytes) {
@@ -39,7 +39,7 @@ private:
     std::size_t before_ = 0;
 };
 
-/// So many threads, each of which has run `once()` and then sleeps; they end with this object.
+/// Creates `count` threads, each of which has run `once()` and then sleeps. They end with this object.
 class idle_threads {
 public:
     idle_threads(std::size_t count, const std::function<void()>& once) {
@@ -67,7 +67,7 @@ private:
     std::vector<std::jthread> threads_;
 };
 
-/// Seconds from the moment when so many threads may begin `work(index)` until the last one is done.
+/// Returns the seconds from the moment when the threads may begin `work(index)` until the last one is done.
 template <class Work>
 double seconds_together(std::size_t count, const Work& work) {
     using clock = std::chrono::steady_clock;

@@ -14,7 +14,7 @@ namespace {
 
 using tutti::tx;
 
-/// Each thread bumps one shared word ten times in a transaction, or as often as others make it.
+/// Each thread increments one shared word ten times in a transaction, plus the restarts caused by other threads.
 template <tutti::mode Mode>
 double bump_in(const point& p) {
     return median_of(p, [&p] {
@@ -40,7 +40,7 @@ double bump_plain(const point& p) {
         return seconds;
     });
 }
-/// Nothing is shared: what the engine itself makes threads share.
+/// No data is shared, so this measures what the engine itself shares between threads.
 double bump_own(const point& p) {
     struct alignas(128) own_word {
         tutti::var<std::uint64_t> value{0};
@@ -56,7 +56,7 @@ double bump_own(const point& p) {
 
 constexpr std::uint64_t turns_each = 20;
 
-/// Each waits until the word says that it is its turn, and passes the turn on.
+/// Each thread waits until the word gives it the turn, and passes the turn on.
 double turns(const point& p) {
     const double whole = median_of(p, [&p] {
         tutti::var<std::uint64_t> word{0};

@@ -5,10 +5,10 @@ import statistics
 
 from ladders import WITHOUT
 
-UPPER = 100  # the exponent is that of sizes from the largest by this on
+UPPER = 100  # the exponent is fitted to sizes from the largest divided by this on
 ENOUGH = 3  # points to fit a line through
-MARGIN = 0.2  # by more than this above what is due, an exponent is marked
-MARGIN_OF_INSTRUCTIONS = 0.1  # nothing disturbs these
+MARGIN = 0.2  # an exponent that exceeds the expected one by more than this is marked
+MARGIN_OF_INSTRUCTIONS = 0.1  # instruction counts have no noise
 
 
 def slope(points):
@@ -47,7 +47,7 @@ class Line:
         self.values = {run["size"]: statistics.median(run["values"]) for run in own(document["runs"])}
         self.instructions = next((run["exponent"] for run in own(document.get("instructions", []))), None)
         self.stopped = min((run["size"] for run in own(document["stopped"])), default=None)
-        # A size that was passed in one round and not in another is no figure.
+        # A size that was measured in one round but stopped in another has no figure.
         self.values = {size: value for size, value in self.values.items() if size < (self.stopped or math.inf)}
 
     def unit(self, size):
@@ -121,7 +121,7 @@ class Report:
         if exponent is None:
             return ""
         counted = f" ({line.instructions:.2f})" if line.instructions is not None else ""
-        # No minus before what rounds to zero.
+        # Avoids a minus sign before a number that rounds to zero.
         return f"{round(exponent, 2) + 0:.2f}{counted}" + (" *" if self.above(line) else "")
 
     def beside_text(self, line):

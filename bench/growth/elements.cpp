@@ -1,4 +1,4 @@
-// Containers that hold more and more: a look-up at random, by how they were filled, and the filling itself.
+// Containers that grow: a random look-up, after several ways to fill them, and the filling itself.
 #include <benchmark/benchmark.h>
 
 #include <atomic>
@@ -25,7 +25,7 @@ using word = std::uint64_t;
 using hash_map = tutti::hash_map<word, word>;
 using ordered_map = tutti::ordered_map<word, word>;
 
-/// All keys from 0 to below the point's size are there.
+/// REQUIRES: all keys from 0 to below the point's size are in the container.
 template <class Look>
 double look_up_at_random(const point& p, const Look& look) {
     random_numbers random{1};
@@ -35,7 +35,7 @@ double look_up_at_random(const point& p, const Look& look) {
     return time;
 }
 
-/// `fill(map, size)` puts the keys from 0 to below `size` into it.
+/// `fill(map, size)` inserts the keys from 0 to below `size`.
 template <class Map, class Fill>
 double look_up(const point& p, const Fill& fill) {
     Map map;
@@ -53,7 +53,7 @@ constexpr auto in_one_block = [](auto& map, std::size_t size) {
         for (word key = 0; key != size; ++key) map.insert(t, key, key);
     });
 };
-/// Each block begins again before it inserts, as where others are in its way.
+/// Each block restarts before it inserts, as in a conflict.
 constexpr auto restarted = [](auto& map, std::size_t size) {
     for (word key = 0; key != size; ++key) {
         tutti::atomically([&map, key](tx& t) {
@@ -62,7 +62,7 @@ constexpr auto restarted = [](auto& map, std::size_t size) {
         });
     }
 };
-/// By a consumer that has begun to wait for each of them, and is woken by another thread.
+/// Fills from a consumer that has begun to wait for each key, and is woken by another thread.
 constexpr auto woken = [](auto& map, std::size_t size) {
     tutti::var<word> slot{0};
     std::atomic<std::size_t> waits{0};
@@ -97,7 +97,7 @@ double look_up_without(const point& p) {
     return look_up_at_random(p, [&map](word key) { return map.contains(key); });
 }
 
-/// Of new maps each time, so many that the clock is small beside them.
+/// Fills new maps each time, so many that the cost of the clock is small.
 template <class Map, auto Fill>
 double fill(const point& p) {
     const std::size_t several = 1 + 1000 / p.size;

@@ -8,7 +8,7 @@ import subprocess
 
 import programs  # of bench/contention
 
-LIMIT = 60  # seconds; a program runs some fifty times slower when it is counted
+LIMIT = 60  # seconds; counting slows a program down about fifty times
 LEAST = 1000  # smaller sizes need little more than the process itself
 
 
@@ -21,7 +21,7 @@ def tool():
 
 def of_process(program, name, size, algorithm):
     """None if it took too long."""
-    # One operation takes longer than a millisecond, so there is one.
+    # One operation takes longer than a millisecond, so only one is run.
     command = [*tool(), program, name, str(size), "--milliseconds", "1"]
     environment = {**os.environ, "TUTTI_ALGORITHM": algorithm}
     try:

@@ -8,12 +8,12 @@ import time
 import campaign  # of bench/contention
 import programs
 
-WITHOUT = "none"  # in the place of an algorithm: the same without transactions
+WITHOUT = "none"  # instead of an algorithm: the same without transactions
 
-# A point that takes more seconds than this is measured once: it is no longer a short disturbance that decides.
+# A point that takes more seconds than this is measured once: short disturbances no longer matter.
 LONG = 0.2
 
-# Where one transaction runs at a time, nothing can be measured that takes two.
+# These algorithms run one transaction at a time, so curves that need two cannot be measured.
 ONE_AT_A_TIME = ["serial", "global-lock"]
 
 
@@ -97,7 +97,8 @@ def measure(options):
         output, _ = program.run(arguments, context["limit"], under)
         return output and float(output)
 
-    # Sizes and algorithms in turns, then all of them again: a slow moment hits all lines alike, and no point twice.
+    # Measures all sizes and algorithms, then all of them again: a slow moment affects all lines equally, and no point
+    # twice.
     order = [
         point
         for curve in curves

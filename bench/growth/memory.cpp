@@ -1,4 +1,4 @@
-// What a thread keeps of the memory that a large transaction took: right after it, and after small ones.
+// The memory that a thread keeps of a large transaction: right after it, and after small ones.
 #include <malloc.h>
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 
 using tutti::tx;
 
-/// Of all that malloc has given out.
+/// Returns all memory that malloc has allocated.
 std::size_t bytes_in_use() {
     const struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;

@@ -2,7 +2,7 @@
 
 import math
 
-import charts  # of bench/report: the same looks
+import charts  # of bench/report, for the same style
 from matplotlib import pyplot
 
 from ladders import WITHOUT
@@ -33,7 +33,7 @@ def draw_panel(axes, report, curve):
                 axes.annotate("stopped", points[-1], fontsize=6, color=look["color"], **where)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    # Two decades at least, so that noise does not look like a cliff.
+    # Shows at least two decades, so that noise does not look like a jump.
     low, high = axes.get_ylim()
     if high / low < 100:
         middle = math.sqrt(low * high)

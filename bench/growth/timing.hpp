@@ -1,4 +1,4 @@
-// How long an operation takes, however short or long it is.
+// Measures how long an operation takes, short or long.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace bench::growth {
 
-/// Of an odd number of them, or of an even one the upper.
+/// Returns the median; of an even number of samples, the upper one.
 inline double median(std::vector<double> samples) {
     const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
     std::ranges::nth_element(samples, middle);
     return *middle;
 }
 
-/// The median, in nanoseconds, of the seconds that `sample()` returns each time, as long as the point has time.
+/// Returns the median, in nanoseconds, of the seconds that `sample()` returns. Repeats it for the point's time.
 template <class Sample>
 double median_of(const point& p, const Sample& sample) {
     using clock = std::chrono::steady_clock;
@@ -31,19 +31,19 @@ double median_of(const point& p, const Sample& sample) {
     return median(std::move(samples)) * 1e9;
 }
 
-/// Processor time of the calling thread for one `operation()`: what others on the machine do does not count. An
+/// Returns the calling thread's processor time for one `operation()`, which other processes do not influence. An
 /// operation must not wait for another thread.
 template <class Operation>
 double time_of(const point& p, const Operation& operation) {
-    // The clock is a call of the system: as many operations between two looks as make it small beside them.
+    // Reading the clock is a system call, so many operations run between two readings to make its cost small.
     constexpr double between_looks = 20e-6;
     const auto several = [&operation](std::size_t count) {
         const double before = thread_seconds();
         for (std::size_t i = 0; i != count; ++i) operation();
         return thread_seconds() - before;
     };
-    // The first meet cold caches, logs that still have to grow, and whatever those before have left for somebody to
-    // clear away: they count only where there is no time for more.
+    // The first operations meet cold caches, growing logs, and clean-up work of earlier ones. They count only if there
+    // is no time for more.
     const double time = std::chrono::duration<double>(p.time).count();
     const double first = several(1);
     if (first >= time) return first * 1e9;

@@ -1,5 +1,5 @@
-// The list of everything that can be measured. Each engine's file adds its cases before main() starts; main() picks
-// those that it was asked for and hands them to Google Benchmark.
+// The list of all benchmarks. Each engine's file adds its cases before main() starts. main() selects the requested ones
+// and passes them to Google Benchmark.
 #pragma once
 
 #include <chrono>
@@ -12,34 +12,34 @@
 
 namespace bench {
 
-/// What a round is to be.
+/// The parameters of a round.
 struct plan {
     unsigned threads = 1;
     std::chrono::microseconds length{60'000};
 };
 
-/// What a round was.
+/// The results of a round.
 struct outcome {
     std::uint64_t operations = 0;
     std::uint64_t bodies = 0;
     std::int64_t witness = 0;
     std::uint64_t steps = 0;      ///< executions of parts of transactions
-    std::uint64_t steps_due = 0;  ///< how many would have done, or 0 where there are no parts
+    std::uint64_t steps_due = 0;  ///< executions without restarts, or 0 if there are no parts
     double seconds = 0;
-    double disturbed = 0;  ///< the part of the machine's processor time that others used meanwhile
-    std::string broken;    ///< the invariant that does not hold, or empty
+    double disturbed = 0;  ///< fraction of the machine's processor time used by other processes
+    std::string broken;    ///< the violated invariant, or empty
 };
 
-/// One workload on one engine; the number of threads is chosen when it runs. Its name is `family/workload/engine`.
+/// One workload on one engine. The number of threads is chosen at run time. Its name is `family/workload/engine`.
 struct measured_case {
     std::string family;
     std::string workload;
     std::string engine;
-    bool concurrent = true;  ///< false: one thread only
+    bool concurrent = true;  ///< false: only one thread
     std::function<outcome(const plan&)> run;
 };
 
-/// All cases, in the order in which they were added. Not for use once threads run.
+/// Returns all cases in the order of registration. Not to be called once threads run.
 std::vector<measured_case>& cases();
 
 /// Adds a case for the engine policy E.

@@ -10,7 +10,7 @@ namespace {
 double turns_in_a_nanosecond() {
     using clock = std::chrono::steady_clock;
     constexpr std::uint64_t turns = 100'000;
-    // Whatever else the machine does can only make a sample longer.
+    // Other processes can only make a sample longer.
     auto shortest = std::chrono::nanoseconds::max();
     for (int sample = 0; sample < 20; ++sample) {
         const auto start = clock::now();

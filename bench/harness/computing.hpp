@@ -1,4 +1,4 @@
-// Computing that takes a given time of the processor. Turns of a loop are counted, not the clock watched: a thread that
+// Computing that takes a given processor time. It counts turns of a loop instead of reading the clock, so a thread that
 // loses its processor half-way still has the other half to do.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace bench {
 
-/// The turns of `compute` that take `time` undisturbed. The first call measures for some milliseconds: make
-/// it before a round begins.
+/// Returns the turns of `compute` that take `time` undisturbed. The first call measures for some milliseconds: call it
+/// before a round begins.
 std::uint64_t turns_of(std::chrono::nanoseconds time);
 
 void compute(std::uint64_t turns) noexcept;

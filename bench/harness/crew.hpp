@@ -1,4 +1,4 @@
-// A timed round: some threads start together, do the same until they are told to stop, and say what they have done.
+// A timed round: threads start together, repeat their work until they are told to stop, and report what they did.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +16,16 @@ namespace bench {
 
 using stop_flag = std::atomic<bool>;
 
-/// What one thread did in a round.
+/// The results of one thread in a round.
 struct tally {
     std::uint64_t operations = 0;
     std::uint64_t bodies = 0;  ///< executions of transaction bodies, or 0 if not counted
-    std::int64_t witness = 0;  ///< whatever the workload's invariant adds up
-    std::uint64_t steps = 0;   ///< executions of the parts of a transaction that has several
+    std::int64_t witness = 0;  ///< a sum for the workload's invariant
+    std::uint64_t steps = 0;   ///< executions of the parts of a transaction with several parts
 };
 
-/// Repeats `operation` until the flag is up. It looks once in so many operations that looking costs next to nothing:
-/// fewer where an operation takes microseconds.
+/// Repeats `operation` until the flag is set. Checks the flag only once in `Between` operations, so that the check
+/// costs almost nothing. `Between` is smaller if an operation takes microseconds.
 template <unsigned Between = 64, class Operation>
 std::uint64_t repeat(const stop_flag& stop, Operation operation) {
     std::uint64_t done = 0;
@@ -37,8 +37,8 @@ std::uint64_t repeat(const stop_flag& stop, Operation operation) {
 }
 
 /// Runs `work(index, stop)`, which returns a tally, on a crew of threads. The time is from the first thread's start to
-/// the last one's end, as is fair to locks whose queue is still served when the flag goes up. Only strangers to
-/// the benchmark hold up a thread that runs alone: its time is what it had of a processor.
+/// the last one's end, which is fair to locks whose queue is still served when the flag is set. A single thread is
+/// measured by its processor time instead, because only other programs can delay it.
 template <class Work>
 outcome timed_round(const plan& how, const Work& work) {
     using clock = std::chrono::steady_clock;

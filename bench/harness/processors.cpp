@@ -15,7 +15,7 @@ double thread_seconds() noexcept {
 }
 
 double machine_seconds() {
-    // proc(5): cpu user nice system idle iowait irq softirq steal; what follows is contained in user and nice.
+    // proc(5): cpu user nice system idle iowait irq softirq steal; user and nice include the fields after that.
     std::ifstream file{"/proc/stat"};
     std::string label;
     double user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;

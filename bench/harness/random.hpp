@@ -1,4 +1,4 @@
-// Random numbers that cost about a nanosecond, so that they hide no difference between engines.
+// Random numbers that cost about a nanosecond, so that they do not hide differences between engines.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ private:
     std::uint64_t state_;
 };
 
-/// A number below `bound`, from 32 of the bits of a random number.
+/// Returns a number below `bound`, made from 32 bits of a random number.
 inline unsigned below(unsigned bound, std::uint64_t bits) noexcept {
     return static_cast<unsigned>((bits & 0xffffffffU) * bound >> 32);
 }

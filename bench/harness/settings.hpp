@@ -1,4 +1,4 @@
-// What a run was asked for on the command line.
+// The options of a run on the command line.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct settings {
     [[nodiscard]] bool ask_for(const measured_case& c) const;
 };
 
-/// Ends the program after --help and when the arguments make no sense.
+/// Ends the program after --help and for invalid arguments.
 settings parse(int argc, char** argv);
 
 }  // namespace bench

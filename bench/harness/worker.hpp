@@ -1,12 +1,12 @@
-// What a thread of a workload runs its blocks through.
+// Runs the blocks of a workload's thread.
 #pragma once
 
 #include <cstdint>
 
 namespace bench {
 
-/// Counts how often bodies were executed, on engines that may execute them more than once and let them know. That
-/// costs a nanosecond or two a block: where that matters, call the engine itself.
+/// Counts executions of bodies, on engines that may execute them more than once and support counting. This costs a
+/// nanosecond or two a block: if that matters, call the engine itself.
 template <class E>
 class worker {
     using context = typename E::context;
@@ -36,7 +36,7 @@ public:
         }
     }
 
-    /// 0 if not counted.
+    /// Returns 0 if not counted.
     [[nodiscard]] std::uint64_t bodies() const noexcept { return bodies_; }
 
 private:

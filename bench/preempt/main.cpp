@@ -1,4 +1,4 @@
-// The latencies of a high priority beside long transactions, by tick source.
+// The latencies of high-priority work beside long transactions, by tick source.
 #include <algorithm>
 #include <cstdio>
 #include <deque>
@@ -20,8 +20,8 @@ using namespace tutti_bench;
 using tutti::preempt::scheduler;
 
 struct figures {
-    std::vector<double> dispatch;    // from submit to the first instruction, microseconds
-    std::vector<double> turnaround;  // to the end
+    std::vector<double> dispatch;    // from submit to the first instruction, in microseconds
+    std::vector<double> turnaround;  // from submit to the end, in microseconds
     std::uint64_t preemptions = 0;
     std::uint64_t long_ones = 0;
 };
@@ -35,7 +35,7 @@ double quantile(std::vector<double>& of, double q) {
 
 void sleep_for(std::chrono::microseconds time) { std::this_thread::sleep_for(time); }
 
-/// Some milliseconds with one source; appends.
+/// Measures for some milliseconds with one source, and appends to the figures.
 void measure(const char* source, bool reads, unsigned workers, std::chrono::milliseconds time, figures& into) {
     const double microseconds_per_tick = tutti::base::nanoseconds_per_tick() / 1000;
     scheduler s{{.workers = workers, .ticks = source}};
@@ -77,10 +77,10 @@ int measure_all(const preempt_options& wanted) {
     std::vector<const char*> sources{"none", "on-demand", "periodic"};
     if (tutti::preempt::kernel_device_problem().empty()) sources.push_back("kernel");
     static_cast<void>(tutti::base::nanoseconds_per_tick());
-    sleep_for(std::chrono::microseconds{100'000});  // for its calibration
+    sleep_for(std::chrono::microseconds{100'000});  // for the clock's calibration
     for (const bool reads : {false, true}) {
         std::vector<figures> f(sources.size());
-        // In turns, so that what else the machine does meets all of them.
+        // In turns, so that disturbances affect all sources.
         for (int turn = 0; turn < 5; ++turn) {
             for (std::size_t i = 0; i < f.size(); ++i) measure(sources[i], reads, workers, wanted.time / 5, f[i]);
         }

@@ -1,4 +1,4 @@
-// What the workers run while latencies are measured.
+// The procedures that workers run while latencies are measured.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ struct long_transaction {
 };
 void run_long(void* of_long_transaction) noexcept;
 
-/// Notes when its first instruction ran, and changes one variable.
+/// Records when its first instruction ran, and changes one variable.
 struct probe {
     tutti::var<long>* on;
     std::uint64_t submitted = 0;
@@ -30,8 +30,8 @@ void run_probe(void* of_probe) noexcept;
 /// Does nothing.
 void run_nothing(void*) noexcept;
 
-/// Calls `interrupt` so many times, which has something of a higher level interrupt it each time; in the end, how long
-/// that took.
+/// Calls `interrupt` the given number of times. Each call makes work of a higher level interrupt it. Then stores the
+/// total time.
 struct interrupted {
     std::uint64_t times;
     void (*interrupt)();

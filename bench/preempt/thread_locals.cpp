@@ -16,8 +16,8 @@ using tutti::preempt::scheduler;
 using tutti::preempt::work;
 
 struct nanoseconds_of {
-    double call = 0;          // handed in with many others, run, and over
-    double interruption = 0;  // handed in by what it interrupts, run, and back there
+    double call = 0;          // submitted with many others, run, and ended
+    double interruption = 0;  // submitted by the work that it interrupts, run, and back
 };
 
 scheduler* current = nullptr;
@@ -48,7 +48,7 @@ nanoseconds_of measure(bool shared) {
 }  // namespace
 
 void measure_thread_locals() {
-    // The minimum of many runs, which excludes what else the machine does. In turns.
+    // The minimum of many runs, which excludes disturbances. In turns.
     std::array<nanoseconds_of, 2> least{nanoseconds_of{1e9, 1e9}, nanoseconds_of{1e9, 1e9}};
     for (int turn = 0; turn < 15; ++turn) {
         for (const bool shared : {true, false}) {

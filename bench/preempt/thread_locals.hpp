@@ -1,10 +1,10 @@
-// What it costs that each context has thread-local storage of its own.
+// The cost of separate thread-local storage for each context.
 #pragma once
 
 namespace tutti_bench {
 
-/// Measures a call that does nothing and an interruption, with storage of their own and with that of the worker, in
-/// turns, and prints both in nanoseconds.
+/// Measures an empty call and an interruption, in turns with separate storage and with the worker's storage. Prints
+/// both in nanoseconds.
 void measure_thread_locals();
 
 }  // namespace tutti_bench

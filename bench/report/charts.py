@@ -33,7 +33,7 @@ OTHERS = ["#009e73", "#e69f00", "#cc79a7", "#56b4e9"]
 
 SETTINGS = {
     "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "tutti",  # the same figures make the same file
+    "svg.hashsalt": "tutti",  # the same figures produce the same file
     "font.family": "sans-serif",
     "font.size": 9,
     "axes.spines.top": False,
@@ -75,7 +75,7 @@ def draw_relative_panel(axes, family, shape, threads):
         axes.plot(*zip(*points), label=engine, **{"markersize": 5, **look(engine, index)})
     axes.set_title(f"{shape}, {threads} thread{'s' if threads > 1 else ''}", fontsize=10)
     axes.set_xticks(range(len(steps)), [str(n) for n in steps])
-    axes.set_ylim(0, 1.08 * relative.highest(family, shape))  # the same in a row, so that threads compare
+    axes.set_ylim(0, 1.08 * relative.highest(family, shape))  # the same scale in a row, so that threads can be compared
 
 
 def panels(family):

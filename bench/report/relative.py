@@ -7,7 +7,7 @@ import tables
 
 BASE = {"nesting": "flat"}
 
-# By less than this, or by less than rounds of the two differ, no way wins.
+# A way wins only by more than this, and by more than the rounds of the two differ.
 MARGIN = 0.1
 
 

@@ -12,7 +12,7 @@ ENGINES += ["flat", "closed", "checkpoint", "open"]
 ENGINES += ["tutti-hash", "std-unordered", "tbb", "tutti-ordered", "std-map"]
 
 
-# Below this part of the processors' time, in percent, others are taken for background.
+# Percentage of the processors' time below which other processes count as background.
 BACKGROUND = 5
 
 
@@ -22,7 +22,7 @@ class Round:
     time: float  # nanoseconds of one operation of one thread
     aborts: float | None  # percent of the executions of bodies; None if nobody counted
     disturbed: float  # percent of the machine's processor time that others used
-    work: float | None  # executions of steps by steps that came to something; None where there are no steps
+    work: float | None  # executions of steps per effective step; None without steps
 
 
 class Cell:
@@ -33,7 +33,7 @@ class Cell:
     """
 
     def __init__(self, best):
-        self.best = best  # the best round stands for the cell, not the median
+        self.best = best  # use the best round of a cell instead of the median
         self.rounds = []
 
     @property
@@ -118,7 +118,7 @@ def read(paths, best):
         with open(path, encoding="utf-8") as file:
             document = json.load(file)
         context = context or document["context"]
-        # In the order of registration: the rounds were run, and written, in a random one.
+        # In the order of registration: the rounds were run and written in a random order.
         for entry in sorted(document["benchmarks"], key=lambda entry: entry["family_index"]):
             if entry["run_type"] != "iteration" or entry.get("error_occurred"):
                 continue

@@ -1,7 +1,7 @@
 """The families as text: a row for each workload and number of threads."""
 
-# What a family is measured in, and the engine that is the least any could cost. Families that are not named here get
-# the last line.
+# The unit of a family, and the engine with the lowest possible cost. Families that are not listed here get the last
+# line.
 STYLES = {
     "sets": ("rate", "sequential"),
     "bank": ("rate", "sequential"),
@@ -12,7 +12,7 @@ STYLES = {
 }
 OTHERS = ("time", None)
 
-# Who is compared with whom.
+# The pairs of engines that are compared.
 PEERS = {
     "containers": [("tutti-hash", "std-unordered"), ("tutti-hash", "tbb"), ("tutti-ordered", "std-map")],
     "libc": [("tutti-libc", "irrevocable"), ("tutti-libc", "flockfile"), ("tutti-libc", "libitm")],
@@ -63,7 +63,7 @@ def ratios(family, subject, base):
     pairs = pairs_of(family, subject)
 
     def slowdown(workload, threads):
-        # Sequential code has one thread only, and stands for one thread only.
+        # Sequential code has only one thread, and is compared only at one thread.
         return factor(family.ratio(workload, (base, threads), (subject, threads)))
 
     def over(engine, peer):

@@ -17,7 +17,7 @@ class RedisWithLog(Process):
     def __init__(self, name, policy):
         self.name = name
         port = free_port()
-        # What it logs must not be rewritten in the middle of a round.
+        # The log must not be rewritten in the middle of a round.
         super().__init__(
             ["redis-server", "--port", str(port), "--save", "", "--appendonly", "yes", "--appendfsync", policy]
             + ["--auto-aof-rewrite-percentage", "0"],

@@ -1,6 +1,6 @@
 """The paper's figures 7, 8 and 9, drawn from a sweep."""
 
-import charts  # of bench/report: the same looks
+import charts  # of bench/report, for the same style
 from matplotlib import pyplot
 
 # Colours that colour-blind people can tell apart (Okabe and Ito, Color Universal Design, 2008).

@@ -3,9 +3,9 @@
 import pathlib
 import time
 
-STOLEN = 7  # of the columns of the first line of /proc/stat, proc(5)
-GUESTS = 8  # from here on they are counted a second time
-THREADS = {"workers": "tutti-worker", "readers": "tutti-io_thread"}  # as the server names them
+STOLEN = 7  # column of the first line of /proc/stat, proc(5)
+GUESTS = 8  # the columns from this one on are already contained in others
+THREADS = {"workers": "tutti-worker", "readers": "tutti-io_thread"}  # the server's thread names
 
 
 class LostTime:

@@ -36,7 +36,7 @@ std::string wire(const std::string& words) {
     return text;
 }
 
-/// Of one kind of request.
+/// One kind of request.
 struct kind {
     explicit kind(const std::string& words) : request{wire(words)} {}
     std::string request;
@@ -80,11 +80,11 @@ public:
     [[nodiscard]] int socket() const noexcept { return socket_; }
     void send(const due_request& r) {
         carried = r;
-        const std::string& text = r.of->request;  // small: the socket takes it whole
+        const std::string& text = r.of->request;  // small enough for one send
         if (::send(socket_, text.data(), text.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(text.size()))
             throw std::runtime_error{"the server takes no requests"};
     }
-    /// Whether the answer, a line, is there.
+    /// Returns true if the reply, a line, has arrived.
     bool receive() {
         char bytes[512];
         const ssize_t got = ::recv(socket_, bytes, sizeof bytes, 0);
@@ -120,7 +120,7 @@ int run_mix(const mix_settings& how) {
     const instant start = clock::now(), measured_from = start + seconds(how.warm_up);
     const instant end = measured_from + seconds(how.seconds);
     instant next = start + seconds(gap(random));
-    // What was due in time is waited for, however long it takes.
+    // Waits for all requests that were due in time, however long they take.
     while (clock::now() < end || !waiting.empty() || idle.size() < lanes.size()) {
         for (const instant now = clock::now(); next <= now && next < end; next += seconds(gap(random)))
             waiting.push_back({is_long(random) ? &lengthy : &brief, next});

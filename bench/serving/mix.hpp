@@ -1,6 +1,7 @@
-// tutti-bench-mix: short and long requests, mixed at random, to any server that speaks RESP; how long each took from
-// the instant at which it was due. Open: arrivals are a Poisson process that waits for no answer. A connection carries
-// one request at a time, so that none waits for another because of the order of answers.
+// tutti-bench-mix: sends short and long requests, mixed at random, to any server that speaks RESP, and measures each
+// one's time from the instant when it was due. It is an open system: arrivals are a Poisson process that does not wait
+// for replies. A connection carries one request at a time, so that no request waits for another because of the order of
+// replies.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,14 @@ struct mix_settings {
     std::string brief;  // the requests, as words
     std::string lengthy;
     double rate = 500;   // requests a second
-    double share = 0.1;  // of long ones
+    double share = 0.1;  // fraction of long requests
     double seconds = 5;
-    double warm_up = 0.5;  // before, unmeasured
+    double warm_up = 0.5;  // seconds before the measurement
     unsigned connections = 64;
     std::uint64_t seed = 7;
 };
 
-/// Prints JSON. Returns the status of the program. Throws std::runtime_error.
+/// Prints JSON. Returns the program's exit status. Throws std::runtime_error.
 int run_mix(const mix_settings& how);
 
 }  // namespace tutti::bench

@@ -1,4 +1,4 @@
-// What is compared with scripts of Redis: a trivial procedure, and one that computes for a given time.
+// The procedures for the comparison with Redis's scripts: a trivial one, and one that computes for a given time.
 #include <chrono>
 
 #include <tutti/server/procedure.hpp>
@@ -13,7 +13,7 @@ struct numbers {
     tutti::var<long> basis{1};
 };
 
-/// A transaction that reads now and then; its result keeps compilers from leaving the work out.
+/// A transaction that reads now and then. The result keeps compilers from removing the work.
 long compute(const numbers& n, long steps) {
     return tutti::atomically({.read_only = true}, [&](tutti::tx& t) {
         auto x = static_cast<unsigned long>(n.basis.get(t));
@@ -25,7 +25,7 @@ long compute(const numbers& n, long steps) {
     });
 }
 
-/// Steps in a microsecond, by the fastest of several tries: the others were disturbed.
+/// Returns the steps in a microsecond, by the fastest of several tries: the other tries were disturbed.
 double measure_speed(const numbers& n) {
     constexpr long steps = 1'000'000;
     auto best = clock::duration::max();

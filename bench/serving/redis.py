@@ -19,7 +19,7 @@ import time
 from servers import Processors
 from trivial_calls import Process, Tutti, compare, free_port
 
-# Scripts have no clock that goes on while they run, so a long one counts; how far, is measured.
+# Scripts have no running clock, so a long script counts to a number, which is measured before.
 SCRIPTS = {
     "increment": "return redis.call('INCR', KEYS[1])",
     "compute": "local x = 0 for i = 1, tonumber(ARGV[1]) do x = x + i end return 1",
@@ -44,9 +44,9 @@ class Redis(Process):
         try:
             self.increment = ["EVALSHA", self.load("increment"), "1", "n"]
             self.digest = self.load("compute")
-            self.speed = max(self.steps_a_microsecond() for _ in range(10))  # the others were disturbed
+            self.speed = max(self.steps_a_microsecond() for _ in range(10))  # other tries were disturbed
         except BaseException:
-            self.end()  # nobody else knows of it
+            self.end()  # no other code knows the process
             raise
 
     def load(self, name):

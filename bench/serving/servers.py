@@ -98,7 +98,7 @@ class Server:
             asked.sendall(b"INFO\r\n")
             text = answer.read(int(answer.readline()[1:])).decode()
         info = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
-        # of each procedure and priority: calls=…,sum_us=…
+        # for each procedure and priority: calls=…,sum_us=…
         calls = sum(int(v.split(",")[0][len("calls=") :]) for k, v in info.items() if k.startswith("turnaround_"))
         return calls, int(info["preemptions"]), int(info["signals"]) + int(info["redirections"])
 

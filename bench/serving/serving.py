@@ -13,16 +13,16 @@ from lost_time import mean  # pylint: disable=wrong-import-position
 from servers import Server  # pylint: disable=wrong-import-position
 from turnarounds import combine, show  # pylint: disable=wrong-import-position
 
-COMMON = ["--executor", "preemptive", "--queue", "1000000"]  # overload is to wait, not to be refused
+COMMON = ["--executor", "preemptive", "--queue", "1000000"]  # under overload, calls wait instead of being refused
 BASELINE = ("baseline", [*COMMON, "--ticks", "none"])
 PREEMPTIVE = ("preemptive", COMMON)
-# Transactions of microseconds are over before they could be preempted: it is in sockets that they wait.
+# Transactions of microseconds end before they could be preempted: their requests wait in sockets.
 IN_TURN = ("baseline", [*BASELINE[1], "--read-in-turn"])
-# Connections of each generator for each profile. Answers come in the order of requests, so what overtakes others of its
-# own profile needs many; transactions of microseconds need few, because to read and write a socket takes longer than
-# most.
+# Connections of each generator for each profile. Replies come in the order of requests, so a request needs many
+# connections to overtake others of its profile. Transactions of microseconds need few: reading and writing a socket
+# takes longer than most of them.
 MANY = 8
-# On whichever processor the system chooses.
+# Runs on whichever processor the system chooses.
 HALF_A_PROCESSOR = """
 import time
 while True:
@@ -145,7 +145,7 @@ def vary(runs, capacity, load, seconds, rounds):
 
 
 def measure(runs):
-    # What it draws with is not needed to say what is wrong with the command line.
+    # The module for drawing is not needed to report an invalid command line.
     import figures as drawn  # pylint: disable=import-outside-toplevel
 
     a = runs.arguments

@@ -63,7 +63,7 @@ class Tutti(Process):
 def throughput(server, requests, clients, pipeline):
     """Calls a second, and microseconds of the server's processors for each."""
     command = ["redis-benchmark", "-p", server.port, "-n", str(requests), "-c", str(clients), "-P", str(pipeline)]
-    # One thread for each processor that the server leaves; it would be the limit otherwise.
+    # One thread for each processor that the server leaves free; otherwise the generator would be the limit.
     if clients > 1 and len(os.sched_getaffinity(0)) >= 8:
         command += ["--threads", "4"]
     before = server.processor_seconds()
@@ -76,7 +76,7 @@ def compare(title, servers, rounds, *load):
     """Ratios are of each round beside its own neighbour: what the machine does besides meets both."""
     rates, costs = {s.name: [] for s in servers}, {s.name: [] for s in servers}
     for number in range(rounds):
-        # Turned round, so that no server always comes after the same one.
+        # In alternating order, so that no server always runs after the same one.
         for server in servers if number % 2 == 0 else reversed(servers):
             rate, cost = throughput(server, *load)
             rates[server.name].append(rate)

@@ -22,7 +22,7 @@ def combine(results):
     for profiles in zip(*(r["profiles"] for r in results)):
         answered = sum(p["answered"] for p in profiles)
         lengths = [pair for p in profiles for pair in p["turnarounds"]]
-        # The server counts for all processes, so each of them has the same counts, and the ratio stays.
+        # The server counts for all processes. Each of them has the same counts, so the ratio stays correct.
         attempts = sum(p["executions"] + p["restarts"] for p in profiles)
         table[profiles[0]["priority"]] = {
             "name": profiles[0]["name"],

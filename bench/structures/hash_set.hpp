@@ -24,7 +24,7 @@ public:
     bool insert(context& c, long key) { return table_[bucket(key)].insert(c, key); }
     bool remove(context& c, long key) { return table_[bucket(key)].remove(c, key); }
 
-    /// The number of keys, or -1 if one is in a bucket that is not its own. No other thread runs.
+    /// Returns the number of keys, or -1 if a key is in a wrong bucket. REQUIRES: no other thread runs.
     long check() const {
         long count = 0;
         for (std::size_t i = 0; i < buckets; ++i) {
@@ -45,7 +45,7 @@ private:
         return static_cast<std::size_t>(static_cast<std::uint64_t>(key) * 0x9e3779b97f4a7c15U >> 50);
     }
 
-    // In place: a pointer to it would be one more shared word to read.
+    // Stored in place: a pointer would be one more shared word to read.
     std::array<sorted_list<E>, buckets> table_;
 };
 

@@ -1,7 +1,7 @@
 // A set as a red-black tree (Guibas and Sedgewick 1978), with pointers to parents and null for the leaves.
 //
-//  1. A red node has no red child, and the root is black.
-//  2. Every way from a node down to a leaf meets the same number of black nodes.
+//   1. A red node has no red child, and the root is black.
+//   2. Every path from a node down to a leaf has the same number of black nodes.
 //
 // Left and right are sides 0 and 1, so that each case is written once for both.
 #pragma once
@@ -44,7 +44,7 @@ public:
         node* left = n->child[0].get(c);
         node* right = n->child[1].get(c);
         if (left != nullptr && right != nullptr) {
-            // The next greater key moves here, and the node that it leaves has no left child.
+            // The next greater key moves here. The node that it leaves has no left child.
             node* next = right;
             for (left = next->child[0].get(c); left != nullptr; left = next->child[0].get(c)) next = left;
             n->key.set(c, next->key.get(c));
@@ -66,8 +66,8 @@ public:
         return true;
     }
 
-    /// The number of keys, or -1 if the tree is none, or not sorted, red-black and linked both ways. No other thread
-    /// runs.
+    /// Returns the number of keys. Returns -1 if the structure is not a tree, not sorted, not red-black, or not linked
+    /// both ways. REQUIRES: no other thread runs.
     long check() const {
         long count = 0;
         const node* const root = root_.load();
@@ -113,7 +113,7 @@ private:
         if (fresh != nullptr) fresh->parent.set(c, parent);
     }
 
-    /// `top` goes down to `side`, and its child on the other side comes up in its place.
+    /// Moves `top` down to `side`. Its child on the other side takes its place.
     void rotate(context& c, node* top, int side) {
         node* const rising = top->child[!side].get(c);
         node* const between = rising->child[side].get(c);
@@ -125,7 +125,8 @@ private:
         if (between != nullptr) between->parent.set(c, top);
     }
 
-    /// `n` is red, and nothing is wrong but that its parent may be red, too, or that it is the root.
+    /// Restores the rules. REQUIRES: `n` is red, and only its parent may violate a rule by being red, or `n` is the
+    /// root.
     void part_reds(context& c, node* n) {
         for (;;) {
             node* parent = n->parent.get(c);
@@ -134,7 +135,7 @@ private:
                 return;
             }
             if (!parent->red.get(c)) return;
-            node* const above = parent->parent.get(c);  // there is one: the root is black
+            node* const above = parent->parent.get(c);  // exists, because the root is black
             const int side = side_of(c, above, parent);
             node* const uncle = above->child[!side].get(c);
             if (is_red(c, uncle)) {
@@ -155,10 +156,10 @@ private:
         }
     }
 
-    /// The ways down from `parent` through `side` have one black node too few.
+    /// Restores the rules if the paths down from `parent` through `side` lack one black node.
     void lengthen(context& c, node* parent, int side) {
         for (;;) {
-            node* sibling = parent->child[!side].get(c);  // there is one: its side is longer
+            node* sibling = parent->child[!side].get(c);  // exists, because its side is longer
             if (sibling->red.get(c)) {
                 sibling->red.set(c, false);
                 parent->red.set(c, true);

@@ -1,4 +1,4 @@
-// A set that knows how many keys it has: each change of it changes that one word, whatever the key.
+// A set that counts its keys: every change of the set changes that one word.
 #pragma once
 
 namespace bench {
@@ -12,7 +12,8 @@ public:
     bool insert(context& c, long key) { return count(c, set_.insert(c, key), 1); }
     bool remove(context& c, long key) { return count(c, set_.remove(c, key), -1); }
 
-    /// The number of keys, or -1 if the structure is broken or they were counted wrongly. No other thread runs.
+    /// Returns the number of keys, or -1 if the structure is broken or the count is wrong. REQUIRES: no other thread
+    /// runs.
     long check() const {
         const long there = set_.check();
         return there == size_.load() ? there : -1;

@@ -59,7 +59,7 @@ public:
         return true;
     }
 
-    /// The number of keys, or -1 if a level is not sorted or lacks a key. No other thread runs.
+    /// Returns the number of keys, or -1 if a level is not sorted or lacks a key. REQUIRES: no other thread runs.
     long check() const {
         long count = 0;
         for (std::size_t level = levels; level-- > 0;) {
@@ -99,7 +99,7 @@ private:
         return 1 + static_cast<std::size_t>(std::countr_zero(bits | std::uint64_t{1} << (levels - 1)));
     }
 
-    /// The link of each level that leads to the first key that is not smaller.
+    /// Returns the link of each level that leads to the first key that is not smaller.
     way way_to(context& c, long key) {
         way links{};
         tower* at = &head_;

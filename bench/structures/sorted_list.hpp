@@ -47,7 +47,8 @@ public:
         return false;
     }
 
-    /// The number of keys, or -1 if they are not sorted, or if one does not satisfy `belongs`. No other thread runs.
+    /// Returns the number of keys, or -1 if they are not sorted or a key does not satisfy `belongs`. REQUIRES: no other
+    /// thread runs.
     template <class Predicate>
     long check(Predicate belongs) const {
         long count = 0;

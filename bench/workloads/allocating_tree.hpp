@@ -1,4 +1,4 @@
-// A red-black tree whose nodes come from malloc inside of blocks and go back to free (paper 004, VI, figure 5).
+// A red-black tree whose nodes are allocated by malloc in blocks and freed again (paper 004, VI, figure 5).
 #pragma once
 
 #include <cstdio>
@@ -9,8 +9,8 @@
 
 namespace bench {
 
-/// Blocks of `Engine` of streams.hpp, and the tree's fields without more ado. One stream stands for all of them, where
-/// the engine wants one to lock.
+/// Blocks of `Engine` in streams.hpp, and plain fields for the tree. If the engine locks a stream, one stream stands
+/// for the whole tree.
 template <class Engine>
 struct blocks_of : plain_engine {
     static constexpr const char* name = Engine::name;

@@ -1,10 +1,10 @@
-// Blocks that run alone for a while, because they do what cannot be taken back or has no barriers: what every old
-// program has before anybody has annotated it. Only for engines of the language, and units built with -fgnu-tm.
+// Blocks that run alone for a while, because they do something irreversible or without barriers, like old programs
+// without annotations. Only for engines of the language, and for translation units built with -fgnu-tm.
 //
 //   every           each block does so, with 0.2 us of computing before the next
 //   tenth           one in ten; the others move money between accounts
-//   server          a table of items as a cache server has it: nine requests in ten look one up, one stores one, and
-//                   one in twenty makes such a call in the middle of its block, after it has looked
+//   server          a table of items as in a cache server: nine requests in ten look one up, one stores one, and one in
+//                   twenty makes such a call in the middle of its block, after its look-up
 //   map             `synchronized` around a std::map
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace bench {
 
-/// The compiler knows nothing about it, so a block that calls it runs alone from there on.
+/// The compiler knows nothing about this function, so a block that calls it runs alone from there on.
 [[gnu::noinline, transaction_unsafe]] inline void unsafe_call(long& counted) {
     long c = counted;
     benchmark::DoNotOptimize(c);
@@ -99,7 +99,7 @@ struct item_table {
     shared_number stores;
 };
 
-/// How a server reports: rarely, and never before it knows what.
+/// Reports as a server does: rarely, and only after it knows the values to report.
 inline void serve(item_table& all, unsigned at, bool stores, bool reports) {
     // clang-format off
     __transaction_relaxed {

@@ -1,4 +1,4 @@
-// A bank of 1,024 accounts: four operations in five transfer between two of them, one adds them all up.
+// A bank of 1,024 accounts: four operations in five transfer between two accounts, one adds up all of them.
 #pragma once
 
 #include <string>
@@ -39,7 +39,7 @@ struct bank {
     account accounts[size];
 };
 
-/// One thread's part. The witness counts sums that were wrong.
+/// Runs one thread's part. The witness counts wrong sums.
 template <class E>
 tally work_in_bank(bank<E>& b, unsigned index, const stop_flag& stop) {
     worker<E> w;

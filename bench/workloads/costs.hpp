@@ -1,5 +1,5 @@
-// What a block costs that does next to nothing: empty, one read, one read and one write, and a long sum. On data of
-// the thread's own, on lines of their own, and on one variable for all. And ten updates of words far apart.
+// The cost of small blocks: empty, one read, one read and one write, and a long sum. They use the thread's own data on
+// separate cache lines, or one variable for all. Also ten updates of words far apart.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -34,8 +34,8 @@ struct cost_data {
     cell values[summands];
 };
 
-/// Runs `operation(worker, cell, cost_data)` again and again, on a cell of the thread's own or on one for all. Bodies
-/// are counted only where others can make them run again.
+/// Runs `operation(worker, cell, cost_data)` repeatedly, on a cell for each thread or on one for all. Bodies are
+/// counted only if other threads can restart them.
 template <class E, bool Private, class Operation>
 outcome run_cost(const plan& how, const Operation& operation) {
     cost_data<E> data{how.threads};
@@ -114,7 +114,7 @@ struct scattered_words {
     typename E::template cell<long> words[size];
 };
 
-/// Ten of them by one each, far apart.
+/// Increments ten of the words, far apart, by one each.
 template <class E>
 outcome run_ten_updates(const plan& how) {
     constexpr unsigned updates = 10;
@@ -141,7 +141,7 @@ outcome run_ten_updates(const plan& how) {
     return result;
 }
 
-/// The reads alone, for engines whose single accesses are atomic but not their blocks.
+/// Adds only the reads, for engines whose single accesses are atomic but not their blocks.
 template <class E>
 void add_read_costs() {
     add_case<E>("costs", "read-private", run_read<E, true>);

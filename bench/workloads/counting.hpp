@@ -1,6 +1,6 @@
-// All threads add one to the same number: alone; with a microsecond of computing between, which is how often a program
-// that does something else, too, comes to its counter; and at the beginning of a transaction of ten microseconds, which
-// is what makes a counter a point of conflict.
+// All threads add one to the same number, in three ways. Without a pause. With a microsecond of computing in between,
+// like a program that also does other work. At the begin of a transaction of ten microseconds, which makes a counter a
+// point of conflict.
 #pragma once
 
 #include <chrono>

@@ -45,7 +45,7 @@ public:
         subject_->undo(c, operation_, result);
     }
     auto locks() const { return subject_->locks(operation_); }
-    /// Of the last run, which is the one that counts.
+    /// Returns the witness of the last run, the one that committed.
     long witness() const { return witness_; }
 
 private:

@@ -1,14 +1,14 @@
-// What the transactions of the family `nesting` work on: a bank, and sets. A step that only looks changes
-// nothing; where not said otherwise it is one in five.
+// The data of the transactions of the family `nesting`: a bank, and sets. A read-only step changes nothing; by default
+// it is one in five.
 //
-// A subject has an `operation` that is small, and
+// A subject has a small `operation`, and
 //
-//   draw(bits, middle)           an operation, from a random number, and whether it is that of the middle step
-//   apply(context&, operation)   does it; returns what undo needs
+//   draw(bits, middle)           an operation, from a random number; whether it is that of the middle step
+//   apply(context&, operation)   runs it; returns what undo needs
 //   undo(context&, operation, result)
-//   witness(result)              what the invariant adds up
-//   locks(operation)             the abstract locks that keep apart what does not commute
-//   broken(witness)              what is wrong when no thread runs any more, or an empty string
+//   witness(result)              a value that the invariant adds up
+//   locks(operation)             the abstract locks for operations that do not commute
+//   broken(witness)              the violated invariant when no thread runs any more, or an empty string
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@
 
 namespace bench {
 
-/// With `Posts` the middle step is a payment to the bank itself, account 0: what all transactions want,
-/// but not at once.
+/// With `Posts`, the middle step is a payment to account 0, the bank itself. All transactions use that account, but at
+/// different times.
 template <class E, unsigned Accounts, bool Posts = false>
 class inner_bank {
     using context = typename E::context;
@@ -49,7 +49,7 @@ public:
         if (!o.looks) bank_.transfer(c, o.to, o.from, 1);
     }
     static long witness(long) { return 0; }
-    /// Transfers commute with each other, because none asks for a balance; with a look they do not.
+    /// Transfers commute with each other, because they do not read a balance. They do not commute with a read.
     std::array<::tutti::abstract_lock, 2> locks(const operation& o) const {
         return {{{&bank_, std::min(o.from, o.to), !o.looks}, {&bank_, std::max(o.from, o.to), !o.looks}}};
     }
@@ -62,7 +62,8 @@ private:
     bank<E, Accounts> bank_;
 };
 
-/// A step that does not look inserts its key, or removes it if it is there: so it always changes the set.
+/// A step that does not only read inserts its key, or removes it if it is in the set. So the step always changes the
+/// set.
 template <class E, class Set, unsigned Keys, unsigned LookPercent = 20>
 class inner_set {
     using context = typename E::context;
@@ -81,7 +82,7 @@ public:
     static operation draw(std::uint64_t bits, bool) {
         return {below(Keys, bits), below(100, bits >> 32) < LookPercent};
     }
-    /// By how much the set has grown.
+    /// Returns by how much the set has grown.
     long apply(context& c, const operation& o) {
         if (o.looks) {
             benchmark::DoNotOptimize(set_.contains(c, o.key));

@@ -1,5 +1,5 @@
-// Maps of 64 Ki possible keys, half of them present: look-ups only; 90 % look-ups, 5 % insertions and 5 % erasures; and
-// moves of a value from one key to another, which is one operation only for engines that can make two into one.
+// Maps of 64 Ki possible keys, half of them present, in three ways. Look-ups only. 90 % look-ups, 5 % insertions and 5
+// % erasures. Moves of a value from one key to another, only for engines that can combine two operations.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -15,7 +15,7 @@ namespace bench {
 
 constexpr unsigned map_keys = 64 * 1024;
 
-/// 0, 1, 2 …, the best that can happen to a hash that is the number itself; or what looks like numbers at random.
+/// 0, 1, 2 …, the best case for a hash that is the number itself; or numbers that look random.
 enum class key_kind : std::uint8_t { dense, scattered };
 
 inline std::uint64_t map_key(key_kind kind, unsigned index) {
@@ -28,7 +28,7 @@ void fill_half_of_map(Map& map, key_kind kind) {
     for (unsigned n = 0; n < map_keys / 2;) n += map.insert(map_key(kind, below(map_keys, random())), n);
 }
 
-/// The witness is what the map has grown by.
+/// The witness is the growth of the map.
 template <class Map>
 tally work_on_map(Map& map, key_kind kind, unsigned update_percent, unsigned index, const stop_flag& stop) {
     random_numbers random{index + 2};

@@ -1,4 +1,4 @@
-// What a block inside a block costs.
+// The cost of a block inside a block.
 #pragma once
 
 #include "workloads/costs.hpp"

@@ -1,5 +1,5 @@
-// Two of 1,024 accounts, each an object of a cluster of this process alone, or a variable: a transfer between them, and
-// a look at both.
+// Two of 1,024 accounts, each an object of a cluster that consists of this process, or a variable: a transfer between
+// them, and a read of both.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace bench {
 
-/// `work(bank, from, to)` over and over.
+/// Repeats `work(bank, from, to)`.
 template <class E, class Work>
 outcome run_over_two_accounts(const plan& how, Work work) {
     constexpr unsigned size = 1024;

@@ -1,5 +1,5 @@
-// Plain memory, which blocks may make private: what it costs that it can be used directly afterwards. The engines with
-// `var` are measured elsewhere, in a process that uses no plain memory and so never waits for anybody.
+// Plain memory, which blocks may make private: the cost of using it directly afterwards. The engines with `var` are
+// measured in another process, which uses no plain memory and so never waits for quiescence.
 #pragma once
 
 #include "workloads/bank.hpp"

@@ -1,4 +1,4 @@
-// Integer sets: look-ups, and updates of which one half insert and the other half remove, so that half of the keys
+// Integer sets: look-ups and updates. Half of the updates insert and the other half remove, so that half of the keys
 // stay in the set (the benchmark of Herlihy, Luchangco, Moir and Scherer, PODC 2003, and of most STM papers since).
 #pragma once
 
@@ -28,7 +28,7 @@ long fill_half(Set& set, unsigned keys) {
     return size;
 }
 
-/// One thread's part. The witness is what the set has grown by.
+/// Runs one thread's part. The witness is the growth of the set.
 template <class E, class Set>
 tally work_on_set(Set& set, unsigned keys, unsigned update_percent, unsigned index, const stop_flag& stop) {
     worker<E> w;

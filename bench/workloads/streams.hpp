@@ -1,6 +1,6 @@
-// Streams of the C library (paper 004, VI, figure 4): a block writes or reads a record by one or more calls. A thread
-// has a stream of its own, or all share one. Files are in memory, so that no disk is measured. An engine says how a
-// record is kept whole.
+// Streams of the C library (paper 004, VI, figure 4): a block writes or reads a record by one or more calls. Each
+// thread has its own stream, or all threads share one. The files are in memory, so no disk is measured. An engine
+// determines how a record stays whole.
 #pragma once
 
 #include <sys/mman.h>
@@ -20,7 +20,7 @@ namespace bench {
 inline constexpr unsigned record_bytes = 32;
 inline constexpr long records_in_file = 1 << 17;
 
-/// A file of records that end with a line's end.
+/// A file of records, each of which ends with a newline.
 class record_file {
 public:
     record_file() : f_{::fdopen(::memfd_create("records", 0), "w+")} {
@@ -54,7 +54,7 @@ inline FILE* stream_of(const std::vector<record_file>& files, unsigned index) {
     return files[index % files.size()].stream();
 }
 
-/// Each operation writes a record by `write(f)`, all of them behind those that are there.
+/// Each operation writes a record by `write(f)`, after the existing ones.
 template <class E, class Write>
 outcome run_writers(const plan& how, stream_is which, Write write) {
     const std::vector<record_file> files = files_for(how, which);
@@ -71,8 +71,8 @@ outcome run_writers(const plan& how, stream_is which, Write write) {
     return result;
 }
 
-/// Each operation reads a record by `read(f)`, which says how many bytes there were, and goes back to the begin where
-/// there is none left.
+/// Each operation reads a record by `read(f)`, which returns the number of bytes. At the end of the file it goes back
+/// to the start.
 template <class E, class Read>
 outcome run_readers(const plan& how, stream_is which, Read read) {
     const std::vector<record_file> files = files_for(how, which);
@@ -95,7 +95,7 @@ outcome run_readers(const plan& how, stream_is which, Read read) {
 
 inline constexpr char record_text[] = "rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr\n";
 
-/// Adds the workload `name` on streams of the threads' own, and on one that they share.
+/// Adds the workload `name` on a stream for each thread, and on one shared stream.
 template <class E, class Run>
 void add_stream_case(std::string_view family, const std::string& name, Run run) {
     add_case<E>(family, name, [run](const plan& how) { return run(how, stream_is::own); });
