@@ -1,4 +1,4 @@
-// Long readers among short writers: read-only blocks that log nothing, and visible ones that writers make way for.
+// Long readers among short writers: read-only blocks without a log, and visible ones that writers give way to.
 #include <atomic>
 #include <cstdio>
 #include <thread>
@@ -30,17 +30,17 @@ int main() {
         return total;
     };
 
-    // A promise to write nothing makes reads cheap; the block may run several times until no transfer disturbs it.
+    // A block that promises not to write has cheap reads. It may run several times until no transfer conflicts with it.
     const long cheap = tutti::atomically({.name = "audit", .read_only = true}, sum);
 
-    // Visible reads cost more, but a writer that comes across them makes way: a long block gets through a storm.
+    // Visible reads cost more, but a writer that finds them gives way: a long block commits even under heavy load.
     unsigned attempts = 0;
     const long sure = tutti::atomically({.name = "audit", .mode = tutti::mode::visible}, [&](tutti::tx& t) {
         attempts = t.attempt();
         return sum(t);
     });
 
-    // One can also decide on the way: here, when the first attempt came to nothing.
+    // You can also decide inside the block: here, after the first attempt was rolled back.
     const long adaptive = tutti::atomically([&](tutti::tx& t) {
         if (t.attempt() > 1) t.become_visible();
         return sum(t);

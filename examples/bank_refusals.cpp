@@ -1,4 +1,4 @@
-// Transfers that come to nothing: by an exception, by cancel, and as a part of something larger that goes on.
+// Refused transfers: by an exception, by cancel, and inside a larger block that continues.
 #include <array>
 #include <cstdio>
 #include <stdexcept>
@@ -15,7 +15,7 @@ void transfer(tutti::tx& t, account& from, account& to, long amount) {
 int main() {
     account checking{100}, shop{0};
 
-    // The exception takes back both steps on its way out.
+    // The exception rolls back both steps when it leaves the block.
     bool refused = false;
     try {
         tutti::atomically([&](tutti::tx& t) { transfer(t, checking, shop, 500); });
@@ -24,7 +24,7 @@ int main() {
         std::printf("500: %s; the shop has %ld\n", why.what(), shop.load());
     }
 
-    // Where a refusal is an ordinary result: cancel, and the block's value is an empty optional.
+    // For an ordinary refusal, use cancel: the block's value is then an empty optional.
     const auto left_after = [&](long amount) {
         return tutti::try_atomically([&](tutti::tx& t) {
             checking.set(t, checking.get(t) - amount);
@@ -34,7 +34,7 @@ int main() {
     };
     const auto cash = left_after(20), too_much = left_after(200);
 
-    // The bills of a month, all at one instant; a bill that is not covered is left out, and the others are paid.
+    // Pays the bills of a month in one transaction. A bill that is not covered is skipped; the others are paid.
     const std::array<long, 3> bills{30, 90, 40};
     const int paid = tutti::atomically([&](tutti::tx& t) {
         int count = 0;

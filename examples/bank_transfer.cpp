@@ -1,4 +1,4 @@
-// Moving money between accounts: the whole transfer happens, or nothing of it.
+// Moving money between accounts: the transfer happens completely or not at all.
 #include <cstdio>
 #include <thread>
 #include <tutti/tutti.hpp>
@@ -23,7 +23,7 @@ int main() {
         }
     }
 
-    // A block can return a value: here a sum that no transfer can fall into.
+    // A block can return a value: here a sum that no transfer can change in between.
     const long sum = tutti::atomically([&](tutti::tx& t) { return savings.get(t) + checking.get(t); });
     std::printf("savings %ld, checking %ld, together %ld\n", savings.load(), checking.load(), sum);
     return savings.load() == 600 && checking.load() == 400 && sum == 1000 ? 0 : 1;

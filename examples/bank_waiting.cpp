@@ -18,7 +18,7 @@ private:
     tutti::var<long> balance_;
 };
 
-// Any function that has a tx& can call it: a transfer is a step of any block, and waits if its withdrawal waits.
+// Any function with a tx& can call this: a transfer is a step of any block, and waits if its withdrawal waits.
 void transfer(tutti::tx& t, account& from, account& to, long amount) {
     to.deposit(t, amount);
     from.withdraw(t, amount);
@@ -32,10 +32,10 @@ int main() {
         tutti::atomically([&](tutti::tx& t) { salary.deposit(t, 1000); });
     }};
 
-    // Sleeps until the salary is there. The deposit before it is undone meanwhile: no thread sees half a transfer.
+    // Sleeps until the salary has arrived. Meanwhile the deposit is undone: no thread sees half a transfer.
     tutti::atomically([&](tutti::tx& t) { transfer(t, salary, landlord, 700); });
 
-    // From the savings if they cover it, otherwise from the salary; waits while neither does.
+    // Pays from the savings if they cover the amount, otherwise from the salary. Waits while neither does.
     const auto pay = [&](long amount) {
         return tutti::atomically([&](tutti::tx& t) {
             const auto from = [&](account& a, const char* name) {
@@ -50,7 +50,7 @@ int main() {
     const char* const first = pay(40);
     const char* const second = pay(40);
 
-    // Waits for a raise, but not for ever.
+    // Waits for a raise, but only for a limited time.
     const bool raised = tutti::atomically([&](tutti::tx& t) {
         if (salary.balance(t) >= 5000) return true;
         tutti::retry_for(t, std::chrono::milliseconds{10});

@@ -18,7 +18,7 @@ struct transfer {
 static void transfer(tutti_tx* tx, void* argument) {
     const struct transfer* const t = argument;
     const int64_t held = tutti_get_i64(tx, t->from);
-    if (held < t->amount) tutti_cancel(tx);  // leaves the block; nothing has happened
+    if (held < t->amount) tutti_cancel(tx);  // leaves the block, without any effect
     tutti_set_i64(tx, t->from, held - t->amount);
     tutti_set_i64(tx, t->to, tutti_get_i64(tx, t->to) + t->amount);
 }
@@ -42,7 +42,7 @@ struct balances {
     int64_t checking, savings;
 };
 
-// Both at one instant: their sum is right however many transfers are under way.
+// Reads both in one transaction: their sum is right even during transfers.
 static void audit(tutti_tx* tx, void* argument) {
     struct balances* const b = argument;
     b->checking = tutti_get_i64(tx, &checking);

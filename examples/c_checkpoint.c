@@ -1,5 +1,5 @@
-// A checkpoint in C: a basket is filled item by item, each from the point that the one before has reached. What the
-// continuation changes in ordinary memory is put back before it runs again, because it is named as its locals.
+// A checkpoint in C: a basket is filled item by item, and each item has a checkpoint of its own. The continuation
+// changes ordinary memory, which is restored before a new run, because it is passed as the continuation's locals.
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ struct basket {
     uint64_t taken[shelves];
 };
 
-// Takes one item and goes on to the next from a checkpoint of its own.
+// Takes one item and continues with the next one from its own checkpoint.
 static void take(tutti_tx* tx, void* argument) {
     struct basket* const b = argument;
     const size_t shelf = (size_t)rand_r(&b->random) % shelves;
@@ -38,7 +38,7 @@ struct customer {
 
 static void visit(tutti_tx* tx, void* argument) {
     struct customer* const c = argument;
-    // A restart of the whole block begins here, so here the basket is emptied.
+    // A restart of the whole block begins here, so the basket is emptied here.
     c->basket = (struct basket){.random = c->random};
     if (tutti_checkpoint(tx, take, &c->basket, &c->basket, sizeof c->basket) != TUTTI_COMMITTED) tutti_cancel(tx);
 }

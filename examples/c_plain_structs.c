@@ -1,6 +1,5 @@
-// An ordinary linked list of ordinary structures, as an existing C program has it, made safe for threads: its fields
-// stay what they are; accesses in blocks go through loads and stores,
-// and its nodes through tutti_malloc and tutti_free.
+// A linked list of ordinary structures, as in an existing C program, made safe for threads. The fields stay as they
+// are. Blocks access them by loads and stores, and allocate nodes by tutti_malloc and tutti_free.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@ struct entry {
 static struct entry* list;  // sorted by key
 static uint32_t length;
 
-// The link that leads to `key`, or to where it belongs.
+// Returns the link that leads to `key`, or to its place.
 static struct entry** find(tutti_tx* tx, uint32_t key) {
     struct entry** link = &list;
     struct entry* here;
@@ -37,7 +36,7 @@ static void hit(tutti_tx* tx, void* argument) {
     }
     struct entry* const fresh = tutti_malloc(tx, sizeof *fresh);
     if (fresh == NULL) tutti_cancel(tx);
-    // No other thread can reach it yet, so it is filled directly.
+    // No other thread can reach the node yet, so it is filled directly.
     *fresh = (struct entry){.key = key, .hits = 1, .next = next};
     snprintf(fresh->label, sizeof fresh->label, "key %u", (unsigned)key);
     tutti_store_ptr(tx, link, fresh);
@@ -77,7 +76,7 @@ int main(void) {
     for (size_t i = 0; i < workers; ++i) pthread_create(&threads[i], NULL, work, (void*)(i + 1));
     for (size_t i = 0; i < workers; ++i) pthread_join(threads[i], NULL);
 
-    // The block makes the list private: from its return on it is ordinary memory again.
+    // The block makes the list private: after the block, the list is ordinary memory again.
     struct entry* mine = NULL;
     if (tutti_atomically(NULL, detach, (void*)&mine) != TUTTI_COMMITTED) return 1;
     uint32_t count = 0;

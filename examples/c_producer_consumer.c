@@ -36,7 +36,7 @@ static void take(tutti_tx* tx, void* argument) {
     tutti_set(tx, &m->queue->read, n + 1);
 }
 
-// From the urgent queue if it holds anything, otherwise from the ordinary one; waits while both are empty.
+// Takes from the urgent queue if it is not empty, otherwise from the ordinary one. Waits while both are empty.
 static void take_any(tutti_tx* tx, void* argument) {
     struct message* const m = argument;
     struct message first = {&urgent, 0}, second = {&ordinary, 0};

@@ -1,6 +1,6 @@
-// A long way to a hot spot: every order adds up a catalogue that hardly ever changes, and then takes the next number of
-// a series that every block wants. A block that is overtaken there starts over from the checkpoint, not from the
-// catalogue.
+// A long computation before a hot spot: every order adds up a catalogue that hardly ever changes, and then takes the
+// next number of a series that every block needs. A block that loses a conflict there restarts from the checkpoint,
+// without reading the catalogue again.
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -20,7 +20,7 @@ tutti::var<long> next_number{0}, turnover{0};
 int main() {
     for (auto& price : catalogue) price.store(2);
 
-    std::atomic<long> summed{0}, numbered{0};  // runs of either half, those that came to nothing included
+    std::atomic<long> summed{0}, numbered{0};  // runs of either half, including rolled-back ones
     {
         std::vector<std::jthread> threads;
         threads.reserve(clerks);
@@ -34,9 +34,9 @@ int main() {
                         tutti::checkpoint(t, [&](tutti::tx& rest) {
                             ++numbered;
                             const long number = next_number.get(rest);
-                            std::this_thread::yield();  // so that one is overtaken now and then
+                            std::this_thread::yield();  // so that conflicts happen now and then
                             next_number.set(rest, number + 1);
-                            turnover.set(rest, turnover.get(rest) + sum);  // `sum` is as it was at the checkpoint
+                            turnover.set(rest, turnover.get(rest) + sum);  // `sum` has its value from the checkpoint
                         });
                     });
                 }

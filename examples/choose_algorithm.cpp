@@ -1,4 +1,4 @@
-// The concurrency control is chosen once for a process: by the program, or by TUTTI_ALGORITHM.
+// A process chooses its concurrency control once: by the program, or by TUTTI_ALGORITHM.
 #include <cstdio>
 #include <string>
 #include <thread>
@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
         std::printf("  %-12s %s\n", std::string{a.name}.c_str(), std::string{a.summary}.c_str());
     }
 
-    // Before the first transaction of the process.
+    // This has to come before the first transaction of the process.
     tutti::use_algorithm(argc > 1 ? argv[1] : "norec");
 
     tutti::var<int> counter{0};
@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
     };
     { const std::jthread one{count}, two{count}; }
 
-    // Afterwards it is an error of use, with a message that says what to do instead.
+    // Later, it is an error of use, with a message that says what to do instead.
     bool diagnosed = false;
     try {
         tutti::use_algorithm("wb-etl");

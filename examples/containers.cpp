@@ -1,5 +1,5 @@
-// Containers: jobs wait in queues, are looked up by name, and their results are kept in order. Every step moves a job
-// from one container to the next in one transaction, so at no instant is it in two of them, or in none.
+// Containers: jobs wait in queues, are found by name, and their results are kept in order. Every step moves a job from
+// one container to the next in one transaction, so a job is always in exactly one of them.
 #include <cstdio>
 #include <string>
 #include <thread>
@@ -19,11 +19,11 @@ class office {
 public:
     /// Waits while too many urgent jobs are open.
     void submit(tx& t, const std::string& name, bool urgent) {
-        if (!open_.insert(t, name, urgent ? "urgent" : "normal")) return;  // it is being done already
+        if (!open_.insert(t, name, urgent ? "urgent" : "normal")) return;  // the job is already open
         if (urgent) urgent_.push(t, name);
         else normal_.push(t, name);
     }
-    /// Does the next job, or waits for one: urgent ones come first.
+    /// Does the next job, or waits for one. Urgent jobs come first.
     void work(tx& t) {
         const std::string name =
             tutti::or_else(t, [&](tx& u) { return urgent_.pop(u); }, [&](tx& u) { return normal_.pop(u); });

@@ -1,5 +1,5 @@
-// A frame must be drawn in time while others keep changing the scene: a deadline makes the drawing block stricter the
-// closer it comes, and says afterwards whether it was met.
+// A frame must be drawn in time while other threads keep changing the scene. As the deadline comes closer, it makes the
+// drawing block stricter. Afterwards the program knows whether the deadline was met.
 #include <atomic>
 #include <cstdio>
 #include <thread>
@@ -12,7 +12,7 @@ int main() {
     std::vector<tutti::var<long>> positions(2000);
     std::atomic<bool> closing{false};
 
-    // Physics: moves two things at a time, so that all positions together always sum up to nothing.
+    // Physics: moves two things at a time, so that the sum of all positions is always zero.
     std::vector<std::jthread> physics;
     physics.reserve(2);
     for (std::size_t me = 0; me < 2; ++me) {
@@ -27,7 +27,7 @@ int main() {
         });
     }
 
-    // Rendering: a frame every 2 ms, of which nine in ten should be ready 1 ms after their tick.
+    // Rendering: a frame every 2 ms. Nine in ten frames should be ready 1 ms after their tick.
     int in_time = 0, late = 0, dropped = 0;
     bool consistent = true;
     tutti::deadline_outcome outcome;

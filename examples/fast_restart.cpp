@@ -1,10 +1,10 @@
-// A restart normally unwinds the body, so that its locals are destroyed. A body without destructors can say so; then
-// a restart is a jump, which is tens of times cheaper. Prints what both cost here.
+// A restart normally unwinds the body, so that its locals are destroyed. A body without destructors can declare this.
+// Then a restart is a jump, which is tens of times cheaper. This program prints both costs.
 #include <chrono>
 #include <cstdio>
 #include <tutti/tutti.hpp>
 
-/// Runs a block that restarts itself `restarts` times; returns nanoseconds for each.
+/// Runs a block that restarts itself `restarts` times. Returns the nanoseconds of each restart.
 template <class... How>
 double cost(unsigned restarts, tutti::var<unsigned>& attempts, How... how) {
     const auto start = std::chrono::steady_clock::now();

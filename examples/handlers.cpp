@@ -1,9 +1,9 @@
-// What happens around a commit: handlers at fixed points, and a participant that commits with the transaction or not.
+// Around a commit: handlers at fixed points, and a participant that votes on the commit.
 #include <cstdio>
 #include <string>
 #include <tutti/tutti.hpp>
 
-/// Something outside that takes part in the commit: here, a ledger that can be closed.
+/// An external resource that takes part in the commit: here, a ledger that can be closed.
 class ledger final : public tutti::participant {
 public:
     bool closed = false;

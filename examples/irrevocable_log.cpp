@@ -1,4 +1,4 @@
-// Effects that cannot be undone: from become_irrevocable on, nothing can make the block run again.
+// Effects that cannot be undone: after become_irrevocable, the block cannot restart.
 #include <cstdio>
 #include <thread>
 #include <tutti/tutti.hpp>
@@ -15,8 +15,8 @@ int main() {
             stock.set(t, stock.get(t) - 1);
             sold.set(t, sold.get(t) + 1);
 
-            // Until here the block may have run several times. The line is written once for each sale, in the order
-            // of the sales, and what it says is what will be committed.
+            // Until here the block may have run several times. Each sale writes one line, in the order of the sales,
+            // and the line shows the values that will be committed.
             t.become_irrevocable("writes the log");
             std::fprintf(log, "%d left\n", stock.get(t));
         });

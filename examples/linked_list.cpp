@@ -1,4 +1,4 @@
-// A sorted set as a linked list: nodes come and go inside transactions, and no reader ever holds a dangling pointer.
+// A sorted set as a linked list: transactions create and destroy nodes, and no reader ever has a dangling pointer.
 #include <array>
 #include <cstdio>
 #include <thread>
@@ -14,7 +14,7 @@ public:
             tutti::var<node*>& link = find(t, key);
             node* const after = link.get(t);
             if (after != nullptr && after->key == key) return;
-            link.set(t, tutti::create<node>(t, key, after));  // gone again if the block is rolled back
+            link.set(t, tutti::create<node>(t, key, after));  // freed again if the block is rolled back
         });
     }
     void erase(int key) {
@@ -23,13 +23,13 @@ public:
             node* const found = link.get(t);
             if (found == nullptr || found->key != key) return;
             link.set(t, found->next.get(t));
-            tutti::destroy(t, found);  // after the commit, when no transaction can still see it
+            tutti::destroy(t, found);  // freed after the commit, when no transaction can still see it
         });
     }
     int size() const {
         int count = 0;
         for (const node* n = head_.load(); n != nullptr; n = n->next.load()) ++count;
-        return count;  // no other thread is there any more
+        return count;  // no other thread exists any more
     }
 
 private:

@@ -1,4 +1,4 @@
-// Threads meet: permits for two machines at once, a result that comes once, and news for every listener.
+// Meeting points of threads: permits for two machines at once, a result that is set once, and news for every listener.
 #include <cstdio>
 #include <string>
 #include <thread>
@@ -17,7 +17,7 @@ tutti::one_shot<int> total;
 
 void make(int parts) {
     for (int i = 0; i < parts; ++i) {
-        // Both or none, in any order: no worker holds a lathe while it waits for a drill.
+        // Takes both or none, in any order: no worker holds a lathe while it waits for a drill.
         tutti::atomically([](tutti::tx& t) {
             lathes.acquire(t);
             drills.acquire(t);
@@ -37,7 +37,7 @@ int main() {
     tutti::broadcast<std::string>::listener office{news};
     std::jthread counts{[&office] {
         int heard = 0;
-        while (office.receive()) ++heard;  // nothing comes once the channel is closed and all is received
+        while (office.receive()) ++heard;  // returns nothing once the channel is closed and all messages are received
         (void)total.try_set(heard);
     }};
     {

@@ -1,4 +1,4 @@
-// Blocks within blocks: an inner one can come to nothing while the outer one goes on.
+// Nested blocks: an inner block can be cancelled while the outer one continues.
 #include <cstdio>
 #include <stdexcept>
 #include <tutti/tutti.hpp>
@@ -8,10 +8,10 @@ int main() {
 
     const auto take_one = [](tutti::tx& t, tutti::var<int>& stock) {
         stock.set(t, stock.get(t) - 1);
-        if (stock.get(t) < 0) tutti::cancel(t);  // this block has had no effect
+        if (stock.get(t) < 0) tutti::cancel(t);  // this block then has no effect
     };
 
-    // With a room if there is one, without if not: only the inner block is cancelled.
+    // Books with a room if there is one, otherwise without: only the inner block is cancelled.
     tutti::atomically([&](tutti::tx& t) {
         take_one(t, seats);
         const bool with_room = tutti::try_atomically([&](tutti::tx& inner) { take_one(inner, hotel_rooms); });
@@ -19,7 +19,7 @@ int main() {
         t.on_commit([=] { std::printf("booked a seat, %s\n", with_room ? "and a room" : "but no room was left"); });
     });
 
-    // An exception that leaves a block rolls it back and goes on its way; caught outside, it undid everything.
+    // An exception that leaves a block rolls back the block. Outside of the outermost block, all effects are undone.
     try {
         tutti::atomically([&](tutti::tx& t) {
             take_one(t, seats);
@@ -29,7 +29,7 @@ int main() {
         std::printf("nothing booked: %s\n", reason.what());
     }
 
-    // A cancel that no block handles leaves atomically as an exception.
+    // A cancel that no enclosing block handles leaves atomically as an exception.
     try {
         tutti::atomically([&](tutti::tx& t) { take_one(t, hotel_rooms); });
     } catch (const tutti::cancelled&) {

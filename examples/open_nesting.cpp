@@ -1,5 +1,5 @@
-// A seat is booked at once, for all to see, while the trip around it is still being put together. If the trip falls
-// through, the booking is undone. Two trips conflict on a seat's name, not on the table that holds the seats.
+// A seat is booked at once, visible for all, while the trip around it is still being planned. If the trip is cancelled,
+// the booking is undone. Two trips conflict on the name of a seat, not on the table of seats.
 #include <cstdio>
 #include <thread>
 #include <tutti/containers/hash_map.hpp>
@@ -11,7 +11,7 @@ namespace {
 constexpr int seats = 40, travellers = 4, wishes = 200;
 
 tutti::hash_map<int, int> booked;  // seat -> traveller
-tutti::counter trips;              // every block adds to it, none waits for it
+tutti::counter trips;              // every block adds to it without waiting
 
 struct too_expensive {};
 
@@ -28,7 +28,7 @@ void travel(int traveller, int wish) {
     tutti::atomically([&](tutti::tx& t) {
         const int there = wish % seats, back = (wish * 7 + traveller) % seats;
         if (there == back || !book(t, there, traveller)) return;
-        if (!book(t, back, traveller)) throw too_expensive{};  // gives back the seat out
+        if (!book(t, back, traveller)) throw too_expensive{};  // undoes the booking of the outward seat
         trips.add(t, 1);
     });
 }

@@ -1,4 +1,4 @@
-// Ordinary words in transactions, and memory that a transaction takes private to use it without any.
+// Ordinary words in transactions, and memory that a transaction makes private for use outside of transactions.
 #include <cstdint>
 #include <cstdio>
 #include <thread>
@@ -22,9 +22,9 @@ int main() {
         threads.emplace_back([&, p] {
             for (std::uint32_t i = 0; i < each; ++i) {
                 job* const fresh = new job{p * each + i, 0, nullptr};
-                // This block takes nothing out of the others' reach, so its commit need not wait for them.
+                // This block makes no memory private, so its commit need not wait for other transactions.
                 tutti::atomically({.privatization = tutti::privatization::waived}, [&](tutti::tx& t) {
-                    fresh->next = tutti::load(t, &waiting);  // no other thread knows it yet
+                    fresh->next = tutti::load(t, &waiting);  // no other thread can see the node yet
                     tutti::store(t, &waiting, fresh);
                     tutti::store(t, &pushed, tutti::load(t, &pushed) + 1);
                 });
@@ -32,7 +32,7 @@ int main() {
         });
     }
 
-    // The whole list is cut off at once; from then on it is ours, and plain loops will do.
+    // Detaches the whole list at once. After that it is private, and ordinary loops can process it.
     std::uint64_t done = 0, sum = 0;
     while (done < jobs) {
         job* mine = tutti::atomically([&](tutti::tx& t) {

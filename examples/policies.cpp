@@ -1,4 +1,4 @@
-// Who gives way when two blocks meet: a choice of the process, or of one block.
+// Which of two conflicting blocks gives way: a choice for the process, or for one block.
 #include <cstdio>
 #include <string>
 #include <thread>
@@ -10,7 +10,7 @@ constexpr long rounds = 2000;
 
 tutti::var<long> visits{0}, orders{0};
 
-/// Every block wants `visits`; a customer who orders matters more than one who looks.
+/// Every block uses `visits`. A customer who orders has a higher priority than one who looks.
 void look() {
     for (long i = 0; i < rounds; ++i) {
         tutti::atomically([](tutti::tx& t) { visits.set(t, visits.get(t) + 1); });
@@ -30,11 +30,11 @@ void order() {
 int main() {
     bool right = true;
     for (const auto& p : tutti::available_policies()) {
-        tutti::use_policy(p.name);  // at any time, unlike the algorithm; TUTTI_POLICY does the same from outside
+        tutti::use_policy(p.name);  // possible at any time, unlike for the algorithm; TUTTI_POLICY has the same effect
         visits.store(0);
         orders.store(0);
-        { const std::jthread first{look}, second{look}, third{order}; }  // joined here
-        // The policy decides who waits and who starts over. It does not change what is right.
+        { const std::jthread first{look}, second{look}, third{order}; }  // the threads end here
+        // The policy decides which block waits and which restarts. It does not change the result.
         right = right && visits.load() == 3 * rounds && orders.load() == rounds;
         std::printf("%-14s %s\n", std::string{p.name}.c_str(), std::string{p.summary}.c_str());
     }

@@ -1,5 +1,5 @@
-// Variables of any copyable type: what does not fit into a word lives behind it, and old values are reclaimed when no
-// transaction can still see them.
+// Variables of any copyable type. A value larger than a word is stored outside of the variable. Old values are freed
+// when no transaction can still see them.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -21,7 +21,7 @@ int main() {
     tutti::var<position> probe;
     tutti::var<std::shared_ptr<const settings>> current{std::make_shared<settings>(settings{"localhost", {80}})};
 
-    // A writer moves the probe and says so; both change at once.
+    // A writer moves the probe and updates the status; both change at once.
     std::jthread writer{[&] {
         for (int i = 1; i <= 100; ++i) {
             tutti::atomically([&](tutti::tx& t) {
@@ -32,7 +32,7 @@ int main() {
         }
     }};
 
-    // The reference that get returns is good until the block ends: copy what has to live longer.
+    // The reference that get returns is valid until the block ends: copy values that have to live longer.
     bool consistent = true;
     for (int i = 0; i < 100; ++i) {
         consistent &= tutti::atomically({.read_only = true}, [&](tutti::tx& t) {
@@ -43,7 +43,7 @@ int main() {
     }
     writer.join();
 
-    // Sharing instead of copying: readers keep the settings they took, whatever comes later.
+    // Sharing instead of copying: readers keep the settings that they loaded, whatever is stored later.
     const auto taken = current.load();
     current.store(std::make_shared<settings>(settings{"example.org", {80, 443}}));
     std::printf("%s; settings taken: %s, now: %s\n", status.load().c_str(), taken->host.c_str(),

@@ -1,4 +1,4 @@
-// What every atomic block did: commits, roll-backs by cause, reasons for irrevocability, durations.
+// The statistics of every atomic block: commits, roll-backs by cause, reasons for irrevocability, durations.
 #include <cstdio>
 #include <iostream>
 #include <thread>
@@ -6,7 +6,7 @@
 #include <vector>
 
 int main() {
-    tutti::enable_statistics(true);  // or TUTTI_STATISTICS=on, or =report to have the table at exit
+    tutti::enable_statistics(true);  // or TUTTI_STATISTICS=on; TUTTI_STATISTICS=report prints the table at exit
 
     tutti::var<long> hits{0}, log_lines{0};
     {
@@ -31,7 +31,7 @@ int main() {
 
     tutti::print_statistics(std::cout);
 
-    // The same as data: here, whether the counts are those of the program.
+    // The same statistics as data: here, the program checks the counts.
     bool as_expected = true;
     for (const auto& site : tutti::statistics()) {
         if (site.name == "count a hit") as_expected &= site.commits == 4000;

@@ -1,4 +1,4 @@
-// A bounded queue: a thread that cannot go on calls retry and sleeps until something it read has changed.
+// A bounded queue: a thread that cannot continue calls retry, and sleeps until a variable that it has read changes.
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -34,7 +34,8 @@ int main() {
         }
     }};
 
-    // The first alternative that need not wait is taken; with both empty, a letter in either of them wakes us.
+    // Takes the first alternative that need not wait. While both are empty, a letter in either of them wakes the
+    // thread.
     int sum = 0;
     for (int i = 0; i < letters; ++i) {
         sum += tutti::atomically([&](tutti::tx& t) {
@@ -43,7 +44,7 @@ int main() {
         });
     }
 
-    // Nothing comes any more: wait for a while, then do something else.
+    // No more letters arrive: waits for a while, then does something else.
     tutti::var<bool> more{false};
     const bool timed_out = tutti::atomically([&](tutti::tx& t) {
         if (more.get(t)) return false;

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 /* ---- actions ----------------------------------------------------------------------------------------------------
- * GCC's libitm commits a hardware transaction without its actions, which stay in the list of the thread until a block
- * commits in software. So a block that has actions leaves hardware. Tutti's runtime does that by itself, when the
- * action is added. */
+ * GCC's libitm commits a hardware transaction without its actions. They stay in the thread's list until a block
+ * commits in software. So a block with actions leaves hardware. Tutti's runtime does this itself when the action is
+ * added. */
 
 #if defined(__x86_64__)
 static bool has_rtm;
@@ -22,7 +22,7 @@ __attribute__((constructor)) static void look_for_rtm(void) {
     has_rtm = __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & (1U << 11)) != 0;
 }
 
-/* XTEST, and XABORT with a code that does not ask for another try. The roll-back takes the action back, too. */
+/* XTEST, and XABORT with a code that does not ask for another try. The roll-back also removes the action. */
 static void leave_hardware(void) {
     if (!has_rtm) return;
     bool runs_in_hardware;
@@ -50,7 +50,8 @@ struct work {
 static _Thread_local struct work* committed;
 static _Thread_local struct work** last;
 
-/* At commit, while ownership is still held: it only queues, because what is run later may begin blocks. */
+/* Runs at the commit, while ownership is still held. It only queues the work, because the work may begin blocks when
+ * it runs. */
 static void queue(void* argument) {
     struct work* work = argument;
     if (committed == NULL) last = &committed;
@@ -91,13 +92,13 @@ void tm_leave(const int* scope) {
 }
 
 /* ---- waiting --------------------------------------------------------------------------------------------------
- * A thread that waits for a word to change sleeps in the kernel. A block that changes the word wakes the sleepers when
- * it commits: so it wakes no thread early, and none if it is rolled back.
+ * A thread that waits for a word to change sleeps in the kernel. A block that changes the word wakes the sleepers at
+ * its commit. So it never wakes a thread early, and wakes none if it is rolled back.
  *
- * No wake-up is lost. The sleeper counts itself (A), then the kernel compares the word (B) and sleeps. The action of a
- * commit runs when the word has been changed (C), and then looks at the count (D). The fences order A before B and C
- * before D, so either D sees the count or B sees the change. The word may be that of a block that is still running, and
- * is then rolled back: who is woken for that looks again. */
+ * No wake-up is lost. The sleeper counts itself (A), then the kernel compares the word (B) and sleeps. The action of
+ * a commit runs after the word has changed (C), and then reads the count (D). The fences order A before B and C
+ * before D, so either D sees the count or B sees the change. The word may have a value of a block that is still
+ * running and is then rolled back: a thread that wakes up because of this checks again. */
 static void sleep_while(unsigned* word, unsigned* count, unsigned from, const struct timespec* at_most) {
     __atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST);
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, from, at_most, NULL, 0);

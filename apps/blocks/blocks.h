@@ -1,5 +1,5 @@
-/* What programs share whose critical sections have become blocks: work that waits for the commit, tokens for what is
- * held longer than a block can last, conditions. tutti-cc compiles it, and so does gcc -fgnu-tm. */
+/* The common part of programs whose critical sections have become blocks: work that waits for the commit, tokens
+ * that are held longer than a block can last, and conditions. Both tutti-cc and gcc -fgnu-tm compile it. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,25 +16,25 @@ TM_PURE void _ITM_addUserUndoAction(void (*action)(void*), void* argument);
 enum { tm_any_transaction = 1 };
 TM_PURE static inline bool tm_in_block(void) { return _ITM_inTransaction() != 0; }
 
-/* Has the block run `action(argument)` at its commit, while ownership is still held. Programs call this function, not
- * the ABI's: GCC's libitm loses the action of a block that commits in hardware. REQUIRES: a block. */
+/* Makes the block run `action(argument)` at its commit, while ownership is still held. Programs call this function
+ * instead of the ABI's: GCC's libitm loses the action of a block that commits in hardware. REQUIRES: a block. */
 void tm_at_commit(void (*action)(void*), void* argument) TM_PURE;
 
 /* ---- deferred work --------------------------------------------------------------------------------------------
- * `tm_defer` runs `run(argument)` after the outermost block has committed, in the thread that ran the block and outside
- * of every block, so it may begin blocks of its own; at once where there is no block. `drop(argument)` runs instead if
- * the block is rolled back. Work is run when the thread leaves a block that was written with one of the macros below.
- * */
+ * `tm_defer` runs `run(argument)` after the outermost block has committed. It runs in the block's thread and outside
+ * of every block, so it may begin blocks of its own. Without a block it runs at once. If the block is rolled back,
+ * `drop(argument)` runs instead. Work runs when the thread leaves a block that was written with one of the macros
+ * below. */
 void tm_defer(void (*run)(void*), void (*drop)(void*), void* argument) TM_PURE;
 void tm_leave(const int* scope) TM_PURE;
 #define TM_SCOPE for (int tm_scope __attribute__((cleanup(tm_leave))) = 0; tm_scope == 0; tm_scope = 1)
 
 /* ---- tokens ---------------------------------------------------------------------------------------------------
- * A thread holds a token while it sleeps, sends, or calls what no block may call. Blocks take tokens and give them
- * back; a thread that has to wait sleeps until the block that gives the token back has committed. */
+ * A thread holds a token while it sleeps, sends, or calls a function that blocks must not call. Blocks take and
+ * release tokens. A thread that has to wait for a token sleeps until the block that releases it has committed. */
 typedef struct tm_token {
-    unsigned held;   /* only blocks touch it */
-    unsigned asleep; /* only outside of blocks */
+    unsigned held;   /* accessed only in blocks */
+    unsigned asleep; /* accessed only outside of blocks */
 } tm_token;
 
 void tm_token_take(tm_token* token);
@@ -43,14 +43,14 @@ void tm_token_give(tm_token* token) TM_SAFE;
 /* Returns when `token` may have become free. */
 void tm_token_wait(tm_token* token);
 
-/* A condition is a count of signals: a thread that waits for it sleeps until the count has changed. A signal inside a
- * block takes effect when the block commits. */
+/* A condition is a count of signals: a thread that waits for it sleeps until the count has changed. A signal inside
+ * a block takes effect when the block commits. */
 typedef struct tm_condition {
     unsigned signals;
     unsigned asleep;
 } tm_condition;
 
-/* Returns when its count is no longer `seen`, which a block has read. */
+/* Returns when its count differs from `seen`, which a block has read. */
 void tm_condition_await(tm_condition* condition, unsigned seen);
 void tm_condition_wait(tm_condition* condition, tm_token* token);
 void tm_condition_wait_until(tm_condition* condition, tm_token* token, const struct timespec* when);

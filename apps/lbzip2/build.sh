@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# build.sh <folder> <tutti-cc>: makes in <folder> lbzip2 as it is (baseline/src/lbzip2), and with blocks in the place of
-# its locks (blocks/src/lbzip2). What has not changed is not made again. Status 77: the source cannot be had here.
+# build.sh <folder> <tutti-cc>: builds two versions of lbzip2 in <folder>: the original (baseline/src/lbzip2), and one
+# with blocks in place of its locks (blocks/src/lbzip2). Unchanged parts are not built again. Exits with status 77 if
+# the source is not available here.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,7 +16,7 @@ inputs=$(cat "$here"/patches/* "$here"/*.[ch] "$here"/*.sh "$shared"/blocks.* | 
 make_source() {
     "$here/../../scripts/debian_source.sh" lbzip2 2.5-2.3 "$folder/unpacked" || return
     cd "$folder/unpacked"
-    # What gnulib of 2014 has to know of a C library of today, in the place of Debian's patch.
+    # These definitions adapt gnulib of 2014 to a current C library, in place of Debian's patch.
     ./configure CPPFLAGS="-D_IO_ftrylockfile -D_IO_IN_BACKUP=0x100 -D_IO_ERR_SEEN=0x20" CFLAGS="-O2 -g -pthread" &&
         make -C lib
     cd ..
@@ -31,7 +32,7 @@ make_blocks() {
     cp -a "$folder/source" "$folder/blocks"
     "$here/convert.sh" "$folder/blocks"
     cd "$folder/blocks"
-    # --no-libc: nothing of our C library is in a block, so that the program runs on GCC's libitm, too.
+    # --no-libc: no block uses our C library, so that the program also runs on GCC's libitm.
     local flags="-O2 -g -pthread -I$here -I$root -include $here/tm.h"
     "$wrapper" --no-libc -O2 -g -pthread -Wall "-I$root" -c "$shared/blocks.c" -o blocks.o
     # shellcheck disable=SC2086  # a list of words
@@ -46,7 +47,7 @@ for part in source baseline blocks; do
     echo "making lbzip2: $part"
     rm -rf "${folder:?}/$part"
     status=0
-    # As a job of its own: in a list with || the shell would go on after a failure inside.
+    # A separate job, because in a list with || the shell would continue after a failure inside.
     ("make_$part") >"$folder/$part.log" 2>&1 &
     wait $! || status=$?
     if ((status == 77)); then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# convert.sh <folder>: replaces the locks of lbzip2's sources in <folder> by blocks, by our semantic patches.
+# convert.sh <folder>: replaces the locks of lbzip2's sources in <folder> by blocks, using our semantic patches.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -13,17 +13,17 @@ for patch in io scheduler; do
     }
 done
 
-# The brace at the end of a block that has several ways out: Coccinelle would put it behind each of them.
+# Adds the closing brace of a block with several exits: Coccinelle would add it after each of them.
 perl -0pi -e 's/TM_SCHED_REST\(\);(.*?\n)\}/TM_SCHED() {$1  }\n}/sg' src/compress.c src/expand.c
 
-# Not by a semantic patch, because Coccinelle 1.1 adds no attribute to a prototype. GNU's style has the name of what is
-# defined at the beginning of a line.
+# Not a semantic patch, because Coccinelle 1.1 cannot add an attribute to a prototype. In GNU's style, the name of a
+# defined function is at the start of a line.
 names=$(sed '/^#/d' "$here/patches/safe.txt" | tr -s ' \n' '|')
 perl -pi -e 's/^((?!return)(?:[a-z_]\w*[ *]+)+\**|)('"${names%|}"')(?=\s*\()/$1TM_SAFE $2/' \
     src/*.c src/*.h lib/xmalloc.c lib/xalloc.h
-# decoder_init is called in blocks, and GCC 12 does not survive a transaction-safe xnmalloc.
+# decoder_init is called in blocks, and GCC 12 crashes on a transaction-safe xnmalloc.
 sed -i -E 's/XNMALLOC\((\w+), (\w+)\)/(\2 *)xmalloc(\1 * sizeof(\2))/' src/decode.c
-# The monitor's way in is gone; its way out tells who waits.
+# The function that enters the monitor is gone. The function that leaves it wakes the waiting threads.
 perl -pi -e 's/\bsched_unlock(?=\(void\))/sched_tell/' src/process.[ch]
 perl -0pi -e 's/^void sched_lock\(void\);\n//m; s/^void (?=sched_tell)/void TM_SAFE /m;
     s/(\(\*(?:ready|finished)\)\(void\));/$1 TM_SAFE;/g' src/process.h

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# test.sh <folder> [rounds]: lbzip2 with blocks (build.sh) against lbzip2 with locks: the same bytes and status, for what
-# its authors test it with, for what is cut or damaged, and for any number of threads. How much of what comes before the
-# damage was written when the error was found, and which of several was first, is chance in both.
+# test.sh <folder> [rounds]: compares lbzip2 with blocks (build.sh) with lbzip2 with locks. Both have to produce the
+# same bytes and status, for the authors' test files, for truncated and damaged files, and for any number of threads.
+# Two things are chance in both versions: how much output before the damage was written when the error was found, and
+# which of several errors came first.
 set -euo pipefail
 
 folder=$(cd "$1" && pwd)
@@ -13,16 +14,16 @@ trap 'rm -rf "$work"' EXIT
 checks=0
 failures=0
 
-# run <program> <result> <arguments>...: its output, messages and status in <result>.*
+# run <program> <result> <arguments>...: stores the program's output, messages and status in <result>.*
 run() {
     local program=$1 result=$2 status=0
     shift 2
     timeout 120 "$program" "$@" >"$result.out" 2>"$result.messages" || status=$?
-    sed -i 's/^[^:]*: //' "$result.messages" # the program's name
+    sed -i 's/^[^:]*: //' "$result.messages" # removes the program's name
     echo "$status" >"$result.status"
 }
 
-# differ: why the results of the two programs are not the same.
+# differ: prints why the results of the two programs differ.
 differ() {
     cmp -s "$work/locks.status" "$work/blocks.status" || {
         echo "status $(<"$work/blocks.status"), not $(<"$work/locks.status"): $(head -c 200 "$work/blocks.messages")"
@@ -36,7 +37,7 @@ differ() {
     fi
 }
 
-# same <input> <arguments>...: both programs do the same with it.
+# same <input> <arguments>...: checks that both programs do the same with the input.
 same() {
     local input=$1 why
     shift
@@ -49,7 +50,7 @@ same() {
     failures=$((failures + 1))
 }
 
-# Many small blocks: text that repeats itself, and what cannot be compressed, in turns.
+# Many small blocks: repetitive text and incompressible data in turns.
 text=$work/text
 for i in {1..8}; do
     cat "$folder/source/src/"*.c
@@ -74,7 +75,7 @@ for ((round = 1; round <= rounds; ++round)); do
         same "$work/empty" -c -n "$threads"
         same "$work/plain" -dc -n "$threads"
         same "$work/plain" -dcf -n "$threads"
-        # Through a pipe, whose pieces are small.
+        # Through a pipe, which delivers small pieces.
         run "$blocks" "$work/blocks" -dc -n "$threads" < <(cat "$work/packed")
         cmp -s "$work/blocks.out" "$text" || {
             echo "FAILED: $threads threads read another text from a pipe"
@@ -86,7 +87,7 @@ for ((round = 1; round <= rounds; ++round)); do
         head -c $((RANDOM * 32768 % size + RANDOM % 7)) "$work/packed" >"$work/cut"
         same "$work/cut" -dc -n 4
     done
-    # A damaged block in the middle, by any thread: what comes before it may have been written, and nothing behind it.
+    # A damaged block in the middle: any thread may write output before the damage, and no thread output after it.
     run "$locks" "$work/locks" -c -1 <"$text"
     cp "$work/locks.out" "$work/packed"
     size=$(stat -c %s "$work/packed")

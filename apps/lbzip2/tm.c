@@ -10,7 +10,7 @@
 bool tm_failed;
 static _Thread_local const char* told;
 
-/* At commit, while ownership is still held: the thread may not end here. */
+/* Runs at the commit, while ownership is still held: the thread must not end here. */
 static void tell(void* what) { told = what; }
 
 void tm_tell(const char* what) { tm_at_commit(tell, (void*)(uintptr_t)what); }

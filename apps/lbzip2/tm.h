@@ -1,7 +1,7 @@
-/* What lbzip2's sources are compiled with once the semantic patches have made its critical sections blocks.
+/* Included by lbzip2's sources after the semantic patches have made blocks of their critical sections.
  *
  * A block is written `TM_SCHED() { ... }`. It is a loop around a transaction, so `break` and `continue` leave the
- * block; `return` leaves it, too, and commits it. */
+ * block. `return` also leaves the block and commits it. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,13 +10,13 @@
 
 #include "apps/blocks/blocks.h"
 
-/* A failed assertion, and memory that is used up, end the process, so nobody has to take anything back. */
+/* A failed assertion or running out of memory ends the process, so nothing has to be undone. */
 extern void __assert_fail(const char*, const char*, unsigned, const char*) __attribute__((noreturn)) TM_PURE;
 void xalloc_die(void) __attribute__((noreturn)) TM_PURE;
 
-/* In the place of failf in a block: the program fails once the block has committed. `what` is a constant. Under a lock
- * nobody came between the error and the end; here others see in their blocks that nothing is written any more, and that
- * the work is never done. */
+/* Replaces failf in a block: the program fails once the block has committed. `what` is a constant. Under a lock, no
+ * thread ran between the error and the end. Here other threads see in their blocks that no more output is written
+ * and that the work never ends. */
 extern bool tm_failed;
 void tm_tell(const char* what) TM_PURE;
 TM_SAFE static inline void tm_fail(const char* what) {
@@ -24,18 +24,18 @@ TM_SAFE static inline void tm_fail(const char* what) {
     tm_tell(what);
 }
 void tm_fail_if_told(const int* scope) TM_PURE;
-/* Sends the process this signal when the block commits. */
+/* Sends the process this signal at the block's commit. */
 void tm_raise(int signal) TM_PURE;
 
 #define TM_BLOCK \
     for (int tm_told __attribute__((cleanup(tm_fail_if_told))) = 0; tm_told == 0; tm_told = 1) __transaction_atomic
-/* Of the scheduler, of what is read, of what is to be written. */
+/* Blocks on the state of the scheduler, of the input, and of the output. */
 #define TM_SCHED() TM_BLOCK
 #define TM_SOURCE() TM_BLOCK
 #define TM_SINK() TM_BLOCK
 
-/* A block that runs when something holds, and otherwise waits for the condition: TM_HOLDS is in it before anything is
- * written. */
+/* A block that runs when a predicate holds, and otherwise waits for the condition. It contains TM_HOLDS before its
+ * first write. */
 struct tm_wait {
     unsigned seen;
     bool over;

@@ -1,5 +1,5 @@
-/* Put into assoc.c: see tm_memcached.h. Every chain that it walks is memory that no block frees before this one ends,
- * and the walk is short because a chain that changes meanwhile may lead anywhere. */
+/* Inserted into assoc.c: see tm_memcached.h. The chain consists of memory that no block frees before this one ends.
+ * The walk is short, because a chain that changes meanwhile may lead anywhere. */
 bool tm_has_key(const item* it, const char* key, size_t nkey) {
     return it->nkey == nkey && memcmp(ITEM_key(it), key, nkey) == 0;
 }

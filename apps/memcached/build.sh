@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # build.sh <folder> <tutti-cc> [build]...: makes these builds of memcached (builds.txt; default: all of them) in
-# <folder>/<build>, each with memcached and memcached-debug, which asserts. What has not changed is not made again.
-# <build>-asan is that build with AddressSanitizer, where there are no blocks: GCC refuses -fsanitize=address with -fgnu-tm.
-# Status 77: the source cannot be had here.
+# <folder>/<build>. Each has memcached, and memcached-debug with assertions. Unchanged builds are not made again.
+# <build>-asan is that build with AddressSanitizer, only for builds without blocks: GCC refuses -fsanitize=address with
+# -fgnu-tm. Exits with status 77 if the source is not available here.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -32,7 +32,7 @@ make_build() {
             return 1
         }
         definition=$(awk -v build="$build" '$1 == build { print $3 }' "$here/builds.txt")
-        # The stand-ins of tm.h suffice, and a program without our C library runs on GCC's libitm, too, to be compared.
+        # The replacements in tm.h suffice. Without our C library, a program also runs on GCC's libitm, for comparison.
         compiler="$wrapper --no-libc"
         flags+="${definition:+ -D$definition} -I$here -I$root -include $here/tm.h"
         # shellcheck disable=SC2086  # a list of words
@@ -40,7 +40,7 @@ make_build() {
         # shellcheck disable=SC2086
         $compiler $optimize -Wall "-I$root" -c "$blocks/blocks.c" -o blocks.o
         shim=(tm.o blocks.o)
-        # Hash functions that must be inlined, which GCC refuses with -fgnu-tm. No block looks into them.
+        # Hash functions that must be inlined, which GCC refuses with -fgnu-tm. No block calls their insides.
         make CC=gcc CFLAGS="$optimize -pthread" CPPFLAGS="$flags -Wno-attributes" memcached-{hash,murmur3_hash}.o \
             memcached_debug-{hash,murmur3_hash}.o
     fi
@@ -56,7 +56,7 @@ for build in "$@"; do
     }
     [[ ! -e $folder/$build/inputs || $(<"$folder/$build/inputs") != "$inputs" ]] || continue
     echo "building $build"
-    # As a job of its own: in a list with || the shell would go on after a failure inside.
+    # A separate job, because in a list with || the shell would continue after a failure inside.
     (make_build "$build") >"$folder/$build.log" 2>&1 &
     wait $! || {
         grep -E 'error|undefined|convert.sh' "$folder/$build.log" | sort -u | head -n 20 >&2

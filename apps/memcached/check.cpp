@@ -1,9 +1,9 @@
-// tutti-mc-check: is what memcached answers right? Clients send generated commands at once.
+// tutti-mc-check: checks memcached's replies. Clients send generated commands at the same time.
 //
-// - Each client has keys of its own: a model gives each answer exactly.
+// - Each client has keys of its own: a model predicts each reply exactly.
 // - All clients share three keys. They increment `shared-sum`, swap `shared-cas` by gets and cas, and append to
-//   `shared-list`. At the end the sum, the swaps and the appended bytes must be what the clients counted together. The
-//   sums that one client is answered grow, because no client decrements, and no two clients are answered the same sum.
+//   `shared-list`. At the end the sum, the swaps and the appended bytes must equal the clients' counts. The sums in the
+//   replies to one client grow, because no client decrements. No two clients get the same sum.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -28,7 +28,7 @@ struct settings {
     unsigned clients = 4;
     unsigned commands = 20000;  // of each client
     unsigned keys = 50;         // of each client
-    unsigned fill = 0;          // further keys, so that the hash table grows meanwhile
+    unsigned fill = 0;          // further keys, which make the hash table grow meanwhile
     std::uint64_t seed = std::random_device{}();
 };
 
@@ -36,7 +36,7 @@ struct wrong_answer : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// What a client's keys hold.
+/// The content of a client's key.
 struct entry {
     std::string value, flags;
 };
@@ -65,11 +65,11 @@ std::string store(mc::connection& server, const std::string& command, const std:
                       "\r\n");
 }
 
-/// What all clients did to the keys that they share.
+/// The operations of all clients on the shared keys.
 struct tally {
     std::mutex mutex;
     std::uint64_t increments = 0, swaps = 0, appended = 0;
-    std::vector<std::uint64_t> sums;  // every answer to an increment
+    std::vector<std::uint64_t> sums;  // the replies to all increments
 };
 
 class client {
@@ -98,7 +98,7 @@ private:
 
     std::string new_value() {
         if (below(3) == 0) return std::to_string(below(1000000));  // for incr and decr
-        // Once in a while one of several chunks.
+        // Sometimes a value that needs several chunks.
         const unsigned size = below(50) == 0 ? 600000 + below(100000) : below(4) == 0 ? below(3000) : below(60);
         return std::string(size, static_cast<char>('a' + below(26)));
     }
@@ -145,7 +145,7 @@ private:
             case 4: {
                 const bool front = below(2) == 0;
                 const std::string piece(1 + below(20), static_cast<char>('A' + below(26)));
-                if (there && own->second.value.size() > 900000) break;  // more than a value may have
+                if (there && own->second.value.size() > 900000) break;  // a value cannot be larger
                 expect("append or prepend " + key, store(server_, front ? "prepend" : "append", key, "0", piece),
                        there ? "STORED" : "NOT_STORED");
                 if (there) own->second.value = front ? piece + own->second.value : own->second.value + piece;
@@ -181,7 +181,7 @@ private:
         const std::uint64_t before = std::stoull(digits);
         const std::string after = std::to_string(up ? before + by : before > by ? before - by : 0);
         expect("counting " + key, answer, after);
-        // A shorter number is filled up with blanks.
+        // A shorter number is padded with blanks.
         value = after.size() < value.size() ? after + std::string(value.size() - after.size(), ' ') : after;
     }
 
@@ -238,7 +238,7 @@ unsigned hash_power(mc::connection& server) {
     return power;
 }
 
-/// Stores so many keys that the hash table has to grow, and waits until it does: the server looks once a second.
+/// Stores enough keys to make the hash table grow, and waits for that: the server checks once a second.
 void fill(const settings& of) {
     mc::connection server(of.socket);
     const unsigned before = hash_power(server);

@@ -28,7 +28,7 @@ public:
             close();
             throw std::system_error(error, std::generic_category(), "cannot connect to " + path);
         }
-        // A server that hangs ends the program with a message instead of hanging it.
+        // If the server hangs, the program ends with a message instead of hanging.
         const timeval patience{.tv_sec = 20, .tv_usec = 0};
         ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     }
@@ -47,7 +47,7 @@ public:
         }
     }
 
-    /// The next line, without its end.
+    /// Returns the next line, without its end.
     std::string line() {
         for (std::size_t from = at_;;) {
             const std::size_t end = input_.find("\r\n", from);
@@ -61,7 +61,7 @@ public:
         }
     }
 
-    /// The next `size` bytes and the end of line after them, which is left out.
+    /// Returns the next `size` bytes, without the end of line that follows.
     std::string data(std::size_t size) {
         while (input_.size() - at_ < size + 2) fill();
         std::string found = input_.substr(at_, size);
@@ -75,7 +75,7 @@ public:
     }
 
 private:
-    // Returns how many bytes at the front have gone.
+    // Returns how many bytes at the front were removed.
     std::size_t fill() {
         const std::size_t gone = at_;
         input_.erase(0, gone);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# convert.sh <build> <folder>: makes of memcached's sources in <folder> those of that build (builds.txt), by our
-# semantic patches.
+# convert.sh <build> <folder>: converts memcached's sources in <folder> to that build (builds.txt), using our semantic
+# patches.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -25,7 +25,7 @@ if [[ ,$patches, == *,overwrite,* ]]; then
     sed -i -e 's/^void slabs_free(void.*;/&\nvoid slabs_give_back(void);/' \
         -e 's/^void slabs_give_back.*/&\nvoid slabs_keep(struct _stritem*, size_t, unsigned int);/' slabs.h
 fi
-# What a patch moves as a whole must be without lines of the preprocessor; these mark dead items for a debugger.
+# Code that a patch moves as a whole must not contain preprocessor lines. These lines mark dead items for a debugger.
 [[ ,$patches, != *,mover_alone,* ]] || sed -i '/^#ifdef DEBUG_SLAB_MOVER/,/^#endif/d' slabs.c
 for patch in ${patches//,/ }; do
     before=$(cat "${sources[@]}" | sha256sum)
@@ -41,10 +41,10 @@ for patch in ${patches//,/ }; do
     }
 done
 
-[[ ,$patches, == *,volatiles,* ]] || exit 0 # locks
+[[ ,$patches, == *,volatiles,* ]] || exit 0 # builds with locks
 
-# Declarations and definitions of the functions that blocks call (finding 5). Not by a semantic patch, because
-# Coccinelle 1.1 adds no attribute to a prototype.
+# Declarations and definitions of the functions that blocks call (finding 5). Not a semantic patch, because Coccinelle
+# 1.1 cannot add an attribute to a prototype.
 for group in cache slabs; do
     [[ ,$patches, == *,$group,* ]] || continue
     names=$(sed -n "s/^$group: //p" "$here/patches/safe.txt" | tr -s ' \n' '|')
@@ -59,14 +59,14 @@ item** primary_hashtable = 0;\
 extern item** const tm_primary_hashtable __asm__("primary_hashtable");\
 extern const unsigned tm_hashpower __asm__("hashpower");' assoc.c
 [[ ,$patches, != *,cache,* ]] || cat "$here/assoc_guess.h" >>assoc.c
-# The functions of tm_memcached.h that have two versions are seen from other files, and so is what they call.
+# Other files use the functions of tm_memcached.h that have two versions, and the functions that these call.
 [[ ,$patches, != *,mover,* ]] || sed -i -E \
     -e 's/^static (TM_(SAFE|CALLED) )?((void|void \*)\s*\*?(do_slabs_(alloc|free)|do_item_(un)?link_q|item_(un)?link_q)\()/\1\3/' \
     -e 's/^(TM_(SAFE|CALLED) )static (void \*?(do_slabs_(alloc|free)|do_item_(un)?link_q)\()/\1\3/' \
     -e 's/^(TM_(SAFE|CALLED) )(static )?(void \*?(slabs_(alloc|free)|item_(un)?link_q)\()/\4/' items.c slabs.c slabs.h
 [[ ,$patches, != *,release,* ]] ||
     sed -i 's/^void  *item_remove(item \*it);/&\nenum store_item_type store_item_and_release(item*, int comm, conn*);/' memcached.h
-# What hashes a key reads memory that does not change, as tm_same_key does.
+# A hash function reads a key, which does not change, as tm_same_key does.
 sed -i 's/^\(typedef uint32_t (\*hash_func)(.*)\);/\1 TM_PURE;/' hash.h
-# Coccinelle cannot follow the X macros between these two.
+# Coccinelle cannot parse the X macros between these two lines.
 [[ ,$patches, != *,stats,* ]] || sed -i -e '/pthread_mutex_\(un\)\?lock(&threads\[ii\].stats.mutex);/d' thread.c

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# fetch.sh <folder>: Debian's source of memcached 1.6.18 in <folder>/source, configured. Status 77: it cannot be had
-# here.
+# fetch.sh <folder>: downloads and configures Debian's source of memcached 1.6.18 in <folder>/source. Exits with status
+# 77 if the source is not available here.
 set -euo pipefail
 
 folder=$1

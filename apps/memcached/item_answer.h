@@ -1,7 +1,7 @@
-/* What patches/copies.cocci calls, put into proto_text.c before the patches are applied. */
+/* The function that patches/copies.cocci calls, inserted into proto_text.c before the patches are applied. */
 enum { answer_room = 512 };
 
-// Answers a get with a copy of the value. False: the value is missing, too large, out of date, or to be told of.
+// Replies to a get with a copy of the value. False: the value is missing, too large, expired, or has to be logged.
 static bool item_answer(conn* c, const char* key, const size_t nkey, const bool return_cas, uint8_t* from) {
     union {
         item it;

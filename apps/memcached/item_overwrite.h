@@ -1,8 +1,8 @@
-/* What patches/overwrite.cocci calls, put into items.c before the patches are applied. */
+/* The functions that patches/overwrite.cocci calls, inserted into items.c before the patches are applied. */
 enum { overwrite_room = 512 };
 
-// Stores the value of `from`, which no other thread has seen, over one of the same size under its key. The item stays
-// where it is in its LRU list, so it has to be in one for items in use. False: the call has changed nothing.
+// Overwrites a value of the same size under the same key by the value of `from`, which no other thread has seen. The
+// item keeps its place in its LRU list, so that must be a list for items in use. Returns false if nothing was changed.
 bool item_overwrite(conn* c, item* from) {
     const uint16_t kind = from->it_flags;
     const int nbytes = from->nbytes;
@@ -18,7 +18,7 @@ bool item_overwrite(conn* c, item* from) {
     item_lock(hv);
     stored = false;
     item* it = assoc_find(ITEM_key(from), from->nkey, hv);
-    // The only reference is the table's, so no connection is sending the item.
+    // Only the table has a reference, so no connection is sending the item.
     if (it != NULL && it->refcount == 1 && it->nbytes == nbytes &&
         (it->it_flags & (ITEM_CAS | ITEM_CFLAGS | ITEM_CHUNKED)) == kind &&
         (it->slabs_clsid == id || it->slabs_clsid == (id | WARM_LRU)) &&

@@ -1,9 +1,9 @@
-// tutti-mc-linear: are the answers of memcached to several clients at once linearizable, key by key?
+// tutti-mc-linear: checks that memcached's replies to several concurrent clients are linearizable, key by key.
 //
-// Clients meet at the begin of each round, take fresh keys that all of them share, and send a few generated commands
-// each. A counter that they all draw from orders calls and answers. Then the history of each key is checked
-// (linear.hpp). `--evictions` allows values to vanish, for a server under memory pressure; clients of `--pressure` make
-// it. `--rude` clients hang up in the middle of commands and of answers.
+// Clients meet at the begin of each round, take new keys that all of them share, and send a few generated commands
+// each. A shared counter orders calls and replies. Then the history of each key is checked (linear.hpp). `--evictions`
+// allows values to vanish, for a server under memory pressure, which the clients of `--pressure` cause. `--rude`
+// clients disconnect in the middle of commands and replies.
 #include <CLI/CLI.hpp>
 #include <atomic>
 #include <barrier>
@@ -129,7 +129,8 @@ private:
     std::uint64_t uniques_[keys] = {};
 };
 
-/// Stores values of many sizes in more keys than there is memory for, and has pages moved between slab classes.
+/// Stores values of many sizes under more keys than fit into memory, and makes the server move pages between slab
+/// classes.
 void press(const settings& of, unsigned number, const std::atomic<bool>& over) {
     constexpr unsigned batch = 16;
     engine random(of.seed + 1000 + number);
@@ -137,7 +138,7 @@ void press(const settings& of, unsigned number, const std::atomic<bool>& over) {
     for (unsigned count = 0; !over; ++count) {
         std::string requests;
         for (unsigned request = 0; request < batch; ++request) {
-            // First small ones, of which so many fit that the hash table has to grow.
+            // The first values are small, and so many fit that the hash table has to grow.
             const unsigned size = below(random, count < 1000 ? 60 : below(random, 500) == 0 ? 100000 : 1500);
             requests += "set p" + std::to_string(below(random, 100000)) + " 0 0 " + std::to_string(size) + "\r\n" +
                         std::string(size, 'p') + "\r\n";
@@ -147,12 +148,12 @@ void press(const settings& of, unsigned number, const std::atomic<bool>& over) {
             if (const std::string answer = server.line();
                 answer != "STORED" && !answer.starts_with("SERVER_ERROR out of memory"))
                 throw wrong_history("a set under pressure was answered: " + answer);
-        // If that is impossible just now, the answer says so.
+        // The reply says so if this is not possible at the moment.
         if (count % 50 == 49) server.ask("slabs reassign -1 " + std::to_string(1 + below(random, 15)) + "\r\n");
     }
 }
 
-/// What the server counts under `name`.
+/// Returns the server's counter `name`.
 std::uint64_t statistic(mc::connection& server, const std::string& name) {
     std::uint64_t found = 0;
     server.send("stats\r\n");
@@ -161,13 +162,13 @@ std::uint64_t statistic(mc::connection& server, const std::string& name) {
     return found;
 }
 
-/// Hangs up after part of some commands, without waiting for what they are answered.
+/// Disconnects after part of some commands, without waiting for their replies.
 void be_rude(const settings& of, unsigned number, const std::atomic<bool>& over) {
     engine random(of.seed + 2000 + number);
     const std::string commands =
         "set rude 0 0 5\r\nrudex\r\nincr rude 1\r\nget rude rude rude\r\nmg rude v k t\r\n"
         "append rude 0 0 3\r\nabc\r\nms rude 4\r\nabcd\r\nmd rude\r\nma rude\r\ngat 9 rude\r\n";
-    // Now and then it waits for an answer, or the server would have more connections to close than it may have open.
+    // Waits for a reply now and then. Otherwise the server would have more connections to close than it may have open.
     mc::connection polite(of.socket);
     for (unsigned hung_up = 0; !over; ++hung_up) {
         if (hung_up % 32 == 0) static_cast<void>(statistic(polite, "curr_connections"));
@@ -177,13 +178,13 @@ void be_rude(const settings& of, unsigned number, const std::atomic<bool>& over)
         try {
             server.send(sent + commands.substr(0, below(random, static_cast<unsigned>(commands.size()))));
         } catch (const std::system_error&) {
-            // The server has hung up first, as it does where it finds no memory for answers.
+            // The server disconnects first if it has no memory for replies.
         }
     }
 }
 
-/// memcached's own: an increment that makes a new item gives the number of that to the old one, too, whose readers may
-/// still be about to send it. What a `gets` beside an increment says of the number proves nothing.
+/// A property of memcached itself: an increment that makes a new item also gives the new item's number to the old one,
+/// whose readers may not have sent it yet. So the number in a `gets` beside an increment proves nothing.
 void note_overlaps(std::vector<command>& history) {
     for (command& one : history) {
         const auto beside = [&](const command& c) {
@@ -236,7 +237,7 @@ public:
     }
 
 private:
-    /// Whether what the pressure is for has happened. A run that ends before would have shown nothing.
+    /// Returns true if the pressure had its intended effects. A run without them would have proved nothing.
     bool was_pressed() {
         if (settings_.pressure == 0) return true;
         mc::connection server(settings_.socket);
@@ -259,7 +260,7 @@ private:
                 std::vector<command> all;
                 for (const auto& one : clients_)
                     all.insert(all.end(), one->histories[key].begin(), one->histories[key].end());
-                // More than the checker takes: rare, and another round has another share.
+                // Too many for the checker. This is rare, and another round distributes the commands differently.
                 if (failed() || all.size() > 64) continue;
                 note_overlaps(all);
                 if (!is_linearizable(all, settings_.evictions)) {
@@ -309,7 +310,7 @@ private:
     std::uint64_t round_ = 0;
     std::mutex mutex_;
     std::string failure_, pressed_;
-    std::uint64_t hash_power_;  // at the begin
+    std::uint64_t hash_power_;  // at the start
     std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
     std::barrier<check> meet_;
 };

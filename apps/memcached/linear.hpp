@@ -1,10 +1,11 @@
-// Is the history of one key linearizable? Commands overlap; the history is right if each can be given an instant
-// between its call and its answer such that the answers are those of a single client sending them in that order.
+// Checks that the history of one key is linearizable. Commands overlap. The history is correct if each command can be
+// given an instant between its call and its reply such that the replies are those of a single client that sends the
+// commands in that order.
 //
-// The search is that of Wing and Gong ("Testing and Verifying Concurrent Objects", 1993) with Lowe's memory of what has
-// been tried ("Testing for Linearizability", 2017): it takes any command that was called before the first answer among
-// those that are left, and remembers each pair of commands taken and value reached. Exponential at worst; histories of
-// a few dozen commands of four clients take microseconds.
+// The search is that of Wing and Gong ("Testing and Verifying Concurrent Objects", 1993), with Lowe's cache of tried
+// states ("Testing for Linearizability", 2017). It takes any remaining command that was called before the first
+// remaining reply, and caches each pair of taken commands and reached value. Exponential in the worst case; histories
+// of a few dozen commands of four clients take microseconds.
 #pragma once
 
 #include <algorithm>
@@ -24,14 +25,15 @@ enum class kind { get, gets, set, add, replace, append, prepend, cas, incr, decr
 struct command {
     kind what = kind::get;
     std::string argument;      // the value to store or to add
-    std::uint64_t unique = 0;  // of `cas`; what `gets` was answered
-    bool expired = false;      // of `set` and `touch`: with a time in the past
-    std::string answer;        // the value or the line; empty: a get that found nothing
+    std::uint64_t unique = 0;  // of `cas`; the number in the reply to `gets`
+    bool expired = false;      // of `set` and `touch`: the given time is in the past
+    std::string answer;        // the value or the line; empty: a get that found no value
     std::uint64_t called = 0, answered = 0;
-    bool overlapped = false;  // of `flush`: another command was under way
+    bool overlapped = false;  // of `flush`: another command ran at the same time
 };
 
-/// What a key holds. `unique` is 0 until a client has seen it; a new one exceeds all that were seen before.
+/// The content of a key. `unique` is 0 until a client has seen the number. A new number exceeds all numbers seen
+/// before.
 struct value {
     bool there = false;
     std::string text;
@@ -72,10 +74,10 @@ inline std::optional<value> seen(const command& c, const value& before) {
 
 }  // namespace detail
 
-/// What the key holds after `c`, or nothing if the answer is wrong for what it held before. memcached leaves two things
-/// open, which `other` chooses between: whether a number that got shorter is filled up with blanks, which depends on
-/// who else is looking at it; and whether a value survives a flush_all that came while a command was storing it. That
-/// command takes a lock and flush_all none: it only draws a number that older values lack.
+/// Returns the key's content after `c`, or nothing if the reply is wrong for the content `before`. memcached leaves two
+/// things open, and `other` selects the second possibility. First, a number that becomes shorter may be padded with
+/// blanks, depending on other readers. Second, a value may survive a flush_all that arrives while a command stores it:
+/// that command takes a lock, but flush_all does not. flush_all only draws a number that older values lack.
 inline std::optional<value> apply(const command& c, const value& before, bool other = false) {
     using detail::gone, detail::stored;
     const auto when = [&](bool right, value after) { return right ? std::optional(after) : std::nullopt; };
@@ -95,8 +97,8 @@ inline std::optional<value> apply(const command& c, const value& before, bool ot
         case kind::remove: return when(c.answer == (before.there ? "DELETED" : "NOT_FOUND"), gone(before));
         case kind::cas:
             if (!before.there) return when(c.answer == "NOT_FOUND", before);
-            // What nobody has seen yet is newer than what this client has, unless only a look that proves nothing has
-            // seen it.
+            // A number that no client has seen is newer than this client's, unless only a `gets` that proves nothing
+            // has seen it.
             if (before.unique != c.unique && !(before.unique == 0 && c.unique > before.largest && c.answer == "STORED"))
                 return when(c.answer == "EXISTS", before);
             return when(c.answer == "STORED", stored(before, c.argument));
@@ -111,8 +113,8 @@ inline std::optional<value> apply(const command& c, const value& before, bool ot
     return when(c.answer == "STORED", stored(before, text));
 }
 
-/// `under_pressure`: at any time the server may have thrown the value away for want of memory, or moved it to another
-/// slab page, which gives it another unique number. At most 64 commands.
+/// `under_pressure`: at any time the server may have evicted the value for lack of memory, or moved it to another slab
+/// page, which gives it another unique number. At most 64 commands.
 inline bool is_linearizable(const std::vector<command>& history, bool under_pressure = false) {
     if (history.size() > 64) throw std::invalid_argument("a history has at most 64 commands");
     std::set<std::tuple<std::uint64_t, value>> tried;

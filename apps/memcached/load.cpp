@@ -1,7 +1,7 @@
-// tutti-mc-load: what memcached's server costs. A fixed set of keys is stored; then batches of pipelined requests, made
-// beforehand, go over several connections, each of which has one batch under way. Every request hits and every value
-// has the same size, so a batch's answer has a known length, and counting bytes is all that this program does while
-// it measures.
+// tutti-mc-load: measures the cost of memcached's server. It stores a fixed set of keys. Then it sends batches of
+// pipelined requests, prepared beforehand, over several connections, one batch at a time on each. Every request hits
+// and every value has the same size, so a batch's reply has a known length. While it measures, the program only counts
+// bytes.
 #include <poll.h>
 
 #include <CLI/CLI.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 struct settings {
     std::string socket;
-    int server = 0;  // its process, whose time is read
+    int server = 0;  // process of the server, whose time is read
     unsigned keys = 100000;
     unsigned value = 64;
     unsigned connections = 8;
@@ -42,7 +42,7 @@ std::string set(const settings& of, unsigned number, const std::string& option =
            "\r\n";
 }
 
-/// Ranks from 0 on with probabilities as 1 / (rank + 1)^skew.
+/// Draws ranks from 0 on with probabilities proportional to 1 / (rank + 1)^skew.
 class zipf {
 public:
     zipf(unsigned count, double skew) : sums_(count) {
@@ -67,7 +67,7 @@ struct batch {
 std::vector<batch> make_batches(const settings& of) {
     std::mt19937_64 engine(of.seed);
     zipf ranks(of.keys, of.skew);
-    // Ranks are scattered over the keys, so that hot keys are not neighbours.
+    // Distributes the ranks over the keys, so that hot keys are not neighbours.
     const auto number = [&] { return static_cast<unsigned>(std::uint64_t{ranks(engine)} * 7919 % of.keys); };
     const std::size_t hit =
         std::string("VALUE  0 \r\n\r\nEND\r\n").size() + key(0).size() + std::to_string(of.value).size() + of.value;
@@ -89,7 +89,7 @@ processor_time time_of(int process) {
     std::ifstream file("/proc/" + std::to_string(process) + "/stat");
     std::string line;
     std::getline(file, line);
-    std::istringstream fields(line.substr(line.rfind(')') + 2));  // the name before it may hold spaces
+    std::istringstream fields(line.substr(line.rfind(')') + 2));  // the name before it may contain spaces
     std::string skipped;
     for (int field = 3; field < 14; ++field) fields >> skipped;
     double user = 0, system = 0;
@@ -102,7 +102,7 @@ processor_time time_of(int process) {
 struct client {
     mc::connection connection;
     std::size_t next;
-    std::size_t missing = 0;  // bytes of the answer
+    std::size_t missing = 0;  // bytes of the reply that have not arrived
 };
 
 void send_next(client& of, const std::vector<batch>& batches) {
@@ -153,7 +153,7 @@ void run(const settings& of) {
         return std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(count));
     };
     for (auto& one : clients) send_next(one, batches);
-    work_until(clock::now() + seconds(of.seconds / 10));  // warm
+    work_until(clock::now() + seconds(of.seconds / 10));  // warm-up
     const std::uint64_t before = answered;
     const processor_time start = time_of(of.server);
     const auto from = clock::now();

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# with_server <program> [its options] -- <client> [its options]: runs the client, which is told of the socket by a last
-# --socket, beside a server of its own. Fails if either does; so a server that dies of an assertion is found.
+# with_server <program> [its options] -- <client> [its options]: runs the client beside its own server. The client gets
+# the socket by a final --socket. Fails if either of them fails, so an assertion failure of the server is found.
 with_server() {
     local server=() process status=0
     while [[ $1 != -- ]]; do

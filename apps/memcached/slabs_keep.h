@@ -1,8 +1,8 @@
-/* What patches/overwrite.cocci calls, put into slabs.c before the patches are applied: chunks that a thread keeps for
- * its next allocations, one of each class, for as long as it drives a connection's machine. To the slab mover they look
- * like items whose values are still on their way. */
+/* The functions that patches/overwrite.cocci calls, inserted into slabs.c before the patches are applied. A thread
+ * keeps chunks for its next allocations, one of each class, while it runs a connection's state machine. The slab
+ * mover treats them like items whose values have not arrived yet. */
 static __thread item* kept[MAX_NUMBER_OF_SLAB_CLASSES];
-static __thread uint64_t kept_ids; /* a bit for each */
+static __thread uint64_t kept_ids; /* a bit for each class */
 
 static void* slabs_kept(unsigned int id) {
     if ((kept_ids >> id & 1) == 0) return NULL;

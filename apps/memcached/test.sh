@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# test.sh <folder> <programs' folder> <build>...: memcached's own tests, and ours, on builds that build.sh has made.
+# test.sh <folder> <programs' folder> <build>...: runs memcached's own tests, and ours, on the builds of build.sh.
 #
-# A test of memcached's counts if the baseline passes it; what fails there tests what this build of the baseline lacks.
-# A converted build has to pass all that count.
+# A test of memcached counts if the baseline passes it; other tests need features that this build of the baseline lacks.
+# A converted build has to pass all tests that count.
 set -euo pipefail
 
 folder=$(cd "$1" && pwd)
@@ -13,7 +13,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/server.sh"
 jobs=${TUTTI_JOBS:-$(nproc)}
 
-# passed <build>: the tests of memcached's that it passes.
+# passed <build>: prints the tests of memcached that the build passes.
 passed() {
     local build=$1
     (cd "$folder/$build" && prove -j "$jobs" t/*.t >"$folder/$build.prove" 2>&1) || true
@@ -48,9 +48,9 @@ for build in "$@"; do
     echo "answers of $build against a model"
     with_server "${server[@]}" -- "${check[@]}" || failures=1
     with_server "${server[@]}" -o no_lru_crawler,no_lru_maintainer -- "${check[@]}" || failures=1
-    # A hash table that grows while commands run.
+    # Tests a hash table that grows while commands run.
     with_server "${server[@]}" -o hashpower=13 -- "${check[@]}" --fill 30000 || failures=1
-    # The same program on the compiler's runtime, which runs blocks in hardware where the processor has RTM.
+    # Runs the same program on the compiler's runtime, which runs blocks in hardware if the processor has RTM.
     if grep -q "^$build .*volatiles" "$here/builds.txt"; then
         echo "answers of $build on the compiler's libitm"
         libitm=$(dirname "$(gcc -print-file-name=libitm.so.1)")
@@ -59,7 +59,8 @@ for build in "$@"; do
     echo "histories of $build"
     with_server "${server[@]}" -- timeout 300 "$programs/tutti-mc-linear" --rounds "$rounds" || failures=1
 done
-# The heap: by AddressSanitizer with locks; GCC compiles no blocks with it, so by memcheck with blocks.
+# Checks the heap: by AddressSanitizer for locks, and by memcheck for blocks, because GCC compiles no blocks with
+# AddressSanitizer.
 if [[ ${TUTTI_MEMCACHED_SAMPLE:-} == "" ]]; then
     for build in "$@"; do
         if ! grep -q "^$build .*volatiles" "$here/builds.txt"; then continue; fi

@@ -29,8 +29,8 @@ int tm_fprintf(FILE* to, const char* format, ...) {
 
 void tm_perror(const char* what) { tm_fprintf(stderr, "%s: %s\n", what, strerror(errno)); }
 
-/* A log entry is laid out at once, because what it tells of may be gone later, and goes to the logger's buffer after
- * the block. */
+/* A log entry is formatted at once, because its data may be gone later. It goes to the logger's buffer after the
+ * block. */
 struct entry {
     logger* to;
     logentry* filled;
@@ -83,7 +83,7 @@ void tm_log(logger* to, enum log_entry_type event, const void* about, ...) {
     tm_defer(append_entry, free_entry, entry);
 }
 
-/* The action gets a single pointer, which is the counter itself where it adds one. */
+/* The action gets one pointer. To add one, the pointer is the counter itself. */
 static void add_one(void* counter) { tm_count(counter, 1); }
 
 void tm_count_at_commit(uint64_t* counter, int64_t by) {
@@ -121,7 +121,7 @@ TM_SAFE size_t tm_strlen(const char* text) {
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* As memcached's safe_strtoull, over memory that other blocks may change. */
+/* Like memcached's safe_strtoull, for memory that other blocks may change. */
 TM_SAFE bool tm_parse_number(const char* text, uint64_t* number) {
     *number = 0;
     while (is_space(*text)) text++;

@@ -1,12 +1,12 @@
-/* What memcached's sources are compiled with once the semantic patches have made its critical sections blocks: the
- * kinds of block, and stand-ins for what a block must not call.
+/* Included by memcached's sources after the semantic patches have made blocks of their critical sections. Defines
+ * the kinds of block, and replacements for functions that a block must not call.
  *
  *   TM_NO_LOCKS      no lock is left: pthread's mutexes and conditions become tokens and counts
- *   TM_LOCKS_INSIDE  blocks take locks that are still there: they are relaxed, and what they call is only callable
- *   TM_NAIVE         every block is relaxed, and nothing is said of what it calls
+ *   TM_LOCKS_INSIDE  blocks take locks that still exist: they are relaxed, and their functions are only callable
+ *   TM_NAIVE         every block is relaxed, and the functions that it calls have no attribute
  *
  * A block is written `TM_ITEM(hv) { ... }`. It is a loop around a transaction, so `break` and `continue` leave the
- * block; `return` leaves it, too, and commits it. */
+ * block. `return` also leaves the block and commits it. */
 #pragma once
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 #include "apps/blocks/blocks.h"
 
-/* TM_CALLED is what the conversion puts before memcached's own functions that blocks call. */
+/* The conversion adds TM_CALLED to memcached's own functions that blocks call. */
 #if defined(TM_NAIVE)
 #define TM_CALLED
 #define TM_ATOMIC __transaction_relaxed
@@ -35,15 +35,15 @@
 #define TM_ATOMIC __transaction_atomic
 #endif
 
-/* Blocks may fail an assertion and log. The first ends the process, so nobody has to take anything back; tm_fprintf
- * puts the second off until the block has committed. */
+/* Blocks may fail an assertion, and may log. A failed assertion ends the process, so nothing has to be undone.
+ * tm_fprintf delays the log message until the block has committed. */
 extern void __assert_fail(const char*, const char*, unsigned, const char*) __attribute__((noreturn)) TM_PURE;
 int tm_fprintf(FILE* to, const char* format, ...) TM_PURE __attribute__((format(printf, 2, 3)));
 void tm_perror(const char* what) TM_PURE;
 #define fprintf tm_fprintf
 #define perror tm_perror
 
-/* As LOGGER_LOG, inside blocks. */
+/* Replaces LOGGER_LOG inside blocks. */
 #define TM_LOG(l, flag, type, ...)                                            \
     do {                                                                      \
         logger* tm_to = (l) != NULL ? (logger*)(l) : tm_own_logger();         \
@@ -52,7 +52,7 @@ void tm_perror(const char* what) TM_PURE;
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------*/
 
-/* A block that finds its bucket held leaves, waits for the token, and starts over. */
+/* A block that finds its bucket held leaves, waits for the token, and starts again. */
 struct tm_bucket {
     tm_token* token;
     bool entered;
@@ -65,7 +65,7 @@ tm_token* tm_item_token(uint32_t hv) TM_PURE;
 #define TM_ITEM_ENTER(hv)                \
     if (tm_bucket.token->held) continue; \
     tm_bucket.entered = true
-/* Inside a block: null if somebody keeps the bucket's token. */
+/* Inside a block: null if another thread holds the bucket's token. */
 #define TM_ITEM_TRY(hv) (tm_item_token(hv)->held ? NULL : (void*)1)
 
 #define TM_LRU() TM_SCOPE TM_ATOMIC
@@ -74,37 +74,37 @@ tm_token* tm_item_token(uint32_t hv) TM_PURE;
 #define TM_MOVE() TM_SCOPE TM_ATOMIC
 #define TM_SLABS() TM_SCOPE TM_ATOMIC
 #define TM_STATS() TM_SCOPE TM_ATOMIC
-/* These call what the compiler cannot see: formatting for a client, a function of the crawler's. */
+/* These blocks call code that the compiler cannot see: formatting for a client, a function of the crawler. */
 #define TM_LRU_RELAXED() TM_SCOPE __transaction_relaxed
 #define TM_CRAWL_RELAXED() TM_SCOPE __transaction_relaxed
 #define TM_SLABS_RELAXED() TM_SCOPE __transaction_relaxed
 #define TM_STATS_RELAXED() TM_SCOPE __transaction_relaxed
 
-/* A thread adds to a count of its own, which other threads read. Inside a block the second form does it, when the block
+/* Adds to a thread's own count, which other threads read. The second function is for blocks: it adds after the block
  * has committed. */
 static inline void tm_count(uint64_t* counter, int64_t by) {
     __atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + (uint64_t)by, __ATOMIC_RELAXED);
 }
 TM_PURE void tm_count_at_commit(uint64_t* counter, int64_t by);
-/* An item of so many bytes has been linked, or, if negative, unlinked. */
+/* Counts an item of this size as linked, or, if negative, as unlinked. */
 TM_PURE void tm_count_item(int64_t bytes);
 
-/* Many threads add to `total`, which nobody takes back. */
+/* Many threads add to `total`, and additions are never undone. */
 TM_PURE void tm_add(uint64_t* total, int64_t by);
-/* These two take and set a number at once, and a block that is rolled back does not give it back: it only has to differ
- * from all others and to grow. */
+/* These two take and set a number at once. A block that is rolled back does not return the number: it only has to
+ * differ from all others and to grow. */
 TM_PURE uint64_t tm_next(uint64_t* number);
 TM_PURE void tm_set(uint64_t* number, uint64_t to);
 
 /* ---- the C library inside blocks ------------------------------------------------------------------------------*/
 
-/* The key of an item that is in the table does not change until it has left the table and every block that could still
- * see it has ended, so it is compared without barriers. */
+/* The key of an item in the table does not change until the item has left the table and every block that could still
+ * see it has ended. So the key is compared without barriers. */
 TM_PURE bool tm_same_key(const void* a, const void* b, size_t size);
-/* The block reads `from` with barriers, and writes `to` without: it is the thread's own, and nobody reads it after a
+/* Reads `from` with barriers, and writes `to` without: `to` belongs to the thread, and is not read after a
  * roll-back. REQUIRES: a block. */
 void* tm_copy_out(void* to, const void* from, size_t size) __asm__("_ITM_memcpyRtWn") TM_PURE;
-/* The other way round: `from` is the thread's own. REQUIRES: a block. */
+/* Copies in the other direction: `from` belongs to the thread. REQUIRES: a block. */
 void* tm_copy_in(void* to, const void* from, size_t size) __asm__("_ITM_memcpyRnWt") TM_PURE;
 TM_SAFE bool tm_parse_number(const char* text, uint64_t* number);
 TM_SAFE size_t tm_strlen(const char* text);

@@ -1,4 +1,4 @@
-/* The part of tm.h that speaks of memcached's own types: included by memcached.h, behind what it declares. */
+/* The part of tm.h that needs memcached's own types: memcached.h includes it after its declarations. */
 #pragma once
 
 /* Log entries inside blocks. */
@@ -6,19 +6,20 @@ TM_PURE bool tm_log_wanted(const logger* to, unsigned flag);
 TM_PURE logger* tm_own_logger(void);
 TM_PURE void tm_log(logger* to, enum log_entry_type event, const void* about, ...);
 
-/* The same objects as memcached's, for blocks: the compiler reads what is constant without barriers. */
+/* The same objects as memcached's, for blocks: the compiler reads constants without barriers. */
 extern const struct settings tm_settings __asm__("settings");
 extern const rel_time_t tm_current_time __asm__("current_time");
 
-/* Where an item with this key may be: found without barriers, so it may be any item, or none although there is one. It
- * is the one if a barrier says that it is linked and its key is the same after that: no two linked items have one key.
- * So who finds an item reads neither its bucket nor what stands before it there, and meets no block that changes
- * them. */
+/* Guesses where an item with this key is, without barriers. So it may return any item, or null although there is
+ * one. The result is correct if a barrier shows that it is linked, and its key then compares equal: no two linked
+ * items have the same key. So a thread that finds an item reads neither its bucket nor the items before it, and does
+ * not conflict with blocks that change them. */
 struct _stritem* tm_guess(const char* key, size_t nkey, uint32_t hv) TM_PURE;
 TM_PURE bool tm_has_key(const struct _stritem* it, const char* key, size_t nkey);
 
-/* Functions with two versions (finding 6): outside of blocks one that is a block, inside them what is in that block.
- * The second names the compiler's version with barriers of the function that does the work. */
+/* Functions with two versions (finding 6): outside of blocks, a version that is a block; inside blocks, the content
+ * of that block. The second declaration names the compiler's version with barriers of the function that does the
+ * work. */
 #define TM_INSIDE(of) __attribute__((transaction_wrap(of), transaction_pure))
 #ifdef TM_NO_LOCKS
 void* slabs_alloc(size_t size, unsigned int id, unsigned int flags);

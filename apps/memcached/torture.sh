@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# torture.sh <folder> <programs' folder> <seconds> <build>...: each build, with assertions, for that long, under what can
-# go wrong at once: too little memory, so that values are evicted and slab pages move; a hash table that grows; clients
-# that hang up in the middle of commands and of answers, or are killed. Meanwhile histories are checked
-# (linear.hpp), and the server has to end in good order. There is no flush_all, which would leave no pressure.
+# torture.sh <folder> <programs' folder> <seconds> <build>...: runs each build with assertions for this time under all
+# difficulties at once. There is too little memory, so values are evicted and slab pages move. The hash table grows.
+# Clients disconnect in the middle of commands and replies, or are killed. Meanwhile histories are checked (linear.hpp),
+# and the server has to end without errors. There is no flush_all, which would remove the pressure.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -13,7 +13,7 @@ shift 3
 # shellcheck source=apps/memcached/server.sh
 source "$here/server.sh"
 
-# Beside the checker, clients that are killed in the middle of their batches until it ends.
+# Beside the checker, runs clients that are killed in the middle of their batches, until the checker ends.
 # shellcheck disable=SC2317 # with_server calls it
 check_while_killing() {
     local checker status=0

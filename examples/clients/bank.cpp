@@ -1,10 +1,10 @@
-// A client of `tutti serve` in C++, by hiredis: `bank PORT`, with the procedures of docs/server.md.
+// A client of `tutti serve` in C++, with hiredis: `bank PORT`, with the procedures of docs/server.md.
 //
-// What to know of the settings:
-//   timeouts   hiredis has none of its own, so a server that is stopped would keep the client for ever: one for the
-//              connection, and one for an answer, longer than the longest call
-//   retry      hiredis never sends a command again, and a connection that failed once is of no more use. Open another,
-//              and ask again with the same ID: the call runs once, whatever happens to the connection.
+// About the settings:
+//   timeouts   hiredis has no default timeouts, so a stopped server would block the client forever: set one for the
+//              connection, and one for a reply, longer than the longest call
+//   retry      hiredis never sends a command again, and a failed connection cannot be used again. Open another one and
+//              send the call with the same ID: it runs once, whatever happens to the connection.
 //   threads    a connection belongs to one thread at a time
 
 #include <hiredis/hiredis.h>
@@ -20,17 +20,17 @@
 
 namespace {
 
-/// The connection is broken, or there is none: what was asked for may have happened.
+/// The connection failed, or could not be opened: the request may have been executed.
 struct broken : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// The server has answered with an error; docs/server.md says of each whether the call had an effect.
+/// The server has replied with an error. docs/server.md says for each error whether the call had an effect.
 struct refused : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Of a list: its answers, with a space between them.
+/// Returns a reply as text. The elements of a list are separated by spaces.
 std::string text_of(const redisReply& answer) {
     switch (answer.type) {
         case REDIS_REPLY_ERROR: throw refused{std::string{answer.str, answer.len}};
@@ -64,7 +64,7 @@ public:
             starts.push_back(w.data());
             sizes.push_back(w.size());
         }
-        // With sizes, and not as a format: an argument may hold any bytes.
+        // Passes sizes instead of a format, because an argument may contain any bytes.
         void* const answer =
             redisCommandArgv(socket_.get(), static_cast<int>(words.size()), starts.data(), sizes.data());
         if (answer == nullptr) throw broken{socket_->errstr};
@@ -76,7 +76,7 @@ private:
     std::unique_ptr<redisContext, decltype(&redisFree)> socket_;
 };
 
-/// All clients of a server share its keys, so one that none of them guesses.
+/// Returns a key that no other client uses: all clients of a server share its keys.
 std::string new_key() {
     std::random_device dice;
     std::string key;
@@ -90,7 +90,7 @@ public:
 
     std::string call(const std::vector<std::string>& words) { return ask("CALL", words); }
 
-    /// The call runs once, although its answer may get lost. Refused with BUSY: the first attempt still runs.
+    /// Runs the call exactly once, even if a reply is lost. The reply BUSY means that the first attempt still runs.
     std::string call_once(const std::vector<std::string>& words, int attempts = 5) {
         std::vector<std::string> with_key{"ID", new_key()};
         with_key.insert(with_key.end(), words.begin(), words.end());
@@ -103,14 +103,14 @@ public:
         }
     }
 
-    /// All the calls happen at one instant, or none of them.
+    /// Runs all calls in one transaction, or none.
     std::string all_or_none(const std::vector<std::vector<std::string>>& calls) {
         try {
             ask("MULTI", {});
             for (const auto& words : calls) ask("CALL", words);
             return ask("EXEC", {});
         } catch (...) {
-            open_.reset();  // a connection between MULTI and EXEC would queue what comes next
+            open_.reset();  // a connection between MULTI and EXEC would queue later commands
             throw;
         }
     }

@@ -35,7 +35,7 @@ def main():
     bank = connect(int(sys.argv[1]))
     print("moved:", call_once(bank, "transfer", 1, 2, 30))
     print("left:", bank.execute_command("CALL", "balance", 1))
-    # A pipeline of redis-py is MULTI and EXEC: one transaction.
+    # A pipeline in redis-py uses MULTI and EXEC: one transaction.
     with bank.pipeline() as both:
         both.execute_command("CALL", "transfer", 2, 3, 10)
         both.execute_command("CALL", "transfer", 3, 1, 10)

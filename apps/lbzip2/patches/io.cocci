@@ -1,4 +1,4 @@
-// source_mutex and sink_mutex: what the threads that read and write wait for.
+// source_mutex and sink_mutex, which the reading and writing threads use.
 
 @@
 expression M;

@@ -1,4 +1,4 @@
-/* What Coccinelle shall take macros for, since it expands none of its own accord: blocks. */
+/* The macros that Coccinelle, which expands none by default, has to know: blocks. */
 #define TM_SCHED() YACFE_ITERATOR
 #define TM_SOURCE() YACFE_ITERATOR
 #define TM_SINK() YACFE_ITERATOR

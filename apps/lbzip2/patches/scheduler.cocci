@@ -1,6 +1,6 @@
-// sched_mutex: a monitor, which a task enters with its first line and leaves while it computes. So what is a block is
-// what the monitor's `unlock ... lock` is not. A task is chosen in one block and run in another, so its first block asks
-// again whether it is ready. TM_SCHED_REST() makes a block of what is left of a function, which convert.sh writes out.
+// sched_mutex: a monitor that a task enters with its first line and leaves while it computes. So a block is the code
+// outside of `unlock ... lock`. A task is chosen in one block and run in another, so its first block checks again
+// whether the task is ready. TM_SCHED_REST() makes a block of the rest of a function; convert.sh expands it.
 
 // ---- the scheduler itself
 
@@ -271,7 +271,7 @@ do_reorder(void) {
   ... when any
 }
 
-// ---- what others do to the scheduler
+// ---- other parts that use the scheduler
 
 @@
 @@
@@ -311,7 +311,7 @@ iterator name TM_SCHED;
 - sched_lock();
 + TM_SCHED_REST();
 
-// ---- errors are found in blocks
+// ---- errors that are found in blocks
 
 @@
 expression E;

@@ -1,4 +1,4 @@
-// A mistake on purpose, for `./dev memcached test`: an increment takes no lock. The checkers have to find it.
+// An intentional error for `./dev memcached test`: an increment does not take its lock. The checkers have to find this.
 @@
 @@
 add_delta(...) {

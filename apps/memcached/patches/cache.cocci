@@ -1,11 +1,11 @@
 // The locks of the items' buckets, of the LRU lists, of CAS ids and of the buffers of bumps.
 
 // ---- the bucket of an item ---------------------------------------------------------------------------------------
-// A thread that holds a bucket across functions, or while it sends, keeps a token (tm.h). A block that meets a token
-// leaves and waits.
+// A thread that holds a bucket across functions, or while it sends, keeps a token (tm.h). A block that finds the token
+// held leaves and waits.
 
-// A deletion holds the bucket across two functions, and answers the client while it does. The answer comes after the
-// block, because a response cannot be taken back.
+// A deletion holds the bucket across two functions, and replies to the client in between. The reply comes after the
+// block, because it cannot be undone.
 @@
 iterator name TM_ITEM;
 @@
@@ -64,7 +64,7 @@ process_bin_delete(...) {
 +   write_bin_response(c, NULL, 0, 0, 0);
 }
 
-// What a thread holds across functions is a token.
+// A lock that a thread holds across functions becomes a token.
 @@
 @@
 - static pthread_mutex_t *item_locks;
@@ -149,7 +149,7 @@ f(...) {
   ...>
 }
 
-// Moving a bucket of the hash table: nothing to try, and nothing to sleep for.
+// Moving a bucket of the hash table: no trylock and no sleep is needed.
 @@
 iterator name TM_ITEM;
 identifier item_lock;
@@ -197,9 +197,9 @@ item_cachedump(...) {
   return buffer;
 }
 
-// The walk from a list's tail: it tries the bucket of each item that it meets, which nobody can hold while the block
-// runs but the keeper of a token, and it moves the item to another list before the bucket is free again, so the block
-// goes on until then.
+// The walk from a list's tail tries the bucket of each item that it meets. While the block runs, only the owner of a
+// token can hold a bucket. The walk moves the item to another list before it releases the bucket, so the block
+// continues until then.
 @@
 expression F;
 @@
@@ -245,7 +245,7 @@ lru_pull_tail(...) {
   return removed;
 }
 
-// The crawler: what it does with one item is one block. Leaving the block early is leaving it.
+// The crawler: its work on one item is one block, and an early exit from the work leaves the block.
 @@
 iterator name TM_LRU;
 @@
@@ -350,7 +350,7 @@ expression I;
 + }
 
 // ---- CAS ids, bumps, and the slab mover --------------------------------------------------------------------------
-// A CAS id only has to differ from all others and to be larger than the one it replaces: who takes it holds the item.
+// A CAS id only has to differ from all others and to exceed the one that it replaces. Its user holds the item.
 
 @@
 typedef uint64_t;
@@ -379,9 +379,9 @@ iterator name TM_BUMP;
 - pthread_mutex_unlock(&b->mutex);
 + }
 
-// The mover holds an item's bucket, or slabs_lock and a bucket, one inside the other. All of it becomes one block,
-// which begins before slabs_lock is taken: a block that runs alone must not wait for a lock whose holder waits to
-// begin one (finding 10).
+// The mover holds an item's bucket, or slabs_lock and a bucket, one inside the other. All of this becomes one block.
+// The block begins before slabs_lock is taken. A block that runs alone must not wait for a lock whose owner waits to
+// begin a block (finding 10).
 @@
 expression H;
 @@
@@ -447,7 +447,7 @@ do_add_delta(...) {
   ...>
 }
 
-// No other thread sees the copy, and a block that starts over makes it anew.
+// No other thread sees the copy, and a block that restarts makes a new one.
 @@
 expression T, F, N;
 @@
@@ -463,7 +463,7 @@ item_answer(...) {
   ...>
 }
 
-// No other thread has seen what is copied.
+// No other thread has seen the source of the copy.
 @@
 expression T, F, N;
 @@
@@ -474,7 +474,7 @@ item_overwrite(...) {
   ...>
 }
 
-// Log entries are written when the block has committed.
+// Log entries are written after the block's commit.
 @@
 identifier f =~ "^(do_item_get|do_store_item|lru_pull_tail)$";
 expression list A;
@@ -486,8 +486,8 @@ f(...) {
   ...>
 }
 
-// What only changes while every worker is paused, or without regard to blocks, is read without barriers: the settings,
-// the clock, and the table of buckets.
+// The settings, the clock and the table of buckets are read without barriers. They change only while every worker is
+// paused, or independently of blocks.
 @@
 identifier f =~ "^(do_item_.*|item_is_flushed|item_answer|item_overwrite|do_store_item|do_add_delta|lru_pull_tail|slabs_clsid|do_slabs_newslab)$";
 identifier F;

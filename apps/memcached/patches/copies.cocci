@@ -1,7 +1,7 @@
-// A get of a small value copies it into its answer. The original takes a reference, and gives it back when the answer
-// has been sent: two critical sections that write. The copy makes one of them, which as a rule only reads. This changes
-// the program rather than its locks, so the build `copies` has it with locks, too.
-// item_answer is in item_answer.h, in terms of locks, and the other patches convert it like all else.
+// A get of a small value copies the value into its reply. The original takes a reference, and releases it after the
+// reply has been sent: two critical sections that write. With the copy there is one critical section, which usually
+// only reads. This changes the program, not its locks, so the build `copies` has this change with locks. item_answer is
+// in item_answer.h and uses locks. The other patches convert it like all other code.
 
 @@
 identifier it, c, key, nkey, E, T;

@@ -1,7 +1,7 @@
-/* What Coccinelle shall take macros for, since it expands none of its own accord. */
+/* The macros that Coccinelle, which expands none by default, has to know. */
 #define THREAD_STATS_FIELDS
 #define SLAB_STATS_FIELDS
-/* Blocks that an earlier patch has made. */
+/* Blocks made by an earlier patch. */
 #define TM_ITEM(hv) YACFE_ITERATOR
 #define TM_LRU() YACFE_ITERATOR
 #define TM_BUMP() YACFE_ITERATOR

@@ -1,4 +1,5 @@
-// The slab mover's use of slabs_lock, where buckets are blocks, too: it is inside the block that cache.cocci has made.
+// The slab mover's use of slabs_lock, if buckets are blocks, too: the lock is inside the block that cache.cocci has
+// made.
 @@
 @@
 slab_rebalance_move(...) {

@@ -1,8 +1,8 @@
-// The slab mover's use of slabs_lock, where buckets keep their locks. It drops slabs_lock in the middle, to unlink an
-// item whose bucket it holds: a block cannot be interrupted, so what it did then is done after the block, and what the
-// function found out so far is declared before it.
+// The slab mover's use of slabs_lock, if buckets keep their locks. The mover drops slabs_lock in the middle, to unlink
+// an item whose bucket it holds. A block cannot be interrupted, so that work is done after the block. The variables
+// that it needs are declared before the block.
 
-// One path of many drops the lock, and that one is meant: exists.
+// Only one of many paths drops the lock, and this patch is for that path: exists.
 @ exists @
 @@
 slab_rebalance_move(...) {
@@ -47,7 +47,7 @@ slab_rebalance_move(...) {
   ... when any
 }
 
-// Now it is taken once.
+// Now the lock is taken once.
 @ exists @
 iterator name TM_SLABS_RELAXED;
 statement moved.SAVE, moved.DROP;

@@ -1,8 +1,8 @@
-// A set of a value of the same size as the one under its key is written over it. The original unlinks the old item from
-// its bucket's chain and its LRU list and links the new one: cold lines of up to five further items, and two words that
-// all sets of a slab class write. The item that was read from the client is the next one's. This changes the program
-// rather than its locks, so the build `copies` has it with locks, too.
-// item_overwrite and slabs_keep are in item_overwrite.h and slabs_keep.h.
+// A set overwrites a value of the same size under its key. The original unlinks the old item from its bucket's chain
+// and its LRU list and links the new one. That touches cold lines of up to five further items, and two words that all
+// sets of a slab class write. The item that was read from the client is reused for the next one. This changes the
+// program, not its locks, so the build `copies` has this change with locks. item_overwrite and slabs_keep are in
+// item_overwrite.h and slabs_keep.h.
 
 @@
 identifier it, comm, c;

@@ -1,5 +1,5 @@
-// A set stores its item, answers, and gives its reference back: two critical sections on one bucket. With blocks they
-// are one (finding 11), because nothing between them concerns the item. The answers of meta commands do.
+// A set stores its item, replies, and releases its reference: two critical sections on one bucket. With blocks they
+// become one (finding 11), because the code in between does not use the item. The replies of meta commands do use it.
 
 @@
 identifier it, comm, c;

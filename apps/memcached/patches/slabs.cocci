@@ -12,7 +12,7 @@ slab_rebalance_start(...) {
   ...>
 }
 
-// It formats text by a function that the caller hands over.
+// This function formats text by a function of its caller.
 @@
 iterator name TM_SLABS_RELAXED;
 @@

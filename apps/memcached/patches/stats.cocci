@@ -1,6 +1,6 @@
 // stats_lock, the locks of the threads' statistics, and stats_sizes_lock.
 
-// A function that leaves before its end has the unlock of that path dropped: leaving the block commits it.
+// If a function returns early, the unlock on that path is removed: leaving the block commits it.
 @@
 @@
 stats_prefix_dump(...) {
@@ -13,7 +13,7 @@ stats_prefix_dump(...) {
   ...>
 }
 
-// These format text while they hold the lock, partly by functions that the caller hands over, or ask for the time.
+// These functions format text while they hold the lock, partly by functions of the caller, or read the clock.
 @@
 iterator name TM_STATS_RELAXED;
 identifier f =~ "^(server_stats|get_stats|stats_reset|stats_prefix_.*|do_accept_new_conns)$";
@@ -37,7 +37,7 @@ iterator name TM_STATS_RELAXED;
 - mutex_unlock(&stats_sizes_lock);
 + }
 
-// What every link and unlink counts, too: as part of their blocks it would make any two of them conflict.
+// Counts that every link and unlink changes. As part of their blocks, they would make any two blocks conflict.
 @@
 @@
 do_item_link(...) {
@@ -85,8 +85,7 @@ iterator name TM_STATS;
 - STATS_UNLOCK();
 + }
 
-// What a thread counts of its own needs no block: additions commute (finding 12). Others only add them up, or reset
-// them.
+// A thread's own counts need no block: additions commute (finding 12). Other threads only add them up, or reset them.
 @@
 expression T;
 @@

@@ -1,4 +1,4 @@
-// What transactions read is not volatile: a block orders its accesses, and a volatile access cannot be rolled back
+// Data that transactions read is not volatile: a block orders its accesses, and a volatile access cannot be rolled back
 // (finding 3). The clock's tick becomes a block, so that no thread reads half of it.
 @@
 @@
