@@ -28,7 +28,7 @@ using clock = std::chrono::steady_clock;
 
 struct child {
     pid_t process = 0;
-    int from = -1;  // its report
+    int from = -1;  // pipe for its report
     int status = 0;
     clock::time_point ended{};
     bool reported = false;
@@ -99,7 +99,7 @@ child start(const program_options& how, const char* program, unsigned number,
     return c;
 }
 
-/// Waits until that node is under load, or has failed, which it will have said.
+/// Waits until that node is under load or has failed; a failed node has printed the reason.
 void await_load(const child& c) {
     char sign = 0;
     while (::read(c.from, &sign, 1) < 0 && errno == EINTR) continue;
@@ -166,7 +166,7 @@ void print(const program_options& how, const std::vector<child>& nodes) {
     fmt::print("  partial roll-backs {:>12.4f}\n", each(all.rewinds));
     fmt::print("  round trips        {:>12.3f}\n", each(all.round_trips));
     fmt::print("  reads in copies    {:>12.3f}\n", each(all.cached_reads));
-    if (!how.engine.empty()) return;  // what its own library sends is not seen
+    if (!how.engine.empty()) return;  // messages of the engine's own library are not counted
     fmt::print("  messages           {:>12.3f}\n", each(all.messages));
     fmt::print("  bytes              {:>12.1f}\n", each(all.bytes));
     fmt::print("  sends              {:>12.3f}\n", each(all.system_calls));
@@ -174,7 +174,7 @@ void print(const program_options& how, const std::vector<child>& nodes) {
 
 void sleep_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>{seconds}); }
 
-/// Unplugs that node half-way for good, and says how all of them took it.
+/// Disconnects that node's network permanently half-way, and reports the reactions of all nodes.
 int launch_and_cut(const program_options& how, own_network& network, std::vector<child>& nodes) {
     sleep_for(how.seconds / 2);
     network.plug(static_cast<unsigned>(how.cut), false);
@@ -190,7 +190,7 @@ int launch_and_cut(const program_options& how, own_network& network, std::vector
     return right ? cli::all_is_well : cli::failed;
 }
 
-/// Kills or stops that node half-way, and says how the others took it.
+/// Kills or stops that node half-way, and reports the reactions of the others.
 int launch_and_kill(const program_options& how, std::vector<child>& nodes) {
     const auto victim = static_cast<std::size_t>(how.kill);
     sleep_for(how.seconds / 2);
@@ -217,7 +217,7 @@ int launch(const program_options& given, const char* program) {
     std::vector<std::string> addresses;
     std::optional<own_network> network;
     if (!how.engine.empty()) {
-        // Of this run alone: objects of an earlier one may be there.
+        // A prefix for this run only: objects of an earlier run may still exist.
         const auto now = std::chrono::system_clock::now().time_since_epoch();
         how.prefix =
             fmt::format("run-{:x}-{}", std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), ::getpid());
@@ -251,7 +251,7 @@ int launch(const program_options& given, const char* program) {
         collect(c);
         right = right && c.reported && WIFEXITED(c.status) && WEXITSTATUS(c.status) == 0;
     }
-    if (!right) return cli::failed;  // they have said why
+    if (!right) return cli::failed;  // they have printed the reasons
     print(how, nodes);
     fmt::print("the invariant holds\n");
     return cli::all_is_well;

@@ -21,8 +21,8 @@ using clock = std::chrono::steady_clock;
 using tutti::cluster::node;
 using tutti::cluster::ref;
 
-/// Waits until all nodes have come here. One that is killed on its way never comes, and the objects that the wait reads
-/// may all be elsewhere: so it looks whether the others are there.
+/// Waits until all nodes have arrived here. A killed node never arrives, and all objects that the wait reads may be on
+/// other nodes. So the loop also checks that the other nodes are reachable.
 void meet(const program_options& how, node& here, const char* where) {
     constexpr std::chrono::seconds longest{45};
     const clock::time_point late = clock::now() + longest;
@@ -32,7 +32,7 @@ void meet(const program_options& how, node& here, const char* where) {
         else arrived.write(t) += 1;
     });
     while (tutti::atomically([&](tutti::tx& t) { return arrived.read(t); }) < how.nodes) {
-        for (unsigned n = 0; n < here.nodes(); ++n) {  // one, which is here, where an engine holds the objects
+        for (unsigned n = 0; n < here.nodes(); ++n) {  // with an engine, there is only one node, this one
             if (here.lost(n)) throw tutti::cluster::node_lost{fmt::format("node {} is gone, near '{}'", n, where), n};
         }
         if (clock::now() > late) throw std::runtime_error{fmt::format("not all nodes have come to '{}'", where)};
@@ -135,7 +135,7 @@ int run_member(const program_options& how) {
         const auto work = make_workload(
             how.workload,
             {how.objects, how.reads, how.warehouses, how.shrink, how.seed, how.inner, how.nesting, how.singly}, here);
-        // To an engine all processes are alike: one fills it.
+        // For an engine all processes are alike, and one of them fills it.
         if (how.engine.empty() || how.self == 0) work->fill();
         meet(how, here, "filled");
         report(how.report_to, under_load);
@@ -150,7 +150,7 @@ int run_member(const program_options& how) {
         try {
             meet(how, here, "checked");
         } catch (const tutti::cluster::node_lost&) {
-            // It has seen that all are here, and left first.
+            // Another node has seen that all are here, and left first.
         }
         return cli::all_is_well;
     } catch (const std::exception& e) {

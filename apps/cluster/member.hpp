@@ -1,4 +1,4 @@
-// One process of the cluster, and what it tells the launcher.
+// One process of the cluster, and its report to the launcher.
 #pragma once
 
 #include "cli/histogram.hpp"
@@ -6,7 +6,7 @@
 
 namespace cluster_app {
 
-/// What a node measured, as it travels through the pipe to the launcher.
+/// The measurements of a node, as sent through the pipe to the launcher.
 struct measured {
     double seconds = 0;
     std::uint64_t transactions = 0, aborts = 0, round_trips = 0, messages = 0, bytes = 0, system_calls = 0,
@@ -14,10 +14,10 @@ struct measured {
     cli::histogram latency;
 };
 
-/// What comes before it, when all nodes have begun.
+/// Sent before the measurements, when all nodes have begun.
 inline constexpr char under_load = 'l';
 
-/// Joins, runs, checks, and writes `under_load` and a `measured` to `how.report_to`. The exit status.
+/// Joins, runs, checks, and writes `under_load` and a `measured` to `how.report_to`. Returns the exit status.
 int run_member(const program_options& how);
 
 }  // namespace cluster_app

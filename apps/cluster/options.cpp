@@ -115,7 +115,7 @@ std::variant<program_options, cli::help_text> parse_command_line(int argc, const
     number("--cache", options.cache, std::size_t{0}, std::size_t{1} << 40,
            "Bytes of copies that a node keeps of what others own; 0: none")
         ->excludes(engine);
-    // How it starts itself.
+    // Options for the processes that the launcher starts.
     app.add_option("--self", options.self)->group("");
     app.add_option("--address", options.addresses)->group("");
     app.add_option("--connect-within", options.connect_within)->group("");

@@ -25,7 +25,7 @@ constexpr unsigned port = 7001;
 std::string ip_of(unsigned node) { return fmt::format("10.83.0.{}", node + 1); }
 std::string cable_of(unsigned node) { return fmt::format("node{}", node); }
 
-/// A command of iproute2, in the namespace that the caller is in. It says itself what is wrong.
+/// Runs a command of iproute2 in the caller's namespace. The command prints its own errors.
 void ip(std::vector<std::string> words) {
     words.insert(words.begin(), "ip");
     std::vector<char*> arguments;
@@ -46,7 +46,7 @@ void ip(std::vector<std::string> words) {
                     what, std::strerror(errno))};
 }
 
-/// In a namespace of users.
+/// Becomes root in a new user namespace.
 void become_root() {
     const uid_t user = ::geteuid();
     const gid_t group = ::getegid();
@@ -101,7 +101,7 @@ void own_network::make_next() {
 }
 
 void own_network::enter_hub() noexcept {
-    // A descriptor of a namespace that this process has made: what is left would be on no network.
+    // This process made the descriptor, so failure is a bug. Continuing would leave the process without a network.
     if (::setns(hub_, CLONE_NEWNET) != 0) std::abort();
 }
 

@@ -1,8 +1,8 @@
-// A network of this run's own: the launcher's namespace has a bridge, and each node one of its own with a cable to it,
-// as if they were machines. The commands of iproute2 do what is done to them. All of it goes with the processes that
-// live there.
+// A separate network for this run. The launcher's namespace has a bridge. Each node has its own namespace with a cable
+// to the bridge, as if the nodes were machines. The commands of iproute2 change the network. The network ends with the
+// processes in it.
 //
-// Thread safety: none. The calling thread is what moves between the namespaces.
+// Thread safety: not thread-safe. Only the calling thread moves between the namespaces.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace cluster_app {
 
 class own_network {
 public:
-    /// The calling process leaves the network of the machine for the bridge's. A process that may not do that makes
-    /// itself root in a user namespace of its own first. REQUIRES: it has one thread. Throws std::runtime_error where
-    /// the system permits neither.
+    /// Moves the calling process from the machine's network to the bridge's. If the process lacks the permission, it
+    /// first becomes root in its own user namespace. REQUIRES: it has one thread. Throws std::runtime_error if the
+    /// system permits neither.
     own_network();
     ~own_network();
     own_network(const own_network&) = delete;
     own_network& operator=(const own_network&) = delete;
 
-    /// Makes the namespace of the next node; what `start()` starts lives there.
+    /// Makes the namespace of the next node. Processes that `start()` starts are in this namespace.
     template <class F>
     auto in_next(F&& start) {
         make_next();
@@ -30,17 +30,17 @@ public:
         } at_end{*this};
         return start();
     }
-    /// The cable of that node is unplugged, or plugged in again, at the bridge's end.
+    /// Disconnects or connects that node's cable at the bridge.
     void plug(unsigned node, bool in);
 
-    /// Where that node listens.
+    /// Returns the address where that node listens.
     [[nodiscard]] static std::string address(unsigned node);
 
 private:
     void make_next();
     void enter_hub() noexcept;
 
-    int hub_ = -1;  // the bridge's namespace
+    int hub_ = -1;  // namespace of the bridge
     unsigned nodes_ = 0;
 };
 

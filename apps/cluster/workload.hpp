@@ -1,4 +1,4 @@
-// What runs on the cluster: each workload fills it, runs one transaction at a time, and knows its invariant.
+// The workloads of the cluster. Each fills the cluster, runs one transaction at a time, and checks its invariant.
 #pragma once
 
 #include <algorithm>
@@ -28,22 +28,22 @@ private:
     std::uint64_t state_;
 };
 
-/// What the parts of a transaction are.
+/// The relation between the parts of a transaction.
 enum class nesting : std::uint8_t {
     flat,        ///< one block
-    closed,      ///< each a block inside it
-    checkpoint,  ///< each with all that follow it in the rest of a checkpoint
-    open,        ///< each commits at once, and is taken back if the block does not
+    closed,      ///< each is a block inside the transaction
+    checkpoint,  ///< each is inside the checkpoint of the part before
+    open,        ///< each commits at once, and is undone if the block does not commit
 };
 
-/// How large a workload is, and what its transactions are.
+/// The size of a workload, and the kind of its transactions.
 struct extent {
-    std::uint64_t objects = 0;  ///< accounts, keys, buckets, …: as the workload takes it
+    std::uint64_t objects = 0;  ///< accounts, keys, buckets, …, depending on the workload
     unsigned reads = 20;        ///< of 100 transactions
     unsigned warehouses = 1;    ///< of TPC-C
-    unsigned shrink = 100;      ///< what TPC-C's cardinalities are divided by
+    unsigned shrink = 100;      ///< divisor of TPC-C's cardinalities
     std::uint64_t seed = 1;     ///< of TPC-C's rows
-    unsigned inner = 1;         ///< operations of one transaction, of those workloads that have several
+    unsigned inner = 1;         ///< operations of a transaction, in workloads that support several
     cluster_app::nesting nesting = nesting::flat;
     bool singly = false;  ///< accounts of the bank are opened one after the other
 };
@@ -51,17 +51,17 @@ struct extent {
 class workload {
 public:
     virtual ~workload() = default;
-    /// This node's share of the objects.
+    /// Creates this node's share of the objects.
     virtual void fill() = 0;
-    /// One transaction. Any thread.
+    /// Runs one transaction. Any thread may call it.
     virtual void run_one(random_source& dice) = 0;
-    /// Makes known to all nodes what this one has counted. REQUIRES: its threads have ended. Once.
+    /// Publishes this node's counts to all nodes. REQUIRES: its threads have ended. To be called once.
     virtual void settle() {}
-    /// What is wrong, or nothing. REQUIRES: nothing else runs, all nodes have settled.
+    /// Returns the violated invariant, or nothing. REQUIRES: no transaction runs, and all nodes have settled.
     virtual std::string check() = 0;
 };
 
-/// The high halves of ids: what kind of object it is.
+/// The high half of an id: the kind of the object.
 enum class kind : std::uint64_t {
     account = 1,
     bucket,
@@ -75,13 +75,13 @@ enum class kind : std::uint64_t {
     balance,
 };
 
-/// The object of that kind and number.
+/// Returns the object of that kind and number.
 template <class T>
 tutti::cluster::ref<T> object_at(tutti::cluster::node& here, kind k, std::uint64_t number) noexcept {
     return {here, tutti::cluster::object_id{static_cast<std::uint64_t>(k), number}};
 }
 
-/// Those from first to last, without the last.
+/// Returns the objects from `first` up to, but excluding, `last`.
 template <class T>
 std::vector<tutti::cluster::ref<T>> objects_at(tutti::cluster::node& here, kind k, std::uint64_t first,
                                                std::uint64_t last) {
@@ -90,15 +90,15 @@ std::vector<tutti::cluster::ref<T>> objects_at(tutti::cluster::node& here, kind 
     return all;
 }
 
-inline constexpr std::uint64_t batch = 80;  // objects of one transaction of fill and check: etcd takes no more
+inline constexpr std::uint64_t batch = 80;  // objects in a transaction of fill and check: etcd's limit
 
-/// f(first, last) for [from, to), a batch at a time.
+/// Calls f(first, last) for [from, to), a batch at a time.
 template <class F>
 void for_batches(std::uint64_t from, std::uint64_t to, F&& f) {
     for (std::uint64_t i = from; i < to; i += batch) f(i, std::min(i + batch, to));
 }
 
-/// The same for this node's share of n.
+/// Does the same for this node's share of n.
 template <class F>
 void for_share(std::uint64_t n, const tutti::cluster::node& here, F&& f) {
     for_batches(n * here.number() / here.nodes(), n * (here.number() + 1) / here.nodes(), f);
@@ -115,7 +115,7 @@ void publish_share(tutti::cluster::node& here, kind k, std::uint64_t n, F&& valu
     });
 }
 
-/// f(number, object) for all n objects. REQUIRES: nothing else runs.
+/// Calls f(number, object) for all n objects. REQUIRES: no other transaction runs.
 template <class T, class F>
 void visit_all(tutti::cluster::node& here, kind k, std::uint64_t n, F&& f) {
     for_batches(0, n, [&](std::uint64_t first, std::uint64_t last) {

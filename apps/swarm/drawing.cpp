@@ -10,19 +10,19 @@ namespace {
 constexpr std::array<colour, flock_count> flock_colours{
     {{230, 80, 60}, {70, 150, 240}, {250, 190, 50}, {90, 200, 120}, {190, 110, 230}, {230, 230, 230}}};
 constexpr colour wire{90, 100, 120};
-constexpr colour sky{0, 0, 51};  // one of the palette of GIF files, so that it is not dithered there
+constexpr colour sky{0, 0, 51};  // a colour of the GIF palette, so that it is not dithered
 
-// The cube is seen from outside, turned to the side and tilted towards the eye. Lengths are in sides of the cube.
+// The cube is seen from outside, turned sideways and tilted towards the eye. The unit of length is the cube's side.
 constexpr double turn = 0.55, tilt = 0.40;
 constexpr double eye_distance = 2.3;
 constexpr double focal_length = 1.52 * picture_height;
-// What is farther away fades into the sky.
+// Distant objects fade into the sky.
 constexpr double fog_begin = eye_distance - 0.7, fog_end = eye_distance + 1.6;
 
-/// Towards the light: from the upper left, from before. Of length one.
+/// Unit vector towards the light, which is at the upper left in front.
 constexpr std::array<double, 3> light{-0.48, -0.64, -0.60};
 constexpr double ambient = 0.25;
-constexpr int gloss = 4;  // how often the highlight is squared: the more, the smaller it is
+constexpr int gloss = 4;  // how often the highlight is squared: higher values make it smaller
 
 colour blend(colour a, colour b, double share_of_b) {
     const auto mix = [&](std::uint8_t from, std::uint8_t to) {
@@ -31,10 +31,10 @@ colour blend(colour a, colour b, double share_of_b) {
     return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
 }
 
-/// After Phong: what the surface scatters, and a highlight.
+/// Phong's model: diffuse light and a highlight.
 colour lit(colour c, double nx, double ny, double nz) {
     const double towards = std::max(0.0, nx * light[0] + ny * light[1] + nz * light[2]);
-    // The eye looks along z, so only that component of the mirrored ray counts.
+    // The eye looks along z, so only this component of the mirrored ray matters.
     double highlight = std::clamp(light[2] - 2 * towards * nz, 0.0, 1.0);
     for (int i = 0; i < gloss; ++i) highlight *= highlight;
     const colour matt = blend({}, c, ambient + (1 - ambient) * towards);
@@ -70,7 +70,7 @@ void canvas::pixel(int x, int y, double distance, F shade) {
 }
 
 void canvas::cube() {
-    constexpr int dots = 1000;  // more than an edge has pixels
+    constexpr int dots = 1000;  // more than the pixels of an edge
     for (int i = 0; i <= dots; ++i) {
         const double along = static_cast<double>(i) / dots;
         for (const double a : {0.0, 1.0}) {
@@ -84,7 +84,7 @@ void canvas::cube() {
 }
 
 void canvas::ball(const projection& centre, double radius, colour of) {
-    // At least a dot, so that no object vanishes.
+    // At least a dot, so that no object disappears.
     const double size = std::max(radius * centre.scale, 0.75);
     const int left = static_cast<int>(std::floor(centre.x - size)), right = static_cast<int>(centre.x + size) + 1;
     const int top = static_cast<int>(std::floor(centre.y - size)), bottom = static_cast<int>(centre.y + size) + 1;

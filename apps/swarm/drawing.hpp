@@ -11,7 +11,7 @@ namespace swarm {
 inline constexpr int picture_width = 640;
 inline constexpr int picture_height = 480;
 
-/// Thread safety: none.
+/// Thread safety: not thread-safe.
 class canvas {
 public:
     canvas();
@@ -22,7 +22,7 @@ public:
     [[nodiscard]] const image& picture() const noexcept { return picture_; }
 
 private:
-    /// Where a place is on the screen: pixels from its corner, distance from the eye, pixels to a unit there.
+    /// A position on the screen: pixels from its corner, distance from the eye, pixels per unit at that distance.
     struct projection {
         double x, y, distance, scale;
     };
@@ -31,7 +31,7 @@ private:
     void clear();
     void cube();
     void ball(const projection& centre, double radius, colour of);
-    /// Calls `shade()` for the colour only if nothing nearer is there.
+    /// Sets the pixel to the colour `shade()` if no nearer object covers it.
     template <class F>
     void pixel(int x, int y, double distance, F shade);
 

@@ -1,5 +1,5 @@
-// Points and velocities in whole numbers, so that adding and taking away the same impulse conserves momentum to the
-// last bit. Space is a torus: a coordinate of 16 bits wraps around where the unsigned type does.
+// Points and velocities in integers, so that adding and subtracting the same impulse conserves momentum exactly. Space
+// is a torus: a coordinate of 16 bits wraps around like the unsigned type.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct offset {
             static_cast<std::uint16_t>(from.z + by.z)};
 }
 
-/// The shortest way from one point to another.
+/// Returns the shortest way from one point to another.
 [[nodiscard]] inline offset way(point from, point to) noexcept {
     const auto along = [](std::uint16_t a, std::uint16_t b) {
         return static_cast<std::int16_t>(static_cast<std::uint16_t>(b - a));

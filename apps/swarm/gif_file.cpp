@@ -13,11 +13,11 @@
 namespace swarm {
 namespace {
 
-// The eye tells green apart best.
+// The eye distinguishes green best.
 constexpr int reds = 6, greens = 7, blues = 6;
 constexpr int palette_size = 256;
 
-/// Bayer's 4x4 matrix: which of sixteen neighbouring pixels are rounded up, by how much of a level they are above it.
+/// Bayer's 4x4 matrix: the thresholds, in sixteenths of a level, above which neighbouring pixels are rounded up.
 constexpr std::array<int, 16> thresholds{0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5};
 
 int level(int value, int levels, int threshold) {
@@ -47,7 +47,7 @@ std::unique_ptr<ColorMapObject, map_release> palette() {
     return map;
 }
 
-/// The extension, invented by Netscape, that repeats an animation for ever.
+/// Netscape's extension that repeats an animation forever.
 constexpr std::string_view repeat_name = "NETSCAPE2.0";
 constexpr std::array<GifByteType, 3> repeat_for_ever{1, 0, 0};
 

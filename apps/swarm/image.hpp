@@ -1,4 +1,4 @@
-// A picture of three bytes for each pixel, and the files that pictures go to.
+// A picture with three bytes for each pixel, and the file formats for pictures.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct colour {
 struct image {
     int width = 0;
     int height = 0;
-    std::vector<colour> pixels;  ///< row by row, the upper one first
+    std::vector<colour> pixels;  ///< row by row, from the top
 
     image(int w, int h) : width{w}, height{h}, pixels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h)) {}
     [[nodiscard]] std::size_t index(int x, int y) const noexcept {
@@ -27,7 +27,7 @@ struct image {
     }
 };
 
-/// A file cannot be written; the message names it and says why.
+/// The error that a file cannot be written. The message names the file and the reason.
 class file_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -36,8 +36,7 @@ public:
 /// @throws file_error
 void write_png(const image& picture, const std::string& path);
 
-/// An endless animation. Its colours are those of a fixed palette, dithered.
-/// Thread safety: none.
+/// Writes an endless animation. The colours are dithered to a fixed palette. Thread safety: not thread-safe.
 class gif_writer {
 public:
     /// @throws file_error
@@ -45,7 +44,7 @@ public:
     /// Leaves an incomplete file if `finish` was not called.
     ~gif_writer();
 
-    /// REQUIRES: the size that the writer was made for.
+    /// REQUIRES: the frame has the size of the writer.
     /// @throws file_error
     void add(const image& frame);
     /// @throws file_error

@@ -1,4 +1,4 @@
-// tutti-swarm: run every mode with every number of threads that is asked for, check, report.
+// tutti-swarm: runs every requested mode with every requested number of threads, checks, and reports.
 #include <cstdio>
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace swarm;
 
-/// 1, 2, 4 … and the greatest, or only that one.
+/// Returns 1, 2, 4 … and the maximum, or only the maximum.
 std::vector<unsigned> thread_counts(const program_options& options) {
     std::vector<unsigned> counts;
     if (options.sweep) {
@@ -23,7 +23,7 @@ std::vector<unsigned> thread_counts(const program_options& options) {
     return counts;
 }
 
-/// Ends with the first run that broke an invariant.
+/// Ends with the first run that violates an invariant.
 std::vector<run_result> run_all(const program_options& options) {
     std::vector<run_result> results;
     for (const unsigned threads : thread_counts(options)) {

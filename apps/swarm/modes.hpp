@@ -1,4 +1,4 @@
-// The ways to run the snapshot's transaction that the program compares (Maldonado et al., section 6, figure 6). The
+// The modes of the snapshot's transaction that the program compares (Maldonado et al., section 6, figure 6). The
 // physics is optimistic in all of them.
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace swarm {
 
-/// What the renderer wants of its snapshots.
+/// The renderer's requirements for snapshots.
 struct promise {
     std::chrono::nanoseconds deadline{1'000'000'000 / 180};  ///< from the start of the transaction
-    double qos = 0.99;                                       ///< the share of snapshots that is to keep it
+    double qos = 0.99;                                       ///< the share of snapshots that should meet the deadline
 };
 
 struct render_mode {
@@ -21,10 +21,10 @@ struct render_mode {
     tutti::options (*options)(const promise&);
 };
 
-/// With these factors a deadline never makes an attempt stricter before it is missed.
+/// With these factors a deadline never makes an attempt stricter before the deadline is missed.
 inline constexpr tutti::deadline_tuning never_strict{.visible_factor = 1, .irrevocable_factor = 1};
 
-/// To add a mode is to add a line.
+/// To add a mode, add an entry.
 inline constexpr std::array render_modes{
     render_mode{"optimistic",
                 [](const promise&) {

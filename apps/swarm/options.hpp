@@ -12,13 +12,13 @@ namespace swarm {
 
 struct program_options {
     run_settings run;
-    std::vector<const render_mode*> modes;  ///< in the order in which they run
-    bool sweep = false;                     ///< over 1, 2, 4 … threads, up to those of `run`
-    std::string algorithm;                  ///< empty: the default one
+    std::vector<const render_mode*> modes;  ///< in the order of execution
+    bool sweep = false;                     ///< runs 1, 2, 4 … threads, up to the number in `run`
+    std::string algorithm;                  ///< empty: the default
     std::string policy;                     ///< empty: the engine's default
-    std::string png;                        ///< directory for the frames; empty: none
-    std::string gif;                        ///< file to write; empty: none
-    std::string json;                       ///< file to write; empty: none
+    std::string png;                        ///< directory for the frames; empty: no frames
+    std::string gif;                        ///< file to write; empty: no file
+    std::string json;                       ///< file to write; empty: no file
 };
 
 /// @throws cli::command_line_error

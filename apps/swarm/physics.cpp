@@ -7,15 +7,15 @@
 namespace swarm {
 namespace {
 
-/// What a neighbour is pulled by, in each step.
+/// The attraction to a neighbour in each step.
 constexpr int pull = 2;
-/// In each step, one part in so many of the difference between two courses goes away.
+/// In each step, the difference between two courses shrinks by one part in this number.
 constexpr int alignment = 16;
 
 struct neighbour {
     object_id who = nobody;
     offset way_there;
-    std::int64_t square = 0;  ///< of the distance
+    std::int64_t square = 0;  ///< squared distance
 };
 
 neighbour nearest(tutti::tx& t, scene& world, object_id self, point here) {
@@ -32,8 +32,9 @@ neighbour nearest(tutti::tx& t, scene& world, object_id self, point here) {
     return best;
 }
 
-/// What an object gets from its neighbour, and the neighbour loses. Balls of equal mass that touch and approach swap
-/// what they have of speed along the line between them; those of a flock draw together and take the same course.
+/// Returns the impulse that an object gets from its neighbour, and that the neighbour loses. Balls of equal mass that
+/// touch and approach exchange their speeds along the line between them. Balls of a flock attract each other and align
+/// their courses.
 offset impulse(object_id self, velocity own, const neighbour& from, velocity other, int radius) {
     const offset& u = from.way_there;
     const offset relative = difference(other, own);
@@ -51,7 +52,7 @@ offset impulse(object_id self, velocity own, const neighbour& from, velocity oth
     return {along(u.x, relative.x), along(u.y, relative.y), along(u.z, relative.z)};
 }
 
-/// Nothing when it would be too fast.
+/// Returns nothing if the result would be too fast.
 std::optional<velocity> changed(velocity v, const offset& by, int sign) {
     const auto apply = [&](std::int64_t speed, std::int64_t more) { return speed + sign * more; };
     const offset sum{apply(v.x, by.x), apply(v.y, by.y), apply(v.z, by.z)};

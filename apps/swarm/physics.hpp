@@ -1,15 +1,15 @@
-// One step of one object: look for the nearest neighbour, exchange an impulse with it, move on.
+// One step of one object: finds the nearest neighbour, exchanges an impulse with it, and moves on.
 #pragma once
 
 #include "swarm/scene.hpp"
 
 namespace swarm {
 
-/// No object is faster along any axis.
+/// The maximum speed of an object along each axis.
 inline constexpr int speed_limit = 128;
 
-/// Runs one step as a transaction. It reads every object in the cells around and writes at most two of them.
-/// Returns the attempts that it took.
+/// Runs one step as a transaction. It reads every object in the surrounding cells and writes at most two of them.
+/// Returns the number of attempts.
 /// @throws inconsistency
 unsigned step(scene& world, object_id self);
 

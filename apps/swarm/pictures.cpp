@@ -17,7 +17,7 @@ std::string frame_path(const std::string& directory, std::size_t number) {
     return fmt::format("{}/frame-{:05}.png", directory, number);
 }
 
-/// Opens the file and leaves what it holds alone.
+/// Opens the file for writing without changing its contents.
 void try_to_write(const char* option, const std::string& path) {
     std::FILE* const file = std::fopen(path.c_str(), "a");
     if (file == nullptr) {
@@ -30,7 +30,7 @@ void try_to_write(const char* option, const std::string& path) {
 
 void prepare_pictures(const program_options& options) {
     if (!options.png.empty()) {
-        std::error_code ignored;  // the first frame tells
+        std::error_code ignored;  // writing the first frame reports the error
         std::filesystem::create_directory(options.png, ignored);
         try_to_write("--png", frame_path(options.png, 0));
     }

@@ -1,4 +1,4 @@
-// What is printed and written about the runs.
+// The output about the runs.
 #pragma once
 
 #include <span>

@@ -14,13 +14,13 @@ namespace {
 
 constexpr int finest_grid_bits = 5;
 
-/// Such that all balls together fill a constant part of space, and touching ones lie in neighbouring cells.
+/// Returns a radius with which all balls fill a constant part of space, and touching balls are in neighbouring cells.
 int radius_of(int objects, const grid& cells) {
     const double apart = space_side / std::cbrt(objects);
     return std::min(static_cast<int>(apart / 4.8), cells.cell_side() / 3);
 }
 
-/// Where a flock starts and what course it takes.
+/// The start and the course of a flock.
 struct flock {
     point centre;
     velocity course;

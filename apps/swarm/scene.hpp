@@ -1,9 +1,9 @@
 // The objects of the simulation and the grid by which they find their neighbours, all in transactional variables.
 //
 // Invariants, in every committed state:
-//   1. the sum of all velocities is what it was at the start: every impulse is taken from one object and given to
+//   1. the sum of all velocities equals the sum at the start: every impulse is taken from one object and given to
 //      another in the same transaction;
-//   2. every object is in the list of exactly one cell of the grid, the one that holds its position.
+//   2. every object is in the list of exactly one cell of the grid, the one that contains its position.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace swarm {
 using object_id = std::int32_t;
 inline constexpr object_id nobody = -1;
 
-/// The state of the scene broke an invariant: the transactions were not atomic.
+/// The error that the scene violates an invariant: transactions were not atomic.
 class inconsistency : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -31,8 +31,8 @@ struct object {
     tutti::var<object_id> next{nobody};  ///< in the list of its cell
 };
 
-/// Which cell holds a point. A power of two of cells along each side, at least four, so that the 27 cells around a
-/// point are 27 different ones; one to eight objects for each cell.
+/// Maps points to cells. The number of cells along each side is a power of two, at least four, so that the 27 cells
+/// around a point differ. There are one to eight objects for each cell.
 class grid {
 public:
     explicit grid(int objects);
@@ -55,7 +55,7 @@ public:
 
 private:
     [[nodiscard]] int shift() const noexcept { return 16 - bits_; }
-    /// Indices beyond the last cell of a side mean the first ones again.
+    /// Wraps indices beyond the last cell of a side to the first ones.
     [[nodiscard]] int index(int x, int y, int z) const noexcept {
         const int mask = (1 << bits_) - 1;
         return ((x & mask) << (2 * bits_)) | ((y & mask) << bits_) | (z & mask);
@@ -66,23 +66,23 @@ private:
 
 inline constexpr int flock_count = 6;
 
-/// Thread safety: everything that takes a `tx` may be called by any thread; the rest is fixed when it is made.
+/// Thread safety: any thread may call the functions with a `tx`; the other data is constant after construction.
 class scene {
 public:
-    /// Flocks of objects with a common course, at random places. The same seed makes the same scene.
+    /// Creates flocks of objects with a common course at random places. The same seed creates the same scene.
     scene(int objects, std::uint64_t seed);
 
     [[nodiscard]] int size() const noexcept { return static_cast<int>(objects_.size()); }
     [[nodiscard]] object& operator[](object_id id) noexcept { return objects_[static_cast<std::size_t>(id)]; }
     [[nodiscard]] const swarm::grid& cells() const noexcept { return grid_; }
-    /// What the velocities add up to, for ever.
+    /// Returns the constant sum of all velocities.
     [[nodiscard]] const offset& momentum() const noexcept { return momentum_; }
-    /// Objects are balls of this size; they touch at twice that distance, which is less than the side of a cell.
+    /// Returns the radius of the objects, which are balls. Twice this radius is less than the side of a cell.
     [[nodiscard]] int radius() const noexcept { return radius_; }
     [[nodiscard]] static int flock_of(object_id id) noexcept { return id % flock_count; }
 
-    /// Calls `visit(id)` for every object in a cell. Ends after as many objects as there are, so that a list bent
-    /// into a circle is found out and not followed for ever.
+    /// Calls `visit(id)` for every object in a cell. Stops after more objects than exist, so that a cyclic list is
+    /// detected instead of being followed forever.
     template <class F>
     void for_each_in(tutti::tx& t, int cell, F visit) {
         object_id id = first_[static_cast<std::size_t>(cell)].get(t);
@@ -92,8 +92,8 @@ public:
         }
     }
 
-    /// Sets where an object is, and moves it to another list if its cell is another one.
-    /// @throws inconsistency  when it is not in the list of the cell that it leaves
+    /// Sets the position of an object, and moves the object to the list of another cell if necessary.
+    /// @throws inconsistency  if the object is not in the list of the cell that it leaves
     void move(tutti::tx& t, object_id id, point from, point to);
 
 private:

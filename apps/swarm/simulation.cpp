@@ -15,12 +15,12 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-/// When a run ends: when its time is up, or at the first failure.
+/// The end of a run: when its time is over, or at the first failure.
 class finish {
 public:
     explicit finish(steady::time_point end) : end_{end} {}
     [[nodiscard]] bool reached() const { return failed_.load(std::memory_order_relaxed) || steady::now() >= end_; }
-    /// Or until the end, if that is sooner.
+    /// Sleeps until `then`, or until the end if that is earlier.
     void sleep_until(steady::time_point then) const { std::this_thread::sleep_until(std::min(then, end_)); }
     void fail(std::exception_ptr why) {
         const std::scoped_lock lock{mutex_};

@@ -5,7 +5,7 @@
 namespace swarm {
 
 unsigned take_snapshot(scene& world, const tutti::options& how, snapshot& into) {
-    // One place more than there are objects, so that one too many is seen.
+    // One element more than there are objects, so that an extra object is detected.
     into.resize(static_cast<std::size_t>(world.size()) + 1);
     std::size_t found = 0;
     const unsigned attempts = tutti::atomically(tutti::no_unwind, how, [&](tutti::tx& t) {

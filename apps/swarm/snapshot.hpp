@@ -1,4 +1,4 @@
-// All objects as they were at one instant: what the renderer needs, in one long read-only transaction.
+// All objects at one instant, for the renderer, read in one long read-only transaction.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@ namespace swarm {
 
 struct sighting {
     object_id id = nobody;
-    std::int32_t cell = 0;  ///< in whose list it was found
+    std::int32_t cell = 0;  ///< the cell whose list contains the object
     point position;
     velocity speed;
 };
 
 using snapshot = std::vector<sighting>;
 
-/// Walks through the grid and notes every object.
+/// Walks through the grid and records every object.
 /// @param into  replaced
-/// @return the attempts that it took
+/// @return the number of attempts
 unsigned take_snapshot(scene& world, const tutti::options& how, snapshot& into);
 
-/// Says which invariant of the scene a snapshot breaks; empty if none.
+/// Returns the invariant that a snapshot violates, or an empty string.
 [[nodiscard]] std::string violation_in(const snapshot& seen, const scene& world);
 
 }  // namespace swarm

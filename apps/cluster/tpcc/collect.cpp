@@ -10,7 +10,7 @@ namespace {
 
 using tutti::tx;
 
-constexpr int beyond = 3;  // so many numbers behind the last one are looked at
+constexpr int beyond = 3;  // also reads this many numbers after the last one
 
 struct customer_copy {
     cents balance = 0, ytd_payment = 0;
@@ -22,7 +22,7 @@ struct district_copy {
     tpcc::remote::payments booked;
     std::vector<customer_copy> customers;
     std::vector<std::pair<order_id, order_row>> orders;
-    std::vector<std::vector<std::pair<int, line_row>>> lines;  // of each of them
+    std::vector<std::vector<std::pair<int, line_row>>> lines;  // of each order
     std::vector<new_order_row> new_orders;
     std::vector<history> entries;
 };
@@ -34,7 +34,7 @@ struct warehouse_copy {
     std::vector<district_copy> districts;
 };
 
-/// What all districts have for certain: which orders there may be, and which payments.
+/// Reads the counts that every district has: of orders and of payments.
 void read_counts(tx& t, const tables& from, std::vector<warehouse_copy>& all) {
     wanted rows;
     for (const warehouse_copy& w : all) {
@@ -84,7 +84,7 @@ void read_orders(tx& t, const tables& from, std::vector<warehouse_copy>& all) {
     });
 }
 
-/// Rows whose number the load has fixed.
+/// Reads the rows whose number is fixed by the load.
 void read_fixed(tx& t, const tables& from, const scale& size, std::vector<warehouse_copy>& all) {
     wanted rows;
     for (const warehouse_copy& w : all) {

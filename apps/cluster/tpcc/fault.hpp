@@ -1,5 +1,5 @@
-// Steps of the profiles that a test may leave out, to prove that the consistency conditions would notice. In the
-// program `broken` is a constant.
+// Steps of the profiles that a test may leave out, to prove that the consistency conditions find this. In the program,
+// `broken` is a constant.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@ namespace tpcc::remote {
 enum class fault : std::uint8_t {
     none,
     lost_line,         ///< New-Order does not write its last order line
-    number_before,     ///< New-Order draws the order's number in a block of its own
-    number_unread,     ///< New-Order takes the number that an earlier block has read
+    number_before,     ///< New-Order draws the order's number in a separate block
+    number_unread,     ///< New-Order uses a number that an earlier block has read
     kept_new_order,    ///< Delivery leaves the NEW-ORDER row
-    undelivered_line,  ///< Delivery forgets a line
+    undelivered_line,  ///< Delivery skips a line
     lost_history,      ///< Payment writes no HISTORY row
-    unpaid_district,   ///< Payment books in the warehouse alone
-    remote_stock,      ///< New-Order takes nothing out of the stock of other warehouses
-    remote_payer,      ///< Payment does not book with the customer of another warehouse
+    unpaid_district,   ///< Payment updates only the warehouse
+    remote_stock,      ///< New-Order does not update the stock of other warehouses
+    remote_payer,      ///< Payment does not update a customer of another warehouse
 };
 
 #if defined(TUTTI_TPCC_FAULTS)

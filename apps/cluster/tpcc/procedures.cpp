@@ -1,16 +1,17 @@
 // The five profiles as procedures of servers that are nodes of a cluster: `tutti serve tpcc-cluster-procedures.so
 // --cluster nodes.toml`. The calls are those of apps/tpcc/procedures.cpp, and
 //
-//   CALL check {w}…   -> of each consistency condition: its number, how many were compared and violated it, the first
-//                        of these; of these warehouses alone, where others are gone
+//   CALL check {w}…   -> for each consistency condition: its number, how many cases were compared and how many violated
+//                        it, the first violation; only for these warehouses, if others are lost
 //   CALL counts w     -> orders and payments of a warehouse, W_YTD
 //   CALL place w      -> the number of the node that runs the calls about it
 //
-// A call is about its warehouse, so it runs on the server that has it, whichever the terminal asks. What it touches of
-// other warehouses, the stock of remote order lines and remote customers, it commits across nodes.
+// A call is about one warehouse, and runs on the server that has this warehouse, whichever server the terminal asks.
+// Rows of other warehouses, such as the stock of remote order lines and remote customers, are committed across nodes.
 //
-// Settings: warehouses (as many as servers), seed, shrink (100), spread (by-warehouse; anywhere: each row has its home
-// where its key is hashed to, which shows what it is worth that the rows of a warehouse are together).
+// Settings: warehouses (as many as servers), seed, shrink (100), spread. spread is by-warehouse or anywhere. With
+// anywhere, the hash of a row's key determines its home, which shows the benefit of keeping a warehouse's rows
+// together.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -38,8 +39,8 @@ struct database_here {
     attempt_counts counts;
 };
 
-/// Orders, payments and W_YTD. The block is no reader: a snapshot may be older than a call that another server has
-/// answered.
+/// Returns orders, payments and W_YTD. The block is not read-only: a snapshot may be older than a call that another
+/// server has replied to.
 std::tuple<long, long, cents> counts_of(const tables& rows, warehouse_id w) {
     return tutti::atomically({.name = "counts"}, [&](tutti::tx& t) {
         wanted all;

@@ -15,20 +15,20 @@ using tutti::atomically;
 using tutti::tx;
 using tutti::cluster::ref;
 
-/// The customer that an input means, by an index if by name; 0 where there is no such customer.
+/// Returns the customer that an input selects, through an index if by name; 0 if there is no such customer.
 customer_id id_of(tx& t, const tables& db, const customer_choice& choice) {
     if (choice.id != 0) return choice.id;
     const namesakes* const all = db.namesakes_at(choice.warehouse, choice.district, choice.last).find(t);
     return all == nullptr || all->empty() ? 0 : (*all)[middle_of(all->size())];
 }
 
-/// Adds what id_of or the caller will read, whichever way the customer is chosen.
+/// Adds the rows that id_of or the caller will read, by number or by name.
 void add(wanted& to, const tables& db, const customer_choice& choice) {
     if (choice.id != 0) to << db.customer_at(choice.warehouse, choice.district, choice.id);
     else to << db.namesakes_at(choice.warehouse, choice.district, choice.last);
 }
 
-/// The number of the order, in the block that makes it.
+/// Returns the number of the order, in the block that makes the order.
 order_id draw_number(tx& t, const tables& db, const new_order_input& in) {
     order_numbers& numbers = db.numbers_of(in.warehouse, in.district).write(t);
     return numbers.next++;
@@ -92,7 +92,7 @@ void pay(customer_row& payer, customer_id id, const payment_input& in) {
         payer.data = bad_credit_data(id, in.customer.district, in.customer.warehouse, in, payer.data.view());
 }
 
-/// Delivers the oldest pending order of a district. Its number, or 0 when there is none.
+/// Delivers the oldest pending order of a district. Returns its number, or 0 if there is none.
 order_id deliver_oldest(tx& t, const tables& db, const delivery_input& in, district_id d) {
     const warehouse_id w = in.warehouse;
     const ref<pending_orders> pending = db.pending_of(w, d);

@@ -12,7 +12,7 @@ namespace {
 using tutti::tx;
 using tutti::cluster::ref;
 
-/// Makes some objects in each block.
+/// Makes objects, several in each block.
 class loader {
 public:
     loader(const tables& to, unsigned part, unsigned of) : to_{to}, part_{part}, of_{of} {}

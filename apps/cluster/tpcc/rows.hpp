@@ -1,13 +1,13 @@
-// TPC-C's rows as objects of a cluster. Keys are composite, and are the objects' names, so a row is found without a
-// table: what the specification looks up by something else has a small object for it.
+// TPC-C's rows as objects of a cluster. The objects' names are the composite keys, so a row is found without a table.
+// If the specification finds rows in another way, there is a small object for this:
 //
 //   a district's orders      1 to next - 1 of its order_numbers; their lines 1 to line_count
 //   its oldest NEW-ORDER     pending_orders; the rows are those from there on, without a gap (condition 3)
 //   its HISTORY              1 to count of its payments
 //   customers by last name   namesakes, which no transaction writes
 //
-// Columns that different profiles write are in objects of their own (clause 1.4.6 allows a table to be partitioned
-// vertically): New-Order reads the taxes of a warehouse whose W_YTD each Payment writes.
+// Columns that different profiles write are in separate objects (clause 1.4.6 allows the vertical partitioning of a
+// table): New-Order reads the taxes of a warehouse whose W_YTD each Payment writes.
 #pragma once
 
 #include <vector>
@@ -39,12 +39,12 @@ struct order_numbers {
 };
 
 struct pending_orders {
-    order_id oldest = 1;  ///< the number of the oldest NEW-ORDER row, or of the next one that there will be
+    order_id oldest = 1;  ///< the number of the oldest NEW-ORDER row, or of the next order if none is pending
 };
 
 struct payments {
     cents ytd = 0;           ///< D_YTD
-    std::int32_t count = 0;  ///< of HISTORY rows with this H_W_ID and H_D_ID
+    std::int32_t count = 0;  ///< number of HISTORY rows with this H_W_ID and H_D_ID
 };
 
 struct stock_row {
@@ -78,7 +78,7 @@ struct customer_row {
     cents ytd_payment = 0;
     std::int32_t payment_count = 0;
     std::int32_t delivery_count = 0;
-    order_id last_order = 0;  ///< 0: none
+    order_id last_order = 0;  ///< 0: no order
     rate discount = 0;
     cents credit_limit = 0;
     timestamp since = 0;
@@ -91,28 +91,28 @@ struct customer_row {
     text<500> data;
 };
 
-/// What was loaded, and how much of it is there: programs that load one database together agree by it.
+/// The loaded database, and how many parts are loaded. Programs that load one database together coordinate by it.
 struct load_record {
     std::int32_t warehouses = 0, seed = 0, shrink = 0;
     std::uint32_t parts = 0, loaded = 0;
 };
 
-/// Customers of one last name, by ascending first name.
+/// Customers with one last name, by ascending first name.
 using namesakes = std::vector<customer_id>;
 
-/// Which nodes the rows have their homes on.
+/// The home nodes of the rows.
 enum class spread {
-    anywhere,      ///< where their keys are hashed to
-    by_warehouse,  ///< those of warehouse w together on node (w - 1) mod nodes; each node has ITEM (clause 1.4.7)
+    anywhere,      ///< the hash of a row's key determines its home
+    by_warehouse,  ///< rows of warehouse w are on node (w - 1) mod nodes; each node has ITEM (clause 1.4.7)
 };
 
-/// Finds rows by their keys, whether they exist or not. Copies are cheap.
+/// Returns references to rows by their keys, whether they exist or not. Copying is cheap.
 class tables {
 public:
     explicit tables(const tutti::cluster::node& of, spread how = spread::anywhere) noexcept
         : node_{&of}, spread_{how} {}
     [[nodiscard]] const tutti::cluster::node& node() const noexcept { return *node_; }
-    /// Whether ITEM is this node's to load.
+    /// Returns true if this node has to load ITEM.
     [[nodiscard]] bool loads_items() const noexcept { return spread_ == spread::by_warehouse || node_->number() == 0; }
 
     template <class T>

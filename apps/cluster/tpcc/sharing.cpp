@@ -14,10 +14,10 @@ namespace {
 
 using tutti::tx;
 
-/// After so long a server that still loads is taken for dead.
+/// A server that loads for longer than this is assumed to have failed.
 constexpr std::chrono::minutes patience{2};
 
-/// Whether this server has a part to load.
+/// Returns true if this server has a part to load.
 bool claim(const tables& to, const served::extent& how) {
     const unsigned parts = to.node().nodes();
     const load_record fresh{how.warehouses, how.seed, how.shrink, parts, 0};

@@ -1,4 +1,4 @@
-// How the servers of a cluster load one database.
+// Loads one database from all servers of a cluster.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace tpcc::remote {
 
-/// The warehouses that a server loads: those that spread::by_warehouse gives its node.
+/// Returns the warehouses that a server loads: those that spread::by_warehouse assigns to its node.
 [[nodiscard]] std::vector<warehouse_id> warehouses_of(const tutti::cluster::node& n, int of);
 
-/// Loads this server's part, and returns when the parts of all servers are there. Over an engine, which keeps what it
-/// has, the first server that comes loads everything, and one that comes later finds it.
-/// @throws std::runtime_error  another server was given other settings, or does not come to an end with its part
+/// Loads this server's part, and returns when all servers have loaded their parts. An engine keeps its data: the first
+/// server loads everything, and later servers find it.
+/// @throws std::runtime_error  if another server has other settings, or does not finish its part
 void load_together(const tables& to, const served::extent& how);
 
 }  // namespace tpcc::remote

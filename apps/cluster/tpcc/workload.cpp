@@ -35,7 +35,7 @@ public:
           constants_{tpcc::nurand_constants::from_seed(how.seed)} {}
 
     void fill() override {
-        // The same rows on each node; their objects are shared out.
+        // All nodes make the same rows, and share the work of publishing the objects.
         const auto loaded = tpcc::populate(size_, warehouses_, seed_, 1);
         tpcc::remote::publish(*loaded, db_, here_.number(), here_.nodes());
     }
@@ -65,7 +65,7 @@ public:
     }
 
 private:
-    /// By weight, as clause 5.2.4.1 allows.
+    /// Draws a profile by weight, as clause 5.2.4.1 allows.
     static profile draw(random_source& dice) {
         auto card = static_cast<int>(dice.below(100));
         std::size_t p = 0;

@@ -1,4 +1,4 @@
-// Accounts whose money goes from one to the other: none is made or lost.
+// Accounts with transfers in between: the total amount of money is constant.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ protected:
     [[nodiscard]] tutti::cluster::ref<account> any(random_source& dice) const {
         return object_at<account>(here_, kind::account, dice.below(count_));
     }
-    /// Whether accounts may be in debt.
+    /// Returns true if accounts may have negative balances.
     [[nodiscard]] virtual bool lends() const { return true; }
 
 private:

@@ -1,5 +1,5 @@
-// Money goes from account to account, several times in a transaction if so wished; a reader looks at two of them.
-// HyflowCPP's bank, sections 6.2.1.1 and 6.3.
+// Transactions transfer money between accounts, optionally several times each. A reader reads two accounts. HyflowCPP's
+// bank, sections 6.2.1.1 and 6.3.
 #pragma once
 
 #include "cluster/workloads/accounts.hpp"
@@ -22,7 +22,7 @@ private:
         std::int64_t amount;
     };
     void make(tutti::tx& t, const transfer& one) const;
-    /// Transfers commute, so none needs an abstract lock.
+    /// Transfers commute, so they need no abstract lock.
     void make_open(tutti::tx& t, const transfer& one) const;
 
     const unsigned reads_, inner_;

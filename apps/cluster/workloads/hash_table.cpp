@@ -11,7 +11,7 @@ using tutti::tx;
 void hash_table::fill() {
     publish_share<bucket>(here(), kind::bucket, buckets_, [this](std::uint64_t b) {
         count_added(2);
-        return bucket{b, b + 2 * buckets_};  // half of the keys that belong there
+        return bucket{b, b + 2 * buckets_};  // half of the bucket's keys
     });
 }
 

@@ -22,7 +22,7 @@ thread_local std::int64_t seen = 0;  // so that the compiler keeps the reads
 
 void key_set::fill() {
     atomically([this](tx& t) { found(t); });
-    // Every second key, those of all nodes in turn, in an order that is kind to trees.
+    // Every second key, distributed over all nodes in turn, in a random order, which keeps trees shallow.
     std::vector<std::uint64_t> mine;
     for (std::uint64_t key = 2 * here_.number(); key < keys_; key += 2 * here_.nodes()) mine.push_back(key);
     random_source dice{here_.number() + 1};
@@ -73,7 +73,7 @@ void key_set::run_one(random_source& dice) {
 
 void key_set::settle() {
     const auto mine = object_at<std::int64_t>(here_, kind::balance, here_.number());
-    atomically([&](tx& t) {  // several clients of an engine have one number
+    atomically([&](tx& t) {  // several clients of an engine have the same number
         if (mine.find(t) == nullptr) mine.publish(t, balance_.load());
         else mine.write(t) += balance_.load();
     });

@@ -1,5 +1,5 @@
-// A set of keys in some structure of objects: add, remove, and find one. HyflowCPP's micro-benchmarks, section 6.2.1,
-// are such sets, filled by half.
+// A set of keys in a structure of objects, with add, remove and find. HyflowCPP's micro-benchmarks, section 6.2.1, are
+// such sets, half filled.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace cluster_app {
 
-/// Every node counts what its commits have added and removed, so that an update which is lost comes to light, too.
+/// Every node counts what its commits have added and removed, so that a lost update is found, too.
 class key_set : public workload {
 public:
     void fill() override;
@@ -19,21 +19,22 @@ public:
     void settle() override;
     std::string check() override;
 
-    /// False if it is there already. `draw` is random, the same in every attempt.
+    /// Returns false if the key is already in the set. `draw` is random, but the same in every attempt.
     virtual bool add(tutti::tx& t, std::uint64_t key, std::uint64_t draw) = 0;
-    /// False if it is not there.
+    /// Returns false if the key is not in the set.
     virtual bool remove(tutti::tx& t, std::uint64_t key) = 0;
     virtual bool contains(tutti::tx& t, std::uint64_t key) = 0;
-    /// All keys, in any order; or what is wrong with the structure. Gives up at more than `most` of them.
+    /// Collects all keys, in any order. Returns the structure's error, or nothing. Gives up after more than `most`
+    /// keys.
     virtual std::string walk(std::vector<std::uint64_t>& keys, std::uint64_t most) = 0;
 
 protected:
     key_set(std::uint64_t keys, const extent& size, tutti::cluster::node& here)
         : here_{here}, keys_{keys}, reads_{size.reads}, inner_{size.inner}, nesting_{size.nesting} {}
 
-    /// The objects that the empty structure has; of those that all nodes need, this node may be the first.
+    /// Creates the objects of the empty structure. Several nodes may call this; the first one creates shared objects.
     virtual void found(tutti::tx& /*t*/) {}
-    /// Keys that `fill` has added in another way than by `add`.
+    /// Counts keys that `fill` has added without `add`.
     void count_added(std::uint64_t keys) noexcept { balance_ += static_cast<std::int64_t>(keys); }
 
     [[nodiscard]] tutti::cluster::node& here() const noexcept { return here_; }
@@ -44,16 +45,16 @@ private:
         std::uint64_t key, draw;
         bool adds;
     };
-    /// By how many keys the set has grown.
+    /// Returns by how many keys the set has grown.
     int change(tutti::tx& t, const operation& o);
-    /// The same, or only a look, open nested under the abstract lock of the key.
+    /// Does the same, or only looks up a key, open nested under the key's abstract lock.
     int run_open(tutti::tx& t, const operation& o, bool reads);
 
     tutti::cluster::node& here_;
-    const std::uint64_t keys_;  // 0 and up
+    const std::uint64_t keys_;  // the keys are 0 to keys_ - 1
     const unsigned reads_, inner_;
     const nesting nesting_;
-    std::atomic<std::int64_t> balance_{0};  // added less removed, of this node
+    std::atomic<std::int64_t> balance_{0};  // added minus removed keys of this node
 };
 
 }  // namespace cluster_app

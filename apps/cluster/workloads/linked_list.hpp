@@ -9,7 +9,7 @@ class linked_list final : public key_set {
 public:
     /// Node 0 is the head; key k is in node k + 1.
     struct list_node {
-        std::uint64_t next = 0;  // 0: none
+        std::uint64_t next = 0;  // 0: end of the list
     };
 
     linked_list(const extent& size, tutti::cluster::node& here) : key_set{size.objects, size, here} {}
@@ -24,7 +24,7 @@ private:
     [[nodiscard]] tutti::cluster::ref<list_node> at(std::uint64_t node) const {
         return object_at<list_node>(here(), kind::list_node, node);
     }
-    /// The last node before `node`.
+    /// Returns the last node before `node`.
     std::uint64_t before(tutti::tx& t, std::uint64_t node) const;
 };
 

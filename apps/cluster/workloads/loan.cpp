@@ -13,8 +13,8 @@ thread_local std::int64_t seen = 0;  // so that the compiler keeps the reads
 
 }  // namespace
 
-/// What the lenders gave. Each is a nested block, opened when those before it have not given enough: which of them are
-/// needed is not known before.
+/// Returns the amount that the lenders gave. Each lender is a nested block, opened only if those before it have not
+/// given enough, so the needed lenders are not known before.
 std::int64_t loan::borrow(std::span<const lender> from, std::int64_t wanted) {
     return atomically([&](tx& t) {
         account& a = from.front().at.write(t);

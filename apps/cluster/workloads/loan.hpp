@@ -1,5 +1,5 @@
-// An account borrows from five others, one inside the other, until it has what it wants; a reader looks at six of them.
-// HyflowCPP's loan, section 6.2.2.2.
+// An account borrows from five others, in blocks nested in each other, until it has the wanted amount. A reader reads
+// six accounts. HyflowCPP's loan, section 6.2.2.2.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ private:
     static constexpr std::size_t lenders = 5;
     struct lender {
         tutti::cluster::ref<account> at;
-        std::int64_t percent;  // of what is still wanted
+        std::int64_t percent;  // of the remaining amount
     };
 
     [[nodiscard]] bool lends() const override { return false; }

@@ -46,7 +46,7 @@ bool search_tree::remove(tx& t, std::uint64_t key) {
     std::uint64_t heir = gone.child[gone.child[left] == 0 ? right : left];
     if (gone.child[left] != 0 && gone.child[right] != 0) {
         heir = take_successor(t, p.node);
-        at(heir).write(t).child = at(p.node).read(t).child;  // without the heir, where it was the child
+        at(heir).write(t).child = at(p.node).read(t).child;  // excluding the heir, if it was the child
     }
     at(p.parent).write(t).child[p.on] = heir;
     at(p.node).erase(t);
@@ -57,7 +57,7 @@ bool search_tree::contains(tx& t, std::uint64_t key) { return find(t, key + 1).n
 
 std::string search_tree::walk(std::vector<std::uint64_t>& keys, std::uint64_t most) {
     struct part {
-        std::uint64_t node, above, below;  // its nodes are between these, without them
+        std::uint64_t node, above, below;  // its nodes are strictly between these
     };
     return tutti::atomically([&](tx& t) -> std::string {
         keys.clear();
@@ -66,7 +66,7 @@ std::string search_tree::walk(std::vector<std::uint64_t>& keys, std::uint64_t mo
             const part p = open.back();
             open.pop_back();
             if (p.node == 0) continue;
-            // Which ends a circle, too.
+            // This check also ends a cycle.
             if (p.node <= p.above || p.node >= p.below) return fmt::format("key {} is on the wrong side", p.node - 1);
             const tree_node* const n = at(p.node).find(t);
             if (n == nullptr) return fmt::format("there is no key {}", p.node - 1);

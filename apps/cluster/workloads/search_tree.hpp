@@ -1,4 +1,4 @@
-// A binary search tree that is not balanced, each of its nodes an object. HyflowCPP's tree, section 6.2.1.4.
+// An unbalanced binary search tree whose nodes are objects. HyflowCPP's tree, section 6.2.1.4.
 #pragma once
 
 #include <array>
@@ -10,19 +10,19 @@ namespace cluster_app {
 class search_tree final : public key_set {
 public:
     enum side : std::size_t { left, right };
-    /// Key k is in node k + 1. Node 0 is above the root, which is on its right.
+    /// Key k is in node k + 1. Node 0 is above the root, which is its right child.
     struct tree_node {
-        std::array<std::uint64_t, 2> child{};  // 0: none
+        std::array<std::uint64_t, 2> child{};  // 0: no child
     };
 
     search_tree(const extent& size, tutti::cluster::node& here) : key_set{size.objects, size, here} {}
 
 private:
-    /// Where a node is, or would be.
+    /// The place where a node is, or would be.
     struct place {
         std::uint64_t parent;
         side on;
-        std::uint64_t node;  // 0: none is there
+        std::uint64_t node;  // 0: the place is empty
     };
 
     void found(tutti::tx& t) override;
@@ -35,7 +35,7 @@ private:
         return object_at<tree_node>(here(), kind::tree_node, node);
     }
     [[nodiscard]] place find(tutti::tx& t, std::uint64_t node) const;
-    /// What takes the place of a node that has both children: the first one after it, cut off from where it was.
+    /// Unlinks and returns the first node after `of`, which replaces a node with two children.
     [[nodiscard]] std::uint64_t take_successor(tutti::tx& t, std::uint64_t of) const;
 };
 

@@ -30,7 +30,7 @@ bool skip_list::add(tx& t, std::uint64_t key, std::uint64_t draw) {
     const std::uint64_t node = key + 1;
     const auto last = before(t, node);
     if (at(last[0]).read(t).next[0] == node) return false;
-    // Half of the nodes are on the lowest level alone, half of the others on one more, …
+    // Half of the nodes are only on the lowest level, half of the others on two levels, …
     skip_node fresh{std::min<std::uint64_t>(1 + static_cast<unsigned>(std::countr_zero(draw)), levels), {}};
     for (std::size_t level = 0; level < fresh.height; ++level) {
         std::uint64_t& link = at(last[level]).write(t).next[level];
@@ -56,7 +56,7 @@ bool skip_list::contains(tx& t, std::uint64_t key) { return at(before(t, key + 1
 std::string skip_list::walk(std::vector<std::uint64_t>& keys, std::uint64_t most) {
     return tutti::atomically([&](tx& t) -> std::string {
         keys.clear();
-        // Along the lowest level, with the node that each of the higher ones has to come to next.
+        // Walks along the lowest level, with the next expected node on each higher level.
         std::array<std::uint64_t, levels> due = at(0).read(t).next;
         for (std::uint64_t last = 0; due[0] != 0;) {
             const std::uint64_t node = due[0];

@@ -1,5 +1,5 @@
-// The operations that a transaction makes one after the other, and what they are to each other. HyflowCPP's inner
-// transactions, sections 6.3 and 6.4.
+// The operations of a transaction, one after the other, and their nesting. HyflowCPP's inner transactions, sections 6.3
+// and 6.4.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace cluster_app {
 
-/// step(t, i) for each i from `first` to `count`. A step that is open makes itself so.
+/// Calls step(t, i) for each i from `first` to `count`, excluding `count`. An open step nests itself.
 template <class Step>
 void run_steps(tutti::tx& t, nesting how, std::size_t count, const Step& step, std::size_t first = 0) {
     if (how == nesting::checkpoint && first < count) {

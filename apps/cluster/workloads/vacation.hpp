@@ -1,8 +1,9 @@
-// Customers reserve cars, flights and rooms. HyflowCPP's vacation, section 6.2.2.1, which is STAMP's between nodes.
+// Customers reserve cars, flights and rooms. HyflowCPP's vacation, section 6.2.2.1, which is STAMP's vacation between
+// nodes.
 //
-// As in the paper, a transaction touches ten offers, and its "readers" are the customers who reserve: of each kind the
-// dearest of those looked at that is free. The others, in turn: a customer goes and gives everything back; ten offers
-// get another price, or more or fewer places.
+// As in the paper, a transaction uses ten offers. Its "readers" are the customers who reserve: the most expensive free
+// offer of each kind among those that they have read. The other transactions alternate: a customer leaves and returns
+// everything, or ten offers get another price, or more or fewer places.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ public:
         std::int64_t places = 0, taken = 0, price = 0;
     };
     struct reservation {
-        std::uint64_t of, number;  // of offer_kinds, and of the offer
+        std::uint64_t of, number;  // index into offer_kinds, and number of the offer
         template <class Archive>
         void serialize(Archive& a) {
             a(of, number);
@@ -43,7 +44,7 @@ private:
     static constexpr std::size_t queries = 10;
     struct query {
         std::uint64_t of, number;
-        std::int64_t value;  // what an update sets
+        std::int64_t value;  // the new value of an update
     };
     using request = std::array<query, queries>;
 
