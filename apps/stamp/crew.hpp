@@ -12,13 +12,13 @@ class crew_member {
 public:
     crew_member(std::barrier<>& where, unsigned number, unsigned of) : index{number}, crew{of}, where_{where} {}
 
-    /// Waits until all members have come here.
+    /// Waits until all members have called this.
     void meet() { where_.arrive_and_wait(); }
 
     const unsigned index;
-    const unsigned crew;  ///< how many there are
+    const unsigned crew;  ///< number of members
 
-    /// The part of `all` items that is this member's: [first, last).
+    /// This member's part of `all` items: [first, last).
     struct part {
         std::size_t first, last;
     };
@@ -28,10 +28,10 @@ private:
     std::barrier<>& where_;
 };
 
-/// Runs `work` on so many threads, and returns the seconds from their start to the end of the last one.
+/// Runs `work` on `threads` threads, and returns the seconds from their start to the end of the last one.
 ///
-/// An exception that leaves `work`, or a thread that cannot be made, ends the program with a message and status 1: the
-/// other threads may be waiting for what this one has not done.
+/// If an exception leaves `work`, or a thread cannot be created, the program ends with a message and status 1: the
+/// other threads may be waiting for this one.
 [[nodiscard]] double run_crew(unsigned threads, const std::function<void(crew_member&)>& work);
 
 }  // namespace stamp

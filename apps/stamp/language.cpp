@@ -1,4 +1,4 @@
-// All programs in one unit, since it needs other flags than the rest.
+// All programs in one translation unit, because it needs different compiler flags.
 #include "stamp/language.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-// tutti-stamp: make the input, run, check, report.
+// tutti-stamp: makes the input, runs, checks, and reports.
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -22,12 +22,12 @@ struct command {
     std::vector<const program*> programs;
     build which = build::library;
     unsigned threads = 1;
-    std::optional<std::size_t> size;  ///< empty: the program's usual one, or its quick one
+    std::optional<std::size_t> size;  ///< without value: the program's usual or quick size
     bool quick = false;
     std::uint64_t seed = 1;
     tutti::mode mode = tutti::mode::optimistic;
     bool lengths = false;
-    std::string algorithm;  ///< empty: the default one
+    std::string algorithm;  ///< empty: the default
     bool json = false;
 };
 

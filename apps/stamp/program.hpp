@@ -1,4 +1,4 @@
-// What a program of the suite is to the command line.
+// The interface of a program of the suite to the command line.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ struct run_settings {
 };
 
 struct run_outcome {
-    double seconds = 0;  ///< of the parallel part: neither making the input nor checking the result
-    counts blocks;       ///< of the same part
-    std::string wrong;   ///< what the check of the result found; empty if it is right
+    double seconds = 0;  ///< of the parallel part, excluding making the input and checking the result
+    counts blocks;       ///< of the parallel part
+    std::string wrong;   ///< the error that the check found; empty if the result is correct
 };
 
 using run_function = run_outcome (*)(const run_settings&);
@@ -38,11 +38,11 @@ run_outcome measured(const run_settings& how, const Work& work) {
 struct program {
     const char* name;
     const char* what;
-    const char* unit;   ///< what a size counts
+    const char* unit;   ///< the unit of a size
     std::size_t usual;  ///< the size for one to two seconds on one thread without transactions
-    std::size_t quick;  ///< for tests: some 50 ms
-    std::size_t least;  ///< a smaller one makes no sense
-    std::size_t most;   ///< a larger one does not fit
+    std::size_t quick;  ///< for tests: about 50 ms
+    std::size_t least;  ///< minimum size
+    std::size_t most;   ///< maximum size
     run_function sequential;
     run_function library;
 };

@@ -8,7 +8,7 @@
 
 namespace stamp {
 
-// Each in its own file of programs/.
+// Each is defined in its own file of programs/.
 extern const program intruder_program;
 extern const program kmeans_low_program;
 extern const program kmeans_high_program;
@@ -22,7 +22,7 @@ extern const program bayes_program;
 
 [[nodiscard]] const std::vector<const program*>& all_programs();
 
-/// Null if there is none of that name.
+/// Returns null if there is no program of that name.
 [[nodiscard]] const program* find_program(std::string_view name);
 
 }  // namespace stamp

@@ -6,14 +6,14 @@
 namespace stamp {
 namespace {
 
-/// A number, or `unknown` where the build does not count aborts.
+/// Returns a number, or `unknown` if the build does not count aborts.
 std::string aborts_per_commit(const counts& c, std::string_view unknown) {
     if (!c.aborts) return std::string{unknown};
     const double each = c.commits == 0 ? 0 : static_cast<double>(*c.aborts) / static_cast<double>(c.commits);
     return fmt::format("{:.4f}", each);
 }
 
-/// A member with all of them, after a comma; nothing if there are none.
+/// Returns a comma and a JSON member with all lengths, or an empty string if there are none.
 std::string json_lengths(const std::vector<site_lengths>& all) {
     std::vector<std::string> objects;
     for (const site_lengths& l : all) {
@@ -38,7 +38,7 @@ std::string table_row(const report_row& row) {
 }
 
 std::string json_row(const report_row& row) {
-    // No text in it needs escaping: all of it is the program's own.
+    // No text needs escaping, because all of it is the program's own.
     return fmt::format(
         R"({{"program": "{}", "build": "{}", "algorithm": "{}", "threads": {}, "size": {}, "seed": {}, )"
         R"("seconds": {:.6f}, "transactions": {}, "aborts": {}, "aborts_per_commit": {}, "verified": {}{}}})",

@@ -1,4 +1,4 @@
-// What a run has found, for people and for programs.
+// The results of a run, for people and for programs.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct report_row {
 
 [[nodiscard]] std::string table_head();
 [[nodiscard]] std::string table_row(const report_row& row);
-/// An object without a line end.
+/// Returns a JSON object without a line end.
 [[nodiscard]] std::string json_row(const report_row& row);
 
 }  // namespace stamp

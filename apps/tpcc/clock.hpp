@@ -1,4 +1,4 @@
-// What time it is, as columns hold it.
+// The current time in the format of columns.
 #pragma once
 
 #include <chrono>

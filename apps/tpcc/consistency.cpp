@@ -30,7 +30,7 @@ constexpr std::array<condition_text, 13> conditions{{
     {"S_YTD, S_ORDER_CNT, S_REMOTE_CNT = what lines took (2.4.2.2)", "stock rows"},
 }};
 
-/// 11 is about the load. 10 and 13 compare the rows of a warehouse with those of all others.
+/// Condition 11 is about the load. Conditions 10 and 13 compare the rows of a warehouse with those of all others.
 constexpr bool applies(int condition, moment when) {
     if (when == moment::after_loss && (condition == 10 || condition == 13)) return false;
     return when == moment::after_load || condition != 11;
@@ -58,7 +58,7 @@ public:
             check_orders(d, when);
             add_payments(d);
         });
-        // Only now all payments are known: a customer may have paid at any warehouse.
+        // All payments are known only now: a customer may have paid at any warehouse.
         for (const warehouse_id w : among_) check_warehouse(db_.warehouse_at(w));
         for_each_district([&](const district& d) { check_customers(d); });
 
@@ -73,7 +73,7 @@ private:
         cents delivered = 0;
         cents paid = 0;
     };
-    /// The same of a stock row, over the lines of orders that were not loaded.
+    /// Sums for a stock row, over the lines of orders that were not loaded.
     struct stock_sums {
         int quantity = 0, lines = 0, remote = 0;
         friend bool operator==(const stock_sums&, const stock_sums&) = default;
@@ -86,7 +86,7 @@ private:
         }
     }
 
-    /// Counts a comparison; `describe()` says what was found, should it be the first that fails.
+    /// Counts a comparison. `describe()` describes the first one that fails.
     template <class Describe>
     void expect(int condition, bool holds, Describe describe) {
         verdict& v = verdicts_[static_cast<std::size_t>(condition - 1)];
@@ -98,7 +98,7 @@ private:
     std::size_t district_index(warehouse_id w, district_id d) const {
         return static_cast<std::size_t>(w - 1) * districts_per_warehouse + static_cast<std::size_t>(d - 1);
     }
-    /// Null when the row names a customer that does not exist.
+    /// Returns null if the row names a customer that does not exist.
     customer_sums* sums_of(warehouse_id w, district_id d, customer_id c) {
         const int customers = db_.size().customers_per_district;
         if (w < 1 || w > db_.warehouse_count() || d < 1 || d > districts_per_warehouse || c < 1 || c > customers) {
@@ -108,7 +108,7 @@ private:
                            static_cast<std::size_t>(c - 1)];
     }
 
-    /// Null when the row names a stock that does not exist.
+    /// Returns null if the row names a stock that does not exist.
     stock_sums* sums_of(warehouse_id w, item_id i) {
         if (w < 1 || w > db_.warehouse_count() || i < 1 || i > db_.size().items) return nullptr;
         return &stocks_[static_cast<std::size_t>(w - 1) * static_cast<std::size_t>(db_.size().items) +
@@ -148,7 +148,7 @@ private:
         }
 
         const order_id next = d.next_order.load();
-        // Of the two conditions about NEW-ORDER the second half does not apply to a district without pending orders.
+        // The second half of both conditions about NEW-ORDER does not apply to a district without pending orders.
         expect(2, next - 1 == last_order && (pending.rows == 0 || next - 1 == pending.largest), [&] {
             return fmt::format("warehouse {} district {}: {}, {} and {}", d.warehouse, d.id, next - 1, last_order,
                                pending.largest);
@@ -160,7 +160,7 @@ private:
         expect(4, lines_announced == lines, [&] {
             return fmt::format("warehouse {} district {}: {} and {}", d.warehouse, d.id, lines_announced, lines);
         });
-        // A NEW-ORDER row without an order, or two for the same one.
+        // A NEW-ORDER row has no order, or two rows have the same order.
         if (pending_orders != pending.rows) {
             expect(5, false, [&] {
                 return fmt::format("warehouse {} district {}: {} NEW-ORDER rows belong to {} orders", d.warehouse, d.id,
@@ -176,7 +176,7 @@ private:
         }
     }
 
-    /// Returns how many order lines there are.
+    /// Returns the number of order lines.
     int check_lines(const district& d, const order& o, carrier_id carrier) {
         customer_sums* const buyer = sums_of(d.warehouse, d.id, o.customer);
         int rows = 0;
@@ -206,7 +206,7 @@ private:
         if (line.supply_warehouse != d.warehouse) ++from->remote;
     }
 
-    /// By what the rows say, not by where they were found.
+    /// Uses the columns of the rows, not the tables that contain them.
     void add_payments(const district& d) {
         for (const history& h : rows_of(d.payments)) {
             if (customer_sums* const payer = sums_of(h.customer_warehouse, h.customer_district, h.customer)) {

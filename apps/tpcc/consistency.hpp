@@ -1,5 +1,5 @@
-// The consistency conditions of clause 3.3.2, and one more: the specification says nothing of stock, so an order that
-// takes none would go unseen.
+// The consistency conditions of clause 3.3.2, and one more: the specification has no condition on stock, so an order
+// that takes nothing from stock would not be detected.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,29 @@
 namespace tpcc {
 
 struct verdict {
-    int condition = 0;           ///< 1 … 12, and 13, which is ours
+    int condition = 0;           ///< 1 … 12 of the specification, and our own 13
     std::string_view statement;  ///< in the words of the specification
-    std::string_view unit;       ///< what one comparison is about
+    std::string_view unit;       ///< the subject of one comparison
     std::uint64_t compared = 0;
     std::uint64_t violated = 0;
-    std::string first_violation;  ///< with the numbers that should be equal; empty when there is none
+    std::string first_violation;  ///< with the numbers that should be equal; empty if there is no violation
 };
 
-/// Nothing compared yet. @throws std::out_of_range  there is no such condition
+/// Returns a verdict without comparisons. @throws std::out_of_range  for an unknown condition
 [[nodiscard]] verdict verdict_of(int condition);
 
 enum class moment {
     after_load,
-    after_run,   ///< without 11, which no longer holds after the first New-Order or Delivery
-    after_loss,  ///< of other warehouses: without 10 and 13 either, which need all of them
+    after_run,   ///< without condition 11, which no longer holds after the first New-Order or Delivery
+    after_loss,  ///< loss of other warehouses: also without conditions 10 and 13, which need all warehouses
 };
 
-/// Compares everything, by scanning every table; about a second for ten warehouses.
-/// @param among  of these warehouses alone, after a loss; empty: of all
-/// REQUIRES: no transaction runs on the database.
+/// Checks all conditions by scanning every table; takes about a second for ten warehouses.
+/// @param among  the warehouses to check, after a loss; empty: all REQUIRES: no transaction runs on the database.
 [[nodiscard]] std::vector<verdict> check_consistency(const database& db, moment when,
                                                      std::span<const warehouse_id> among = {});
 
-/// Whether no condition is violated.
+/// Returns true if no condition is violated.
 [[nodiscard]] bool all_hold(const std::vector<verdict>& verdicts);
 
 }  // namespace tpcc

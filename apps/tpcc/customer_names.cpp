@@ -11,7 +11,7 @@ void customer_names::build(std::span<customer> all) {
     sorted_.clear();
     names_.clear();
     for (customer& c : all) sorted_.push_back(&c);
-    // The identifier decides between namesakes, so that the order is the same on every run.
+    // The identifier orders customers with equal names, so that the order is the same in every run.
     std::ranges::sort(sorted_, {},
                       [](const customer* c) { return std::tuple{c->last.view(), c->first.view(), c->id}; });
     for (std::size_t i = 0; i < sorted_.size(); ++i) {

@@ -1,7 +1,7 @@
-// The database: warehouses, their districts, and what hangs off them.
+// The database: warehouses, their districts, and the rows that belong to them.
 //
-// Rows that transactions insert or remove live in transactional tables; those whose number is fixed by the load
-// (items, stock, customers) are arrays indexed by identifier.
+// Rows that transactions insert or remove are in transactional tables. Rows whose number is fixed by the load (items,
+// stock, customers) are in arrays indexed by identifier.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace tpcc {
 
-/// All rows of a table, as they are at one instant.
+/// Returns all rows of a table at one instant.
 template <class Table>
 std::vector<typename Table::value_type> rows_of(const Table& table) {
     return tutti::atomically({.name = "rows", .read_only = true}, [&](tutti::tx& t) {
@@ -37,7 +37,7 @@ struct district {
         for (const order* row : rows_of(orders)) delete row;
     }
 
-    /// REQUIRES: it exists.
+    /// REQUIRES: the order exists.
     [[nodiscard]] order& order_at(tutti::tx& t, order_id number) const {
         return *orders.get(t, static_cast<std::size_t>(number) - 1);
     }
@@ -49,7 +49,7 @@ struct district {
     address where;
     std::vector<customer> customers;
     customer_names names;
-    tutti::vector<order*> orders;            ///< by number, from 1; the rows are the district's
+    tutti::vector<order*> orders;            ///< by number, from 1; the district owns the rows
     tutti::queue<new_order_row> new_orders;  ///< oldest first: orders enter by ascending number
     tutti::vector<history> payments;         ///< the HISTORY rows with this H_W_ID and H_D_ID
     alignas(cache_line) tutti::var<cents> ytd;
@@ -66,15 +66,15 @@ struct warehouse {
     alignas(cache_line) tutti::var<cents> ytd;
 };
 
-/// Finding a row by its identifiers is O(1). REQUIRES, unless stated: the identifiers exist.
+/// The database. Finding a row by its identifiers is O(1). REQUIRES, unless stated: the identifiers exist.
 class database {
 public:
-    /// All rows that the load does not insert exist, empty; see `populate`.
+    /// Creates all rows that the load does not insert, with empty columns; see `populate`.
     database(const scale& size, int warehouses, const nurand_constants& constants);
 
     [[nodiscard]] const scale& size() const noexcept { return size_; }
     [[nodiscard]] const nurand_constants& constants() const noexcept { return constants_; }
-    /// What its transactions compute beside their accesses. Set it while none runs.
+    /// The computing in its transactions, in addition to their accesses. Set it while no transaction runs.
     demand computing;
 
     [[nodiscard]] int warehouse_count() const noexcept { return static_cast<int>(warehouses_.size()); }
@@ -89,12 +89,12 @@ public:
     [[nodiscard]] stock& stock_at(warehouse_id w, item_id i) const { return warehouse_at(w).stocks[index(i)]; }
     [[nodiscard]] item& item_at(item_id i) { return items_[index(i)]; }
 
-    /// Null when there is no such item.
+    /// Returns null if there is no such item.
     [[nodiscard]] const item* find_item(item_id i) const {
         return i >= 1 && i <= size_.items ? &items_[index(i)] : nullptr;
     }
 
-    /// Memory that a database of this size takes after its load, in bytes; an estimate from below.
+    /// Returns the memory that a database of this size takes after its load, in bytes; a lower estimate.
     [[nodiscard]] static std::size_t bytes_after_load(const scale& size, int warehouses);
 
 private:

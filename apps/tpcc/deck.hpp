@@ -1,4 +1,4 @@
-// Which profile comes next.
+// Draws the next profile.
 #pragma once
 
 #include <utility>

@@ -3,7 +3,7 @@
 namespace tpcc {
 namespace {
 
-/// Delivers the oldest pending order of a district. Returns its number, or 0 when there is none.
+/// Delivers the oldest pending order of a district. Returns its number, or 0 if there is none.
 order_id deliver_oldest(tutti::tx& t, district& from, const delivery_input& in) {
     const std::optional<new_order_row> oldest = from.new_orders.try_pop(t);
     if (!oldest) return 0;
@@ -25,7 +25,7 @@ order_id deliver_oldest(tutti::tx& t, district& from, const delivery_input& in) 
 execution<delivery_result> delivery(database& db, const delivery_input& in) {
     warehouse& from = db.warehouse_at(in.warehouse);
     unsigned attempts = 0;
-    // No frame of the body holds anything with a destructor.
+    // No frame of the body has an object with a destructor.
     const delivery_result result = tutti::atomically(tutti::no_unwind, {.name = "delivery"}, [&](tutti::tx& t) {
         attempts = t.attempt();
         delivery_result out;

@@ -1,10 +1,10 @@
-// Computing that a profile does inside its transaction, beside its accesses.
+// The computing of a profile inside its transaction, in addition to its accesses.
 //
-// Silvestri et al., "Preemptive Software Transactional Memory", table I, measured from less than 10 us (Payment) to 5
-// ms (Delivery); here all profiles take microseconds. To repeat that experiment each of them computes for so long on
-// top, in equal parts between its accesses. It is work, not waiting: counted in steps, so a transaction that was
-// interrupted still has its rest to do, and each run computes the same.
-// A microsecond is what a processor of 2.8 GHz needs.
+// Silvestri et al., "Preemptive Software Transactional Memory", table I, measured times from less than 10 us (Payment)
+// to 5 ms (Delivery); here all profiles take microseconds. To repeat that experiment, each profile computes for that
+// time in equal parts between its accesses. It works instead of waiting, and counts steps. So an interrupted
+// transaction still has the rest of its work to do, and each run computes the same. A microsecond is that of a
+// processor with 2.8 GHz.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ public:
     // Microseconds of a whole transaction, at 100 percent.
     static constexpr double delivery = 5000, stock_level = 650, new_order = 350, order_status = 8, payment = 5;
 
-    /// `percent` of the paper's; 0: none.
+    /// `percent` of the paper's times; 0: no computing.
     explicit demand(int percent = 0) noexcept : steps_in_microsecond_{7.0 * percent} {}
 
     void compute(double microseconds) const noexcept {
@@ -24,12 +24,12 @@ public:
     }
 
 private:
-    /// Each step needs the result of the one before: four cycles.
+    /// Each step needs the result of the previous one: four cycles.
     static void take(std::uint64_t steps) noexcept {
         std::uint64_t x = steps;
         for (; steps != 0; --steps) {
             x = x * 6364136223846793005U + 1442695040888963407U;
-            asm volatile("" : "+r"(x));  // a loop whose result is unused would be left out
+            asm volatile("" : "+r"(x));  // otherwise the compiler would remove a loop with an unused result
         }
     }
 

@@ -66,7 +66,7 @@ private:
     std::array<profile_tally, profile_count> tallies_;
 };
 
-/// Ends a run: when its time is up, when every worker has done what it was given, or at the first exception.
+/// Ends a run: when its time is over, when every worker has finished its transactions, or at the first exception.
 class finish {
 public:
     explicit finish(unsigned workers) : working_{workers} {}
@@ -77,7 +77,7 @@ public:
         stop_.store(true, std::memory_order_relaxed);
         changed_.notify_all();
     }
-    /// A worker has done what it was given.
+    /// Called by a worker that has finished its transactions.
     void leave() {
         const std::scoped_lock lock{mutex_};
         if (--working_ == 0) changed_.notify_all();
@@ -130,7 +130,7 @@ run_result run_mix(database& db, const run_settings& settings) {
             for (unsigned i = 0; i < settings.threads; ++i) threads.emplace_back(work, i);
             end.after(settings.time);
         } catch (...) {
-            end.fail(std::current_exception());  // the machine has no more threads
+            end.fail(std::current_exception());  // the system cannot create more threads
         }
     }
     end.rethrow();

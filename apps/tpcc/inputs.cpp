@@ -11,14 +11,14 @@ input_source::input_source(const database& db, random_source random)
 input_source::input_source(const scale& size, const nurand_constants& constants, int warehouses, random_source random)
     : size_{size}, constants_{constants}, warehouses_{warehouses}, random_{random} {}
 
-/// Any but the home one; with a single warehouse everything is at home (clauses 2.4.1.5 and 2.5.1.2).
+/// Draws a warehouse other than the home one; with a single warehouse, returns that one (clauses 2.4.1.5 and 2.5.1.2).
 warehouse_id input_source::other_warehouse(warehouse_id home) {
     if (warehouses_ == 1) return home;
     const warehouse_id w = random_.uniform(1, warehouses_ - 1);
     return w < home ? w : w + 1;
 }
 
-/// 60 % by last name, 40 % by identifier (clauses 2.5.1.2 and 2.6.1.2).
+/// Selects 60 % by last name and 40 % by identifier (clauses 2.5.1.2 and 2.6.1.2).
 customer_choice input_source::choose_customer(warehouse_id w, district_id d) {
     customer_choice choice{w, d, 0, {}};
     if (random_.percent(60)) {

@@ -1,5 +1,5 @@
-// What a terminal would send (clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1 and 2.8.1). An input is complete before its
-// transaction starts, so that a restart repeats the same one.
+// The inputs of terminals (clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1 and 2.8.1). An input is complete before its transaction
+// starts, so a restart repeats the same input.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace tpcc {
 
 struct new_order_line_input {
-    item_id item = 0;  ///< in the last line of 1 % of the orders one that does not exist
+    item_id item = 0;  ///< in the last line of 1 % of the orders, an item that does not exist
     warehouse_id supply_warehouse = 0;
     int quantity = 0;
 };
@@ -25,7 +25,7 @@ struct new_order_input {
     std::array<new_order_line_input, max_lines> lines;
 };
 
-/// A customer by identifier or, when that is 0, by last name.
+/// A customer by identifier or, if that is 0, by last name.
 struct customer_choice {
     warehouse_id warehouse = 0;
     district_id district = 0;
@@ -57,11 +57,11 @@ struct stock_level_input {
     int threshold = 0;
 };
 
-/// Draws inputs for one worker. Thread safety: none; each worker has its own.
+/// Draws inputs for one worker. Thread safety: not thread-safe; each worker has its own.
 class input_source {
 public:
     input_source(const database& db, random_source random);
-    /// For a database elsewhere.
+    /// For a database in another process.
     input_source(const scale& size, const nurand_constants& constants, int warehouses, random_source random);
 
     [[nodiscard]] new_order_input new_order(warehouse_id home);

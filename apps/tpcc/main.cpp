@@ -1,4 +1,4 @@
-// tutti-tpcc: load, run, check, report.
+// tutti-tpcc: loads, runs, checks, and reports.
 #include <cstdio>
 #include <iostream>
 
@@ -14,7 +14,7 @@ namespace {
 
 using namespace tpcc;
 
-/// Prints a checked moment; an empty list when checks are off.
+/// Checks and prints the verdicts. Returns an empty list if checks are off.
 std::vector<verdict> check(const database& db, const program_options& options, moment when) {
     if (!options.check) return {};
     std::vector<verdict> verdicts = check_consistency(db, when);

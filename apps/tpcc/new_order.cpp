@@ -5,7 +5,7 @@
 namespace tpcc {
 namespace {
 
-/// Takes a quantity out of stock. Returns what is then in stock.
+/// Takes a quantity out of stock. Returns the remaining quantity.
 int take(tutti::tx& t, stock& from, int quantity, bool remote) {
     const int after = quantity_after(from.quantity.get(t), quantity);
     from.quantity.set(t, after);
@@ -28,7 +28,7 @@ new_order_result run(tutti::tx& t, database& db, const new_order_input& in) {
     out.line_count = in.line_count;
     where.next_order.set(t, out.order + 1);
 
-    // No other transaction sees the row before the commit; until then its plain columns may be written.
+    // No other transaction sees the row before the commit, so its plain columns may be written until then.
     order* const row = tutti::create<order>(t, out.order, in.district, in.warehouse, in.customer, in.entered,
                                             in.line_count, in.all_local);
     cents sum = 0;

@@ -41,7 +41,7 @@ profile_mix mix_from(const std::string& given) {
     return mix;
 }
 
-/// Refuses what cannot fit, before the machine starts to swap or the load is killed.
+/// Refuses a database larger than the memory, before the machine swaps or kills the program.
 void check_memory(const program_options& options) {
     const long pages = sysconf(_SC_PHYS_PAGES);
     const long page = sysconf(_SC_PAGESIZE);

@@ -14,10 +14,10 @@ struct program_options {
     scale size;
     int warehouses = 1;
     run_settings run;
-    std::string algorithm;  ///< empty: the default one
+    std::string algorithm;  ///< empty: the default
     bool statistics = false;
     bool check = true;
-    std::string json;  ///< file to write; empty: none
+    std::string json;  ///< file to write; empty: no file
 };
 
 /// @throws cli::command_line_error

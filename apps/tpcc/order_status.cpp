@@ -6,7 +6,7 @@ execution<order_status_result> order_status(database& db, const order_status_inp
     const customer* const who = find_customer(db, in.customer);
     if (who == nullptr) return {{}, 1};
     unsigned attempts = 0;
-    // No frame of the body holds anything with a destructor.
+    // No frame of the body has an object with a destructor.
     constexpr tutti::options how{.name = "order-status", .read_only = true};
     const order_status_result result = tutti::atomically(tutti::no_unwind, how, [&](tutti::tx& t) {
         attempts = t.attempt();

@@ -17,7 +17,7 @@ execution<payment_result> payment(database& db, const payment_input& in) {
     const history entry{payer.id,     payer.district, payer.warehouse, in.district,
                         in.warehouse, in.date,        in.amount,       history_data(w.name, d.name)};
     unsigned attempts = 0;
-    // No frame of the body holds anything with a destructor.
+    // No frame of the body has an object with a destructor.
     const payment_result result = tutti::atomically(tutti::no_unwind, {.name = "payment"}, [&](tutti::tx& t) {
         attempts = t.attempt();
         w.ytd.set(t, w.ytd.get(t) + in.amount);

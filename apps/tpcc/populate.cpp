@@ -13,7 +13,7 @@
 namespace tpcc {
 namespace {
 
-// ITEM and STOCK are loaded in ranges of so many rows, about as much work as a district.
+// ITEM and STOCK are loaded in ranges of this many rows, about as much work as a district.
 constexpr int range_size = 10'000;
 
 void load_items(database& db, item_id first, item_id last, random_source random) {
@@ -81,7 +81,7 @@ void load_customers(district& in, const database& db, random_source& random, tim
 void load_order(district& in, const scale& size, order_id id, customer& buyer, random_source& random, timestamp now) {
     const bool pending = id > size.orders_per_district - size.pending_per_district();
     const int line_count = random.uniform(min_lines, max_lines);
-    // No other thread can reach the district before the load is over, so the plain columns may be filled in afterwards.
+    // No other thread can reach the district before the end of the load, so the plain columns may be filled in later.
     order& row = *tutti::atomically({.name = "load order"}, [&](tutti::tx& t) {
         order* const made = tutti::create<order>(t, id, in.id, in.warehouse, buyer.id, now, line_count, true);
         in.orders.push_back(t, made);
@@ -110,7 +110,7 @@ void load_district(database& db, warehouse_id w, district_id d, random_source ra
     row.tax = random.uniform(0, 2000);
     load_customers(row, db, random, now);
 
-    // Every customer has one order, in random succession.
+    // Every customer has one order, in random order.
     std::vector<customer_id> buyers(row.customers.size());
     std::iota(buyers.begin(), buyers.end(), 1);
     for (std::size_t i = buyers.size() - 1; i > 0; --i) {

@@ -10,10 +10,10 @@
 
 namespace tpcc {
 
-/// Called with how many of how many parts are loaded, by one thread at a time.
+/// Called with the numbers of loaded parts and of all parts, by one thread at a time.
 using load_progress = std::function<void(std::size_t done, std::size_t all)>;
 
-/// Makes and fills a database. The same seed gives the same rows, however many threads load it.
+/// Makes and fills a database. Equal seeds give equal rows, with any number of threads.
 ///
 /// @param size        REQUIRES: every cardinality at least 1, orders_per_district at least 4
 /// @param warehouses  at least 1

@@ -1,13 +1,13 @@
 // The five profiles as procedures of the transaction server, with the priorities of Silvestri et al., "Preemptive
-// Software Transactional Memory", table I: the shorter, the higher. `tutti serve tpcc-procedures.so` loads the
-// database, serves, and checks consistency at its end.
+// Software Transactional Memory", table I: shorter profiles have higher priorities. `tutti serve tpcc-procedures.so`
+// loads the database, serves, and checks consistency at its end.
 //
 //   CALL new_order    w d c  (item supply_warehouse quantity){5…15}   -> order, total in cents; nil: no such item
 //   CALL payment      w d  customer_w customer_d customer  cents      -> customer, balance
 //   CALL order_status w d customer                                    -> customer, balance, order, lines
 //   CALL delivery     w carrier                                       -> the order delivered in each district
 //   CALL stock_level  w d threshold                                   -> items
-//   CALL scale                                                        -> what a generator of inputs has to know
+//   CALL scale                                                        -> the parameters of a generator of inputs
 //   CALL attempts                                                     -> executions and restarts, by profile
 //
 // A customer is a number, or a last name. Settings: warehouses, seed, shrink (divides items, customers and orders),

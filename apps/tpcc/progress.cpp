@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t width = 40;
 constexpr std::chrono::milliseconds redraw_interval{50};
-// A log wants no line for what takes no time.
+// In a log, short steps get no line.
 constexpr std::chrono::seconds quiet_time{2};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How far a long step is, on standard error: a bar on a terminal, else a line for every quarter.
+// The progress of a long step, on standard error: a bar on a terminal, otherwise a line for every quarter.
 #pragma once
 
 #include <chrono>
@@ -7,13 +7,13 @@
 
 namespace tpcc {
 
-/// Thread safety: none.
+/// Thread safety: not thread-safe.
 class progress_bar {
 public:
-    /// @param what  what is being done, such as "loading 4 warehouses"
+    /// @param what  the step, such as "loading 4 warehouses"
     explicit progress_bar(std::string what);
     void show(std::size_t done, std::size_t all);
-    /// Ends the bar with how long it took.
+    /// Ends the bar with the duration.
     void finish();
 
 private:

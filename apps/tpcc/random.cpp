@@ -31,7 +31,7 @@ nurand_constants nurand_constants::from_seed(std::uint64_t seed) {
     c.customer = random.uniform(0, nurand_customer);
     c.item = random.uniform(0, nurand_item);
     c.last_name_load = random.uniform(0, nurand_last_name);
-    // Every load constant has partners: at least one side of it has 65 numbers.
+    // For every load constant there are valid run constants: at least one side of it has 65 numbers.
     do {
         c.last_name_run = random.uniform(0, nurand_last_name);
     } while (!valid_last_name_delta(c.last_name_load, c.last_name_run));

@@ -6,11 +6,11 @@
 
 namespace tpcc {
 
-/// What a sequence of random numbers is for.
+/// The purpose of a sequence of random numbers.
 enum class purpose : std::uint64_t { constants = 1, items, stock, district, worker };
 
-/// Mixes the run's seed with what the numbers are for, so that every task and thread has a sequence of its own and
-/// what is loaded does not depend on how many threads load it.
+/// Mixes the run's seed with the purpose. So every task and thread has its own sequence, and the loaded data does not
+/// depend on the number of threads.
 [[nodiscard]] std::uint64_t derive_seed(std::uint64_t seed, purpose what, std::uint64_t part);
 
 /// xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47(4), 2021).
@@ -35,7 +35,7 @@ public:
         const auto range = static_cast<std::uint64_t>(high - low) + 1;
         return low + static_cast<int>(((next() >> 32) * range) >> 32);
     }
-    /// True in so many of a hundred cases.
+    /// Returns true in `chance` of a hundred cases.
     bool percent(int chance) noexcept { return uniform(1, 100) <= chance; }
 
     /// NURand(a, low, high): the non-uniform distribution of clause 2.1.6, shifted by the run's constant c.
@@ -49,13 +49,13 @@ private:
     std::array<std::uint64_t, 4> state_;
 };
 
-// The A of NURand, by column.
+// The constants A of NURand, by column.
 inline constexpr int nurand_last_name = 255;
 inline constexpr int nurand_customer = 1023;
 inline constexpr int nurand_item = 8191;
 
-/// The C of NURand, by column, fixed for a run. C_LAST has one for the load and one for the run, and how far they
-/// are apart is prescribed (clause 2.1.6.1): within [65, 119], but neither 96 nor 112.
+/// The constants C of NURand, by column, fixed for a run. C_LAST has one for the load and one for the run. Their
+/// difference is prescribed (clause 2.1.6.1): within [65, 119], but neither 96 nor 112.
 struct nurand_constants {
     int last_name_load = 0;
     int last_name_run = 0;

@@ -1,9 +1,9 @@
 // The rows of the nine tables (clause 1.3).
 //
-// A column that some transaction changes is a `tutti::var`; all others are plain members, written while the row is
-// still private to the one who makes it (the loader, or the transaction that inserts it) and only read afterwards.
+// A column that some transaction changes is a `tutti::var`. All others are plain members. They are written while the
+// row is private to its creator (the loader, or the transaction that inserts it), and only read afterwards.
 //
-// WAREHOUSE and DISTRICT are in database.hpp, because they also are where the other tables hang.
+// WAREHOUSE and DISTRICT are in database.hpp, because they contain the other tables.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ struct item {
     text<50> data;
 };
 
-/// One line of four variables, then what is only read.
+/// A cache line with four variables, then read-only columns.
 struct alignas(cache_line) stock {
     tutti::var<int> quantity;
     tutti::var<int> ytd;
@@ -45,7 +45,7 @@ struct alignas(cache_line) stock {
     text<50> data;
 };
 
-/// A row is one line long. `number` 0: there is no such row.
+/// A row is one cache line long. `number` 0: the row does not exist.
 struct alignas(cache_line) order_line {
     tutti::var<timestamp> delivered{not_delivered};
     cents amount = 0;
@@ -56,7 +56,7 @@ struct alignas(cache_line) order_line {
     std::array<char, 24> district_info{};
 };
 
-/// An ORDER row and, in place, its ORDER-LINE rows: they come together and are always looked up by order.
+/// An ORDER row with its ORDER-LINE rows: they are inserted together and always found by order.
 struct order {
     order(order_id id_, district_id district_, warehouse_id warehouse_, customer_id customer_, timestamp entered_,
           int line_count_, bool all_local_) noexcept
@@ -85,14 +85,14 @@ struct customer {
     tutti::var<int> payment_count;
     tutti::var<int> delivery_count;
     tutti::var<text<500>> data;
-    tutti::var<order*> last_order;  ///< the index from customer to latest order; null without one
+    tutti::var<order*> last_order;  ///< the index from customer to latest order; null if there is no order
     customer_id id = 0;
     district_id district = 0;
     warehouse_id warehouse = 0;
     rate discount = 0;
     cents credit_limit = 0;
     timestamp since = 0;
-    text<2> credit;  ///< GC, good, or BC, bad
+    text<2> credit;  ///< GC (good) or BC (bad)
     text<16> first;
     text<2> middle;
     text<16> last;

@@ -1,5 +1,5 @@
-// What the profiles have in common as procedures of the transaction server, wherever the rows are: priorities, what
-// clients send, what is counted. The calls are listed in procedures.cpp.
+// The common part of the profiles as procedures of the transaction server, independent of where the rows are:
+// priorities, the parsing of arguments, and counts. procedures.cpp lists the calls.
 #pragma once
 
 #include <algorithm>
@@ -33,18 +33,18 @@ N within(N value, std::type_identity_t<N> low, std::type_identity_t<N> high, con
     return value;
 }
 
-/// A setting of the operator's that is a number.
+/// Returns a setting that is a number.
 inline int number_of(const registry& from, const char* name, int otherwise, int low, int high) {
     const std::string given = from.setting(name, std::to_string(otherwise));
     return within(tutti::server::codec<int>::decode(given), low, high, name);
 }
 
-/// What the settings warehouses, seed and shrink ask for.
+/// The extent that the settings warehouses, seed and shrink select.
 struct extent {
     int warehouses = 1;
     int seed = 7;
     int shrink = 1;
-    tpcc::scale size;  ///< divided by it
+    tpcc::scale size;  ///< divided by `shrink`
 
     static extent of(const registry& from, const extent& otherwise) {
         extent e;
@@ -58,7 +58,7 @@ struct extent {
     }
 };
 
-/// Turns what clients send into inputs whose identifiers exist.
+/// Converts the clients' arguments to inputs with existing identifiers.
 class reader {
 public:
     reader(const scale& size, int warehouses) : size_{size}, warehouses_{warehouses} {}
@@ -103,18 +103,18 @@ private:
     int warehouses_;
 };
 
-/// A customer that a profile has found.
+/// Returns the customer that a profile has found.
 inline customer_id somebody(customer_id found) {
     if (found == 0) throw bad_argument{"no customer has that name"};
     return found;
 }
 
-/// What a generator of inputs has to know, as the procedure `scale` answers it.
+/// Returns the parameters of a generator of inputs, the result of the procedure `scale`.
 inline std::vector<int> answer_scale(const scale& size, int warehouses, const nurand_constants& c) {
     return {warehouses, size.items, size.customers_per_district, c.last_name_run, c.customer, c.item};
 }
 
-/// How often each profile ran, and ran again.
+/// Counts the executions and restarts of each profile.
 class attempt_counts {
 public:
     template <class Result>

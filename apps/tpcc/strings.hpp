@@ -20,7 +20,7 @@ void make_a_string(random_source& random, text<Capacity>& to, int shortest, int 
     fill_alphanumeric(random, to.resize(static_cast<std::size_t>(random.uniform(shortest, longest))));
 }
 
-/// I_DATA and S_DATA: a-string [26 .. 50] that in 10 % of the rows holds "ORIGINAL" somewhere.
+/// I_DATA and S_DATA: a-string [26 .. 50] that contains "ORIGINAL" in 10 % of the rows.
 void make_data(random_source& random, text<50>& to);
 [[nodiscard]] inline bool holds_original(const text<50>& data) {
     return data.view().find("ORIGINAL") != std::string_view::npos;
@@ -28,7 +28,7 @@ void make_data(random_source& random, text<50>& to);
 
 void make_address(random_source& random, address& to);
 
-/// C_LAST from a number in 0 … 999: one syllable for each digit.
+/// Returns C_LAST for a number in 0 … 999: one syllable for each digit.
 [[nodiscard]] text<16> last_name(int number);
 
 }  // namespace tpcc

@@ -1,4 +1,4 @@
-// Character columns: text of a bounded length, held in place.
+// Character columns: text of bounded length, stored in place.
 #pragma once
 
 #include <algorithm>
@@ -10,23 +10,23 @@
 
 namespace tpcc {
 
-/// Up to Capacity characters. Trivially copyable, so that neither a row nor a `var` allocates for it.
+/// Up to Capacity characters. Trivially copyable, so that neither a row nor a `var` allocates memory for it.
 template <std::size_t Capacity>
 class text {
     static_assert(Capacity <= 65535);
 
 public:
     constexpr text() noexcept = default;
-    /// What does not fit is cut off at the right.
+    /// Text that does not fit is cut off on the right.
     constexpr explicit text(std::string_view from) noexcept { append(from); }
 
-    /// What does not fit is cut off at the right.
+    /// Text that does not fit is cut off on the right.
     constexpr void append(std::string_view more) noexcept {
         const std::size_t taken = std::min(more.size(), Capacity - size_);
         std::copy_n(more.data(), taken, characters_.data() + size_);
         size_ = static_cast<std::uint16_t>(size_ + taken);
     }
-    /// The first `size` characters, for writing. REQUIRES: size <= Capacity.
+    /// Returns the first `size` characters, for writing. REQUIRES: size <= Capacity.
     constexpr std::span<char> resize(std::size_t size) noexcept {
         size_ = static_cast<std::uint16_t>(size);
         return {characters_.data(), size};

@@ -1,4 +1,4 @@
-// What a build counts.
+// The counts of a build.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace stamp {
 
 struct counts {
     std::uint64_t commits = 0;
-    std::optional<std::uint64_t> aborts = 0;  ///< attempts that came to nothing, if anybody counts
+    std::optional<std::uint64_t> aborts = 0;  ///< rolled-back attempts, if the build counts them
 };
 
 }  // namespace stamp

@@ -1,5 +1,5 @@
-// The programs on the language's blocks, as GCC compiles them with -fgnu-tm, and on whatever libitm.so.1 is found. Only
-// a unit built with that option may include this.
+// The programs on the language's blocks, compiled by GCC with -fgnu-tm, with any libitm.so.1. Include this only in
+// translation units compiled with that option.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@
 
 namespace stamp {
 
-/// Blocks of one thread, added up when it ends: a common counter would be a conflict of its own.
+/// Counts the blocks of one thread and adds them up when the thread ends. A common counter would cause conflicts.
 struct language_tally {
     ~language_tally() { all += blocks; }
     std::uint64_t blocks = 0;
@@ -31,7 +31,7 @@ struct language : plain_build {
     }
 
     static void start_counting() { language_tally::all = 0; }
-    /// REQUIRES: the crew has ended. The ABI says nothing of attempts that came to nothing.
+    /// REQUIRES: the crew has ended. The ABI does not report rolled-back attempts.
     static counts counted() { return {.commits = language_tally::all, .aborts = std::nullopt}; }
 
 private:

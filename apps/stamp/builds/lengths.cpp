@@ -16,7 +16,7 @@ std::uint64_t blocks_handed_in = 0;
 
 }  // namespace
 
-/// What one thread has timed.
+/// The samples of one thread.
 struct own_samples {
     ~own_samples() {
         const std::lock_guard guard{handing_in};
@@ -26,14 +26,14 @@ struct own_samples {
             all.insert(all.end(), some.begin(), some.end());
         }
     }
-    std::vector<std::pair<const char*, std::vector<float>>> by_site;  // a few
+    std::vector<std::pair<const char*, std::vector<float>>> by_site;  // only a few sites
 };
 
 namespace {
 
 thread_local own_samples own;
 
-constexpr std::size_t most = 1 << 20;  // of a thread, for each site
+constexpr std::size_t most = 1 << 20;  // samples of a thread for each site
 
 double clock_cost() {
     auto least = std::chrono::nanoseconds::max();

@@ -1,4 +1,4 @@
-// How long the blocks of each site take, restarts included: one in a few is timed.
+// Measures how long the blocks of each site take, including restarts. Only one in several blocks is timed.
 #pragma once
 
 #include <chrono>
@@ -8,23 +8,23 @@
 
 namespace stamp {
 
-/// A site's blocks, in nanoseconds; what reading the clock takes is taken off.
+/// The durations of a site's blocks, in nanoseconds, without the cost of reading the clock.
 struct site_lengths {
     std::string site;
     std::size_t samples = 0;
     double median = 0, p90 = 0, p99 = 0;
 };
 
-/// Off until `start`, and then for all threads. REQUIRES: `start` and `stop` are called while no other thread runs.
+/// Off until `start`, then on for all threads. REQUIRES: `start` and `stop` are called while no other thread runs.
 class stopwatch {
 public:
     static void start();
-    /// By name. Threads have handed in what they timed when they ended.
+    /// Returns the lengths by name. Threads hand in their samples when they end.
     [[nodiscard]] static std::vector<site_lengths> stop();
-    /// How many blocks there were, timed or not, from `start` to `stop`.
+    /// Returns the number of blocks, timed or not, from `start` to `stop`.
     [[nodiscard]] static std::uint64_t blocks() noexcept;
 
-    /// Times its own life, perhaps. `site` is a literal.
+    /// Measures its own lifetime, for one in several objects. `site` is a literal.
     explicit stopwatch(const char* site) noexcept : site_{on_ && ++blocks_ % one_in == 0 ? site : nullptr} {
         if (site_ != nullptr) began_ = std::chrono::steady_clock::now();
     }
@@ -36,7 +36,7 @@ public:
 
 private:
     friend struct own_samples;
-    static constexpr std::uint32_t one_in = 7;  // no divisor of what programs do in turns
+    static constexpr std::uint32_t one_in = 7;  // a prime, which does not divide the period of repeating patterns
     static void note(const char* site, std::chrono::nanoseconds took);
 
     static inline bool on_ = false;

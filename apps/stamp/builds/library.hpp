@@ -1,4 +1,4 @@
-// The programs on Tutti's transactions, as users of the library write them.
+// The programs on Tutti's transactions, written as users of the library write them.
 #pragma once
 
 #include <source_location>
@@ -34,7 +34,7 @@ struct library {
     static void destroy(context& t, T* object) {
         tutti::destroy(t, object);
     }
-    /// Blocks are timed or counted: counting would show in the times.
+    /// Blocks are either timed or counted, because counting would influence the times.
     static void start_counting() {
         if (times_blocks) return stopwatch::start();
         tutti::reset_statistics();
@@ -57,7 +57,7 @@ struct library {
 
     static inline tutti::mode mode = tutti::mode::optimistic;
     static inline bool times_blocks = false;
-    static inline std::vector<site_lengths> lengths;  ///< of the part that was measured last
+    static inline std::vector<site_lengths> lengths;  ///< of the latest measured part
 };
 
 }  // namespace stamp

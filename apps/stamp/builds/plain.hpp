@@ -1,17 +1,17 @@
-// What the builds have in common that know no transactional variables: plain fields, new and delete.
+// The common part of the builds without transactional variables: plain fields, new and delete.
 //
-// A build is what the programs are templates over; it has these members (builds/library.hpp is the other model):
+// A build is the template parameter of the programs, with these members (builds/library.hpp is the other model):
 //
-//   shared<T>     a word that transactions may touch at once: get(context&), set(context&, value), and load() and
-//                 store(value) while no other thread runs
-//   context       what a running block is handed
-//   atomically(site, body)        runs body(context&) as one transaction and returns what it returns
-//   reading(site, body)           the same for a block that writes nothing
+//   shared<T>     a word that transactions may access concurrently: get(context&), set(context&, value), and load()
+//                 and store(value) while no other thread runs
+//   context       the argument of a running block
+//   atomically(site, body)        runs body(context&) as one transaction and returns its result
+//   reading(site, body)           the same for a read-only block
 //   create<T>(context&, arguments...), destroy(context&, T*)
 //   start_counting(), counted()   around the measured part, while no other thread runs
 //
-// `site` is a literal that names the block in statistics. A body may run several times: what it changes outside of
-// shared words it sets anew each time.
+// `site` is a literal that names the block in statistics. A body may run several times, so it sets everything that it
+// changes outside of shared words anew each time.
 #pragma once
 
 namespace stamp {

@@ -1,4 +1,4 @@
-// For a function that reads nothing but its arguments and what never changes: blocks of the language call it as it is.
+// Marks a function that reads only its arguments and constant data, so that blocks of the language call it directly.
 #pragma once
 
 #if defined(__GNUC__) && !defined(__clang__)

@@ -1,4 +1,4 @@
-// The programs without transactions, on one thread: what the other builds are compared with.
+// The programs without transactions, on one thread: the baseline of the other builds.
 #pragma once
 
 #include "stamp/builds/counts.hpp"
@@ -21,7 +21,7 @@ struct sequential : plain_build {
     static counts counted() { return {.commits = blocks_, .aborts = 0}; }
 
 private:
-    // Only ever touched by the one thread, or while it has not begun or has ended.
+    // Accessed only by the one thread, or before it begins or after it has ended.
     static inline std::uint64_t blocks_ = 0;
 };
 

@@ -1,9 +1,9 @@
-// bayes: learns which of some variables depend on which others, by climbing (Chickering, Heckerman, Meek, "A Bayesian
+// bayes: learns which variables depend on which others, by hill climbing (Chickering, Heckerman, Meek, "A Bayesian
 // Approach to Learning Bayesian Networks with Local Structure", UAI 1997).
 //
-// The best change of each variable's parents waits in a heap. A thread takes the one with the highest gain, makes the
-// change if nothing has come in between, and looks for the next best change of that variable: a long transaction that
-// reads much of the network, and computes most of the time.
+// The best change of each variable's parents waits in a heap. A thread takes the one with the highest gain, and makes
+// the change if it is still valid. Then it searches the next best change of that variable, in a long transaction that
+// reads much of the network and computes most of the time.
 #pragma once
 
 #include <cmath>
@@ -46,7 +46,7 @@ private:
         if (p.gain == 0) return;
         B::atomically("bayes: queue", [&](context& t) { heap_.push(t, p.gain, B::template create<proposal>(t, p)); });
     }
-    /// One without gain when there is none.
+    /// Returns a proposal without gain if the heap is empty.
     proposal take(context& t) {
         proposal* const best = heap_.pop(t);
         if (best == nullptr) return {};
@@ -59,7 +59,7 @@ private:
     heap<B, proposal*> heap_;
 };
 
-/// Whether there is a cycle: takes away, again and again, what has no parents left.
+/// Returns true if there is a cycle. Repeatedly removes the variables without remaining parents.
 template <class B>
 bool has_cycle(const network<B>& of) {
     variable_set left = ~variable_set{0} >> (32 - variables);
@@ -74,7 +74,7 @@ bool has_cycle(const network<B>& of) {
     return left != 0;
 }
 
-/// What is wrong with a network that was learned. No other thread runs.
+/// Returns the errors of a learned network. REQUIRES: no other thread runs.
 template <class B>
 std::string check(const records& data, const network<B>& found) {
     double empty = 0, total = 0;

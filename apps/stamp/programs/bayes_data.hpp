@@ -1,4 +1,4 @@
-// Records of variables that are true or false, and how well a variable's parents explain it.
+// Records of variables that are true or false, and a score of how well a variable's parents explain it.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ static_assert(variables <= 32);
 
 [[nodiscard]] constexpr variable_set only(unsigned v) { return variable_set{1} << v; }
 
-/// Calls f(variable) for all in the set.
+/// Calls f(variable) for all variables in the set.
 template <class F>
 constexpr void for_each(variable_set all, const F& f) {
     for (; all != 0; all &= all - 1) f(static_cast<unsigned>(std::countr_zero(all)));
@@ -31,7 +31,7 @@ constexpr void for_each(variable_set all, const F& f) {
 
 class records {
 public:
-    /// Drawn from a random network, in which each variable has some of the earlier ones as parents.
+    /// Draws records from a random network, in which each variable has some of the earlier ones as parents.
     records(std::size_t count, std::uint64_t seed) : count_{count} {
         random_source random{seed};
         for (auto& c : columns_) c.resize((count + 63) / 64);
@@ -48,7 +48,7 @@ public:
         }
     }
 
-    /// The log of the likelihood that v has given its parents, less what the parents cost (Schwarz, "Estimating the
+    /// Returns the log-likelihood of v given its parents, minus the cost of the parents (Schwarz, "Estimating the
     /// Dimension of a Model", Annals of Statistics 6(2), 1978).
     [[nodiscard]] TUTTI_STAMP_PURE double score(unsigned v, variable_set parents) const {
         std::array<const std::uint64_t*, most_parents> of{};

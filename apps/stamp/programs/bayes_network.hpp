@@ -1,4 +1,4 @@
-// A Bayesian network: which variables are each variable's parents. Never a cycle.
+// A Bayesian network: the parents of each variable. It never has a cycle.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@ namespace stamp::bayes {
 
 enum class change : std::uint8_t { insert, remove, reverse };
 
-/// A change of the edge from a parent to a child, and what it is worth while both have the parents that were seen.
+/// A change of the edge from a parent to a child, and its gain as long as both have the parents that were seen.
 struct proposal {
     change what = change::insert;
     unsigned parent = 0, child = 0;
@@ -30,7 +30,7 @@ public:
         total_.store(sum);
     }
 
-    /// The change of an edge to `child` that gains most; one without gain if there is none.
+    /// Returns the change of an edge to `child` with the highest gain, or one without gain.
     [[nodiscard]] proposal best_for(context& t, unsigned child) const {
         const variable_set parents = parents_[child].get(t);
         const double now = data_.score(child, parents);
@@ -77,14 +77,14 @@ public:
         return true;
     }
 
-    /// Whatever comes of it.
+    /// Sets the parents without any check.
     void set_parents(context& t, unsigned v, variable_set parents) { parents_[v].set(t, parents); }
 
-    /// What is there. No other thread runs.
+    /// Return the current values. REQUIRES: no other thread runs.
     [[nodiscard]] variable_set parents(unsigned v) const { return parents_[v].load(); }
     [[nodiscard]] double total() const { return total_.load(); }
 
-    /// A smaller gain may be nothing but rounding.
+    /// Smaller gains may be rounding errors.
     static constexpr double least_gain = 1e-3;
 
 private:
@@ -92,7 +92,7 @@ private:
         variable_set all = 0;
         bool operator[](unsigned v) const { return (all & only(v)) != 0; }
     };
-    /// Of v, as if it did not have the parents in `without`.
+    /// Returns the ancestors of v, as if v did not have the parents in `without`.
     set_of_ancestors ancestors(context& t, unsigned v, variable_set without = 0) const {
         set_of_ancestors found;
         for (variable_set ahead = parents_[v].get(t) & ~without; ahead != 0;) {

@@ -1,11 +1,11 @@
-// genome: a gene is put together from many short segments that were read at random places of it.
+// genome: assembles a gene from many short segments that were read at random places of it.
 //
-//   1  equal segments become one, in a hash map; some segments in each transaction
-//   2  for ever shorter overlaps: whatever has no predecessor yet is filed under its first letters, and whatever has no
-//      successor looks there for its last letters. The longest overlap is that of true neighbours
-//   3  one thread writes the chain down
+//   1  equal segments are merged, in a hash map; several segments in each transaction
+//   2  for ever shorter overlaps: strands without a predecessor are filed under their first letters; strands without a
+//      successor look there for their last letters. The longest overlap is that of true neighbours
+//   3  one thread writes down the chain
 //
-// Transactions of medium length that hardly ever meet, in phases.
+// Transactions of medium length with few conflicts, in phases.
 #pragma once
 
 #include <algorithm>
@@ -27,14 +27,15 @@ class sequencer {
     template <class T>
     using shared = typename B::template shared<T>;
 
-    /// A segment without its copies. What is not shared belongs to the thread that has it among its open ends.
+    /// A segment without its copies. Members that are not shared belong to the thread with the strand among its open
+    /// ends.
     struct strand {
         explicit strand(segment s) : text{s} {}
         const segment text;
         strand* next = nullptr;
-        std::size_t overlap = 0;  // with the next one
+        std::size_t overlap = 0;  // with the next strand
         shared<bool> has_predecessor{false};
-        shared<strand*> below{nullptr};  // in the same file
+        shared<strand*> below{nullptr};  // the next one in the same file
     };
 
 public:
@@ -101,7 +102,7 @@ private:
             file.set(t, s);
         });
     }
-    /// Returns whether there is one.
+    /// Returns true if there is a next strand.
     bool find_next(strand* s, std::size_t overlap) {
         const segment wanted = tail(s->text, overlap);
         const shared<strand*>& file = file_of(wanted);

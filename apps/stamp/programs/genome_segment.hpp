@@ -11,16 +11,16 @@
 namespace stamp::genome {
 
 inline constexpr std::size_t segment_length = 64;
-/// Neighbours in the gene have at least so many letters in common. That two places of the gene have them by chance is
-/// out of the question.
+/// Neighbours in the gene have at least this many letters in common. Two places of the gene practically never have this
+/// many letters in common by chance.
 inline constexpr std::size_t least_overlap = 32;
 
-/// Two bits a letter, the first letter in the highest two.
+/// Two bits for each letter, the first letter in the highest two bits.
 __extension__ using segment = unsigned __int128;
 
-/// The first so many letters, from 1 to 63.
+/// Returns the first `letters` letters, from 1 to 63.
 [[nodiscard]] constexpr segment head(segment s, std::size_t letters) { return s >> (2 * (segment_length - letters)); }
-/// The last so many letters, from 1 to 63.
+/// Returns the last `letters` letters, from 1 to 63.
 [[nodiscard]] constexpr segment tail(segment s, std::size_t letters) { return s & ((segment{1} << (2 * letters)) - 1); }
 
 struct hash_of_segment {
@@ -42,7 +42,7 @@ struct sample {
     std::vector<segment> segments;  // of random places, many of them several times
 };
 
-/// Every letter of the gene is in the sample, and neighbours overlap as promised.
+/// Every letter of the gene is in the sample, and neighbours overlap by at least least_overlap.
 [[nodiscard]] inline sample make_sample(std::size_t length, std::size_t count, std::uint64_t seed) {
     random_source random{seed};
     sample s;

@@ -1,10 +1,10 @@
 // intruder: a network intrusion detector in three steps, after Haagdorens, Vermeiren, Goossens, "Improving the
 // performance of signature-based network intrusion detection sensors by multi-threading", WISA 2004 (their design 5).
 //
-//   capture     a packet is taken from the one queue on which all flows come mixed
-//   reassembly  it is put in its place among the packets of its flow; a flow that is complete leaves the map of the
-//               open ones and joins a second queue
-//   detection   a complete flow is taken, joined to a text, and searched for known signatures
+//   capture     takes a packet from the one queue with the mixed packets of all flows
+//   reassembly  puts the packet in its place in its flow; a complete flow moves from the map of open flows to a second
+//               queue
+//   detection   takes a complete flow, joins it to a text, and searches the text for known signatures
 //
 // Short to medium transactions on few, hot words: contention is high.
 #pragma once
@@ -46,7 +46,7 @@ struct traffic {
         for (std::size_t i = 0; i < signatures; ++i)
             known.push_back(letters(random, 8 + random.below(longest_signature - 7), 'A'));
         for (std::size_t f = 0; f < flows; ++f) {
-            // Harmless text has small letters only, so that no signature is in it by chance.
+            // Harmless text has only small letters, so that it contains no signature by chance.
             texts[f] = letters(random, 1 + random.below(longest_flow), 'a');
             is_attack[f] = random.percent(attack_percent);
             if (is_attack[f]) texts[f].insert(random.below(texts[f].size() + 1), known[random.below(known.size())]);
@@ -68,7 +68,7 @@ private:
         for (char& c : text) c = static_cast<char>(first + random.below(26));
         return text;
     }
-    /// Into as many parts as chance wants, none empty.
+    /// Cuts a flow into a random number of non-empty parts.
     void cut(std::size_t flow, random_source& random) {
         std::string_view rest = texts[flow];
         const std::size_t first = packets.size();
@@ -83,7 +83,7 @@ private:
     }
 };
 
-/// A complete flow, as it is searched.
+/// A complete flow, joined for the search.
 struct joined {
     std::array<char, longest_flow + longest_signature> letters;
     std::size_t length = 0;
@@ -110,8 +110,8 @@ public:
         }
     }
 
-    /// Until nothing is left to capture. What the last packet completes is dealt with by the thread that put it in its
-    /// place.
+    /// Works until no packet is left to capture. The thread that puts the last packet of a flow in its place also does
+    /// the flow's detection.
     void work(std::vector<finding>& found) {
         joined text;
         for (;;) {
@@ -169,7 +169,7 @@ private:
     queue<B, flow*> complete_;
 };
 
-/// Every flow was looked at once, its text is the one that was cut, and attacks were told from the rest.
+/// Checks that every flow was found once, its text is correct, and exactly the attacks were detected.
 inline std::string check(const traffic& all, const std::vector<std::vector<finding>>& found) {
     std::vector<bool> seen(all.texts.size());
     for (const auto& by_one : found) {

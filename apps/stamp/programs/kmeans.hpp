@@ -1,10 +1,10 @@
-// kmeans: points are put into clusters (MacQueen 1967), again and again, until hardly any moves to another cluster.
+// kmeans: assigns points to clusters (MacQueen 1967), repeatedly, until hardly any point moves to another cluster.
 //
 // In each round a thread draws some points, finds the nearest centre of each, and adds it to the cluster's sum in one
-// transaction. Most of the time is spent outside of transactions; how often two meet depends on how many clusters there
-// are: 40 give low contention, 15 give high.
+// transaction. Most of the time is spent outside of transactions. The number of clusters determines the frequency of
+// conflicts: 40 give low contention, 15 give high contention.
 //
-// Coordinates are whole numbers, so that sums do not depend on the order and the result is exactly that of one thread.
+// Coordinates are integers, so that sums do not depend on the order, and the result equals that of one thread.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +24,12 @@ namespace stamp::kmeans {
 
 inline constexpr std::size_t dimensions = 24;
 inline constexpr std::size_t most_rounds = 40;
-inline constexpr std::size_t few_moves = 2'000;  // the end, when no more than one point in so many has moved
+inline constexpr std::size_t few_moves = 2'000;  // the end is reached when at most one point in this number has moved
 
 using point = std::array<std::int32_t, dimensions>;
 using sums = std::array<std::int64_t, dimensions>;
 
-/// Points around some centres, so that there is something to find.
+/// Makes points around some centres, so that there are clusters to find.
 [[nodiscard]] inline std::vector<point> make_points(std::size_t count, std::uint64_t seed) {
     constexpr std::size_t heaps = 16;
     random_source random{seed};
@@ -62,7 +62,7 @@ using sums = std::array<std::int64_t, dimensions>;
     return best;
 }
 
-/// The new centre of a cluster; an empty one stays where it is.
+/// Moves the centre of a cluster; an empty cluster keeps its centre.
 inline void move_centre(point& centre, const sums& sum, std::int64_t members) {
     if (members == 0) return;
     for (std::size_t d = 0; d < dimensions; ++d) centre[d] = static_cast<std::int32_t>(sum[d] / members);
@@ -74,17 +74,17 @@ struct clustering {
           cluster_of(points.size(), clusters) {}
 
     bool operator==(const clustering&) const = default;
-    /// Whether another round is worth it.
+    /// Returns true if another round is needed.
     [[nodiscard]] bool goes_on(std::size_t moves) const {
         return moves * few_moves > cluster_of.size() && rounds < most_rounds;
     }
 
     std::vector<point> centres;
-    std::vector<std::size_t> cluster_of;  // of each point
+    std::vector<std::size_t> cluster_of;  // for each point
     std::size_t rounds = 0;
 };
 
-/// By one thread, and nothing but this file: what the result is compared with.
+/// Computes the expected result on one thread, without the code under test.
 [[nodiscard]] inline clustering expected(const std::vector<point>& points, std::size_t clusters) {
     clustering c{points, clusters};
     std::size_t moves = points.size();
@@ -119,7 +119,7 @@ public:
 
     void work(crew_member& me) {
         while (result_.goes_on(moves_.load())) {
-            me.meet();  // all have looked
+            me.meet();  // all have checked the condition
             if (me.index == 0) start_round();
             me.meet();
             assign();

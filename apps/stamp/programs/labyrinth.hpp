@@ -1,10 +1,11 @@
-// labyrinth: wires are laid in a maze of several layers so that no two touch the same cell (transactional routing:
-// Watson, Kirkham, Lujan, "A Study of a Transactional Parallel Routing Algorithm", PACT 2007).
+// labyrinth: lays wires in a maze of several layers so that no two use the same cell (transactional routing: Watson,
+// Kirkham, Lujan, "A Study of a Transactional Parallel Routing Algorithm", PACT 2007).
 //
-// A thread copies the maze, layer by layer, finds a way in its copy, and takes all cells of it in one transaction. If
-// one is no longer free, it begins again. The copy need not be of one instant: what is taken never becomes free.
+// A thread copies the maze, layer by layer, finds a way in its copy, and takes all cells of the way in one transaction.
+// If one is no longer free, it starts again. The copy need not be of one instant, because taken cells never become
+// free.
 //
-// Few transactions, with large read and write sets; most of the time goes into searching.
+// Few transactions with large read and write sets. Most of the time is spent searching.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,7 @@
 
 namespace stamp::labyrinth {
 
-/// A wire that was laid, or not, for want of a way.
+/// A wire that was laid, or not, because there was no way.
 struct result {
     wire of;
     std::vector<cell_number> way;
@@ -51,7 +52,7 @@ public:
         }
     }
 
-    /// The number of the wire in a cell, or 0. No other thread runs.
+    /// Returns the number of the wire in a cell, or 0. REQUIRES: no other thread runs.
     [[nodiscard]] std::uint32_t owner(cell_number c) const { return owner_[c].load(); }
 
 private:
@@ -64,7 +65,7 @@ private:
             });
         }
     }
-    /// Returns false, and takes none, if one is not free any more.
+    /// Returns false, and takes no cell, if a cell is no longer free.
     bool take(const std::vector<cell_number>& way, std::uint32_t number) {
         return B::atomically("labyrinth: take", [&](context& t) {
             for (const cell_number c : way) {
@@ -81,7 +82,8 @@ private:
     queue<B, const wire*> queue_;
 };
 
-/// Every way leads from one end to the other and is the wire's alone, and what was not laid has no way.
+/// Checks that every way leads from one end to the other and belongs only to its wire, and that wires that were not
+/// laid have no way.
 template <class B>
 std::string check(const maze& m, const router<B>& r, const std::vector<std::vector<result>>& results) {
     std::size_t wires = 0, taken = 0, owned = 0;

@@ -15,7 +15,7 @@ namespace stamp::labyrinth {
 
 using cell_number = std::size_t;
 
-/// A wire to lay: from one cell to another. Its number is above 0.
+/// A wire to lay from one cell to another. Its number is above 0.
 struct wire {
     std::uint32_t number;
     cell_number from, to;
@@ -24,7 +24,7 @@ struct wire {
 struct maze {
     static constexpr std::size_t layers = 5;
 
-    /// A square that becomes fairly full.
+    /// Makes a square maze that becomes fairly full.
     maze(std::size_t count, std::uint64_t seed)
         : side{static_cast<std::size_t>(8 + 10 * std::sqrt(static_cast<double>(count)))} {
         random_source random{seed};
@@ -43,7 +43,7 @@ struct maze {
     [[nodiscard]] std::size_t layer() const { return side * side; }
     [[nodiscard]] std::size_t cells() const { return layers * layer(); }
 
-    /// Calls f(cell) for all that lie beside this one.
+    /// Calls f(cell) for all neighbours of this cell.
     template <class F>
     void beside(cell_number c, const F& f) const {
         const std::size_t x = c % side, y = c / side % side, z = c / layer();
@@ -59,15 +59,15 @@ struct maze {
     std::vector<wire> wires;
 };
 
-/// One thread's view of the maze, in which it looks for ways.
+/// One thread's view of the maze, for searching ways.
 class searcher {
 public:
     explicit searcher(const maze& m) : maze_{m}, steps_(m.cells()) {}
 
-    /// Says whether a cell is free, before a search.
+    /// Sets whether a cell is free, before a search.
     void look(cell_number c, bool free) { steps_[c] = free ? unknown : wall; }
 
-    /// Finds a shortest way; both ends count as free. Returns whether there is one, and leaves it in way().
+    /// Finds a shortest way; both ends count as free. Returns true if there is one; way() returns it.
     bool find(const wire& w) {
         way_.clear();
         wave_.assign(1, w.from);
@@ -93,14 +93,14 @@ public:
         }
         return true;
     }
-    /// From the end to the beginning.
+    /// Returns the way from the end to the beginning.
     [[nodiscard]] const std::vector<cell_number>& way() const { return way_; }
 
 private:
     static constexpr std::int32_t unknown = -1, wall = -2;
 
     const maze& maze_;
-    std::vector<std::int32_t> steps_;  // from the beginning
+    std::vector<std::int32_t> steps_;  // number of steps from the beginning
     std::vector<cell_number> wave_, way_;
 };
 

@@ -1,11 +1,11 @@
-// ssca2: a large directed graph is built from the list of its edges, as arrays of neighbours: kernel 1 of the Scalable
+// ssca2: builds a large directed graph from the list of its edges, as arrays of neighbours: kernel 1 of the Scalable
 // Synthetic Compact Applications (Bader and Madduri, HiPC 2005).
 //
-//   1  the edges that leave and enter each node are counted
+//   1  counts the edges that leave and enter each node
 //   2  one thread lays out the arrays
-//   3  every edge is put into the next free place of both of its nodes
+//   3  puts every edge into the next free place of both of its nodes
 //
-// A great many tiny transactions that hardly ever meet.
+// A great many tiny transactions with few conflicts.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct edge {
     std::uint32_t ends[2];  // from, to
 };
 
-/// Groups of nodes of which each has an edge to many others of its group, and fewer edges between groups.
+/// Makes groups of nodes. Each node has edges to many others of its group; there are fewer edges between groups.
 [[nodiscard]] inline std::vector<edge> make_edges(std::size_t nodes, std::uint64_t seed) {
     constexpr std::size_t largest_group = 32;
     constexpr unsigned percent_between = 20;
@@ -59,7 +59,7 @@ class graph {
             : filled{std::make_unique<shared<std::size_t>[]>(nodes)},
               first(nodes + 1),
               neighbours{std::make_unique<shared<std::uint32_t>[]>(edges)} {}
-        std::unique_ptr<shared<std::size_t>[]> filled;  // counted, and later filled, of each node
+        std::unique_ptr<shared<std::size_t>[]> filled;  // for each node: counted, and later filled edges
         std::vector<std::size_t> first;                 // place in `neighbours`
         std::unique_ptr<shared<std::uint32_t>[]> neighbours;
     };
@@ -83,7 +83,7 @@ public:
         }
     }
 
-    /// The edges that the graph has, as seen from where they begin (0) or end (1). No other thread runs.
+    /// Returns the edges of the graph, seen from their begin (0) or end (1). REQUIRES: no other thread runs.
     [[nodiscard]] std::vector<edge> seen_from(std::size_t d) const {
         const half& h = halves_[d];
         std::vector<edge> found;

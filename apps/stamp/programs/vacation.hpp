@@ -1,12 +1,12 @@
 // vacation: a travel agency's bookings, as transactions on four tables.
 //
-//   bookings     a customer looks at some items of random kinds and books the dearest free one of each kind
-//   departures   a customer pays the bill and is gone, and what was booked is free again
-//   changes      items are added to the tables or taken out
+//   bookings     a customer reads some items of random kinds and books the most expensive free one of each kind
+//   departures   a customer pays the bill and leaves, and the booked items become free
+//   changes      items are added to the tables or removed
 //
-// Each table is an ordered map from numbers to records, so that a transaction reads some hundred words and writes few.
-// With low contention nearly all transactions are bookings over 90 % of the items with up to 2 queries; with high
-// contention there are up to 4 queries, over 60 % of the items, and more departures and changes.
+// Each table is an ordered map from numbers to records, so a transaction reads some hundred words and writes few. With
+// low contention nearly all transactions are bookings over 90 % of the items with up to 2 queries. With high contention
+// there are up to 4 queries, over 60 % of the items, and more departures and changes.
 #pragma once
 
 #include <algorithm>
@@ -24,9 +24,9 @@ namespace stamp::vacation {
 inline constexpr unsigned most_queries = 4;
 
 struct mix {
-    unsigned queries;        // of a transaction, at most
-    unsigned range_percent;  // of the numbers, those that are asked for
-    unsigned user_percent;   // of the transactions, those that are bookings
+    unsigned queries;        // maximum for a transaction
+    unsigned range_percent;  // percentage of the numbers that queries use
+    unsigned user_percent;   // percentage of the transactions that are bookings
 };
 inline constexpr mix low{2, 90, 98};
 inline constexpr mix high{4, 60, 90};
@@ -47,11 +47,11 @@ public:
         if (random_.percent(50)) return depart();
         change_some();
     }
-    /// By how much the items of all tables have become more.
+    /// Returns by how much the items of all tables have increased.
     [[nodiscard]] std::int64_t stock_added() const { return added_; }
 
 private:
-    static constexpr unsigned lot = 100;  // how many of an item come or go
+    static constexpr unsigned lot = 100;  // items added or removed at once
 
     struct query {
         booking what;

@@ -1,4 +1,4 @@
-// The tables of vacation, and what is done with them inside transactions.
+// The tables of vacation, and the operations on them inside transactions.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ struct offer {
     number used{0}, free, price;
 };
 
-/// What a customer has booked.
+/// A booking of a customer.
 struct booking {
     unsigned kind;
     std::uint64_t number;
@@ -39,7 +39,7 @@ template <class B>
 class agency {
     using context = typename B::context;
     using item = offer<B>;
-    /// The bookings, with the price of each.
+    /// A customer's bookings, with the price of each.
     struct customer {
         sorted_list<B, booking, unsigned> booked;
     };
@@ -58,7 +58,7 @@ public:
 
     [[nodiscard]] std::size_t numbers() const { return numbers_; }
 
-    /// Items and customers of all numbers, in random order. Returns how many of all items together.
+    /// Fills in items and customers of all numbers, in random order. Returns the total number of items.
     std::int64_t fill(random_source random) {
         std::int64_t stock = 0;
         std::vector<std::uint64_t> order(numbers_);
@@ -85,7 +85,7 @@ public:
             offers_[kind].insert(t, number, B::template create<item>(t, count, price));
         }
     }
-    /// Takes so many off the offer, if they are free; what is left with none goes. Returns whether they were free.
+    /// Removes `count` items if they are free, and the whole offer if none is left. Returns true if they were free.
     bool reduce(context& t, unsigned kind, std::uint64_t number, unsigned count) {
         item* const o = offered(t, kind, number);
         if (o == nullptr || o->free.get(t) < count) return false;
@@ -99,12 +99,12 @@ public:
         return true;
     }
 
-    /// Null if there is none.
+    /// Returns null if there is no such offer.
     item* offered(context& t, unsigned kind, std::uint64_t number) const {
         item* const* const found = offers_[kind].find(t, number);
         return found != nullptr ? *found : nullptr;
     }
-    /// The price of a free item, or nothing as 0.
+    /// Returns the price of a free item, or 0.
     unsigned price(context& t, unsigned kind, std::uint64_t number) const {
         item* const o = offered(t, kind, number);
         return o != nullptr && o->free.get(t) != 0 ? o->price.get(t) : 0;
@@ -112,7 +112,7 @@ public:
     void book(context& t, std::uint64_t who, const booking& what) {
         item* const o = offered(t, what.kind, what.number);
         if (o == nullptr || o->free.get(t) == 0) return;
-        if (!find_or_add(t, who)->booked.insert(t, what, o->price.get(t))) return;  // once for each customer
+        if (!find_or_add(t, who)->booked.insert(t, what, o->price.get(t))) return;  // each customer books an item once
         o->free.set(t, o->free.get(t) - 1);
         o->used.set(t, o->used.get(t) + 1);
     }
@@ -132,7 +132,7 @@ public:
         return bill;
     }
 
-    /// What is wrong with the tables. No other thread runs.
+    /// Returns the errors of the tables. REQUIRES: no other thread runs.
     [[nodiscard]] std::string check() const {
         std::map<booking, unsigned> booked;
         customers_.for_each(
@@ -155,7 +155,7 @@ public:
         if (!booked.empty() && wrong.empty()) wrong = "somebody has booked an item that no table has";
         return wrong;
     }
-    /// How many items there are, free or not.
+    /// Returns the number of items, free or not.
     [[nodiscard]] std::int64_t stock() const {
         std::int64_t sum = 0;
         for (const auto& table : offers_) {
@@ -165,8 +165,8 @@ public:
     }
 
 private:
-    /// What is booked stays on offer, so it is found. GCC 12 cannot compile a block in which null may be dereferenced:
-    /// it puts a trap there, and fails over that.
+    /// Booked items stay on offer, so the offer is found. The check for null is for GCC 12, which cannot compile a
+    /// block with a possible dereference of null: it inserts a trap there and then fails.
     void give_back(context& t, const booking& b) {
         item* const o = offered(t, b.kind, b.number);
         if (o == nullptr) return;

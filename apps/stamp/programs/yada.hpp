@@ -1,11 +1,11 @@
-// yada: a triangle mesh is refined until no angle is below 20 degrees (Ruppert, "A Delaunay Refinement Algorithm for
+// yada: refines a triangle mesh until no angle is below 20 degrees (Ruppert, "A Delaunay Refinement Algorithm for
 // Quality 2-Dimensional Mesh Generation", J. Algorithms 18(3), 1995).
 //
-// The worst triangle is taken from a heap. The centre of its circle becomes a new corner, and the triangles around it,
-// the cavity, are replaced. If it would come too near to the border, an edge of the border is halved instead. What is
-// bad among the new triangles goes to the heap.
+// A thread takes the worst triangle from a heap. The centre of its circumcircle becomes a new corner, and the triangles
+// around it, the cavity, are replaced. If the corner would be too near to the border, an edge of the border is halved
+// instead. Bad triangles among the new ones go to the heap.
 //
-// Long transactions that read and write much; two meet when their cavities do.
+// Long transactions that read and write much. Two of them conflict if their cavities overlap.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace stamp::yada {
 
-/// All triangles of a mesh. No thread changes it.
+/// Returns all triangles of a mesh. REQUIRES: no thread changes the mesh.
 template <class B>
 std::vector<triangle<B>*> all_of(const mesh<B>& m) {
     std::vector<triangle<B>*> found{m.at_origin()};
@@ -39,7 +39,7 @@ std::vector<triangle<B>*> all_of(const mesh<B>& m) {
 template <class B>
 using bad_ones = heap<B, triangle<B>*>;
 
-/// One thread's work.
+/// The work of one thread.
 template <class B>
 class refiner {
     using context = typename B::context;
@@ -49,7 +49,7 @@ class refiner {
 public:
     refiner(mesh<B>& where, bad_ones<B>& bad) : mesh_{where}, bad_{bad} {}
 
-    /// Puts in one point of the input.
+    /// Inserts one point of the input.
     void insert(const point& p) {
         B::atomically("yada: input", [&](context& t) {
             element* const from = tools_.fresh.empty() ? mesh_.at_origin(t) : tools_.fresh[0];
@@ -57,7 +57,7 @@ public:
             mesh_.fill(t, tools_, p);
         });
     }
-    /// Until the heap is empty.
+    /// Works until the heap is empty.
     void work() {
         while (element* const e = B::atomically("yada: take", [&](context& t) { return bad_.pop(t); })) {
             B::atomically("yada: refine", [&](context& t) { refine(t, e); });
@@ -74,10 +74,10 @@ private:
         for (element* f : tools_.fresh) {
             if (is_bad(f->v)) look_again(t, f);
         }
-        // It is still there when a border edge was halved that is not near.
+        // The triangle is still there if a distant border edge was halved.
         if (std::find(tools_.cavity.begin(), tools_.cavity.end(), e) == tools_.cavity.end()) look_again(t, e);
     }
-    /// Inserts a point on behalf of a bad triangle; returns whether there was one to insert.
+    /// Inserts a point because of a bad triangle. Returns true if a point was inserted.
     bool insert_for(context& t, element* e) {
         const point p = centre(e->v);
         const auto place = mesh_.locate(t, e, p);
@@ -86,7 +86,7 @@ private:
         for (const edge& r : tools_.rim) {
             if (on_border(r.begin(), r.end()) && encroaches(p, r.begin(), r.end())) return halve(t, edge{r});
         }
-        if (tools_.cavity.empty()) return false;  // there is a corner already
+        if (tools_.cavity.empty()) return false;  // the point is already a corner
         mesh_.fill(t, tools_, p);
         return true;
     }
@@ -111,7 +111,8 @@ private:
     scratch<element*> again_;
 };
 
-/// It is the Delaunay triangulation of its corners, it covers the square, and no angle in it is too small.
+/// Checks that the mesh is the Delaunay triangulation of its corners, that it covers the square, and that no angle is
+/// too small.
 template <class B>
 std::string check(const std::vector<triangle<B>*>& all) {
     std::int64_t covered = 0;

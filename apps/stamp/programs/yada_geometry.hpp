@@ -1,5 +1,5 @@
-// The geometry of yada. Points have whole coordinates, so that every question about where a point lies has an exact
-// answer: a mesh that is right stays right, whatever is rounded when a new point is chosen.
+// The geometry of yada. Points have integer coordinates, so that every test of a point's position is exact: a correct
+// mesh stays correct, although new points are rounded.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +24,12 @@ using corners = std::array<point, 3>;  // counter-clockwise
 
 __extension__ using wide = __int128;
 
-/// Twice the area of the triangle; positive when it is counter-clockwise, 0 when the three lie on a line.
+/// Returns twice the area of the triangle: positive if counter-clockwise, 0 if the three points are on a line.
 [[nodiscard]] constexpr std::int64_t area(const point& a, const point& b, const point& c) {
     return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
 
-/// Whether p lies inside the circle through the corners, not on it.
+/// Returns true if p is strictly inside the circle through the corners.
 [[nodiscard]] constexpr bool in_circle(const corners& v, const point& p) {
     wide sum = 0;
     for (int i = 0; i < 3; ++i) {
@@ -42,7 +42,8 @@ __extension__ using wide = __int128;
     return sum > 0;
 }
 
-/// Whether p sees a and b at a right angle or a wider one: it lies in the circle whose diameter they are.
+/// Returns true if p sees a and b at a right or obtuse angle: p is in the circle whose diameter is the edge from a to
+/// b.
 [[nodiscard]] constexpr bool encroaches(const point& p, const point& a, const point& b) {
     return (a.x - p.x) * (b.x - p.x) + (a.y - p.y) * (b.y - p.y) <= 0;
 }
@@ -56,7 +57,7 @@ __extension__ using wide = __int128;
     return dx * dx + dy * dy;
 }
 
-/// The cosine of the smallest angle: from 0.5 for the best triangle to nearly 1 for the worst.
+/// Returns the cosine of the smallest angle: from 0.5 for the best triangle to nearly 1 for the worst.
 [[nodiscard]] TUTTI_STAMP_PURE inline double badness(const corners& v) {
     double shortest = distance_squared(v[0], v[1]), b = distance_squared(v[1], v[2]), c = distance_squared(v[2], v[0]);
     if (b < shortest) std::swap(shortest, b);
@@ -67,8 +68,8 @@ __extension__ using wide = __int128;
 inline constexpr double worst_allowed = 0.93969262078590838;  // 20 degrees
 [[nodiscard]] inline bool is_bad(const corners& v) { return badness(v) > worst_allowed; }
 
-/// The centre of the circle through the corners, rounded; of one that is far outside of the square, a point in that
-/// direction.
+/// Returns the rounded centre of the circle through the corners. If the centre is far outside of the square, returns a
+/// point in that direction.
 [[nodiscard]] TUTTI_STAMP_PURE inline point centre(const corners& v) {
     const auto bx = static_cast<double>(v[1].x - v[0].x), by = static_cast<double>(v[1].y - v[0].y);
     const auto cx = static_cast<double>(v[2].x - v[0].x), cy = static_cast<double>(v[2].y - v[0].y);

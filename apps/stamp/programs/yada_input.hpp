@@ -1,4 +1,4 @@
-// The points that yada begins with.
+// The initial points of yada.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace stamp::yada {
 
-inline constexpr std::size_t most_points = 4'000'000;  // more would lie too near to each other for whole coordinates
+inline constexpr std::size_t most_points = 4'000'000;  // more would be too near to each other for integer coordinates
 
-/// Orders points so that each is near to the one before: by rows, every other one backwards.
+/// Orders points so that each is near to the previous one: by rows, in alternating directions.
 inline void sort_by_rows(std::vector<point>::iterator first, std::vector<point>::iterator last) {
     const double rows = std::max(1.0, std::sqrt(static_cast<double>(last - first) / 4));
     const std::int64_t height = static_cast<std::int64_t>(static_cast<double>(side) / rows) + 1;
@@ -24,9 +24,9 @@ inline void sort_by_rows(std::vector<point>::iterator first, std::vector<point>:
     });
 }
 
-/// Random points that are not too near to each other. Ever larger parts of them in rows: so each is near to the one
-/// before, and yet the first ones spread over all of the square (Amenta, Choi, Rote, "Incremental Constructions con
-/// BRIO", SoCG 2003).
+/// Makes random points that are not too near to each other. Ever larger parts of them are ordered by rows. So each
+/// point is near to the previous one, but the first points spread over the whole square (Amenta, Choi, Rote,
+/// "Incremental Constructions con BRIO", SoCG 2003).
 [[nodiscard]] inline std::vector<point> make_points(std::size_t count, std::uint64_t seed) {
     random_source random{seed};
     const auto across = static_cast<std::int64_t>(4 * std::sqrt(static_cast<double>(count))) + 4;
@@ -35,8 +35,7 @@ inline void sort_by_rows(std::vector<point>::iterator first, std::vector<point>:
     std::vector<point> points;
     while (points.size() < count) {
         const std::int64_t column = random.below(across), row = random.below(across);
-        // Cells of odd number only, so that at least one lies between any two points,
-        // and between a point and the border.
+        // Uses only odd cells, so that at least one cell is between any two points, and between a point and the border.
         if (column % 2 == 0 || row % 2 == 0 || !taken.insert(row * across + column).second) continue;
         points.push_back({column * cell + random.below(cell), row * cell + random.below(cell)});
     }

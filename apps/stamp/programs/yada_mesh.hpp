@@ -1,10 +1,10 @@
 // A Delaunay triangulation of a square that transactions refine.
 //
-//  1. Corners are counter-clockwise and constant. neighbour[i] shares the edge from corner i to the next one, and knows
-//     this triangle in return; it is null where that edge lies on the border of the square.
-//  2. No circle through the corners of a triangle has another corner inside.
-//  3. A triangle that leaves the mesh is destroyed, or, if it waits for a thread to look at it, marked as gone and
-//     destroyed by that thread.
+//   1. Corners are counter-clockwise and constant. neighbour[i] shares the edge from corner i to the next one, and
+//      refers back to this triangle. It is null if that edge is on the border of the square.
+//   2. No circle through the corners of a triangle has another corner inside.
+//   3. A triangle that leaves the mesh is destroyed. If it still waits for a thread to examine it, it is marked as
+//      gone, and that thread destroys it.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct triangle {
     shared<bool> waits{false};
     shared<bool> gone{false};
 
-    /// The side whose edge begins at that corner.
+    /// Returns the side whose edge begins at that corner.
     [[nodiscard]] std::size_t side_from(const point& a) const { return v[0] == a ? 0 : v[1] == a ? 1 : 2; }
     [[nodiscard]] const point& end_of(std::size_t i) const { return v[(i + 1) % 3]; }
 };
@@ -49,14 +49,14 @@ public:
         [[nodiscard]] const point& end() const { return of->end_of(number); }
     };
 
-    /// What one thread needs to insert a point; it keeps the memory.
+    /// The data for inserting a point, by one thread. It keeps its memory.
     struct workshop {
-        scratch<element*> cavity;  // what has to go, because the new point is in its circle
-        scratch<edge> rim;         // the sides around it
-        scratch<element*> fresh;   // what has come instead
+        scratch<element*> cavity;  // the triangles to remove: the new point is in their circles
+        scratch<edge> rim;         // the sides around the cavity
+        scratch<element*> fresh;   // the new triangles
     };
 
-    /// Two triangles.
+    /// Makes a mesh of two triangles.
     mesh() {
         const point a{0, 0}, b{side, 0}, c{side, side}, d{0, side};
         B::atomically("yada: input", [&](context& t) {
@@ -68,11 +68,11 @@ public:
         });
     }
 
-    /// A triangle that has the corner (0, 0).
+    /// Returns a triangle with the corner (0, 0).
     [[nodiscard]] element* at_origin(context& t) const { return at_origin_.get(t); }
     [[nodiscard]] element* at_origin() const { return at_origin_.load(); }
 
-    /// Goes from a triangle towards p, and ends in the one that p lies in (`inside`), or where it would leave the mesh.
+    /// Walks from a triangle towards p. The last one contains p (`inside`), or the walk would leave the mesh there.
     struct place {
         edge last;
         bool inside;
@@ -89,7 +89,7 @@ public:
         }
     }
 
-    /// Finds the cavity of p, beginning at a triangle whose circle p is in. Changes nothing.
+    /// Finds the cavity of p, beginning at a triangle whose circle contains p. Changes nothing.
     void explore(context& t, workshop& w, element* first, const point& p) const {
         w.cavity.clear();
         w.rim.clear();
@@ -105,7 +105,7 @@ public:
             }
         }
     }
-    /// Puts p into the cavity that was found for it. A border edge that p lies on is split.
+    /// Fills the cavity of p with triangles around p. If p is on a border edge, the edge is split.
     void fill(context& t, workshop& w, const point& p) {
         w.fresh.clear();
         for (const edge& r : w.rim) {
@@ -115,7 +115,8 @@ public:
             w.fresh.push(e);
             if (r.begin() == point{0, 0} || r.end() == point{0, 0}) at_origin_.set(t, e);
         }
-        // Around p, each begins where another one ends; on the border one of either is left over.
+        // Around p, each triangle begins where another one ends. If p is on the border, two sides remain without
+        // neighbour.
         for (element* e : w.fresh) {
             for (element* other : w.fresh) {
                 if (other->v[0] == e->v[1]) connect(t, e, 1, other);
@@ -128,7 +129,7 @@ public:
     }
 
 private:
-    /// `other` may be null, and then there is nothing to say.
+    /// Connects two triangles. Does nothing if `other` is null.
     static void connect(context& t, element* e, std::size_t i, element* other) {
         if (other == nullptr) return;
         e->neighbour[i].set(t, other);

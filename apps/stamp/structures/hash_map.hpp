@@ -9,7 +9,7 @@
 
 namespace stamp {
 
-/// @tparam Hash  from a key to 64 bits, all of which look random
+/// @tparam Hash  maps a key to 64 bits, all of which look random
 template <class B, class Key, class Value, class Hash>
 class hash_map {
     using context = typename B::context;
@@ -25,13 +25,13 @@ public:
     }
 
     [[nodiscard]] std::size_t buckets() const { return count_; }
-    /// Null if there is none of that key. The value is constant.
+    /// Returns null if the key is missing. The value is constant.
     const Value* find(context& t, const Key& key) const { return bucket(key).find(t, key); }
-    /// Returns whether the key is new; otherwise nothing changes.
+    /// Returns true if the key is new; otherwise changes nothing.
     bool insert(context& t, const Key& key, const Value& value) { return bucket(key).insert(t, key, value); }
 
-    /// Calls f(const Key&, const Value&) for all in the buckets from first up to, but not including, last. Nobody
-    /// changes them.
+    /// Calls f(const Key&, const Value&) for all entries in the buckets from first up to, but excluding, last.
+    /// REQUIRES: no thread changes these buckets.
     template <class F>
     void for_each(std::size_t first, std::size_t last, const F& f) const {
         for (std::size_t i = first; i < last; ++i) buckets_[i].for_each(f);

@@ -1,12 +1,12 @@
-// A priority queue as a skew heap (Sleator and Tarjan, "Self-Adjusting Heaps", SIAM J. Computing 15(1), 1986): a push
-// touches a few nodes near the root on average, a pop a logarithm of them.
+// A priority queue as a skew heap (Sleator and Tarjan, "Self-Adjusting Heaps", SIAM J. Computing 15(1), 1986). On
+// average, a push touches a few nodes near the root, and a pop a logarithmic number.
 #pragma once
 
 #include <utility>
 
 namespace stamp {
 
-/// @tparam T  a pointer: null stands for nothing
+/// @tparam T  a pointer; null means no item
 template <class B, class T>
 class heap {
     using context = typename B::context;
@@ -23,7 +23,7 @@ public:
     void push(context& t, double priority, T item) {
         meld(t, root_.get(t), B::template create<node>(t, priority, item));
     }
-    /// The item with the highest priority, or null when the heap is empty.
+    /// Returns the item with the highest priority, or null if the heap is empty.
     T pop(context& t) {
         node* const top = root_.get(t);
         if (top == nullptr) return nullptr;
@@ -41,7 +41,7 @@ private:
         shared<node*> left{nullptr}, right{nullptr};
     };
 
-    /// Makes one heap of two. Whatever it passes has its children exchanged, which is what keeps the ways short.
+    /// Merges two heaps. Exchanges the children of all nodes that it passes, which keeps the paths short.
     void meld(context& t, node* a, node* b) {
         shared<node*>* to = &root_;
         while (a != nullptr && b != nullptr) {
@@ -55,7 +55,7 @@ private:
         to->set(t, a != nullptr ? a : b);
     }
     static void discard(node* n) {
-        // The right way may be long, but not the left one below each of its nodes.
+        // The path to the right may be long, but the left one below each of its nodes is short.
         while (n != nullptr) {
             discard(n->left.load());
             node* const next = n->right.load();

@@ -1,9 +1,9 @@
 // A map as a treap (Seidel and Aragon, "Randomized Search Trees", Algorithmica 16, 1996): ordered by key, and a heap by
-// priority, which is the scrambled key. So the tree's form depends on nothing but the keys, an update changes two links
-// on average, and hardly ever one near the root: transactions on different keys rarely meet.
+// priority, which is the scrambled key. So the tree's form depends only on the keys. An update changes two links on
+// average, hardly ever near the root, so transactions on different keys rarely conflict.
 //
-//  1. All keys below child[0] are lower, all below child[1] are higher.
-//  2. No priority is higher than the parent's. Distinct keys have distinct priorities.
+//   1. All keys below child[0] are lower, all below child[1] are higher.
+//   2. No priority is higher than the parent's. Distinct keys have distinct priorities.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +28,13 @@ public:
     /// REQUIRES: no transaction can reach the map.
     ~ordered_map() { discard(root_.load()); }
 
-    /// Null if there is none of that key. The value is constant.
+    /// Returns null if the key is missing. The value is constant.
     const Value* find(context& t, key_type key) const {
         const node* n = root_.get(t);
         while (n != nullptr && n->key != key) n = n->child[n->key < key].get(t);
         return n != nullptr ? &n->value : nullptr;
     }
-    /// Returns whether the key is new; otherwise nothing changes.
+    /// Returns true if the key is new; otherwise changes nothing.
     bool insert(context& t, key_type key, const Value& value) {
         const std::uint64_t priority = scrambled(key);
         shared<node*>* link = &root_;
@@ -48,7 +48,7 @@ public:
         link->set(t, fresh);
         return true;
     }
-    /// Returns whether the key was there.
+    /// Returns true if the key was in the map.
     bool remove(context& t, key_type key) {
         shared<node*>* link = &root_;
         node* n = link->get(t);
@@ -59,7 +59,7 @@ public:
         return true;
     }
 
-    /// Calls f(key, const Value&) in order while no other thread runs.
+    /// Calls f(key, const Value&) in order. REQUIRES: no other thread runs.
     template <class F>
     void for_each(const F& f) const {
         visit(root_.load(), f);
@@ -74,12 +74,12 @@ private:
         shared<node*> child[2]{shared<node*>{nullptr}, shared<node*>{nullptr}};
     };
 
-    /// A write that changes nothing would be a conflict for nothing.
+    /// Skips a write that changes nothing, because it would cause needless conflicts.
     static void change(context& t, shared<node*>& link, node* to) {
         if (link.get(t) != to) link.set(t, to);
     }
 
-    /// Hangs what is below `n` under `top`, each key on its side of `key`.
+    /// Puts the nodes below `n` under `top`, each on its side of `key`.
     static void split(context& t, node* n, key_type key, node* top) {
         shared<node*>* side[2] = {&top->child[0], &top->child[1]};
         while (n != nullptr) {
@@ -91,7 +91,7 @@ private:
         change(t, *side[0], nullptr);
         change(t, *side[1], nullptr);
     }
-    /// Hangs both trees under `link`; all keys of `low` are below those of `high`.
+    /// Joins both trees under `link`. REQUIRES: all keys of `low` are below those of `high`.
     static void join(context& t, shared<node*>& link, node* low, node* high) {
         shared<node*>* to = &link;
         while (low != nullptr && high != nullptr) {

@@ -1,10 +1,10 @@
-// First in, first out, of any length. The two ends are separate words: a push conflicts with a pop only when the queue
-// is nearly empty.
+// A first-in, first-out queue of any length. The two ends are separate words: a push conflicts with a pop only if the
+// queue is nearly empty.
 #pragma once
 
 namespace stamp {
 
-/// @tparam T  a pointer: null stands for nothing
+/// @tparam T  a pointer; null means no item
 template <class B, class T>
 class queue {
     using context = typename B::context;
@@ -31,7 +31,7 @@ public:
         if (last == nullptr) oldest_.set(t, fresh);
         else last->next.set(t, fresh);
     }
-    /// What was pushed first, or null when the queue is empty.
+    /// Returns the oldest item, or null if the queue is empty.
     T pop(context& t) {
         node* const first = oldest_.get(t);
         if (first == nullptr) return nullptr;
@@ -51,7 +51,7 @@ private:
         shared<node*> next{nullptr};
     };
 
-    // Each in a cache line of its own.
+    // Each is in a separate cache line.
     alignas(64) shared<node*> oldest_{nullptr};
     alignas(64) shared<node*> newest_{nullptr};
 };

@@ -1,7 +1,7 @@
-// A growing array of one thread's own, which it also uses inside transactions. Neither std::vector nor new[], because
-// blocks of the language cannot call what these throw with.
+// A growing array for one thread, which the thread also uses inside transactions. It uses neither std::vector nor
+// new[]: blocks of the language cannot call the functions by which these throw.
 //
-// A body that may run again clears it first.
+// A body that may run again clears the array first.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
-// A map as a sorted, singly linked list: for few elements.
+// A map as a sorted, singly linked list, for few elements.
 //
-// It does not free its elements when it goes, because it may lie in an object that a transaction has made: when that
-// is rolled back its elements are gone already. Its owner calls clear() or, when no other thread runs, discard().
+// The destructor does not free the elements. The list may be part of an object that a transaction has created: when the
+// transaction is rolled back, the elements have already been freed. The owner calls clear() or, when no other thread
+// runs, discard().
 #pragma once
 
 #include <cstddef>
@@ -19,13 +20,13 @@ public:
     sorted_list(const sorted_list&) = delete;
     sorted_list& operator=(const sorted_list&) = delete;
 
-    /// Null if there is none of that key. The value is constant.
+    /// Returns null if the key is missing. The value is constant.
     const Value* find(context& t, const Key& key) const {
         const node* n = first_.get(t);
         while (n != nullptr && n->key < key) n = n->next.get(t);
         return n != nullptr && n->key == key ? &n->value : nullptr;
     }
-    /// Returns whether the key is new; otherwise nothing changes.
+    /// Returns true if the key is new; otherwise changes nothing.
     bool insert(context& t, const Key& key, const Value& value) {
         shared<node*>& link = link_before(t, key);
         node* const next = link.get(t);
@@ -33,7 +34,7 @@ public:
         link.set(t, B::template create<node>(t, key, value, next));
         return true;
     }
-    /// Returns whether the key was there.
+    /// Returns true if the key was in the list.
     bool remove(context& t, const Key& key) {
         shared<node*>& link = link_before(t, key);
         node* const n = link.get(t);
@@ -65,7 +66,7 @@ public:
     void for_each(context& t, const F& f) const {
         for (const node* n = first_.get(t); n != nullptr; n = n->next.get(t)) f(n->key, n->value);
     }
-    /// The same while no other thread runs.
+    /// Does the same. REQUIRES: no other thread runs.
     template <class F>
     void for_each(const F& f) const {
         for (const node* n = first_.load(); n != nullptr; n = n->next.load()) f(n->key, n->value);
@@ -79,7 +80,7 @@ private:
         shared<node*> next;
     };
 
-    /// What points to the first node whose key is not below `key`, or to none.
+    /// Returns the link to the first node whose key is not below `key`, or the last link.
     shared<node*>& link_before(context& t, const Key& key) {
         shared<node*>* link = &first_;
         for (node* n = link->get(t); n != nullptr && n->key < key; n = link->get(t)) link = &n->next;

@@ -11,7 +11,7 @@
 
 namespace tpcc::load {
 
-/// What the procedure `scale` answers.
+/// The result of the procedure `scale`.
 struct served_scale {
     int warehouses = 0;
     scale size;
@@ -20,15 +20,15 @@ struct served_scale {
 
 class call_source {
 public:
-    /// Of the first so many districts of each warehouse.
+    /// Uses the first `districts` districts of each warehouse.
     call_source(const served_scale& of, int districts, std::uint64_t seed);
 
-    /// Appends a request of that profile, in RESP, of any warehouse.
+    /// Appends a request of that profile, in RESP, for a random warehouse.
     void append(std::string& to, profile which);
-    /// The same of a terminal: its warehouse, and for Stock-Level its district.
+    /// Does the same for a terminal: for its warehouse, and for Stock-Level its district.
     void append(std::string& to, profile which, warehouse_id home, district_id terminal);
     [[nodiscard]] profile draw_profile() noexcept;
-    /// Seconds to the next arrival of a Poisson process.
+    /// Returns the seconds until the next arrival of a Poisson process.
     [[nodiscard]] double draw_gap(double rate) noexcept;
 
 private:

@@ -22,7 +22,7 @@ clock::duration seconds(double s) {
     return std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>{s});
 }
 
-/// A connection and when what is under way on it was due.
+/// A connection, and the times when its pending calls were due.
 struct lane {
     lane(const load_settings& to, profile p) : wire{to.server.host, to.server.port}, serves{p} {}
     connection wire;
@@ -94,7 +94,7 @@ private:
         for (lane& l : lanes_) l.wire.flush();
     }
 
-    /// Answers that come until then.
+    /// Receives the replies that arrive until then.
     void take(instant until) {
         const auto left = std::max(until - clock::now(), clock::duration::zero());
         const auto whole = std::chrono::duration_cast<std::chrono::seconds>(left);

@@ -1,7 +1,7 @@
 // Sends calls of the five profiles, in equal shares, and measures each from the instant at which it was due.
 //
-// One thread. An open generator sends at the instants of a Poisson process, however slow the answers are: a late answer
-// delays no later call, so none of the waiting is left out. A closed one sends when an answer has come.
+// It uses one thread. An open generator sends at the instants of a Poisson process, however slow the replies are. A
+// late reply delays no later call, so all waiting time is measured. A closed generator sends when a reply has arrived.
 #pragma once
 
 #include <array>
@@ -17,35 +17,35 @@ namespace tpcc::load {
 
 struct load_settings {
     address server;
-    double rate = 1000;                       ///< calls a second, all profiles together
-    unsigned closed = 0;                      ///< so many calls under way instead; 0: open
-    double seconds = 5;                       ///< that are measured
-    double warm_up = 1;                       ///< before, unmeasured
+    double rate = 1000;                       ///< calls a second, over all profiles
+    unsigned closed = 0;                      ///< number of pending calls of a closed generator; 0: open
+    double seconds = 5;                       ///< measured time
+    double warm_up = 1;                       ///< unmeasured time before
     unsigned connections = 8;                 ///< for each profile
-    int districts = districts_per_warehouse;  ///< that are asked for: the fewer, the more conflicts
+    int districts = districts_per_warehouse;  ///< districts to use: fewer cause more conflicts
     std::uint64_t seed = 7;
 };
 
 struct load_tally {
-    std::uint64_t sent = 0;  ///< due in the measured time, like all that follows
+    std::uint64_t sent = 0;  ///< due in the measured time, as are all counts below
     std::uint64_t answered = 0;
     std::uint64_t refused = 0;  ///< BUSY
     std::uint64_t failed = 0;
-    std::uint64_t nanoseconds = 0;  ///< of all that were answered
+    std::uint64_t nanoseconds = 0;  ///< total of all calls with replies
     cli::histogram turnaround;
-    // What the server counted, the warm-up included.
+    // Counts of the server, including the warm-up.
     std::uint64_t executions = 0;
     std::uint64_t restarts = 0;
 };
 
 struct load_result {
     double seconds = 0;
-    std::uint64_t answered_in_time = 0;  ///< answers that came within the measured time
+    std::uint64_t answered_in_time = 0;  ///< replies that arrived within the measured time
     std::string first_failure;
     std::array<load_tally, profile_count> profiles;
 };
 
-/// @throws std::runtime_error  when the server cannot be reached, serves no TPC-C, or goes away
+/// @throws std::runtime_error  if the server cannot be reached, does not serve TPC-C, or disconnects
 [[nodiscard]] load_result generate_load(const load_settings& how);
 
 }  // namespace tpcc::load

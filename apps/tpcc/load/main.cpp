@@ -12,7 +12,7 @@ struct program_options {
     bool json = false;
 };
 
-/// As procedures.cpp has them.
+/// The priorities of procedures.cpp.
 constexpr std::array<int, profile_count> priorities{3, 5, 4, 1, 2};
 
 double share(std::uint64_t of, std::uint64_t in) {

@@ -1,4 +1,4 @@
-// One request, and the wait for its answer: for what is not measured.
+// Sends one request and waits for its reply. For requests that are not measured.
 #pragma once
 
 #include <initializer_list>
@@ -18,22 +18,22 @@ struct address {
     [[nodiscard]] std::string text() const { return host + ":" + port; }
 };
 
-/// The server has answered with an error; what() is its text, the code first.
+/// The server has replied with an error. what() is its text, which begins with the code.
 class refused : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
 /// @throws refused
-/// @throws std::runtime_error  when the server cannot be reached, goes away, or has said nothing for a minute
+/// @throws std::runtime_error  if the server cannot be reached, disconnects, or has not replied for a minute
 [[nodiscard]] answer ask(const address& whom, std::initializer_list<std::string_view> words);
 [[nodiscard]] answer ask(const address& whom, const std::vector<std::string>& words);
 
-/// What a procedure answers with a list of so many numbers. @throws std::runtime_error  it does not
+/// Returns the reply of a procedure, a list of that many numbers. @throws std::runtime_error  for another reply
 [[nodiscard]] std::vector<long> ask_numbers(const address& whom, std::initializer_list<std::string_view> words,
                                             std::size_t how_many);
 
-/// The answer of the procedure `scale`.
+/// Returns the reply of the procedure `scale`.
 [[nodiscard]] served_scale ask_scale(const address& whom);
 
 }  // namespace tpcc::load

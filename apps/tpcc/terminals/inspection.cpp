@@ -10,7 +10,7 @@
 namespace tpcc::terminals {
 namespace {
 
-/// f(server) of the first one that is there. What it refuses is not caught.
+/// Returns f(server) of the first reachable server. Does not catch a refusal.
 template <class F>
 auto first_of(const std::vector<load::address>& servers, F&& f) {
     for (std::size_t i = 0;; ++i) {
@@ -24,7 +24,7 @@ auto first_of(const std::vector<load::address>& servers, F&& f) {
     }
 }
 
-/// The number behind `key:` in INFO; 0 where there is none.
+/// Returns the number after `key:` in INFO, or 0 if the key is missing.
 std::uint64_t figure(std::string_view info, std::string_view key) {
     for (std::size_t at = 0; (at = info.find(key, at)) != std::string_view::npos; at += key.size()) {
         if (at != 0 && info[at - 1] != '\n') continue;

@@ -47,7 +47,7 @@ std::variant<wanted_run, cli::help_text> plan_of(int argc, const char* const* ar
     return options;
 }
 
-/// By warehouse, the server whose node runs its calls.
+/// Returns, by warehouse, the server whose node runs its calls.
 std::vector<std::size_t> nearest_of(const std::vector<server_report>& servers,
                                     const std::vector<std::uint64_t>& places) {
     std::vector<std::size_t> all;
@@ -61,7 +61,7 @@ std::vector<std::size_t> nearest_of(const std::vector<server_report>& servers,
     return all;
 }
 
-/// Prints what became of it. False: something is broken.
+/// Prints the results. Returns false if something is broken.
 bool inspect(const plan& how, const result& r, const std::vector<server_report>& servers,
              const std::vector<std::optional<warehouse_counts>>& before) {
     const auto after = count_rows(how.servers, static_cast<int>(before.size()));

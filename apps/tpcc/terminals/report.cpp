@@ -17,7 +17,7 @@ std::uint64_t errors_of(const tally& t) {
     return all;
 }
 
-/// How much it grew at all servers that are left.
+/// Returns the growth of a figure, summed over all reachable servers.
 template <class Figure>
 std::uint64_t growth(const std::vector<server_report>& servers, Figure&& figure) {
     std::uint64_t all = 0;
@@ -105,7 +105,7 @@ comparison compare(const result& r, const std::vector<std::optional<warehouse_co
         }
         const ledger& l = r.warehouses[i];
         const warehouse_counts grew{after[i]->orders - before[i]->orders, after[i]->payments - before[i]->payments};
-        // By warehouse, so that what one has too much does not make up for what another lacks.
+        // Checks each warehouse, so that an excess in one does not hide a loss in another.
         bool holds = true;
         const std::string orders = within("New-Orders", l.orders, l.unknown_orders, grew.orders, holds);
         const std::string paid = within("Payments", l.payments, l.unknown_payments, grew.payments, holds);

@@ -1,4 +1,4 @@
-// What tutti-tpcc-terminals prints.
+// The output of tutti-tpcc-terminals.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,9 @@ struct server_report {
     std::optional<server_figures> before, after;
 };
 
-/// By profile: calls, latencies, errors, and restarts of all servers that are left.
+/// Returns, by profile: calls, latencies, errors, and restarts of all reachable servers.
 [[nodiscard]] std::string profile_table(const result& r, const std::vector<server_report>& servers);
-/// By server: calls that went elsewhere, and what its node did.
+/// Returns, by server: calls that were forwarded, and the work of its node.
 [[nodiscard]] std::string server_table(const std::vector<server_report>& servers);
 
 struct comparison {
@@ -25,7 +25,7 @@ struct comparison {
     bool holds = true;
 };
 
-/// What was acknowledged beside what is there, of the warehouses that are left.
+/// Compares the acknowledged calls with the existing rows, for the warehouses that are reachable.
 [[nodiscard]] comparison compare(const result& r, const std::vector<std::optional<warehouse_counts>>& before,
                                  const std::vector<std::optional<warehouse_counts>>& after);
 

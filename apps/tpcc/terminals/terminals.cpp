@@ -18,20 +18,20 @@ namespace {
 using clock = std::chrono::steady_clock;
 using instant = clock::time_point;
 
-constexpr std::chrono::milliseconds rest{10};       // after an error
-constexpr std::chrono::seconds patience{60};        // for answers, after the end
-constexpr const char* unknown_outcome = "UNKNOWN";  // as servers answer it
+constexpr std::chrono::milliseconds rest{10};       // pause after an error
+constexpr std::chrono::seconds patience{60};        // time to wait for replies after the end
+constexpr const char* unknown_outcome = "UNKNOWN";  // the servers' error code
 
 struct terminal {
     terminal(const load::address& server, warehouse_id home, district_id at)
         : wire{std::in_place, server.host, server.port}, warehouse{home}, district{at}, cards{standard_mix} {}
 
-    std::optional<load::connection> wire;  // none: its server is gone
+    std::optional<load::connection> wire;  // without value: its server is unreachable
     warehouse_id warehouse;
     district_id district;
     deck cards;
     profile asked{};
-    bool waits = false;  // for an answer
+    bool waits = false;  // for a reply
     instant sent;
     instant rests_until;
 };
@@ -111,7 +111,7 @@ private:
         }
     }
 
-    /// `f` works on the connection. Where that has ended, so has the terminal.
+    /// Runs `f` on the connection. If the connection has failed, the terminal ends.
     template <class F>
     void with_server(terminal& t, F&& f) {
         try {
@@ -131,7 +131,7 @@ private:
     [[nodiscard]] ledger& ledger_of(const terminal& t) {
         return found_.warehouses[static_cast<std::size_t>(t.warehouse - 1)];
     }
-    /// The terminal cannot know whether its call has had an effect.
+    /// Records that the terminal cannot know whether its call has had an effect.
     void doubt(const terminal& t) {
         if (t.asked == profile::new_order) ++ledger_of(t).unknown_orders;
         if (t.asked == profile::payment) ++ledger_of(t).unknown_payments;
