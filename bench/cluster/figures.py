@@ -86,10 +86,10 @@ class Charts:
         self.threads = (1, 4, 24) if quick else (1, 2, 4, 8, 16, 24)
         # With contention, few transactions commit, so these points get more time.
         self.plenty, self.scarce = (10, 40) if quick else (50, 500)
-        # Milliseconds that pass first: pointers to objects that move get old slowly, and a node that has too much to do
-        # falls behind slowly. A quick run sees neither.
+        # Milliseconds before the measurement: pointers to moving objects become outdated slowly, and an overloaded node
+        # falls behind slowly. A quick run shows neither.
         self.aged, self.settled = (5, 5) if quick else (1000, 60)
-        # Its transactions are long, and its rows many: so all move by then, and a point has some hundreds at least.
+        # Transactions are long and rows are many: in this time all rows move, and a point has at least some hundreds.
         self.long = 20 if quick else 60
         flat = {"6.1": "bank", "6.2": "list", "6.3": "skiplist", "6.4": "tree", "6.5": "hash"}
         flat |= {"6.6": "vacation", "6.7": "loan"}

@@ -1,4 +1,4 @@
-// Runs one simulated cluster, and prints what it came to.
+// Runs one simulated cluster, and prints the results.
 #include "cluster/command_line.hpp"
 
 int main(int argc, char** argv) {
