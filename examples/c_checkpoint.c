@@ -12,7 +12,7 @@ static tutti_var stock[shelves];
 static tutti_var sold;
 
 struct basket {
-    unsigned random;  // where to go next
+    unsigned random;  // seed for the next shelf
     int items;
     uint64_t taken[shelves];
 };

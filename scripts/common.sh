@@ -123,8 +123,8 @@ packages_scheduler=(clang-19 g++ libelf1)
 # For making the package of the module's source, and building the module from it.
 packages_dkms=(dh-dkms dkms make linux-headers-cloud-amd64)
 packages_charts=(python3 python3-matplotlib)
-# The tests of the server make certificates, and those of the language unpack the tests of GCC. Each program that a test
-# runs is named here by its own package: Debian's node-redis does not bring nodejs, for example.
+# The server's tests make certificates, and the language's tests unpack the tests of GCC. Each program that a test runs
+# is listed here by its own package: for example, Debian's node-redis does not install nodejs.
 packages_test=(binutils perl python3 util-linux gdb valgrind "${packages_apps[@]}"
     "${packages_server[@]}" "${packages_cluster[@]}" "${packages_engines[@]}" "${packages_charts[@]}" "${packages_memcached[@]}"
     redis-tools python3-redis nodejs node-redis golang-go golang-github-gomodule-redigo-dev libgtest-dev

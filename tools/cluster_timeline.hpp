@@ -1,4 +1,4 @@
-// `tutti cluster timeline`: what blocks of all nodes waited for, as a table and as a trace of Chrome's format.
+// `tutti cluster timeline`: the waits of all nodes' blocks, as a table and as a trace in Chrome's format.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// `tutti report`, and what it shares with `tutti stat`.
+// `tutti report`, and its common part with `tutti stat`.
 #pragma once
 
 #include "command_line.hpp"

@@ -160,7 +160,7 @@ private:
         sort_lines(v.aborts);
         sort_lines(v.switches);
         hint_at_conflicts(v, b.aborts, report_.blocks);
-        // The same function may be called at several places.
+        // A function may be called at several places.
         std::ranges::sort(v.hints);
         v.hints.erase(std::unique(v.hints.begin(), v.hints.end()), v.hints.end());
         return v;

@@ -1,4 +1,4 @@
-// `tutti stat`: asks a process that runs with TUTTI_STATISTICS=signal what its atomic blocks have done so far.
+// `tutti stat`: asks a process that runs with TUTTI_STATISTICS=signal for the statistics of its atomic blocks.
 #pragma once
 
 #include "command_line.hpp"

@@ -1,4 +1,4 @@
-// What a command leaves in a file.
+// Writes a command's output to a file.
 #pragma once
 
 #include <fmt/format.h>

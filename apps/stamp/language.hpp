@@ -1,4 +1,4 @@
-// The build on the language's blocks, where the compiler has them.
+// The build on the language's blocks, if the compiler supports them.
 #pragma once
 
 #include "stamp/program.hpp"

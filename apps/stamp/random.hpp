@@ -1,4 +1,4 @@
-// Random numbers that are the same for the same seed on every machine.
+// Random numbers. Equal seeds give equal numbers on every machine.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 namespace bench::cluster {
 namespace {
 
-/// Objects by number; each structure is alone in its cluster.
+/// Objects by number. Each cluster holds only one structure.
 object_id numbered(std::uint64_t number) { return {1, number}; }
 
 struct account {

@@ -1,4 +1,4 @@
-// The product with each body in a block of its own inside another.
+// The product with each body in a nested block.
 #pragma once
 
 #include "engines/tutti.hpp"

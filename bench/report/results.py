@@ -5,7 +5,7 @@ import statistics
 from dataclasses import dataclass
 
 
-# Engines in the order in which reports show them; others follow as they come.
+# Engines in the order of reports; other engines follow in the order of their results.
 ENGINES = ["sequential", "atomics", "mutex", "spin", "libitm", "language"]
 ENGINES += ["tutti", "tutti-no-unwind", "tutti-statistics"]
 ENGINES += ["flat", "closed", "checkpoint", "open"]
@@ -20,8 +20,8 @@ BACKGROUND = 5
 class Round:
     rate: float  # operations a second, of all threads together
     time: float  # nanoseconds of one operation of one thread
-    aborts: float | None  # percent of the executions of bodies; None if nobody counted
-    disturbed: float  # percent of the machine's processor time that others used
+    aborts: float | None  # percent of the executions of bodies; None if not counted
+    disturbed: float  # percent of the machine's processor time used by other programs
     work: float | None  # executions of steps per effective step; None without steps
 
 

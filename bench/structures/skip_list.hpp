@@ -1,7 +1,7 @@
 // A set as a skip list (Pugh, CACM 1990).
 //
-// The list of each level is sorted and contains what the level above contains. A key's height follows from its hash, so
-// that a repeated insertion agrees with the first.
+// The list of each level is sorted and contains all keys of the level above. A key's hash determines its height, so a
+// repeated insertion of the key gives the same height.
 #pragma once
 
 #include <array>

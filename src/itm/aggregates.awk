@@ -2,21 +2,23 @@
 #
 #   awk -v name=tutti-cc -v severity=error -f aggregates.awk < dumps
 #
-# The dumps are what -fdump-tree-tmmark-lineno-gimple and -fdump-tree-tmedge write to one place. The second pass follows the
-# first for each function. Only its heading is read, for it has the name by which clones are known.
+# The dumps are the combined output of -fdump-tree-tmmark-lineno-gimple and -fdump-tree-tmedge. For each function the
+# second pass follows the first. Only the heading of the second pass is read, because it contains the clone's name.
 #
 # The severity is error or warning. An error makes the exit status 1.
 #
 # The pass puts barriers into blocks and clones. It has three faults with structures that calls take or return:
 #
 #   argument  f (g)          reads the shared structure g without a barrier
-#   result    g = f (...)    stores without a barrier where f has no clone, was found to be a const function, is called by
-#                            a pointer, or returns the structure in registers while a return slot is asked for
-#   next      g = f (...)    elsewhere becomes "temporary = f (...)" and a barrier that copies it; the pass then passes
-#                            over the statement behind, which loses its barrier if it needs one
+#   result    g = f (...)    stores without a barrier in four cases: f has no clone, f was found to be a const function,
+#                            f is called by a pointer, or f returns the structure in registers although a return slot is
+#                            requested
+#   next      g = f (...)    in other cases becomes "temporary = f (...)" and a barrier that copies it; the pass then
+#                            skips the next statement, which loses its barrier if it needs one
 #
-# The dump does not say which of the last two it is in each case, so every result that goes to shared memory is refused.
-# The line "tutti-status N" ends the input; N is the compiler's exit status. It becomes this program's, or 1 after an error.
+# The dump does not always show which of the last two faults a call has, so every result that goes to shared memory is
+# refused. The line "tutti-status N" ends the input; N is the compiler's exit status. This program exits with N, or with
+# 1 after an error.
 
 BEGIN {
     place = "\\[[^][]*:[0-9]+:[0-9]+( discrim [0-9]+)?\\] "
@@ -141,7 +143,7 @@ function is_shared(operand,   base) {
     return !(base in is_local)
 }
 
-# Sets `where` and returns the statement without the places in it.
+# Sets `where` to the place in the line, and returns the statement without places.
 function statement(line) {
     where = ""
     if (match(line, place)) where = substr(line, RSTART + 1, RLENGTH - 3)

@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::uint64_t class_of_cxx = 0x474e5543432b2b00;  // "GNUCC++\0": a primary exception, not a dependent one
 
-/// An exception object comes right after its unwind header.
+/// The exception object directly follows its unwind header.
 void* header_of(void* object) noexcept { return static_cast<char*>(object) - sizeof(_Unwind_Exception); }
 void* object_of(void* header) noexcept { return static_cast<char*>(header) + sizeof(_Unwind_Exception); }
 

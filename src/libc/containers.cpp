@@ -282,7 +282,8 @@ std::size_t hash_bytes(tx& t, const void* from, std::size_t size, std::size_t se
 }  // namespace
 }  // namespace tutti::libc
 
-// TUTTI_COMPILED(<the clone's name>, <a name>, <result>, (<parameters>), <the call of libstdc++'s>, <ours in t>)
+// TUTTI_COMPILED(<the clone's name>, <a name>, <result>, (<parameters>), <the call of libstdc++'s function>, <the call
+// of our function in t>)
 #define TUTTI_COMPILED(clone, name, result, parameters, plain, ours)             \
     TUTTI_EXPORT result tutti_compiled_##name parameters __asm__("_ZGTt" clone); \
     result tutti_compiled_##name parameters {                                    \

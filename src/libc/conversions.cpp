@@ -1,4 +1,4 @@
-// Text and numbers: functions that compute from their arguments alone. glibc works on private copies.
+// Text and numbers: functions that use only their arguments. glibc works on private copies.
 #include <arpa/inet.h>
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
-// Output that a transaction has moved out of a stream's buffer, and that may not reach the file before the commit.
+// Output that a transaction has moved out of a stream's buffer, and that must not reach the file before the commit.
 //
-// The overlay stands for the file from the first such output to the end of the transaction. It has a position and a
-// size of its own. It keeps the pages that the program writes in memory, and reads other bytes from the file. The
+// The overlay stands for the file from the first such output to the end of the transaction. The overlay has its own
+// position and size. It keeps the pages that the program writes in memory, and reads other bytes from the file. The
 // kernel's position in the file does not move meanwhile.
 //
 // Invariants
 //   V1  each page in `pages_` holds the file's bytes at the time when the page was read, changed by `writes_` in order
-//   V2  `writes_` holds what undoes each write: undo_to(n) restores the bytes and the size after the first n writes
-//   V3  apply writes only ranges that the program has written, so what others write beside them stays
+//   V2  `writes_` holds the undo data of each write: undo_to(n) restores bytes and size after the first n writes
+//   V3  apply writes only ranges that the program has written, so other writers' bytes beside them stay
 #pragma once
 
 #include <sys/stat.h>

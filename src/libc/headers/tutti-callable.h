@@ -1,9 +1,9 @@
-/* For the headers of libstdc++ whose functions are called through pointers. A function that is transaction_callable has
-   a clone although its address is taken, and what it calls may be unsafe: then the block runs alone from there on.
+/* Macros for the headers of libstdc++ whose functions are called through pointers. A transaction_callable function
+   has a clone although its address is taken. It may call unsafe functions: the block then runs alone from there on.
 
-   TUTTI_CALLABLE                          the attribute
-   TUTTI_CALLABLE_IF_DECLARED(first, ...)  the attribute if the first of these arguments begins as a declaration of a
-                                           parameter, nothing if it begins as an expression */
+     TUTTI_CALLABLE                          the attribute
+     TUTTI_CALLABLE_IF_DECLARED(first, ...)  the attribute if the first of these arguments begins like the declaration
+                                             of a parameter, nothing if it begins like an expression */
 #ifndef TUTTI_CALLABLE_H
 #define TUTTI_CALLABLE_H
 

@@ -1,16 +1,16 @@
-/* dynamic_cast: GCC calls __dynamic_cast of the C++ runtime by a declaration of its own, which no attribute reaches. So
-   the keyword becomes a macro for a function template. The template calls that function by a declaration that has a
-   clone (src/libc/casts.cpp).
+/* dynamic_cast: GCC calls __dynamic_cast of the C++ runtime through a declaration of its own, which attributes
+   cannot change. So the keyword becomes a macro for a function template. The template calls that function through a
+   declaration with a clone (src/libc/casts.cpp).
 
-   The template keeps what the language says of the operator:
+   The template keeps the semantics of the operator:
 
-     the operand's class has T as a base   a static cast, also to a private base: the place of the cast may see it
-     T is void                             the operator itself, which calls nothing
-     in a constant expression              the operator itself, in a function that GCC does not look into
-     otherwise                             the search at run time; sizeof has the compiler check the operands
+     the operand's class has T as a base   a static cast, also to a private base if the code may access it
+     T is void                             the operator itself, which calls no function
+     in a constant expression              the operator itself, in a function that GCC does not instrument
+     otherwise                             the search at run time; sizeof makes the compiler check the operands
 
-   <typeinfo> includes this file, because the search needs typeid. TUTTI_NO_DYNAMIC_CAST leaves the operator as it is.
-   */
+   <typeinfo> includes this file, because the search needs typeid. TUTTI_NO_DYNAMIC_CAST leaves the operator
+   unchanged. */
 #ifndef TUTTI_DYNAMIC_CAST_H
 #define TUTTI_DYNAMIC_CAST_H
 

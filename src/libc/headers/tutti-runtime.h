@@ -1,9 +1,9 @@
-/* Functions of the C++ runtime that GCC calls by itself: those that initialise local statics, and those that
-   macros of libstdc++ call. No header of the program's has to declare them, so tutti-c++ includes this file first of
-   all. src/libc/guards.cpp and failing.cpp have the clones.
+/* Functions of the C++ runtime that GCC itself calls: those that initialise local statics, and those that macros of
+   libstdc++ call. The program need not include a header that declares them, so tutti-c++ includes this file first.
+   src/libc/guards.cpp and failing.cpp have the clones.
 
-   It must include no header of the system's: a program defines macros that these look at, _GNU_SOURCE and
-   _GLIBCXX_ASSERTIONS, in front of its own first header. */
+   This file must not include system headers: they depend on macros such as _GNU_SOURCE and _GLIBCXX_ASSERTIONS,
+   which a program defines before its own first header. */
 #if defined(__cplusplus) && !defined(TUTTI_RUNTIME_H)
 #define TUTTI_RUNTIME_H
 #pragma GCC system_header

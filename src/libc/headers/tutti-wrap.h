@@ -1,23 +1,23 @@
-/* How GCC learns that a function of the C library has a transactional clone: a declaration of the clone that names the
-   function which it stands for (GCC's attribute transaction_wrap). The headers beside this one include the C library's
-   own and then declare what of it is in src/libc/functions.def and pure.def, under the conditions under which that
-   header declares it. To compile with them, put this folder before the system's: tutti-cc and tutti-c++ do.
+/* Tells GCC that a function of the C library has a transactional clone: by a declaration of the clone that names the
+   function (GCC's attribute transaction_wrap). The headers in this folder include the C library's own headers. Then
+   they declare the clones of functions in src/libc/functions.def and pure.def, under the same conditions as the
+   original header. To compile with them, put this folder before the system's folders, as tutti-cc and tutti-c++ do.
 
-   TUTTI_WRAPPED(size, name)           the function, whose name has `size` characters
-   TUTTI_BUILTIN(size, name)           the same and GCC's builtin of that name, which it calls by itself
-   TUTTI_CLONE_OF_BUILTIN(size, name)  the builtin alone
-   TUTTI_PURE(name)                    a function that touches none of the program's memory: called as it is
-   TUTTI_PURE_BUILTIN(name)            GCC's builtin of that name, likewise
-   TUTTI_OVERLOADED(size, name, type, parameters, arguments)
-                                       in C++, a function that the C library has once for `type*` and once for
-                                       `const type*`: GCC refuses to wrap an overloaded name. So both become what the
-                                       C library makes of some of them when it optimises: inline functions, which call
-                                       the one function by a name of ours. `parameters` and `arguments` are those
-                                       behind the first.
-   TUTTI_OVERLOADED_BUILTIN(...)       such a function that the C library makes inline itself when it optimises; it
-                                       calls the builtin then, which has to be in tutti-builtins.h
+     TUTTI_WRAPPED(size, name)           the function, whose name has `size` characters
+     TUTTI_BUILTIN(size, name)           the function, and GCC's builtin of that name, which GCC itself calls
+     TUTTI_CLONE_OF_BUILTIN(size, name)  only the builtin
+     TUTTI_PURE(name)                    a function that does not touch the program's memory: called directly
+     TUTTI_PURE_BUILTIN(name)            GCC's builtin of that name: called directly
+     TUTTI_OVERLOADED(size, name, type, parameters, arguments)
+                                         in C++, a function that the C library has once for `type*` and once for
+                                         `const type*`: GCC refuses to wrap an overloaded name. So both become inline
+                                         functions, as the C library does for some of them when it optimises. They call
+                                         the one function by a name of ours. `parameters` and `arguments` are those
+                                         after the first.
+     TUTTI_OVERLOADED_BUILTIN(...)       such a function that the C library itself makes inline when it optimises; it
+                                         then calls the builtin, which has to be in tutti-builtins.h
 
-   No clone may be declared twice: GCC then calls a declaration that it has thrown away. */
+   No clone may be declared twice: GCC then calls a declaration that it has discarded. */
 #ifndef TUTTI_WRAP_H
 #define TUTTI_WRAP_H
 

@@ -1,9 +1,11 @@
-/* std::function: a call goes through pointers to two static member functions of a class template, which get a clone
-   only if they are declared transaction_callable. libstdc++ declares them without any macro, so their names become
-   macros while its header is read. What a call of theirs has in front is no type, and a declaration begins with one.
+/* std::function: a call goes through pointers to two static member functions of a class template. They get a clone
+   only if they are declared transaction_callable. libstdc++ declares them without a macro, so their names become
+   macros while its header is read. The macros distinguish calls from declarations: a declaration's first argument
+   begins with a type.
 
-   The constructor of the base class is declared as defaulted, which has GCC fill the object with zeros first. GCC 12
-   cannot do that in a block (an internal error), so it gets an empty body. Its first mention is the declaration. */
+   The constructor of the base class is declared as defaulted, so GCC first fills the object with zeros. GCC 12
+   cannot do that in a block (an internal error), so the constructor gets an empty body. Its first mention is the
+   declaration. */
 #ifndef TUTTI_STD_FUNCTION_H
 #define TUTTI_STD_FUNCTION_H
 

@@ -1,7 +1,7 @@
-/* std::stable_sort and inplace_merge ask for a buffer by operator new with std::nothrow, which GCC takes for unsafe. An
-   overloaded operator cannot be wrapped, and declared as safe it would be one that the program cannot replace by unsafe
-   code. So that header finds another std::nothrow, for which operator new calls the one that there is by another name.
-   */
+/* std::stable_sort and inplace_merge allocate a buffer by operator new with std::nothrow, which GCC considers
+   unsafe. An overloaded operator cannot be wrapped. If it were declared as safe, the program could not replace it by
+   unsafe code. So libstdc++'s header finds another std::nothrow. The operator new for it calls the existing one
+   under another name. */
 #ifndef TUTTI_STL_TEMPBUF_H
 #define TUTTI_STL_TEMPBUF_H
 
