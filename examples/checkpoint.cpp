@@ -1,4 +1,4 @@
-// A long computation before a hot spot: every order adds up a catalogue that hardly ever changes, and then takes the
+// A long computation before a hot spot. Every order adds up a catalogue that hardly ever changes. Then it takes the
 // next number of a series that every block needs. A block that loses a conflict there restarts from the checkpoint,
 // without reading the catalogue again.
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The device: who may call it, and the lifetime of what a program has opened. A program that may open the device
- * can only act on its own threads, for a bounded time: interrupt them while they run, make them sleep, or lower
+ * The device: who may call it, and the lifetime of what a program has opened. A program that may open the device can
+ * only act on its own threads, for a bounded time. It can interrupt them while they run, make them sleep, or lower
  * their weight.
  */
 #include <linux/fs.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The losers of conflicts sleep, or run at a lower weight, until the winner's transaction has ended: SER-K and
- * SOFTSER-K of Maldonado et al., "Kernel-Assisted Scheduling and Deadline Support for Software Transactional
+ * The losers of conflicts sleep, or run at a lower weight, until the winner's transaction has ended. These are SER-K
+ * and SOFTSER-K of Maldonado et al., "Kernel-Assisted Scheduling and Deadline Support for Software Transactional
  * Memory", 5. In that paper the kernel checks the entries in each pass of the scheduler, so a loser may sleep one
  * time slice too long. Here a winner that has waiters tells the kernel, as uapi.h explains, and the module does not
  * poll.

@@ -2,16 +2,16 @@
 /*
  * Ticks: when the module checks a thread, and how it delivers the tick.
  *
- * While a thread that has joined is on a processor, a notifier runs at each of its returns to user mode and checks
- * whether its tick is wanted. So a tick needs only an interrupt, which the sender or a timer causes. The module need
- * not know whether the interrupt came in kernel mode or in user mode. The notifier always sees the registers with
- * which the thread is about to continue.
+ * While a joined thread is on a processor, a notifier runs at each of its returns to user mode. The notifier checks
+ * whether the thread's tick is wanted. So a tick needs only an interrupt, which the sender or a timer causes. The
+ * module need not know whether the interrupt came in kernel mode or in user mode. The notifier always sees the
+ * registers with which the thread is about to continue.
  *
  * No tick is lost. The sender stores `wanted`, then reads where the thread is. The scheduler's notifier stores where
  * the thread is, and the thread checks `wanted` at its next return to user mode:
  *
- * 	sender:	wanted = 1 -> barrier -> on a processor? Interrupts it.
- * 	thread:	cpu = this -> barrier -> returns to user mode: wanted?
+ *	sender:	wanted = 1 -> barrier -> on a processor? Interrupts it.
+ *	thread:	cpu = this -> barrier -> returns to user mode: wanted?
  */
 #include <linux/module.h>
 #include <linux/nospec.h>
@@ -118,7 +118,7 @@ static void start_timer(struct tutti_thread *t, u64 ns)
 	hrtimer_start(&t->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
 }
 
-/* Sets STANDING_TICK and schedules another try. Each pause is longer than the one before. */
+/* Sets STANDING_TICK and schedules another try. Each pause is twice the one before, up to longest_ns. */
 static void stand(struct tutti_thread *t)
 {
 	u64 at = READ_ONCE(t->entry->standing_at);

@@ -4,10 +4,10 @@
  *
  * Ownership:
  *
- * 	file	is held by the open file, by each thread that has joined and by each member
- * 	thread	is held by its task, whose list of preempt notifiers it is on, until the task leaves or dies
- * 	member	is a thread that has enrolled, and is held in the same way
- * 	module	is held by open files, and by threads and members, which may outlive the files
+ *	file	is held by the open file, by each thread that has joined and by each member
+ *	thread	is held by its task, whose list of preempt notifiers it is on, until the task leaves or dies
+ *	member	is a thread that has enrolled, and is held in the same way
+ *	module	is held by open files, and by threads and members, which may outlive the files
  *
  * `slots` and `members` change under `lock`, and are read under RCU.
  */
@@ -130,8 +130,8 @@ void tutti_end_burials(void);
 unsigned int tutti_notifiers(const struct preempt_ops *ops);
 
 /* serialization.c. All act on the calling thread and REQUIRE that the file's lock is free. */
-/* Returns a member of the current program that is inside a transaction, asks for more time, and whose turn has not
- * been extended; NULL if there is no such member. To be called by an interrupt of user mode. */
+/* Returns a member of the current program that is inside a transaction and asks for more time. Returns NULL if there
+ * is no such member, or if its turn has already been extended. To be called by an interrupt of user mode. */
 struct tutti_member *tutti_may_extend(void);
 void tutti_prepare_queues(struct tutti_file *file);
 long tutti_enrol(struct tutti_file *file, u32 __user *number);

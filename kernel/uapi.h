@@ -8,20 +8,20 @@
  *
  * A tick redirects a thread: the thread continues at its handler. All registers keep their values, except two:
  *
- * 	rsp	the interrupted rsp - 128 (the red zone) - 8
- * 	rip	the handler
+ *	rsp	the interrupted rsp - 128 (the red zone) - 8
+ *	rip	the handler
  *
  * The interrupted rip is on top of the stack. The handler restores all other registers; then `ret $128` returns to
  * the interrupted code. If a tick meets a thread that must not be interrupted, the module sets the thread's
  * STANDING_TICK and tries again later.
  *
  * --- Serialization. Each thread that runs transactions enrols. Without a system call, it writes into its entry
- * which transaction it runs. The loser of a conflict either sleeps in the kernel (TUTTI_AWAIT) or runs at a lower
- * weight (TUTTI_DEFER) until the winner's entry says that the transaction has ended. The loser pays the cost of its
- * wake-up: the winner makes a system call only if `waiters` says that it has waiters.
+ * which transaction it runs. The loser of a conflict waits until the winner's entry says that the transaction has
+ * ended. Until then it either sleeps in the kernel (TUTTI_AWAIT) or runs at a lower weight (TUTTI_DEFER). The loser
+ * pays the cost of its wake-up: the winner makes a system call only if `waiters` says that it has waiters.
  *
- * 	winner:	running = 0 -> [compiler fence] -> waiters? TUTTI_RELEASE
- * 	loser:	queues up -> waiters = 1 -> interrupts the winner's processor -> `running` unchanged? Sleeps.
+ *	winner:	running = 0 -> [compiler fence] -> waiters? TUTTI_RELEASE
+ *	loser:	queues up -> waiters = 1 -> interrupts the winner's processor -> `running` unchanged? Sleeps.
  *
  * The winner has no fence of its own: the loser's interrupt is the fence of both. So either the loser finds that the
  * transaction has ended, or the winner finds that it has waiters. If the winner does not run, a context switch is

@@ -12,10 +12,10 @@ extern const std::set<std::string, std::less<>> functions_of_libc;
 
 class safe_functions {
 public:
-    /// Returns true if blocks of the object file can call `function` (demangled): the compiler or libitm knows it, the
-    /// object has its transactional clone, or the object needs libtutti-c, which has a clone. The first call for an
-    /// object runs nm and objdump. Returns false for a pure function of the program, which leaves no trace in the
-    /// object.
+    /// Returns true if blocks of the object file can call `function` (demangled). Either the compiler or libitm knows
+    /// the function, or the object has its transactional clone, or the object needs libtutti-c, which has a clone. The
+    /// first call for an object runs nm and objdump. Returns false for a pure function of the program, which leaves no
+    /// trace in the object.
     [[nodiscard]] bool contains(const std::string& object, const std::string& function) const;
 
 private:

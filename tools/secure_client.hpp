@@ -15,8 +15,8 @@ namespace tutti::tools {
 
 using tls_context = std::unique_ptr<ssl_ctx_st, void (*)(ssl_ctx_st*)>;
 
-/// Reads the trusted authorities and the certificate of this side: the versions and ciphers of `how`, and the authority
-/// `how.authority`, or the system's if that is empty. To be called before connecting, because a server limits the time
+/// Reads the trusted authority `how.authority`, or the system's authorities if that is empty, and the certificate of
+/// this side. Uses the versions and ciphers of `how`. To be called before connecting, because a server limits the time
 /// for a handshake. @throws std::runtime_error
 [[nodiscard]] tls_context read_files(const tls_files& how);
 

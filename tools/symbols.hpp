@@ -30,9 +30,10 @@ public:
     /// REQUIRES: the place was looked up.
     [[nodiscard]] const named_code& operator[](const place& p) const;
 
-    /// Returns the calls that made a block irrevocable at `p`: on each path through the code after `p`, the first call
-    /// of a function that is not safe. The compiler switches as soon as every path leads to an unsafe operation, so
-    /// safe calls can come first. Returns at most three calls, or none if the followed paths end before an unsafe call.
+    /// Returns the calls that made a block irrevocable at `p`. On each path through the code after `p`, this is the
+    /// first call of a function that is not safe. The compiler switches as soon as every path leads to an unsafe
+    /// operation, so safe calls can come first. Returns at most three calls, or none if the followed paths end before
+    /// an unsafe call.
     [[nodiscard]] std::vector<called_code> unsafe_calls(const place& p) const;
     /// Returns the unsafe functions that the block calls by name, each once, at most a few: those in the machine code
     /// between its begin and its commit. For a block without instrumented code.

@@ -1,5 +1,5 @@
-/* The common part of programs whose critical sections have become blocks: work that waits for the commit, tokens
- * that are held longer than a block can last, and conditions. Both tutti-cc and gcc -fgnu-tm compile it. */
+/* The common part of programs whose critical sections have become blocks. It has work that waits for the commit,
+ * tokens for longer than a block can last, and conditions. Both tutti-cc and gcc -fgnu-tm compile it. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # certificates.sh <folder> <count> [<name of the cluster, or group> [node|member|curve]]
 #
-# Makes in that folder an authority (ca.pem, ca.key), and for each of <count> nodes a certificate and its key
+# Makes in that folder an authority (ca.pem, ca.key). For each of <count> nodes it makes a certificate and its key
 # (node-<n>.pem, node-<n>.key), by the commands of docs/cluster.md. For a group, it makes them for each member
 # (member-<n>), and one for programs (program), by the commands of docs/cluster-replication.md. For trials and tests: a
 # real authority keeps its key elsewhere. Nodes over ZeroMQ (curve) need no authority. They get a key each

@@ -183,8 +183,9 @@ void be_rude(const settings& of, unsigned number, const std::atomic<bool>& over)
     }
 }
 
-/// A property of memcached itself: an increment that makes a new item also gives the new item's number to the old one,
-/// whose readers may not have sent it yet. So the number in a `gets` beside an increment proves nothing.
+/// A property of memcached itself: an increment that makes a new item also gives the new item's number to the old item.
+/// Readers of the old item may not have sent the number yet. So the number in a `gets` beside an increment proves
+/// nothing.
 void note_overlaps(std::vector<command>& history) {
     for (command& one : history) {
         const auto beside = [&](const command& c) {

@@ -1,6 +1,6 @@
-// Checks that the history of one key is linearizable. Commands overlap. The history is correct if each command can be
-// given an instant between its call and its reply such that the replies are those of a single client that sends the
-// commands in that order.
+// Checks that the history of one key is linearizable. Commands overlap. The history is correct if each command has an
+// instant between its call and its reply with this property: a single client that sends the commands in the order of
+// their instants gets the same replies.
 //
 // The search is that of Wing and Gong ("Testing and Verifying Concurrent Objects", 1993), with Lowe's cache of tried
 // states ("Testing for Linearizability", 2017). It takes any remaining command that was called before the first
@@ -76,8 +76,8 @@ inline std::optional<value> seen(const command& c, const value& before) {
 
 /// Returns the key's content after `c`, or nothing if the reply is wrong for the content `before`. memcached leaves two
 /// things open, and `other` selects the second possibility. First, a number that becomes shorter may be padded with
-/// blanks, depending on other readers. Second, a value may survive a flush_all that arrives while a command stores it:
-/// that command takes a lock, but flush_all does not. flush_all only draws a number that older values lack.
+/// blanks, depending on other readers. Second, a value may survive a flush_all that arrives while a command stores it.
+/// That command takes a lock, but flush_all only draws a number that older values lack.
 inline std::optional<value> apply(const command& c, const value& before, bool other = false) {
     using detail::gone, detail::stored;
     const auto when = [&](bool right, value after) { return right ? std::optional(after) : std::nullopt; };
@@ -113,8 +113,8 @@ inline std::optional<value> apply(const command& c, const value& before, bool ot
     return when(c.answer == "STORED", stored(before, text));
 }
 
-/// `under_pressure`: at any time the server may have evicted the value for lack of memory, or moved it to another slab
-/// page, which gives it another unique number. At most 64 commands.
+/// `under_pressure`: the server may evict a value at any time for lack of memory. It may also move a value to another
+/// slab page, which changes the unique number. At most 64 commands.
 inline bool is_linearizable(const std::vector<command>& history, bool under_pressure = false) {
     if (history.size() > 64) throw std::invalid_argument("a history has at most 64 commands");
     std::set<std::tuple<std::uint64_t, value>> tried;

@@ -1,5 +1,5 @@
-// The consistency conditions of clause 3.3.2, and one more: the specification has no condition on stock, so an order
-// that takes nothing from stock would not be detected.
+// The consistency conditions of clause 3.3.2, and one more. The specification has no condition on stock, so it would
+// not detect an order that takes nothing from stock.
 #pragma once
 
 #include <cstdint>

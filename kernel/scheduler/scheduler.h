@@ -13,9 +13,9 @@
  *
  * The program writes the entry as it does for the module. The only call is sched_yield(), which has three meanings:
  *
- * 	loser:	awaits, awaited -> asks = TUTTI_ASKS_TO_WAIT, until_ns -> sched_yield() -> asks = TUTTI_ASKS_NOTHING
- * 	winner:	running = 0 -> [compiler fence] -> waiters? sched_yield()
- * 	anyone:	at a commit, if `extended` is not 0: sched_yield(), which pays back
+ *	loser:	awaits, awaited -> asks = TUTTI_ASKS_TO_WAIT, until_ns -> sched_yield() -> asks = TUTTI_ASKS_NOTHING
+ *	winner:	running = 0 -> [compiler fence] -> waiters? sched_yield()
+ *	anyone:	at a commit, if `extended` is not 0: sched_yield(), which pays back
  *
  * In that call a loser leaves the processor until the winner's entry differs from `awaited`, or until its time is
  * over. The winner has no fence and may see its waiters too late, so the scheduler also checks all waiting losers

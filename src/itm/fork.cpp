@@ -3,8 +3,8 @@
 // either. The child resets what other contexts publish outside of transactions (core/lifecycle/fork.hpp).
 //
 // A thread that forks in a block of the language already runs serially, because fork has no clone. A thread that forks
-// in a block of the library, or in a function that the program declares pure, is not protected: other transactions may
-// be anywhere in their execution.
+// in a block of the library, or in a pure function of the program, is not protected. Other transactions may then be
+// anywhere in their execution.
 #include <pthread.h>
 
 #include <utility>

@@ -14,16 +14,16 @@ namespace {
 namespace rtm = hardware::instructions;
 
 constexpr unsigned attempts = 4;
-/// The number of attempts ended by other transactions that run alone before a block itself runs alone. A block longer
-/// than the intervals between those transactions would never commit in hardware.
+/// How many attempts may end because other transactions run alone, before the block gives up hardware. These attempts
+/// do not count as `attempts`. A block longer than the intervals between those transactions would never commit.
 constexpr unsigned most_stood_aside = 16;
 /// A block that runs alone because hardware failed it adds to the bucket what this many successful blocks remove.
 constexpr std::uint32_t cost_of_failure = 16;
 constexpr std::uint32_t bucket = 128;
 constexpr std::uint32_t least_in_software = 8;  // returning to hardware costs about as much
 constexpr std::uint32_t most_in_software = 65536;
-/// A hardware phase with at least this many blocks was worth its begin. Shorter phases are possible: a missing page
-/// ends one now and then.
+/// After a hardware phase of at least this many blocks, the next software phase is short again. A longer phase is not
+/// required, because a missing page ends one now and then.
 constexpr std::uint32_t worth_the_way_back = 256;
 
 }  // namespace

@@ -32,14 +32,14 @@
 //                         without barriers lets the dynamic linker bind its calls, and hardware undoes the binding
 //   all other reasons     in software: a user action, a cancelled block inside it, …
 // A block that cannot run in software runs alone in all cases. A block that fails for another reason than conflicts
-// tries hardware more rarely from then on, as blocks of the library do (core/state/hardware_habits.hpp), and skips the
-// tries in between. Each switch to software begins the software phase for all contexts. The context that switched
-// returns to hardware after a number of blocks. This number doubles as long as too few blocks run in hardware between
-// two switches.
+// then tries hardware more rarely, and skips the tries in between. Blocks of the library do the same
+// (core/state/hardware_habits.hpp). Each switch to software begins the software phase for all contexts. The context
+// that switched returns to hardware after a number of blocks. This number doubles as long as too few blocks run in
+// hardware between two switches.
 //
-// The following blocks run in software: blocks of a context that is interrupted for more urgent work, blocks inside
-// another transaction or in an undo action, and all blocks of a process that counts, reports, or has a listening
-// policy.
+// Some blocks always run in software. These are blocks of a context that is interrupted for more urgent work, and
+// blocks inside another transaction or in an undo action. So are all blocks of a process that counts, reports, or has a
+// listening policy.
 #pragma once
 
 #include <cstdint>

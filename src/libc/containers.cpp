@@ -2,10 +2,10 @@
 // nodes of lists, and choose the size of hash tables. GCC learns of them through headers/bits. GCC itself instruments
 // the code of the templates.
 //
-// A tree that these functions have changed is still a tree of libstdc++: red-black, with a header node that holds the
-// root, the first and the last node. So code outside of transactions can continue with it. The balancing is that of
-// Cormen, Leiserson, Rivest, Stein, "Introduction to Algorithms", 13.3 and 13.4. All fields are read and written
-// through barriers.
+// A tree that these functions have changed is still a red-black tree of libstdc++. Its header node holds the root, the
+// first and the last node. So code outside of transactions can continue with it. The balancing is that of Cormen,
+// Leiserson, Rivest, Stein, "Introduction to Algorithms", 13.3 and 13.4. All fields are read and written through
+// barriers.
 #include <list>
 #include <map>
 #include <unordered_map>

@@ -3,9 +3,9 @@
 // A function of this folder has two entries: the transactional clone, which instrumented code of GCC calls, and
 // tutti::libc::<name>(tx&, ...), which blocks of the library call. Both run the same body.
 //
-// A body must not hold a resource (a lock, memory, a descriptor) in a local variable across an access to the program's
-// memory, a wait or a switch to irrevocability. Each of these may leave the frame by a jump that runs no destructor.
-// Resources are registered with the transaction before the next such step.
+// A body must not hold a resource (a lock, memory, a descriptor) in a local variable across certain steps. These are
+// accesses to the program's memory, waits and switches to irrevocability. Each of them may leave the frame by a jump
+// that runs no destructor. Resources are registered with the transaction before the next such step.
 #pragma once
 
 #include "itm/block.hpp"

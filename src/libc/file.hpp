@@ -44,8 +44,8 @@
 // A call may make a block of the language continue alone, without a way to roll back. The block releases its FILEs at
 // the end of that call: from then on it calls glibc's own functions, which may close the FILEs.
 //
-// A transaction in a context that can be preempted owns no FILE: glibc's lock belongs to a thread, and would admit
-// another context of the same thread. In such a context, every touch makes the transaction irrevocable and calls
+// A transaction in a context that can be preempted owns no FILE. glibc's lock belongs to a thread, so the lock would
+// admit another context of the same thread. In such a context, every touch makes the transaction irrevocable and calls
 // glibc's ordinary function. The same happens under a glibc that lays a FILE out differently.
 #pragma once
 

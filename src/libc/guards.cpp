@@ -1,5 +1,6 @@
 // Local statics that a block initialises. The clones here are those of the C++ ABI's __cxa_guard_acquire, release and
-// abort, of the load that checks whether a static is initialised, and of the registration of its destructor.
+// abort. Further clones are those of the load that checks whether a static is initialised, and of the registration of
+// its destructor.
 //
 // A block that initialises a static takes the real guard. So every other thread waits or takes another way, as it does
 // for any initialising thread. The block writes the object through barriers. The transaction's end also ends the guard:

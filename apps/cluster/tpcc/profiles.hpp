@@ -1,7 +1,7 @@
 // The five transactions of the specification, over rows that are objects of a cluster.
 //
 // Rows whose keys are known are opened together, so that each step of a look-up is one round trip. A block stays within
-// the limits of every engine's commit: a New-Order uses 51 objects at most, and Delivery is a block for each district,
+// the limits of every engine's commit. A New-Order uses 51 objects at most. Delivery is a block for each district,
 // which clause 2.7.4 allows. Order-Status and Stock-Level have no limit, because a read-only block sends no commit.
 #pragma once
 

@@ -1,4 +1,4 @@
-// intruder: a network intrusion detector in three steps, after Haagdorens, Vermeiren, Goossens, "Improving the
+// intruder: a network intrusion detector in three steps. It follows Haagdorens, Vermeiren, Goossens, "Improving the
 // performance of signature-based network intrusion detection sensors by multi-threading", WISA 2004 (their design 5).
 //
 //   capture     takes a packet from the one queue with the mixed packets of all flows
