@@ -19,7 +19,7 @@ int rounds = 0;
 int rounds_done = 0;
 int rounds_broken = 0;
 
-/// An iteration of Google Benchmark is one round. Its time is that of one operation of one thread.
+/// An iteration of Google Benchmark is one round. The iteration's time is that of one operation of one thread.
 void measure(benchmark::State& state, const bench::measured_case& c, const bench::plan& how, const std::string& name) {
     for (auto _ : state) {
         const bench::outcome done = c.run(how);

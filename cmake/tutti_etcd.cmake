@@ -1,5 +1,5 @@
-# tutti_etcd_messages: the code generated from src/cluster/backend/etcd.proto. It is compiled with the flags of its
-# user, but without our warnings. The target does not exist if gRPC or its compilers are not found.
+# tutti_etcd_messages: the code generated from src/cluster/backend/etcd.proto. The code is compiled with the flags of
+# its user, but without our warnings. The target does not exist if gRPC or its compilers are not found.
 
 find_package(Protobuf QUIET)
 find_program(TUTTI_GRPC_PLUGIN grpc_cpp_plugin)

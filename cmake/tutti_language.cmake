@@ -1,5 +1,6 @@
-# libitm.so.1: language-level transactions, in place of GCC's own runtime. It is in a separate folder, so that only
-# programs that ask for it find it. It links libtutti.so, whose engine it shares with the library form.
+# libitm.so.1: language-level transactions, in place of GCC's own runtime. The library is in a separate folder, so that
+# only programs that ask for the library find it. The library links libtutti.so, whose engine it shares with the library
+# form.
 #
 #   tutti_itm  the library; not built where its assembly or its kind of link do not exist
 

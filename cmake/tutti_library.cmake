@@ -41,8 +41,8 @@ set(tutti_kernel_sources "${PROJECT_SOURCE_DIR}/src/preempt/kernel_device.cpp"
                          "${PROJECT_SOURCE_DIR}/src/device/serializer.cpp")
 set_source_files_properties(${tutti_kernel_sources} PROPERTIES INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}")
 
-# The compile settings of the engine's own translation units. They are small, and their internal names differ, so
-# sixteen are compiled together; elsewhere it is eight.
+# The compile settings of the engine's own translation units. The units are small, and their internal names differ, so
+# sixteen are compiled together; elsewhere, eight are.
 function(tutti_engine target)
   target_compile_features(${target} PRIVATE cxx_std_20)
   target_compile_definitions(${target} PRIVATE TUTTI_BUILDING=1 TUTTI_VERSION_STRING="${PROJECT_VERSION}")

@@ -23,8 +23,9 @@ set(TUTTI_TIMEOUT_SCALE 1 CACHE STRING "Factor for test timeouts; slow builds se
 set_property(CACHE TUTTI_TESTS TUTTI_APPS TUTTI_BENCH TUTTI_SERVER TUTTI_CLUSTER PROPERTY STRINGS AUTO ON OFF)
 set_property(CACHE TUTTI_SANITIZE PROPERTY STRINGS "" address,undefined address thread undefined)
 
-# tutti_compile_quickly(<source>...): for sources that run once but take long to compile, such as those with CLI11. They
-# are compiled without optimisation, and without the sanitizer that trebles the time: a quarter to half of the time.
+# tutti_compile_quickly(<source>...): for sources that run once but take long to compile, such as those with CLI11. The
+# sources are compiled without optimisation, and without the sanitizer that trebles the time: a quarter to half of the
+# time.
 function(tutti_compile_quickly)
   set(options -O0)
   if(TUTTI_SANITIZE)
@@ -97,8 +98,8 @@ if(TUTTI_SANITIZE)
   add_compile_options(-fsanitize=${TUTTI_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TUTTI_SANITIZE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    # Not linked into each program. A linked-in runtime would override the operator new that some tests define. Its C++
-    # part is left out of programs written in C, although our library needs it.
+    # Not linked into each program. A linked-in runtime would override the operator new that some tests define. The
+    # runtime's C++ part is left out of programs written in C, although our library needs it.
     add_link_options(-shared-libsan)
     execute_process(
       COMMAND "${CMAKE_CXX_COMPILER}" -print-resource-dir

@@ -30,7 +30,8 @@ int main() {
         return total;
     };
 
-    // A block that promises not to write has cheap reads. It may run several times until no transfer conflicts with it.
+    // A block that promises not to write has cheap reads. The block may run several times until no transfer conflicts
+    // with the sum.
     const long cheap = tutti::atomically({.name = "audit", .read_only = true}, sum);
 
     // Visible reads cost more, but a writer that finds them gives way: a long block commits even under heavy load.

@@ -34,7 +34,7 @@ int main() {
         visits.store(0);
         orders.store(0);
         { const std::jthread first{look}, second{look}, third{order}; }  // the threads end here
-        // The policy decides which block waits and which restarts. It does not change the result.
+        // The policy decides which block waits and which restarts. The policy does not change the result.
         right = right && visits.load() == 3 * rounds && orders.load() == rounds;
         std::printf("%-14s %s\n", std::string{p.name}.c_str(), std::string{p.summary}.c_str());
     }

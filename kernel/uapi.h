@@ -28,8 +28,8 @@
  * its fence. A winner that exits, or that a signal ends, also releases its waiters, even if its entry is unchanged.
  *
  * If the kernel wants the processor of a thread inside a transaction, at `longer_from_ns` or later, then the thread
- * keeps the processor for up to TUTTI_LONGER_NS. It leaves earlier if it calls TUTTI_RELEASE, which `waiters` asks
- * for.
+ * keeps the processor for up to TUTTI_LONGER_NS. The thread leaves earlier if it calls TUTTI_RELEASE, which `waiters`
+ * asks for.
  */
 #ifndef TUTTI_UAPI_H
 #define TUTTI_UAPI_H
@@ -76,8 +76,8 @@ struct tutti_entry {
 
 /*
  * One thread's entry in the page of transactions, a cache line. The thread writes the first part by plain stores.
- * Its readers need only that each store is a single one; only `running` needs an order, which the top of this file
- * explains. The module trusts none of these values: a wrong value harms only the program, for at most
+ * Readers of this part need only that each store is a single one; only `running` needs an order, which the top of
+ * this file explains. The module trusts none of these values: a wrong value harms only the program, for at most
  * TUTTI_LONGEST_WAIT_NS.
  */
 struct tutti_transaction {

@@ -118,7 +118,7 @@ packages_memcached=(coccinelle libevent-dev make perl dpkg-dev)
 packages_kernel=(qemu-system-x86 busybox-static cpio gcc make linux-headers-cloud-amd64)
 # For building whole kernels from Debian's source package.
 packages_kernel_build=(gcc make bc bison flex libelf-dev libssl-dev xz-utils)
-# For building the sched_ext program. Its libbpf is downloaded if the installed one is too old (scripts/scheduler.sh).
+# For building the sched_ext program. libbpf is downloaded if the installed one is too old (scripts/scheduler.sh).
 packages_scheduler=(clang-19 g++ libelf1)
 # For making the package of the module's source, and building the module from it.
 packages_dkms=(dh-dkms dkms make linux-headers-cloud-amd64)

@@ -106,14 +106,14 @@ guest_khz() {
 # further options of QEMU, and $accelerator selects the kind of emulation.
 #
 # If each processor has its own QEMU thread (thread=multi), QEMU before 8.1 may continue with instructions that the
-# kernel has replaced. One thread translates them while another one writes. It keeps its translation after all earlier
-# ones have been discarded. QEMU's commit deba78709ae8, "accel/tcg: Always lock pages before translation", fixed this.
-# It happened with 7.2.22, in 3 of 21 guests that loaded and unloaded the module repeatedly. Both processors trapped
-# endlessly, in the scheduler, at an `int3` that memory no longer contained and that no processor was patching. When gdb
-# wrote the byte that was already there, the guest continued. So the processors share a thread, unless a guest needs
-# them to run at the same time. The first processor boots alone, until init starts the others.
+# kernel has replaced. One thread translates them while another one writes. The first thread keeps its translation after
+# all earlier ones have been discarded. QEMU's commit deba78709ae8, "accel/tcg: Always lock pages before translation",
+# fixed this. The error happened with 7.2.22, in 3 of 21 guests that loaded and unloaded the module repeatedly. Both
+# processors trapped endlessly, in the scheduler, at an `int3` that memory no longer contained and that no processor was
+# patching. When gdb wrote the byte that was already there, the guest continued. So the processors share a thread,
+# unless a guest needs them to run at the same time. The first processor boots alone, until init starts the others.
 #
-# Kernels test their ciphers while booting, which takes a quarter of the time, unless a parameter disables this. They
+# Kernels test their ciphers while booting, which takes a quarter of the time, unless a parameter disables this. Kernels
 # also measure the rate of their clock. If this machine was busy at that moment, a guest's time could run four times too
 # fast.
 guest() {

@@ -8,7 +8,7 @@ namespace tutti::tools {
 
 struct elf_file {
     bool dynamic = false;  ///< has a dynamic loader
-    /// Its own list of folders takes precedence over LD_LIBRARY_PATH (DT_RPATH without DT_RUNPATH).
+    /// The program's own list of folders takes precedence over LD_LIBRARY_PATH (DT_RPATH without DT_RUNPATH).
     bool prefers_its_own_folders = false;
 };
 

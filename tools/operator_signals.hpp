@@ -28,11 +28,11 @@ public:
 
     /// `refusal` is the message in reply to SIGHUP.
     operator_signals(const messages& operators, const std::string& refusal);
-    /// While the result lives, SIGHUP calls `what` instead, on another thread. It must not throw.
+    /// While the result lives, SIGHUP calls `what` instead, on another thread. `what` must not throw.
     [[nodiscard]] std::shared_ptr<void> on_hangup(std::function<void()> what);
     /// Limits the time of a good end. After `limit`, `look` returns the obstacles, which are reported as errors, and
     /// the process ends with the status cli::left_undone. Zero means no limit. `look` is called on another thread while
-    /// the result lives. It must not throw, and has one second.
+    /// the result lives. `look` must not throw, and has one second.
     [[nodiscard]] std::shared_ptr<void> limit_end(std::chrono::milliseconds limit, std::function<obstacles()> look);
     void serve();
     void wait() const;

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 /* ---- actions ----------------------------------------------------------------------------------------------------
- * GCC's libitm commits a hardware transaction without its actions. They stay in the thread's list until a block
- * commits in software. So a block with actions leaves hardware. Tutti's runtime does this itself when the action is
- * added. */
+ * GCC's libitm commits a hardware transaction without its actions. The actions stay in the thread's list until a
+ * block commits in software. So a block with actions leaves hardware. Tutti's runtime does this itself when the
+ * action is added. */
 
 #if defined(__x86_64__)
 static bool has_rtm;

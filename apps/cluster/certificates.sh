@@ -4,8 +4,8 @@
 # Makes in that folder an authority (ca.pem, ca.key). For each of <count> nodes it makes a certificate and its key
 # (node-<n>.pem, node-<n>.key), by the commands of docs/cluster.md. For a group, it makes them for each member
 # (member-<n>), and one for programs (program), by the commands of docs/cluster-replication.md. For trials and tests: a
-# real authority keeps its key elsewhere. Nodes over ZeroMQ (curve) need no authority. They get a key each
-# (curve-<n>.key) and a file with the public keys of all (curve-nodes.pem).
+# real authority keeps its key elsewhere. Nodes over ZeroMQ (curve) need no authority. Each of these nodes gets a key
+# (curve-<n>.key), and there is a file with the public keys of all nodes (curve-nodes.pem).
 set -euo pipefail
 
 (($# >= 2)) || {

@@ -1,7 +1,7 @@
 /* Included by lbzip2's sources after the semantic patches have made blocks of their critical sections.
  *
- * A block is written `TM_SCHED() { ... }`. It is a loop around a transaction, so `break` and `continue` leave the
- * block. `return` also leaves the block and commits it. */
+ * A block is written `TM_SCHED() { ... }`. The block is a loop around a transaction, so `break` and `continue` leave
+ * the block. `return` also leaves the block and commits it. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,8 +34,8 @@ void tm_raise(int signal) TM_PURE;
 #define TM_SOURCE() TM_BLOCK
 #define TM_SINK() TM_BLOCK
 
-/* A block that runs when a predicate holds, and otherwise waits for the condition. It contains TM_HOLDS before its
- * first write. */
+/* A block that runs when a predicate holds, and otherwise waits for the condition. The block contains TM_HOLDS
+ * before its first write. */
 struct tm_wait {
     unsigned seen;
     bool over;

@@ -1,7 +1,7 @@
 // tutti-mc-check: checks memcached's replies. Clients send generated commands at the same time.
 //
 // - Each client has keys of its own: a model predicts each reply exactly.
-// - All clients share three keys. They increment `shared-sum`, swap `shared-cas` by gets and cas, and append to
+// - All clients share three keys. The clients increment `shared-sum`, swap `shared-cas` by gets and cas, and append to
 //   `shared-list`. At the end the sum, the swaps and the appended bytes must equal the clients' counts. The sums in the
 //   replies to one client grow, because no client decrements. No two clients get the same sum.
 #include <CLI/CLI.hpp>

@@ -3,7 +3,7 @@
 // their instants gets the same replies.
 //
 // The search is that of Wing and Gong ("Testing and Verifying Concurrent Objects", 1993), with Lowe's cache of tried
-// states ("Testing for Linearizability", 2017). It takes any remaining command that was called before the first
+// states ("Testing for Linearizability", 2017). The search takes any remaining command that was called before the first
 // remaining reply, and caches each pair of taken commands and reached value. Exponential in the worst case; histories
 // of a few dozen commands of four clients take microseconds.
 #pragma once
@@ -113,8 +113,8 @@ inline std::optional<value> apply(const command& c, const value& before, bool ot
     return when(c.answer == "STORED", stored(before, text));
 }
 
-/// `under_pressure`: the server may evict a value at any time for lack of memory. It may also move a value to another
-/// slab page, which changes the unique number. At most 64 commands.
+/// `under_pressure`: the server may evict a value at any time for lack of memory. The server may also move a value to
+/// another slab page, which changes the unique number. At most 64 commands.
 inline bool is_linearizable(const std::vector<command>& history, bool under_pressure = false) {
     if (history.size() > 64) throw std::invalid_argument("a history has at most 64 commands");
     std::set<std::tuple<std::uint64_t, value>> tried;

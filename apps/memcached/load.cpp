@@ -1,5 +1,5 @@
-// tutti-mc-load: measures the cost of memcached's server. It stores a fixed set of keys. Then it sends batches of
-// pipelined requests, prepared beforehand, over several connections, one batch at a time on each. Every request hits
+// tutti-mc-load: measures the cost of memcached's server. The program stores a fixed set of keys. Then it sends batches
+// of pipelined requests, prepared beforehand, over several connections, one batch at a time on each. Every request hits
 // and every value has the same size, so a batch's reply has a known length. While it measures, the program only counts
 // bytes.
 #include <poll.h>

@@ -5,8 +5,8 @@
  *   TM_LOCKS_INSIDE  blocks take locks that still exist: they are relaxed, and their functions are only callable
  *   TM_NAIVE         every block is relaxed, and the functions that it calls have no attribute
  *
- * A block is written `TM_ITEM(hv) { ... }`. It is a loop around a transaction, so `break` and `continue` leave the
- * block. `return` also leaves the block and commits it. */
+ * A block is written `TM_ITEM(hv) { ... }`. The block is a loop around a transaction, so `break` and `continue`
+ * leave the block. `return` also leaves the block and commits it. */
 #pragma once
 
 #include <errno.h>

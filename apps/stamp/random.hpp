@@ -27,7 +27,7 @@ public:
         state_ += 0x9E3779B97F4A7C15u;
         return scrambled(state_);
     }
-    /// Returns a number from 0 up to, but excluding, `end`, which is at most 2^32. Its bias is below 2^-32 of the
+    /// Returns a number from 0 up to, but excluding, `end`, which is at most 2^32. The bias is below 2^-32 of the
     /// range.
     template <class Number>
     Number below(Number end) noexcept {

@@ -8,8 +8,8 @@ namespace swarm {
 /// The maximum speed of an object along each axis.
 inline constexpr int speed_limit = 128;
 
-/// Runs one step as a transaction. It reads every object in the surrounding cells and writes at most two of them.
-/// Returns the number of attempts.
+/// Runs one step as a transaction. The transaction reads every object in the surrounding cells and writes at most two
+/// of them. Returns the number of attempts.
 /// @throws inconsistency
 unsigned step(scene& world, object_id self);
 

@@ -1,4 +1,5 @@
-// The frames of a recorded run as files. They are drawn and encoded after the run, so that the run is not disturbed.
+// The frames of a recorded run as files. The frames are drawn and encoded after the run, so that the run is not
+// disturbed.
 #pragma once
 
 #include "swarm/options.hpp"

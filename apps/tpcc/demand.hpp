@@ -2,7 +2,7 @@
 //
 // Silvestri et al., "Preemptive Software Transactional Memory", table I, measured times from less than 10 us (Payment)
 // to 5 ms (Delivery); here all profiles take microseconds. To repeat that experiment, each profile computes for that
-// time in equal parts between its accesses. It works instead of waiting, and counts steps. So an interrupted
+// time in equal parts between its accesses. The profile works instead of waiting, and counts steps. So an interrupted
 // transaction still has the rest of its work to do, and each run computes the same. A microsecond is that of a
 // processor with 2.8 GHz.
 #pragma once

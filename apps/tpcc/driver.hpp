@@ -1,8 +1,8 @@
 // Runs a mix of the five profiles on all threads, for a given time or a given number of transactions.
 //
-// It is a closed loop without keying and think times: a worker that has finished a transaction starts the next one at
-// once. A worker serves the terminals, ten at each warehouse, in random order. So its home warehouse changes with every
-// transaction, and all warehouses are equally busy with any number of threads.
+// The workers form a closed loop without keying and think times: a worker that has finished a transaction starts the
+// next one at once. A worker serves the terminals, ten at each warehouse, in random order. So its home warehouse
+// changes with every transaction, and all warehouses are equally busy with any number of threads.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ inline constexpr std::size_t profile_count = 5;
 inline constexpr std::array<std::string_view, profile_count> profile_names{"New-Order", "Payment", "Order-Status",
                                                                            "Delivery", "Stock-Level"};
 
-/// Percentages by profile, in the order of `profile`. Their sum is 100.
+/// Percentages by profile, in the order of `profile`. The sum of all percentages is 100.
 using profile_mix = std::array<int, profile_count>;
 /// The minimum shares of clause 5.2.3; New-Order has the rest.
 inline constexpr profile_mix standard_mix{45, 43, 4, 4, 4};

@@ -1,7 +1,7 @@
 // The five transaction profiles (clause 2), one source file each. A function runs one transaction to its end and
 // returns the output for the terminal. Thread safety: all of them, on one database.
 //
-// A result refers to rows for the columns that never change. It is valid as long as the database.
+// A result refers to rows for the columns that never change. A result is valid as long as the database.
 #pragma once
 
 #include <array>

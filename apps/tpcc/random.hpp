@@ -54,8 +54,8 @@ inline constexpr int nurand_last_name = 255;
 inline constexpr int nurand_customer = 1023;
 inline constexpr int nurand_item = 8191;
 
-/// The constants C of NURand, by column, fixed for a run. C_LAST has one for the load and one for the run. Their
-/// difference is prescribed (clause 2.1.6.1): within [65, 119], but neither 96 nor 112.
+/// The constants C of NURand, by column, fixed for a run. C_LAST has one for the load and one for the run. The
+/// difference of the two is prescribed (clause 2.1.6.1): within [65, 119], but neither 96 nor 112.
 struct nurand_constants {
     int last_name_load = 0;
     int last_name_run = 0;

@@ -1,7 +1,7 @@
 // The rows of the nine tables (clause 1.3).
 //
-// A column that some transaction changes is a `tutti::var`. All others are plain members. They are written while the
-// row is private to its creator (the loader, or the transaction that inserts it), and only read afterwards.
+// A column that some transaction changes is a `tutti::var`. All others are plain members. Plain members are written
+// while the row is private to its creator (the loader, or the transaction that inserts it), and only read afterwards.
 //
 // WAREHOUSE and DISTRICT are in database.hpp, because they contain the other tables.
 #pragma once

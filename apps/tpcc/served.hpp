@@ -1,5 +1,5 @@
 // The common part of the profiles as procedures of the transaction server: priorities, the parsing of arguments, and
-// counts. It does not depend on where the rows are. procedures.cpp lists the calls.
+// counts. This part does not depend on where the rows are. procedures.cpp lists the calls.
 #pragma once
 
 #include <algorithm>

@@ -39,7 +39,7 @@ private:
     std::size_t before_ = 0;
 };
 
-/// Creates `count` threads, each of which has run `once()` and then sleeps. They end with this object.
+/// Creates `count` threads, each of which has run `once()` and then sleeps. The threads end with this object.
 class idle_threads {
 public:
     idle_threads(std::size_t count, const std::function<void()>& once) {

@@ -42,8 +42,8 @@ double time_of(const point& p, const Operation& operation) {
         for (std::size_t i = 0; i != count; ++i) operation();
         return thread_seconds() - before;
     };
-    // The first operations meet cold caches, growing logs, and clean-up work of earlier ones. They count only if there
-    // is no time for more.
+    // The first operations meet cold caches, growing logs, and clean-up work of earlier ones. These operations count
+    // only if there is no time for more.
     const double time = std::chrono::duration<double>(p.time).count();
     const double first = several(1);
     if (first >= time) return first * 1e9;

@@ -30,7 +30,8 @@ struct outcome {
     std::string broken;    ///< the violated invariant, or empty
 };
 
-/// One workload on one engine. The number of threads is chosen at run time. Its name is `family/workload/engine`.
+/// One workload on one engine. The number of threads is chosen at run time. The case's name is
+/// `family/workload/engine`.
 struct measured_case {
     std::string family;
     std::string workload;

@@ -1,5 +1,5 @@
-// Computing that takes a given processor time. It counts turns of a loop instead of reading the clock, so a thread that
-// loses its processor half-way still has the other half to do.
+// Computing that takes a given processor time. The function counts turns of a loop instead of reading the clock, so a
+// thread that loses its processor half-way still has the other half to do.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
-// tutti-bench-mix: sends short and long requests, mixed at random, to any server that speaks RESP. It measures each
-// request from the instant at which the request was due. It is an open system: arrivals are a Poisson process that does
-// not wait for replies. A connection carries one request at a time, so that no request waits for another because of the
-// order of replies.
+// tutti-bench-mix: sends short and long requests, mixed at random, to any server that speaks RESP. The program measures
+// each request from the instant at which the request was due. The load is an open system: arrivals are a Poisson
+// process that does not wait for replies. A connection carries one request at a time, so that no request waits for
+// another because of the order of replies.
 #pragma once
 
 #include <cstdint>

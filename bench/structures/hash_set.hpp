@@ -1,4 +1,4 @@
-// A set as an array of buckets, each a sorted list. It never grows.
+// A set as an array of buckets, each a sorted list. The array never grows.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The cost of small blocks: empty, one read, one read and one write, and a long sum. They use the thread's own data on
-// separate cache lines, or one variable for all. Also ten updates of words far apart.
+// The cost of small blocks: empty, one read, one read and one write, and a long sum. The blocks use the thread's own
+// data on separate cache lines, or one variable for all. Also ten updates of words far apart.
 #pragma once
 
 #include <benchmark/benchmark.h>

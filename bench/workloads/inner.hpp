@@ -1,5 +1,5 @@
-// A transaction of several steps, each an operation and some computing. It runs in the ways of engines/tutti_inner.hpp.
-// These are the experiments of Mishra, "HyflowCPP", 2013, 6.3 and 6.4, on one machine.
+// A transaction of several steps, each an operation and some computing. The transaction runs in the ways of
+// engines/tutti_inner.hpp. These are the experiments of Mishra, "HyflowCPP", 2013, 6.3 and 6.4, on one machine.
 #pragma once
 
 #include <chrono>

@@ -49,7 +49,7 @@ public:
         if (!o.looks) bank_.transfer(c, o.to, o.from, 1);
     }
     static long witness(long) { return 0; }
-    /// Transfers commute with each other, because they do not read a balance. They do not commute with a read.
+    /// Transfers commute with each other, because they do not read a balance. A transfer does not commute with a read.
     std::array<::tutti::abstract_lock, 2> locks(const operation& o) const {
         return {{{&bank_, std::min(o.from, o.to), !o.looks}, {&bank_, std::max(o.from, o.to), !o.looks}}};
     }

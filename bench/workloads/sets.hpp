@@ -1,6 +1,6 @@
 // Integer sets: look-ups and updates. Half of the updates insert and the other half remove, so that half of the keys
-// stay in the set. It is the benchmark of Herlihy, Luchangco, Moir and Scherer, PODC 2003, and of most STM papers
-// since.
+// stay in the set. This workload is the benchmark of Herlihy, Luchangco, Moir and Scherer, PODC 2003, and of most STM
+// papers since.
 #pragma once
 
 #include <benchmark/benchmark.h>

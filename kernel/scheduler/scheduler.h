@@ -6,7 +6,7 @@
  * A program connects to TUTTI_SCHEDULER_SOCKET and receives one struct tutti_welcome with a descriptor, from which
  * it maps one struct tutti_shared. Only this program has the map, until it closes the connection or ends.
  *
- * Each thread that runs transactions takes a seat, and the entry of the same number. It takes one of the
+ * Each thread that runs transactions takes a seat, and the entry of the same number. The thread takes one of the
  * TUTTI_PROBES seats from gettid() % TUTTI_THREADS on: a seat whose `tid` is 0, by a compare-and-swap to its own
  * number. The thread gives the seat back by storing 0. The scheduler does the same when the thread ends, and for all
  * threads when the scheduler leaves. A thread that has lost its seat is no longer served.
@@ -19,8 +19,8 @@
  *
  * In that call a loser leaves the processor until the winner's entry differs from `awaited`, or until its time is
  * over. The winner has no fence and may see its waiters too late, so the scheduler also checks all waiting losers
- * after TUTTI_LOOK_NS. A loser with TUTTI_ASKS_FOR_LESS makes no call. It runs at a lower weight until the same
- * event, or until it stores TUTTI_ASKS_NOTHING.
+ * after TUTTI_LOOK_NS. A loser with TUTTI_ASKS_FOR_LESS makes no call. The loser runs at a lower weight until the
+ * same event, or until it stores TUTTI_ASKS_NOTHING.
  */
 #ifndef TUTTI_SCHEDULER_H
 #define TUTTI_SCHEDULER_H

@@ -47,6 +47,6 @@ struct registers {
 
 }  // namespace tutti::itm
 
-/// Marks an entry of the ABI. Such a function never throws, because compiled code does not expect exceptions. The only
+/// Marks an entry of the ABI. The function never throws, because compiled code does not expect exceptions. The only
 /// exception is _ITM_cxa_throw.
 #define TUTTI_ITM extern "C" TUTTI_EXPORT

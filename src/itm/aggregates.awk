@@ -7,7 +7,7 @@
 #
 # The severity is error or warning. An error makes the exit status 1.
 #
-# The pass puts barriers into blocks and clones. It has three faults with structures that calls take or return:
+# The pass puts barriers into blocks and clones. The pass has three faults with structures that calls take or return:
 #
 #   argument  f (g)          reads the shared structure g without a barrier
 #   result    g = f (...)    stores without a barrier in four cases: f has no clone, f was found to be a const function,

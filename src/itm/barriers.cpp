@@ -3,7 +3,7 @@
 // A hint tells what the compiler knows of other accesses. This runtime does not need hints: the orec shows whether a
 // location has been read or written before. Also, roll-back must be correct at a nested block's begin, where the
 // compiler's knowledge ends. So the variants of an access are one function with several names. Only a read for a write
-// takes the orec at once, which saves logging the read. It is correct whether or not the write follows.
+// takes the orec at once, which saves logging the read. This is correct whether or not the write follows.
 #include <immintrin.h>
 
 #include "itm/access.hpp"
@@ -47,7 +47,7 @@ TUTTI_ITM_TYPE(CE, complex_extended)
 TUTTI_ITM_TYPE(M64, __m64)
 TUTTI_ITM_TYPE(M128, __m128)
 
-// An aligned vector of 32 bytes fills a stripe. It is passed in a register only if AVX is enabled.
+// An aligned vector of 32 bytes fills a stripe. The vector is passed in a register only if AVX is enabled.
 TUTTI_ITM __attribute__((target("avx"))) __m256 _ITM_RM256(const void* from) noexcept {
     __m256 value;
     read_bytes(&value, from, sizeof value);

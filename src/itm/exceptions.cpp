@@ -1,10 +1,10 @@
 // Exceptions inside transactions.
 //
 // An exception that is thrown and caught within a transaction belongs to it. A roll-back must free the exception and
-// restore the counters of the C++ runtime. Its destructor does not run then, because its constructor's writes are
-// undone. For this, libstdc++ has the function __cxa_tm_cleanup, which drops references to an exception. It drops
-// either one for each handler that the exception is in (…, count), or that of an exception in flight (…, its unwind
-// header, …).
+// restore the counters of the C++ runtime. The exception's destructor does not run then, because the constructor's
+// writes are undone. For this, libstdc++ has the function __cxa_tm_cleanup, which drops references to an exception. The
+// function drops either one for each handler that the exception is in (…, count), or that of an exception in flight (…,
+// its unwind header, …).
 //
 // What blocks write into an exception is in the undo log. Memory that libstdc++ allocated for it is in the log of
 // handlers. So the object must stay until the transaction ends. The end of a handler would destroy it, so the

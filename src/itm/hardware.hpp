@@ -1,10 +1,10 @@
 // Blocks of the language in hardware transactions.
 //
 // A hardware attempt runs the block's code without barriers, so neither marks nor versions show its reads and writes.
-// It must not run beside a software transaction. It may run beside other hardware attempts, because the processor
-// detects their conflicts. So the process is always in one of two phases (Lev, Moir, Nussbaum: "PhTM: Phased
-// Transactional Memory", TRANSACT 2007). The phase is a bit that the engine already has: `still` of the serial token
-// (core/tokens/serial_token.hpp). While `still` is set, no transaction runs; a begin clears it.
+// The attempt must not run beside a software transaction. The attempt may run beside other hardware attempts, because
+// the processor detects their conflicts. So the process is always in one of two phases (Lev, Moir, Nussbaum: "PhTM:
+// Phased Transactional Memory", TRANSACT 2007). The phase is a bit that the engine already has: `still` of the serial
+// token (core/tokens/serial_token.hpp). While `still` is set, no transaction runs; a begin clears it.
 //
 //   hardware attempt   XBEGIN; is the token without an owner and `still` set? else XABORT; the block; XEND
 //   software begin     clears `still`, as always

@@ -9,9 +9,9 @@
 namespace tutti::itm {
 namespace {
 
-// The language-specific data of a C++ frame tells at which calls an exception can leave the frame. It has a header, and
-// a table of the ranges of code that may throw (Itanium C++ ABI: Exception Handling, "Tables"). Encodings are those of
-// DWARF's .eh_frame.
+// The language-specific data of a C++ frame tells at which calls an exception can leave the frame. The data has a
+// header, and a table of the ranges of code that may throw (Itanium C++ ABI: Exception Handling, "Tables"). Encodings
+// are those of DWARF's .eh_frame.
 constexpr unsigned char omitted = 0xff;
 constexpr unsigned char unsigned_leb = 0x01;
 constexpr unsigned char unsigned_four = 0x03;

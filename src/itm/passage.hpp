@@ -1,8 +1,8 @@
 // The way of a signal from a block of the language to the block of the library around it.
 //
-// Such a signal is an exception. But the compiler assumes that barriers and begins do not throw. A frame with something
-// to clean up has no table entry for these calls. If an exception reaches one of them in such a frame, the process
-// ends. So the exception is thrown further out. It must pass every frame from there to the library's block. The
+// The signal is an exception. But the compiler assumes that barriers and begins do not throw. A frame with something to
+// clean up has no table entry for these calls. If an exception reaches one of them in such a frame, the process ends.
+// So the exception is thrown further out. The exception must pass every frame from there to the library's block. The
 // innermost frame for which that is possible is chosen, and the exception seems to come from the function that this
 // frame called. The frames inside are dropped, as by a jump: effects of their destructors outside the transaction do
 // not happen.

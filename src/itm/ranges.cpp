@@ -1,5 +1,5 @@
 // memcpy, memmove and memset. The letters tell whether source (R) and destination (W) are transactional (t) or not (n).
-// They also hint at earlier accesses, which this runtime ignores.
+// The letters also hint at earlier accesses, which this runtime ignores.
 #include "itm/access.hpp"
 
 namespace tutti::itm {

@@ -72,9 +72,9 @@ private:
     return_again(b, leave_block);
 }
 
-/// Calls f() while no open block of the language could receive a signal that the core raises meanwhile. Such a signal
-/// is raised if the wait before the block runs again was in vain, or if the attempt has been killed. Returns
-/// `propagate` then, which sends the signal to the library.
+/// Calls f() while no open block of the language could receive a signal that the core raises meanwhile. The core raises
+/// a signal if the wait before the block runs again was in vain, or if the attempt has been killed. Returns `propagate`
+/// then, which sends the signal to the library.
 template <class F>
 detail::sequel unless_signalled(F&& f) {
     try {

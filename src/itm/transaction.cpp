@@ -110,7 +110,7 @@ block& begin_outermost(side& s, bool direct) noexcept {
     return b;
 }
 
-/// Begins a block of the biased owner, if d is the owner. Such a block never begins again, so no registers are saved.
+/// Begins a block of the biased owner, if d is the owner. The block never begins again, so no registers are saved.
 std::uint32_t begin_quickly_as_owner(descriptor& d, side& s, std::uint32_t properties, void* resume, void* stack) {
     if (d.bias.word_as_owner == 0 || d.bias.until != 0 || d.running() || s.notes != nullptr) return 0;
     block& b = begin_outermost(s, true);
@@ -181,7 +181,8 @@ TUTTI_NOINLINE std::uint32_t begin_nested(descriptor& d, std::uint32_t propertie
             own_nothing(d);
         });
     }
-    // Such a block has barriers even if the compiler reports its code as uninstrumented: inside uninstrumented code.
+    // A block that can be cancelled has barriers even if the compiler reports its code as uninstrumented: inside
+    // uninstrumented code.
     const bool can_end_alone = (properties & has_no_cancel) == 0;
     if (around == d.frame_ && (!can_end_alone)) {
         ++around->merged;
@@ -231,8 +232,8 @@ descriptor& attach() noexcept {
     if (d.language == nullptr) {
         d.language = new side{d, journal::make(d)};
     }
-    // Another thread of the process may begin blocks soon. It may also call exit while this thread runs a block. Then
-    // output of a block without barriers could not be distinguished from other output.
+    // Another thread of the process may begin blocks soon. The other thread may also call exit while this thread runs a
+    // block. Then output of a block without barriers could not be distinguished from other output.
     if (__libc_single_threaded == 0) d.bias.until = core::blocks_between_looks;
     return d;
 }

@@ -1,6 +1,7 @@
 // glibc flushes all streams under the lock of its list of streams, and waits there for the lock of each stream. A
 // transaction that owns a stream and opens another one waits for the lock of the list: a deadlock. This library
-// therefore replaces these functions. Its versions hold the lock of the list only while they try the streams' locks.
+// therefore replaces these functions. The library's versions hold the lock of the list only while they try the streams'
+// locks.
 //
 // The same holds for _flushlbf. glibc's fcloseall takes no lock at all, and would write uncommitted output.
 //
@@ -98,7 +99,7 @@ void cut_off(const touch& of) noexcept {
     }
 }
 
-/// Calls `f` for each touch of another thread's transaction. Returns true if there was one. Such a transaction may end
+/// Calls `f` for each touch of another thread's transaction. Returns true if there was one. The transaction may end
 /// meanwhile, so the result is not exact. But no transaction starts to own a stream now, and a touch's memory lives as
 /// long as its context.
 template <class F>

@@ -1,9 +1,9 @@
 // dynamic_cast in a block: the clone of the C++ ABI's __dynamic_cast.
 //
-// libstdc++'s function reads the virtual table pointers of the object without barriers. They change only while the
-// object is constructed or destroyed. But a block that destroys the object writes them in place, and may be rolled back
-// later. So the clone reads the pointers of the subobject and of the whole object through barriers, before and after
-// the cast.
+// libstdc++'s function reads the virtual table pointers of the object without barriers. The pointers change only while
+// the object is constructed or destroyed. But a block that destroys the object writes them in place, and may be rolled
+// back later. So the clone reads the pointers of the subobject and of the whole object through barriers, before and
+// after the cast.
 //
 // A destructor of the whole object sets its own tables before the destructor of any base runs. If both pointers are the
 // same at the second read, no base was being destroyed, and libstdc++'s function has seen the tables of a living

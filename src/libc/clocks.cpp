@@ -1,4 +1,4 @@
-// The clones of std::chrono's clocks, which libstdc++ has compiled. They read no memory of the program.
+// The clones of std::chrono's clocks, which libstdc++ has compiled. The clones do not read the program's memory.
 #include <chrono>
 
 #include "libc/context.hpp"

@@ -16,7 +16,7 @@
 // There is no cycle of sleepers. A transaction that owns a word, has written, or has marked what it read never sleeps
 // for a word: it kills the owner or restarts (core::meet_outside). So a transaction that sleeps for a word owns nothing
 // that another one could sleep for. An owner of words may sleep for an orec, whose owner has written and so never
-// sleeps. It may also sleep for a mark, whose owner sleeps at most for an orec.
+// sleeps. The owner may also sleep for a mark, whose owner sleeps at most for an orec.
 #pragma once
 
 #include <span>

@@ -1,11 +1,11 @@
-// Transactional clones of the container functions that libstdc++ has compiled. They walk and balance trees, hook the
-// nodes of lists, and choose the size of hash tables. GCC learns of them through headers/bits. GCC itself instruments
-// the code of the templates.
+// Transactional clones of the container functions that libstdc++ has compiled. These functions walk and balance trees,
+// hook the nodes of lists, and choose the size of hash tables. GCC learns of them through headers/bits. GCC itself
+// instruments the code of the templates.
 //
-// A tree that these functions have changed is still a red-black tree of libstdc++. Its header node holds the root, the
-// first and the last node. So code outside of transactions can continue with it. The balancing is that of Cormen,
-// Leiserson, Rivest, Stein, "Introduction to Algorithms", 13.3 and 13.4. All fields are read and written through
-// barriers.
+// A tree that these functions have changed is still a red-black tree of libstdc++. The tree's header node holds the
+// root, the first and the last node. So code outside of transactions can continue with it. The balancing is that of
+// Cormen, Leiserson, Rivest, Stein, "Introduction to Algorithms", 13.3 and 13.4. All fields are read and written
+// through barriers.
 #include <list>
 #include <map>
 #include <unordered_map>
@@ -196,7 +196,7 @@ tree_node* neighbour(tx& t, tree_node* n, tree::link side) {
         n = above;
         above = of.get(n, tree::parent);
     }
-    // The last node may be the root. Its parent is the header, and the header's right link is the last node.
+    // The last node may be the root. The root's parent is the header, and the header's right link is the last node.
     return of.get(n, side) != above ? above : n;
 }
 

@@ -3,8 +3,8 @@
 // Transactions that make such calls exclude each other by abstract locks, which they hold until the call has been
 // undone.
 //
-// The undo action of a call is registered before the call, so that nothing can fail after the call. It is armed after
-// the call. Between the call and arm() nothing may leave the frame.
+// The undo action of a call is registered before the call, so that nothing can fail after the call. The action is armed
+// after the call. Between the call and arm() nothing may leave the frame.
 #pragma once
 
 #include <cerrno>

@@ -349,8 +349,8 @@ bool file::has_room(const char* bytes, std::size_t size) noexcept {
     const char* end = by_line ? f_->_IO_buf_end : f_->_IO_write_end;
     const auto whole = static_cast<std::size_t>(f_->_IO_buf_end - f_->_IO_buf_base);
     if ((f_->_flags & putting) == 0 || f_->_IO_write_base == nullptr) {
-        // glibc appends after what was read, or at the buffer's start. It writes directly what would fill the buffer;
-        // if the buffer is very small, it writes everything directly.
+        // glibc appends after what was read, or at the buffer's start. Output that would fill the buffer is written
+        // directly; if the buffer is very small, all output is.
         constexpr std::size_t small = 128;
         begin =
             f_->_IO_read_ptr == nullptr || f_->_IO_read_ptr == f_->_IO_buf_end ? f_->_IO_buf_base : f_->_IO_read_ptr;

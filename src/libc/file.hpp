@@ -68,7 +68,7 @@ struct file_place {
     char* buffer;  ///< the buffer's start, or null
 };
 
-/// A touch of a FILE. It belongs to a context, which reuses it.
+/// A touch of a FILE. The touch belongs to a context, which reuses the object.
 struct touch final : core::possession {
     FILE* file = nullptr;
     std::size_t index = 0;          ///< in the log of handlers

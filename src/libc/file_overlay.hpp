@@ -1,8 +1,8 @@
 // Output that a transaction has moved out of a stream's buffer, and that must not reach the file before the commit.
 //
 // The overlay stands for the file from the first such output to the end of the transaction. The overlay has its own
-// position and size. It keeps the pages that the program writes in memory, and reads other bytes from the file. The
-// kernel's position in the file does not move meanwhile.
+// position and size. The overlay keeps the pages that the program writes in memory, and reads other bytes from the
+// file. The kernel's position in the file does not move meanwhile.
 //
 // Invariants
 //   V1  each page in `pages_` holds the file's bytes at the time when the page was read, changed by `writes_` in order

@@ -42,7 +42,7 @@ namespace tutti::libc {
 
 using guard = __cxxabiv1::__guard;
 
-/// A guard that the running transaction has taken. It deletes itself when the transaction has ended.
+/// A guard that the running transaction has taken. The object deletes itself when the transaction has ended.
 struct held_guard final : core::possession {
     enum class phase { initialising, done, given_up };
 

@@ -39,7 +39,7 @@ std::size_t copy_string(tx& t, char* to, std::size_t room, const char* from, boo
     while (room - n >= sizeof(std::uint64_t)) {
         const auto at = reinterpret_cast<std::uintptr_t>(from + n);
         const unsigned before = at % sizeof(std::uint64_t);
-        // The bytes of an aligned word from `at` on, shifted to the lowest bytes. They are in one page.
+        // The bytes of an aligned word from `at` on, shifted to the lowest bytes. The bytes are in one page.
         const std::uint64_t loaded = load_word(t, reinterpret_cast<const std::uint64_t*>(at - before)) >> (8 * before);
         const unsigned bytes = sizeof(std::uint64_t) - before;
         std::memcpy(to + n, &loaded, sizeof loaded);

@@ -1,10 +1,10 @@
 // Random numbers: a roll-back restores the generator, so a seed leads to the same numbers however often blocks restart.
 //
-// The drand48 family and rand_r keep their state in plain memory without a lock. It is treated like memory of the
-// program. random and rand guard their state by a lock that only glibc can take. One transaction at a time uses this
-// state, under an abstract lock. The first use in a block saves the state, and a roll-back of the block restores it
-// with initstate and setstate. A thread that calls random outside of transactions at that very moment may get a number
-// of another sequence.
+// The drand48 family and rand_r keep their state in plain memory without a lock. This state is treated like memory of
+// the program. random and rand guard their state by a lock that only glibc can take. One transaction at a time uses
+// this state, under an abstract lock. The first use in a block saves the state, and a roll-back of the block restores
+// it with initstate and setstate. A thread that calls random outside of transactions at that very moment may get a
+// number of another sequence.
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>

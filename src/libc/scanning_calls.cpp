@@ -1,4 +1,4 @@
-// scanf and its relatives. They read a string or a stream only as far as the scan gets, in growing pieces.
+// scanf and its relatives. These functions read a string or a stream only as far as the scan gets, in growing pieces.
 #include <algorithm>
 #include <cerrno>
 #include <climits>

@@ -1,5 +1,5 @@
-// The common part of the functions of strings and of wide strings: walks over the program's characters. They read a
-// word at a time and stop where glibc stops, because memory beyond that may conflict or may not be mapped.
+// The common part of the functions of strings and of wide strings: walks over the program's characters. The walks read
+// a word at a time and stop where glibc stops, because memory beyond that may conflict or may not be mapped.
 #pragma once
 
 #include <cctype>

@@ -1,5 +1,5 @@
-// Streams of wide characters. They make the transaction irrevocable, because glibc converts the characters in its own
-// buffers. Also swprintf, which uses no stream.
+// Streams of wide characters. Calls on them make the transaction irrevocable, because glibc converts the characters in
+// its own buffers. Also swprintf, which uses no stream.
 #include <wchar.h>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // Customers reserve cars, flights and rooms. HyflowCPP's vacation, section 6.2.2.1, which is STAMP's vacation between
 // nodes.
 //
-// As in the paper, a transaction uses ten offers. Its "readers" are the customers who reserve: the most expensive free
-// offer of each kind among those that they have read. The other transactions alternate: a customer leaves and returns
-// everything, or ten offers get another price, or more or fewer places.
+// As in the paper, a transaction uses ten offers. The paper's "readers" are the customers who reserve: the most
+// expensive free offer of each kind among those that they have read. The other transactions alternate: a customer
+// leaves and returns everything, or ten offers get another price, or more or fewer places.
 #pragma once
 
 #include <array>

@@ -350,7 +350,8 @@ expression I;
 + }
 
 // ---- CAS ids, bumps, and the slab mover --------------------------------------------------------------------------
-// A CAS id only has to differ from all others and to exceed the one that it replaces. Its user holds the item.
+// A CAS id only has to differ from all others and to exceed the one that it replaces. The thread that takes an id holds
+// the item.
 
 @@
 typedef uint64_t;
@@ -486,8 +487,8 @@ f(...) {
   ...>
 }
 
-// The settings, the clock and the table of buckets are read without barriers. They change only while every worker is
-// paused, or independently of blocks.
+// The settings, the clock and the table of buckets are read without barriers. These data change only while every worker
+// is paused, or independently of blocks.
 @@
 identifier f =~ "^(do_item_.*|item_is_flushed|item_answer|item_overwrite|do_store_item|do_add_delta|lru_pull_tail|slabs_clsid|do_slabs_newslab)$";
 identifier F;

@@ -1,4 +1,4 @@
-// A Bayesian network: the parents of each variable. It never has a cycle.
+// A Bayesian network: the parents of each variable. The network never has a cycle.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
-// intruder: a network intrusion detector in three steps. It follows Haagdorens, Vermeiren, Goossens, "Improving the
-// performance of signature-based network intrusion detection sensors by multi-threading", WISA 2004 (their design 5).
+// intruder: a network intrusion detector in three steps. The program follows Haagdorens, Vermeiren, Goossens,
+// "Improving the performance of signature-based network intrusion detection sensors by multi-threading", WISA 2004
+// (their design 5).
 //
 //   capture     takes a packet from the one queue with the mixed packets of all flows
 //   reassembly  puts the packet in its place in its flow; a complete flow moves from the map of open flows to a second

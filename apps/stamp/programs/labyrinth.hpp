@@ -1,5 +1,5 @@
-// labyrinth: lays wires in a maze of several layers so that no two use the same cell. It is transactional routing
-// (Watson, Kirkham, Lujan, "A Study of a Transactional Parallel Routing Algorithm", PACT 2007).
+// labyrinth: lays wires in a maze of several layers so that no two use the same cell. The algorithm is transactional
+// routing (Watson, Kirkham, Lujan, "A Study of a Transactional Parallel Routing Algorithm", PACT 2007).
 //
 // A thread copies the maze, layer by layer, finds a way in its copy, and takes all cells of the way in one transaction.
 // If one is no longer free, it starts again. The copy need not be of one instant, because taken cells never become

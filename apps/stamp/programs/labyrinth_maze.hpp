@@ -15,7 +15,7 @@ namespace stamp::labyrinth {
 
 using cell_number = std::size_t;
 
-/// A wire to lay from one cell to another. Its number is above 0.
+/// A wire to lay from one cell to another. A wire's number is above 0.
 struct wire {
     std::uint32_t number;
     cell_number from, to;

@@ -1,5 +1,5 @@
-// ssca2: builds a large directed graph from the list of its edges, as arrays of neighbours. It is kernel 1 of the
-// Scalable Synthetic Compact Applications (Bader and Madduri, HiPC 2005).
+// ssca2: builds a large directed graph from the list of its edges, as arrays of neighbours. The program is kernel 1 of
+// the Scalable Synthetic Compact Applications (Bader and Madduri, HiPC 2005).
 //
 //   1  counts the edges that leave and enter each node
 //   2  one thread lays out the arrays

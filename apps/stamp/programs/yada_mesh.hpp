@@ -49,7 +49,7 @@ public:
         [[nodiscard]] const point& end() const { return of->end_of(number); }
     };
 
-    /// The data for inserting a point, by one thread. It keeps its memory.
+    /// The data for inserting a point, by one thread. The object keeps its memory.
     struct workshop {
         scratch<element*> cavity;  // the triangles to remove: the new point is in their circles
         scratch<edge> rim;         // the sides around the cavity

@@ -1,4 +1,4 @@
-// A map as an array of buckets, each a sorted list. It never grows.
+// A map as an array of buckets, each a sorted list. The map never grows.
 #pragma once
 
 #include <cstddef>

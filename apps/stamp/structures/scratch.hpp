@@ -1,5 +1,5 @@
-// A growing array for one thread, which the thread also uses inside transactions. It uses neither std::vector nor
-// new[]: blocks of the language cannot call the functions by which these throw.
+// A growing array for one thread, which the thread also uses inside transactions. The array uses neither std::vector
+// nor new[]: blocks of the language cannot call the functions by which these throw.
 //
 // A body that may run again clears the array first.
 #pragma once

@@ -66,7 +66,7 @@ public:
     void for_each(context& t, const F& f) const {
         for (const node* n = first_.get(t); n != nullptr; n = n->next.get(t)) f(n->key, n->value);
     }
-    /// Does the same. REQUIRES: no other thread runs.
+    /// Calls f for all elements in order. REQUIRES: no other thread runs.
     template <class F>
     void for_each(const F& f) const {
         for (const node* n = first_.load(); n != nullptr; n = n->next.load()) f(n->key, n->value);

@@ -1,5 +1,5 @@
-// A non-blocking socket to the server. It sends requests as fast as the socket accepts them. Replies come in the order
-// of requests.
+// A non-blocking socket to the server. The connection sends requests as fast as the socket accepts them. Replies come
+// in the order of requests.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,8 @@
 // Sends calls of the five profiles, in equal shares, and measures each from the instant at which it was due.
 //
-// It uses one thread. An open generator sends at the instants of a Poisson process, however slow the replies are. A
-// late reply delays no later call, so all waiting time is measured. A closed generator sends when a reply has arrived.
+// The generator uses one thread. An open generator sends at the instants of a Poisson process, however slow the replies
+// are. A late reply delays no later call, so all waiting time is measured. A closed generator sends when a reply has
+// arrived.
 #pragma once
 
 #include <array>

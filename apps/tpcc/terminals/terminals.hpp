@@ -1,6 +1,6 @@
 // Terminals at several servers that send the standard mix without think times.
 //
-// They share one thread. Each terminal has one pending call.
+// All terminals share one thread. Each terminal has one pending call.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-/* std::function: a call goes through pointers to two static member functions of a class template. They get a clone
-   only if they are declared transaction_callable. libstdc++ declares them without a macro, so their names become
+/* std::function: a call goes through pointers to two static member functions of a class template. These functions
+   get a clone only if declared transaction_callable. libstdc++ declares them without a macro, so their names become
    macros while its header is read. The macros distinguish calls from declarations: a declaration's first argument
    begins with a type.
 
