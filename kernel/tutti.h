@@ -91,8 +91,8 @@ struct tutti_member {
 	struct tutti_transaction *entry;
 	unsigned int number;
 	/* Guarded by the file's lock: */
-	u64 defers_to;				/* bit set of members; 0: it does not defer */
-	int nice, lowered_to;			/* the nice value before it deferred, and the lowered one */
+	u64 defers_to;				/* bit set of members; 0: the member does not defer */
+	int nice, lowered_to;			/* the nice values before deferring and while deferring */
 	struct delayed_work relief;		/* ends the lower weight after the time limit */
 	/* Accessed by the thread and by interrupts on its processor, extension.c: */
 	bool extended;				/* this turn on the processor has been extended */

@@ -136,7 +136,7 @@ packages_check=(clang-format-19 shellcheck codespell git mandoc python3)
 
 has_header() { [[ -e /usr/include/$1 || -e /usr/local/include/$1 ]]; }
 
-# installed <package>: returns true if the part of the package that we need is present, whoever installed it.
+# installed <package>: returns true if the part of the package that we need is present.
 installed() {
     case $1 in
         ninja-build) command -v ninja ;;

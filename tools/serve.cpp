@@ -141,7 +141,7 @@ void serve(const serve_options& options) {
     starter->stopping();
     say("ending: no new calls; what was accepted is answered");
     service.drain();
-    starter.reset();  // it calls the service
+    starter.reset();  // `starter` calls the service
     say("ended");
 }
 

@@ -33,7 +33,7 @@ void copy_out(tx& t, void* to, const void* from, std::size_t size) {
 std::size_t copy_string(tx& t, char* to, std::size_t room, const char* from, bool& whole) {
     std::size_t n = 0;
     whole = false;
-#if !defined(TUTTI_SANITIZED)  // it reports reads after the end of an object
+#if !defined(TUTTI_SANITIZED)  // sanitizers report reads after the end of an object
     constexpr std::uint64_t ones = 0x0101010101010101U;
     constexpr std::uint64_t tops = ones << 7;
     while (room - n >= sizeof(std::uint64_t)) {
