@@ -1,13 +1,13 @@
 // A client of `tutti serve` in Go, by redigo: `bank PORT`, with the procedures of docs/server.md.
 //
-// What the settings are for:
+// The settings:
 //
-//	timeouts   redigo has none by default: one for the connection, one for writing, and one for an answer, longer than
-//	           the longest call
-//	pool       a connection belongs to one goroutine at a time; MaxActive and Wait keep a burst from opening more of
-//	           them than the server lets in
-//	retry      redigo never sends a command again, and a connection that failed once is of no more use: the pool throws
-//	           it away. Ask again with the same ID: the call runs once, whatever happens to the connection.
+//	timeouts   redigo has no default timeouts: set one for the connection, one for writing, and one for a reply, longer
+//	           than the longest call
+//	pool       a connection belongs to one goroutine at a time; MaxActive and Wait keep a burst from opening more
+//	           connections than the server accepts
+//	retry      redigo never sends a command again, and a failed connection cannot be used again: the pool discards it.
+//	           Send the call again with the same ID: it runs once, whatever happens to the connection.
 package main
 
 import (
@@ -43,13 +43,14 @@ func ask(bank *redis.Pool, words ...interface{}) (interface{}, error) {
 	return c.Do("CALL", words...)
 }
 
-// isAnswer tells an error of the server's from one of the connection, after which the client cannot know what has happened.
+// isAnswer returns true for a reply, which may be an error of the server. After an error of the connection, the client
+// cannot know what has happened.
 func isAnswer(err error) bool {
 	var refused redis.Error
 	return err == nil || errors.As(err, &refused)
 }
 
-// callOnce has the call run once, although its answer may get lost.
+// callOnce runs the call exactly once, even if a reply is lost.
 func callOnce(bank *redis.Pool, name string, arguments ...interface{}) (interface{}, error) {
 	const attempts = 5
 	key := make([]byte, 16) // all clients of a server share its keys
@@ -65,7 +66,7 @@ func callOnce(bank *redis.Pool, name string, arguments ...interface{}) (interfac
 	}
 }
 
-// together has all calls take effect, at one instant, or none of them.
+// together runs all calls in one transaction, or none.
 func together(bank *redis.Pool, calls ...[]interface{}) ([]string, error) {
 	c := bank.Get()
 	defer c.Close()

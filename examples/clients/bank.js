@@ -1,11 +1,11 @@
 // A client of `tutti serve` in JavaScript, by node-redis: `node bank.js PORT`, with the procedures of docs/server.md.
 //
-// What the settings are for:
-//   connectTimeout       of the connection; node-redis has no limit for an answer, so `ask` has one, longer than the
+// The settings:
+//   connectTimeout       for the connection; node-redis has no timeout for a reply, so `ask` has one, longer than the
 //                        longest call
-//   reconnectStrategy    by default it tries for ever, and a program that cannot reach its server says nothing
-//   disableOfflineQueue  without a connection a command fails at once, rather than wait in memory for one
-// node-redis never sends a command twice: those whose answers were on their way when a connection broke fail. Ask again
+//   reconnectStrategy    the default tries forever, and a program that cannot reach its server prints nothing
+//   disableOfflineQueue  without a connection, a command fails at once instead of waiting in memory
+// node-redis never sends a command twice: commands without a reply fail when the connection breaks. Send the call again
 // with the same ID: the call runs once, whatever happens to the connection.
 
 "use strict";
@@ -48,10 +48,10 @@ async function within(limit, answer) {
     }
 }
 
-/** Words are strings: numbers have to be turned into them. */
+/** Words are strings, so numbers have to be converted. */
 const ask = (bank, ...words) => within(longestCall, bank.sendCommand(words.map(String)));
 
-/** The call runs once, although its answer may get lost. */
+/** Runs the call exactly once, even if a reply is lost. */
 async function callOnce(bank, name, ...given) {
     const attempts = 5;
     const key = randomUUID(); // all clients of a server share its keys
@@ -60,14 +60,14 @@ async function callOnce(bank, name, ...given) {
             if (!bank.isOpen) await bank.connect();
             return await ask(bank, "CALL", "ID", key, name, ...given);
         } catch (e) {
-            if (e instanceof ErrorReply || attempt === attempts) throw e; // an answer is an answer
-            if (e instanceof Late) await bank.disconnect(); // answers come in order: behind this one there are none
-            else await pause(50 * 2 ** attempt); // it connects anew by itself
+            if (e instanceof ErrorReply || attempt === attempts) throw e; // the server has replied
+            if (e instanceof Late) await bank.disconnect(); // replies come in order, so none follows
+            else await pause(50 * 2 ** attempt); // the client reconnects automatically
         }
     }
 }
 
-/** All calls have their effect, at one instant, or none of them. */
+/** Runs all calls in one transaction, or none. */
 async function together(bank, ...calls) {
     const all = bank.multi();
     for (const call of calls) all.addCommand(["CALL", ...call.map(String)]);

@@ -1,10 +1,10 @@
-// _ITM_beginTransaction, which returns once for every attempt, and the jump that makes it return again.
+// _ITM_beginTransaction, which returns once for every attempt, and the jump that makes begin return again.
 //
-// begin first asks whether the block runs in hardware (hardware.hpp), which saves the registers by itself, or runs as
-// the biased owner's, which never returns again. If not, it saves what a function must preserve in a `registers`
-// (abi.hpp) on its own stack and passes it on; it is copied there. The jump loads such a copy and returns from begin a
-// second time, with the stack pointer of the first return. With a shadow stack, the entries of the frames that are
-// jumped over are popped from it.
+// begin first tries two quick ways. Either the block runs in hardware (hardware.hpp), and the processor saves the
+// registers. Or the block belongs to the biased owner, and its begin never returns again. Otherwise begin saves the
+// callee-saved registers in a `registers` (abi.hpp) on its own stack, and passes them to tutti_itm_begin, which copies
+// them. The jump loads such a copy and returns from begin again, with the stack pointer of the first return. On a
+// shadow stack, the jump pops the entries of the frames that it skips.
 
 #if defined(__CET__)
 #include <cet.h>
@@ -52,7 +52,7 @@ _ITM_beginTransaction:
 	movq	%r14, 40(%rsp)
 	movq	%r15, 48(%rsp)
 	movq	%rdx, 56(%rsp)
-	// Where there is no shadow stack this does nothing.
+	// Without a shadow stack, rdsspq does nothing.
 	xorl	%eax, %eax
 	rdsspq	%rax
 	movq	%rax, 64(%rsp)
@@ -73,7 +73,7 @@ tutti_itm_return_again:
 	.cfi_startproc
 	_CET_ENDBR
 	movl	%edi, %eax
-	// From here on the frame that returns is that of begin, described by the registers at rsi.
+	// From here on the frame that returns is begin's, which the registers at rsi describe.
 	.cfi_def_cfa %rsi, 0
 	.cfi_undefined %rip
 	xorl	%edx, %edx
@@ -83,7 +83,7 @@ tutti_itm_return_again:
 	movq	64(%rsi), %rcx
 	subq	%rdx, %rcx
 	jbe	2f
-	// The saved pointer is begin's: its own return address is popped, too.
+	// The saved pointer is that inside begin, so begin's own return address is popped, too.
 	shrq	$3, %rcx
 	incq	%rcx
 	pop_shadow
@@ -102,8 +102,8 @@ tutti_itm_return_again:
 	.size	tutti_itm_return_again, .-tutti_itm_return_again
 
 	// [[noreturn]] void tutti_itm_throw_from(const registers* from)
-	// Calls tutti_itm_throw as the frame that the registers describe would: it returns to `resume` there. `shadow` is
-	// how many frames that one is further out than the caller's.
+	// Calls tutti_itm_throw as if from the frame that the registers describe; the return address is `resume`. `shadow`
+	// counts how many frames further out that frame is than the caller's.
 	.globl	tutti_itm_throw_from
 	.hidden	tutti_itm_throw_from
 	.type	tutti_itm_throw_from, @function

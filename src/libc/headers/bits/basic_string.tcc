@@ -1,6 +1,6 @@
-/* Strings: before C++20 libstdc++ declares that it has compiled their members, and GCC would make no clones of them. As
-   from C++20 on each program has its own here; a negative number says so. The old ABI has to have its only empty string
-   in libstdc++. */
+/* Strings: before C++20 libstdc++ declares that it has compiled their members, so GCC would make no clones of them.
+   Here each program instantiates the members itself, as from C++20 on; a negative number selects this. Programs with
+   the old ABI must use the members in libstdc++, because the one empty string is there. */
 #include <bits/c++config.h>
 #pragma push_macro("_GLIBCXX_EXTERN_TEMPLATE")
 #if _GLIBCXX_USE_CXX11_ABI
