@@ -22,6 +22,21 @@ std::string password_in(const std::string& file) {
     return line;
 }
 
+protocol_options add_protocol(CLI::App& to, std::string& minimum_version, std::string& ciphers,
+                              std::string& ciphersuites) {
+    CLI::Option* const version =
+        to.add_option("--tls-min-version", minimum_version, "Oldest version of TLS that is spoken: 1.2 or 1.3")
+            ->check(cli::one_of({"1.2", "1.3"}))
+            ->type_name("VERSION")
+            ->capture_default_str();
+    CLI::Option* const older =
+        to.add_option("--tls-ciphers", ciphers, "Ciphers of TLS 1.2, as openssl-ciphers(1) has them")
+            ->type_name("LIST");
+    CLI::Option* const newer =
+        to.add_option("--tls-ciphersuites", ciphersuites, "Ciphers of TLS 1.3, with colons between")->type_name("LIST");
+    return {version, older, newer};
+}
+
 namespace {
 
 /// Returns a variable of the environment, or an empty string if it is not set.
@@ -62,15 +77,7 @@ struct asking {
         CLI::Option* const key = file("--tls-key", tls.key, "Its key (PEM)");
         certificate->needs(key);
         key->needs(certificate);
-        command
-            .add_option("--tls-min-version", tls.minimum_version, "Oldest version of TLS that is spoken: 1.2 or 1.3")
-            ->check(cli::one_of({"1.2", "1.3"}))
-            ->type_name("VERSION")
-            ->capture_default_str();
-        command.add_option("--tls-ciphers", tls.ciphers, "Ciphers of TLS 1.2, as openssl-ciphers(1) has them")
-            ->type_name("LIST");
-        command.add_option("--tls-ciphersuites", tls.ciphersuites, "Ciphers of TLS 1.3, with colons between")
-            ->type_name("LIST");
+        add_protocol(command, tls.minimum_version, tls.ciphers, tls.ciphersuites);
     }
 
     [[nodiscard]] Options wanted() const {

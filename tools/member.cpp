@@ -25,7 +25,12 @@ using server::severity;
 using weight = cluster::member::weight;
 
 cluster::tls_options tls_of(const member_command_options& options) {
-    return {.certificate = options.tls.certificate, .key = options.tls.key, .authority = options.tls.authority};
+    return {.certificate = options.tls.certificate,
+            .key = options.tls.key,
+            .authority = options.tls.authority,
+            .minimum_version = options.tls.minimum_version,
+            .ciphers = options.tls.ciphers,
+            .ciphersuites = options.tls.ciphersuites};
 }
 
 std::chrono::milliseconds milliseconds(double seconds) {

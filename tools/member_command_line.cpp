@@ -25,6 +25,11 @@ void add_tls(CLI::App& to, words& said, const char* whose) {
     file("--key", "TUTTI_CLUSTER_KEY", said.options.tls.key, "Its key (PEM)");
     file("--authority", "TUTTI_CLUSTER_AUTHORITY", said.options.tls.authority,
          "Whoever has signed the certificates of all members and programs (PEM)");
+    const protocol_options protocol =
+        add_protocol(to, said.options.tls.minimum_version, said.options.tls.ciphers, said.options.tls.ciphersuites);
+    protocol.minimum_version->envname("TUTTI_CLUSTER_TLS_MIN_VERSION");
+    protocol.ciphers->envname("TUTTI_CLUSTER_TLS_CIPHERS");
+    protocol.ciphersuites->envname("TUTTI_CLUSTER_TLS_CIPHERSUITES");
     to.add_option("--name", said.options.name, "Of the group, as its certificates have it")
         ->envname("TUTTI_CLUSTER_NAME")
         ->capture_default_str();

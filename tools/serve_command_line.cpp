@@ -113,14 +113,7 @@ void add_options(CLI::App& serve, serve_words& words) {
                     "Clients must show a certificate signed by this")
         ->type_name("FILE")
         ->needs(certificate);
-    serve.add_option("--tls-min-version", how.tls.minimum_version, "Oldest version of TLS that is spoken: 1.2 or 1.3")
-        ->check(cli::one_of({"1.2", "1.3"}))
-        ->type_name("VERSION")
-        ->capture_default_str();
-    serve.add_option("--tls-ciphers", how.tls.ciphers, "Ciphers of TLS 1.2, as openssl-ciphers(1) has them")
-        ->type_name("LIST");
-    serve.add_option("--tls-ciphersuites", how.tls.ciphersuites, "Ciphers of TLS 1.3, with colons between")
-        ->type_name("LIST");
+    add_protocol(serve, how.tls.minimum_version, how.tls.ciphers, how.tls.ciphersuites);
     serve.add_flag(
         "--unprotected", how.unprotected,
         "Listen beyond loopback although everybody may call everything, and let everybody follow: only where "

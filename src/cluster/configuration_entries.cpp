@@ -13,6 +13,7 @@ constexpr std::uint64_t most_cached = std::uint64_t{1} << 40;
 constexpr std::uint64_t smallest_message = 1024, largest_message = std::uint64_t{1} << 30;
 
 constexpr std::array<std::string_view, 2> placements{"home", "writer"};
+constexpr std::array<std::string_view, 2> tls_versions{"1.2", "1.3"};
 constexpr std::array<std::string_view, 3> levels{"info", "warning", "error"};
 
 std::string&& text(configured_value& v) { return std::move(std::get<std::string>(v)); }
@@ -61,6 +62,25 @@ constexpr std::array entries{
                         .kind = value_kind::text,
                         .means = "a text, the name of a file of PEM",
                         .put = [](configuration& c, value&& v) { c.node.tls.authority = text(v); }},
+    configuration_entry{.table = "",
+                        .key = "tls-min-version",
+                        .variable = "TLS_MIN_VERSION",
+                        .kind = value_kind::text,
+                        .means = "\"1.2\" or \"1.3\": the oldest version of TLS that is spoken",
+                        .choices = tls_versions,
+                        .put = [](configuration& c, value&& v) { c.node.tls.minimum_version = text(v); }},
+    configuration_entry{.table = "",
+                        .key = "tls-ciphers",
+                        .variable = "TLS_CIPHERS",
+                        .kind = value_kind::text,
+                        .means = "a text, ciphers of TLS 1.2 as openssl-ciphers(1) has them",
+                        .put = [](configuration& c, value&& v) { c.node.tls.ciphers = text(v); }},
+    configuration_entry{.table = "",
+                        .key = "tls-ciphersuites",
+                        .variable = "TLS_CIPHERSUITES",
+                        .kind = value_kind::text,
+                        .means = "a text, ciphers of TLS 1.3 with colons between",
+                        .put = [](configuration& c, value&& v) { c.node.tls.ciphersuites = text(v); }},
     configuration_entry{.table = "",
                         .key = "curve-key",
                         .variable = "CURVE_KEY",

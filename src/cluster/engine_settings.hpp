@@ -2,15 +2,14 @@
 #pragma once
 
 #include "cluster/backend/address.hpp"
+#include "cluster/tls_files.hpp"
 #include "tutti/cluster/engine.hpp"
 
 namespace tutti::cluster {
 
 [[nodiscard]] inline backend::settings settings_of(const engine_options& how) {
-    return {.prefix = how.prefix,
-            .patience = how.patience,
-            .batch = how.batch,
-            .tls = {{how.tls.certificate, how.tls.key, how.tls.authority}, how.group_name}};
+    return {
+        .prefix = how.prefix, .patience = how.patience, .batch = how.batch, .tls = {files_of(how.tls), how.group_name}};
 }
 
 }  // namespace tutti::cluster

@@ -6,6 +6,7 @@
 #include "cluster/backend/backend.hpp"
 #include "cluster/backend/group_caller.hpp"
 #include "cluster/metrics.hpp"
+#include "cluster/tls_files.hpp"
 #include "wire/refusal.hpp"
 #if defined(TUTTI_CLUSTER_MEMBERS)
 #include "cluster/replica/host.hpp"
@@ -54,8 +55,7 @@ void fill(member_facts& one, const group::status_answer& from) {
 /// The members to ask, and the certificate to show them.
 struct asked {
     asked(const std::vector<std::string>& addresses, const tls_options& tls, const std::string& group_name) try
-        : secured{group::credentials::of({{tls.certificate, tls.key, tls.authority}, group_name},
-                                         group::speaker::program)} {
+        : secured{group::credentials::of({files_of(tls), group_name}, group::speaker::program)} {
         std::string all;
         for (const std::string& a : addresses) all += (a == addresses.front() ? "" : ",") + a;
         members = group::parse_members(all, secured != nullptr);

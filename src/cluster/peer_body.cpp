@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cluster/tls_files.hpp"
 #include "tutti/atomically.hpp"
 
 namespace tutti::cluster {
@@ -26,7 +27,8 @@ wire::transport_options transport_options_of(const node_options& how) {
     s.addresses = how.addresses;
     s.cluster = wire::cluster_number(how.cluster, how.addresses);
     s.cluster_name = how.cluster;
-    s.tls = {how.tls.certificate, how.tls.key, how.tls.authority};
+    s.tls = files_of(how.tls);
+    wire::require_known(s.tls.protocol);
     s.curve = {how.curve.key, how.curve.nodes};
     s.connect_within = how.connect_within;
     s.greet_within = std::min(s.greet_within, how.connect_within / 2);

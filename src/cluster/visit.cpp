@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/tls_files.hpp"
 #include "wire/bytes.hpp"
 #include "wire/refusal.hpp"
 
@@ -19,7 +20,8 @@ constexpr const char* accepted = "has accepted the connection, but said nothing:
 
 credentials::credentials(const observer_options& whom) {
     const bool over_zeromq = !whom.addresses.empty() && wire::is_of_zeromq(whom.addresses.front());
-    const wire::tls_files files{whom.tls.certificate, whom.tls.key, whom.tls.authority};
+    const wire::tls_files files = files_of(whom.tls);
+    wire::require_known(files.protocol);
     const wire::curve_files keys{whom.curve.key, whom.curve.nodes};
     if (!over_zeromq && files.wanted()) tls.emplace(files, std::vector<std::string>{});
     if (over_zeromq && keys.wanted()) curve.emplace(wire::curve_keys::read(keys, std::nullopt, whom.addresses.size()));

@@ -4,8 +4,11 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include <memory>
 #include <string>
 #include <system_error>
+
+#include "secure/protocol_choice.hpp"
 
 namespace tutti::secure {
 
@@ -33,14 +36,8 @@ inline void ask_for_no_passphrase(SSL_CTX* context) noexcept {
     return SSL_CTX_set_min_proto_version(context, oldest) == 1;
 }
 
-/// The TLS versions and ciphers of a context. Empty ciphers stand for those of OpenSSL and its configuration.
-struct protocol_choice {
-    std::string minimum_version = "1.2";  ///< 1.2 or 1.3
-    std::string ciphers{};                ///< of TLS 1.2, in the format of openssl-ciphers(1)
-    std::string ciphersuites{};           ///< of TLS 1.3
-};
-
 /// Restricts `context` to `what`. Returns the part that OpenSSL does not know; empty if it knows everything.
+/// REQUIRES: what.names_a_version().
 [[nodiscard]] inline std::string choose_protocol(SSL_CTX* context, const protocol_choice& what) {
     const int version = what.minimum_version == "1.3" ? TLS1_3_VERSION : TLS1_2_VERSION;
     if (!speak_no_older(context, version)) return "version " + what.minimum_version;
@@ -49,6 +46,15 @@ struct protocol_choice {
     if (!what.ciphersuites.empty() && ::SSL_CTX_set_ciphersuites(context, what.ciphersuites.c_str()) != 1)
         return "ciphers of TLS 1.3 '" + what.ciphersuites + "'";
     return {};
+}
+
+/// Returns why OpenSSL cannot use `what`; empty if it can.
+[[nodiscard]] inline std::string objection_to(const protocol_choice& what) {
+    if (!what.names_a_version()) return unknown_version;
+    ::ERR_clear_error();
+    const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> unused{::SSL_CTX_new(::TLS_method()), ::SSL_CTX_free};
+    const std::string unknown = unused == nullptr ? "no context" : choose_protocol(unused.get(), what);
+    return unknown.empty() ? unknown : "TLS: " + unknown + ": " + why_openssl_failed();
 }
 
 /// Return descriptions of files for messages that refuse them.

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "secure/protocol_choice.hpp"
 #include "tutti/server/endpoint.hpp"
 #include "tutti/server/line_writer.hpp"
 
@@ -48,8 +49,8 @@ settings checked(settings how) {
     need(how.shutdown_timeout.count() >= 0, "shutdown_timeout is a time, or zero");
     need_representable(how);
     need(!how.unix_mode || *how.unix_mode <= 0777, "unix_mode is up to 0777, the permissions of a file");
-    need(how.tls.minimum_version == "1.2" || how.tls.minimum_version == "1.3",
-         "the minimum version of TLS is 1.2 or 1.3");
+    need(secure::protocol_choice{.minimum_version = how.tls.minimum_version}.names_a_version(),
+         secure::unknown_version);
     need(how.queue >= 1, "the queue has room for at least one call");
     need(how.max_clients >= 1, "max_clients is at least 1");
     need(how.max_arguments >= 2, "max_arguments is at least 2");

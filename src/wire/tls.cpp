@@ -54,6 +54,17 @@ bool is_made_for(X509* certificate, const std::string& name) {
     return ::X509_check_host(certificate, name.data(), name.size(), how_names_match, nullptr) == 1;
 }
 
+/// Returns true if OpenSSL's error says that the two sides have no version or no cipher in common.
+bool is_without_common_protocol(unsigned long error) noexcept {
+    if (ERR_GET_LIB(error) != ERR_LIB_SSL) return false;
+    switch (ERR_GET_REASON(error)) {
+        case SSL_R_UNSUPPORTED_PROTOCOL:
+        case SSL_R_NO_SHARED_CIPHER:
+        case SSL_R_WRONG_CIPHER_RETURNED: return true;
+        default: return false;
+    }
+}
+
 /// Checks this side's own certificate as every other side will. An error found here can be corrected here.
 void check_own(SSL_CTX* context, const tls_files& files, const std::vector<std::string>& own_names) {
     X509* const own = ::SSL_CTX_get0_certificate(context);
@@ -78,6 +89,11 @@ void check_own(SSL_CTX* context, const tls_files& files, const std::vector<std::
 }
 
 }  // namespace
+
+void require_known(const secure::protocol_choice& what) {
+    if (what == secure::protocol_choice{}) return;
+    if (const std::string objection = secure::objection_to(what); !objection.empty()) throw refusal{objection};
+}
 
 std::string certificate_name(node_number node, std::string_view cluster) {
     return "node-" + std::to_string(node) + "." + std::string{cluster};
@@ -105,10 +121,11 @@ tls::tls(const tls_files& files, const std::vector<std::string>& own_names)
             "TLS needs three files, a certificate, its key and the authority that has signed all certificates: give "
             "what is missing"};
     }
+    if (!files.protocol.names_a_version()) throw refusal{secure::unknown_version};
     ::ERR_clear_error();
     SSL_CTX* const c = context_.get();
     if (c == nullptr) refuse("no context");
-    if (!secure::speak_no_older(c, TLS1_2_VERSION)) refuse("version 1.2");
+    if (const std::string unknown = secure::choose_protocol(c, files.protocol); !unknown.empty()) refuse(unknown);
     ::SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
     // Every connection shows its certificates: sessions are not resumed.
     ::SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
@@ -226,6 +243,10 @@ void tls_session::fail(int status) {
         const char* const reason = ::ERR_reason_error_string(code);
         trouble_ =
             std::string{"refuses the certificate that it was shown, or its TLS: "} + (reason ? reason : "no reason");
+    } else if (is_without_common_protocol(code)) {
+        trouble_ = std::string{"offers no version or cipher of TLS that is allowed here ("} +
+                   ::ERR_reason_error_string(code) +
+                   "): give both sides the same tls-min-version, tls-ciphers and tls-ciphersuites";
     } else {
         const char* const reason = ::ERR_reason_error_string(code);
         trouble_ = std::string{"speaks TLS that makes no sense: "} + (reason != nullptr ? reason : "no reason given");

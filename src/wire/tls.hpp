@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "secure/protocol_choice.hpp"
 #include "wire/message.hpp"
 
 struct ssl_st;
@@ -19,13 +20,17 @@ struct x509_store_ctx_st;
 
 namespace tutti::wire {
 
-/// The PEM files. Give all three, or none for connections in the clear.
+/// PEM files (all three, or none for connections in the clear), and the versions and ciphers of the connections.
 struct tls_files {
     std::string certificate;  ///< of this side, followed by those between it and the authority
     std::string key;          ///< of the certificate, without a passphrase
     std::string authority;    ///< of all sides
+    secure::protocol_choice protocol{};
     [[nodiscard]] bool wanted() const noexcept { return !certificate.empty() || !key.empty() || !authority.empty(); }
 };
+
+/// Throws refusal if OpenSSL does not know a version or a cipher of `what`. Reads no files.
+void require_known(const secure::protocol_choice& what);
 
 /// Returns the DNS name that a node's certificate must have among its subject alternative names: node-<number>.<name of
 /// the cluster>. It is not the node's address: nodes of one machine must not impersonate each other, and a node may

@@ -67,6 +67,9 @@ self = 1
 certificate = "c"
 key = "k"
 authority = "a"
+tls-min-version = "1.3"
+tls-ciphers = "e"
+tls-ciphersuites = "s"
 curve-key = "x"
 curve-nodes = "y"
 placement = "writer"
@@ -82,6 +85,7 @@ json = true
     EXPECT_EQ(c.node.addresses, (std::vector<std::string>{"127.0.0.1:1", "unix:/b"}));
     EXPECT_EQ(c.node.self, 1U);
     EXPECT_EQ(c.node.tls.certificate + c.node.tls.key + c.node.tls.authority, "cka");
+    EXPECT_EQ(c.node.tls.minimum_version + c.node.tls.ciphers + c.node.tls.ciphersuites, "1.3es");
     EXPECT_EQ(c.node.curve.key + c.node.curve.nodes, "xy");
     EXPECT_EQ(c.node.placement, cluster::placement::writer);
     EXPECT_EQ(c.node.patience, 700ms);
@@ -143,6 +147,8 @@ TEST(cluster_configuration, names_the_line_the_reason_and_what_to_write_instead)
         {"patience = 0", "n.toml:1: patience is a number of milliseconds, from 1 to 86400000, not 0"},
         {"largest-message = 99999999999", "n.toml:1: largest-message is a number of bytes, from 1024 to 1073741824"},
         {"placement = 'reader'", "n.toml:1: placement is \"home\" or \"writer\": where objects live, not 'reader'"},
+        {"tls-min-version = '1.1'", "n.toml:1: tls-min-version is \"1.2\" or \"1.3\": the oldest version of TLS"},
+        {"tls-min-version = 1.3", "n.toml:1: tls-min-version is \"1.2\" or \"1.3\": the oldest version of TLS"},
         {"nodes = '127.0.0.1:1'", "n.toml:1: nodes is a list of texts, the addresses of all nodes in their order"},
         {"nodes = []\nself = 0", "n.toml:1: nodes is a list of texts"},
         {"nodes = ['a', 5]\nself = 0", "n.toml:1: nodes is a list of texts"},

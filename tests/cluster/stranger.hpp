@@ -32,9 +32,11 @@ public:
         if (socket_ >= 0) ::close(socket_);
     }
 
-    /// The handshake, with the certificate and the key of these files, or with none. False: the other side refused it.
-    bool encrypt(const std::string& files, bool calls = true) {
+    /// The handshake, with the certificate and the key of these files, or with none. The stranger speaks no version of
+    /// TLS after `newest`; 0: any. False: the other side refused it.
+    bool encrypt(const std::string& files, bool calls = true, int newest = 0) {
         const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> c{::SSL_CTX_new(::TLS_method()), ::SSL_CTX_free};
+        SSL_CTX_set_max_proto_version(c.get(), newest);
         if (!files.empty()) {
             ::SSL_CTX_use_certificate_chain_file(c.get(), (files + ".pem").c_str());
             ::SSL_CTX_use_PrivateKey_file(c.get(), (files + ".key").c_str(), SSL_FILETYPE_PEM);
@@ -59,6 +61,8 @@ public:
         }
         return all;
     }
+    /// The cipher that both sides have agreed on. REQUIRES: encrypt() was true.
+    [[nodiscard]] std::string cipher() const { return SSL_get_cipher_name(ssl_.get()); }
     /// What the certificate of the other side is made for. REQUIRES: encrypt() was true.
     [[nodiscard]] std::string names_of_other() const {
         std::string all;

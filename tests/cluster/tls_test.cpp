@@ -205,6 +205,31 @@ TEST(cluster_tls, files_that_make_no_sense_are_refused_with_advice) {
     EXPECT_SAYS(said(ours().options(0)), "did not come") << "these are right";
 }
 
+TEST(cluster_tls, versions_and_ciphers_that_openssl_does_not_know_end_the_start) {
+    const two_addresses where;
+    for (const bool encrypted : {true, false}) {
+        const auto said = [&](auto change) {
+            node_options how = where.of(0);
+            if (!encrypted) how.tls = {};
+            how.connect_within = 100ms;
+            change(how.tls);
+            return trouble_of(how);
+        };
+        EXPECT_SAYS(said([](cluster::tls_options& t) { t.ciphers = "swordfish"; }),
+                    "TLS: ciphers of TLS 1.2 'swordfish': ");
+        EXPECT_SAYS(said([](cluster::tls_options& t) { t.ciphersuites = "TLS_SWORDFISH"; }),
+                    "TLS: ciphers of TLS 1.3 'TLS_SWORDFISH': ");
+        EXPECT_SAYS(said([](cluster::tls_options& t) { t.minimum_version = "1.1"; }),
+                    "the minimum version of TLS is 1.2 or 1.3");
+        EXPECT_SAYS(said([](cluster::tls_options& t) { t.minimum_version = "1.3"; }), "did not come")
+            << "that is right";
+    }
+    cluster::tls_options unknown = ours().options(1);
+    unknown.ciphers = "swordfish";
+    EXPECT_THROW(static_cast<void>(cluster::ask_nodes({.addresses = where.of(0).addresses, .tls = unknown})),
+                 cluster::connection_error);
+}
+
 // ---- strangers that call
 
 /// What node 0 says of one that called it, after `act`.
@@ -251,6 +276,62 @@ TEST(cluster_tls, tests_above_would_notice_a_check_that_is_missing) {
     }
     const broken_check left_out{wire::fault::no_name_check};
     EXPECT_EQ(said_of_caller(calls_with(ours().node(2)), 20s), "");
+}
+
+TEST(cluster_tls, callers_of_another_version_or_cipher_are_turned_away) {
+    // Returns the message of node 0 about a caller that speaks TLS 1.2 only. Sets `cipher` to the one they agree on.
+    std::string cipher;
+    const auto said = [&](auto change) {
+        support::watchdog guard{"callers_of_another_version_or_cipher_are_turned_away"};
+        const two_addresses where;
+        node_options how = where.of(0);
+        how.connect_within = 2s;
+        change(how.tls);
+        std::thread caller{[&] {
+            stranger who = stranger::that_calls(where.ports[0]);
+            cipher.clear();
+            if (!who.encrypt(ours().node(1), true, TLS1_2_VERSION)) return;
+            cipher = who.cipher();
+            who.say("no hello");
+            who.hear();
+        }};
+        const std::string all = trouble_of(how);
+        caller.join();
+        return all;
+    };
+    constexpr const char* offers_none = "offers no version or cipher of TLS that is allowed here";
+    EXPECT_EQ(said([](cluster::tls_options&) {}).find(offers_none), std::string::npos);
+    EXPECT_NE(cipher, "");
+    EXPECT_SAYS(said([](cluster::tls_options& t) { t.minimum_version = "1.3"; }), offers_none);
+    EXPECT_EQ(cipher, "");
+    said([](cluster::tls_options& t) { t.ciphers = "ECDHE-ECDSA-CHACHA20-POLY1305"; });
+    EXPECT_EQ(cipher, "ECDHE-ECDSA-CHACHA20-POLY1305");
+    // The certificates of these tests are for ECDSA.
+    EXPECT_SAYS(said([](cluster::tls_options& t) { t.ciphers = "ECDHE-RSA-AES128-GCM-SHA256"; }), offers_none);
+    EXPECT_EQ(cipher, "");
+}
+
+TEST(cluster_tls, nodes_speak_the_ciphers_that_they_were_given) {
+    support::watchdog guard{"nodes_speak_the_ciphers_that_they_were_given"};
+    const two_addresses where;
+    const auto begin = [&](unsigned self) {
+        node_options how = where.of(self);
+        how.tls.minimum_version = "1.3";
+        how.tls.ciphersuites = "TLS_CHACHA20_POLY1305_SHA256";
+        return std::make_unique<node>(how);
+    };
+    auto second = std::async(std::launch::async, [&] { return begin(1); });
+    const auto a = begin(0), b = second.get();
+    cluster::tls_options asks = ours().options(1);
+    const auto trouble = [&] {
+        return cluster::ask_nodes({.addresses = where.of(0).addresses, .within = 20s, .tls = asks}).front().trouble;
+    };
+    EXPECT_EQ(trouble(), "");
+    asks.ciphersuites = "TLS_AES_128_GCM_SHA256";
+    EXPECT_SAYS(trouble(), "refuses the certificate that it was shown, or its TLS");
+    stranger who = stranger::that_calls(where.ports[0]);
+    ASSERT_TRUE(who.encrypt(ours().node(1)));
+    EXPECT_EQ(who.cipher(), "TLS_CHACHA20_POLY1305_SHA256");
 }
 
 TEST(cluster_tls, callers_in_the_clear_and_callers_that_say_nothing_are_turned_away) {
@@ -321,6 +402,20 @@ TEST(cluster_tls, whoever_answers_must_be_the_node_that_was_called) {
                 "speaks no TLS");
     EXPECT_SAYS(said_of_called([](stranger& who, const two_addresses&) { who.hear(); }, 1s), "said nothing for 500 ms");
     EXPECT_EQ(said_of_called(answers_with(ours().node(0))), "") << "this one is right";
+}
+
+TEST(cluster_tls, whoever_answers_with_an_older_version_is_not_spoken_to) {
+    support::watchdog guard{"whoever_answers_with_an_older_version_is_not_spoken_to"};
+    const two_addresses where;
+    node_options how = where.of(1);
+    how.connect_within = 2s;
+    how.tls.minimum_version = "1.3";
+    strange_listener at{where.ports[0]};
+    bool agreed = true;
+    std::thread called{[&] { agreed = at.accept().encrypt(ours().node(0), false, TLS1_2_VERSION); }};
+    EXPECT_SAYS(trouble_of(how), "refuses the certificate that it was shown, or its TLS: ");
+    called.join();
+    EXPECT_FALSE(agreed);
 }
 
 TEST(cluster_tls, whoever_answers_and_hangs_up_is_told_of) {

@@ -8,14 +8,18 @@
 
 namespace tutti::cluster {
 
-/// PEM files that encrypt and authenticate every connection (TLS 1.2 or 1.3, both sides). Set all three or none.
+/// PEM files that encrypt and authenticate every connection, on both sides (set all three or none), and the versions and
+/// ciphers of TLS.
 struct tls_options {
     /// The certificate of this side, used as server and as client. The DNS name of the certificate (subjectAltName)
     /// states its role: `node-<number>.<cluster>`, or, in groups, `member.<name of the group>` or `program.<name of the
     /// group>`.
     std::string certificate{};
-    std::string key{};        ///< the certificate's private key, without a passphrase
-    std::string authority{};  ///< certificate of the authority that has signed the certificates of all sides
+    std::string key{};                    ///< the certificate's private key, without a passphrase
+    std::string authority{};              ///< certificate of the authority that has signed the certificates of all sides
+    std::string minimum_version = "1.2";  ///< oldest version of TLS that is accepted: 1.2 or 1.3
+    std::string ciphers{};                ///< of TLS 1.2, in the format of openssl-ciphers(1); empty: OpenSSL's
+    std::string ciphersuites{};           ///< of TLS 1.3, with colons between them; empty: OpenSSL's
 };
 
 /// PEM files for nodes with ZeroMQ addresses. ZeroMQ's CURVE encrypts and authenticates their connections. Set both or

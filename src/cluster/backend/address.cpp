@@ -8,6 +8,7 @@
 #include "cluster/backend/group_caller.hpp"
 #include "cluster/backend/memory.hpp"
 #include "cluster/backend/spread.hpp"
+#include "wire/refusal.hpp"
 #if defined(TUTTI_CLUSTER_ETCD)
 #include "cluster/backend/etcd.hpp"
 #endif
@@ -54,6 +55,12 @@ void refuse_tls(const std::string& address, const settings& how) {
                   "port here by a tunnel (ssh -L)"};
 }
 
+void need_known_protocol(const settings& how) try {
+    wire::require_known(how.tls.files.protocol);
+} catch (const wire::refusal& r) {
+    throw refusal{r.what()};
+}
+
 [[noreturn, maybe_unused]] void refuse_unbuilt(const char* name, const char* packages) {
     throw refusal{std::string{"this library was built without "} + name + ": install " + packages +
                   " and build it again"};
@@ -94,6 +101,7 @@ void check_address(const std::string& address, const settings& how) {
         if (!plain) throw refusal{"the prefix '" + how.prefix + "' is no name of letters, digits, '-' and '_'"};
     }
     if (how.prefix.empty() || how.prefix.size() > 40) throw refusal{"a prefix has 1 to 40 characters"};
+    need_known_protocol(how);
     std::string_view rest;
     if (takes(address, "memory", rest)) return;
     if (takes(address, "tutti", rest)) return static_cast<void>(group::parse_groups(rest, how.tls.files.wanted()));

@@ -27,8 +27,11 @@ credentials::credentials(tls_settings how, speaker own) try
     throw refusal{r.what()};
 }
 
-std::shared_ptr<credentials> credentials::of(const tls_settings& how, speaker own) {
+std::shared_ptr<credentials> credentials::of(const tls_settings& how, speaker own) try {
+    wire::require_known(how.files.protocol);
     return how.files.wanted() ? std::make_shared<credentials>(how, own) : nullptr;
+} catch (const wire::refusal& r) {
+    throw refusal{r.what()};
 }
 
 std::unique_ptr<wire::tls_session> credentials::call() { return tls_.current()->call(name_of(speaker::member)); }

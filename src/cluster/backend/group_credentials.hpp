@@ -36,7 +36,8 @@ class credentials {
 public:
     /// Reads the files of a member or a program. Throws refusal if all other sides would refuse them.
     credentials(tls_settings how, speaker own);
-    /// Makes credentials, or returns null if there are no files. Throws refusal.
+    /// Makes credentials, or returns null if there are no files. Throws refusal, even without files if OpenSSL does not
+    /// know a cipher.
     [[nodiscard]] static std::shared_ptr<credentials> of(const tls_settings& how, speaker own);
 
     /// Makes the TLS session of a side that calls a member.

@@ -9,6 +9,7 @@
 #include "cluster/backend/group_link.hpp"
 #include "cluster/backend/tries.hpp"
 #include "cluster/replica/folder.hpp"
+#include "cluster/tls_files.hpp"
 
 namespace tutti::cluster::replica {
 
@@ -23,8 +24,7 @@ constexpr unsigned clock_ms = 50;
 
 host::host(const member_options& how, cluster::member::say tell, forcing forced)
     : tell_{std::move(tell)},
-      secured_{group::credentials::of({{how.tls.certificate, how.tls.key, how.tls.authority}, how.group_name},
-                                      group::speaker::member)},
+      secured_{group::credentials::of({files_of(how.tls), how.group_name}, group::speaker::member)},
       sessions_{[this](const std::shared_ptr<session>& from, group::question what, std::string_view body) {
           requests_->serve(from, what, body);
       }},

@@ -15,9 +15,12 @@ namespace {
     throw std::runtime_error{"TLS: " + what + ": " + secure::why_openssl_failed()};
 }
 
+secure::protocol_choice protocol_of(const tls_files& how) {
+    return {.minimum_version = how.minimum_version, .ciphers = how.ciphers, .ciphersuites = how.ciphersuites};
+}
+
 void choose(SSL_CTX* context, const tls_files& how) {
-    const std::string unknown = secure::choose_protocol(
-        context, {.minimum_version = how.minimum_version, .ciphers = how.ciphers, .ciphersuites = how.ciphersuites});
+    const std::string unknown = secure::choose_protocol(context, protocol_of(how));
     if (!unknown.empty()) fail(unknown);
 }
 
@@ -69,10 +72,8 @@ private:
 }  // namespace
 
 void require_known_ciphers(const tls_files& how) {
-    ::ERR_clear_error();
-    const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> unused{::SSL_CTX_new(::TLS_method()), ::SSL_CTX_free};
-    if (unused == nullptr) fail("no context");
-    choose(unused.get(), how);
+    const std::string objection = secure::objection_to(protocol_of(how));
+    if (!objection.empty()) throw std::runtime_error{objection};
 }
 
 tls::context tls::read(const tls_files& files) {

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 #include <thread>
 
@@ -118,6 +119,67 @@ TEST_F(group_tls, members_listen_beyond_loopback) {
     how.address.clear();
     how.tls = {};
     EXPECT_SAYS(refused(), "is beyond loopback") << "it has been there under TLS, and is not in the clear now";
+}
+
+TEST_F(group_tls, members_speak_the_versions_and_ciphers_that_they_were_given) {
+    cluster::member_options how;
+    how.folder = ours().folder + "/protocol";
+    how.address = "127.0.0.1:" + std::to_string(cli::free_port());
+    how.founds = true;
+    how.tls = ours().options(ours().member(0));
+    std::mutex guard;
+    std::string told;
+    const auto tell = [&](cluster::member::weight, const std::string& line) {
+        const std::lock_guard hold{guard};
+        told += line + '\n';
+    };
+    const auto refused = [&] {
+        try {
+            const cluster::member one{how, tell};
+        } catch (const cluster::member_error& e) {
+            return std::string{e.what()};
+        }
+        return std::string{};
+    };
+    how.tls.ciphers = "swordfish";
+    EXPECT_SAYS(refused(), "TLS: ciphers of TLS 1.2 'swordfish': ");
+    EXPECT_FALSE(std::filesystem::exists(how.folder)) << "the start has ended before it made anything";
+    how.tls.ciphers.clear();
+    how.tls.minimum_version = "1.1";
+    EXPECT_SAYS(refused(), "the minimum version of TLS is 1.2 or 1.3");
+
+    how.tls.minimum_version = "1.3";
+    how.tls.ciphersuites = "TLS_CHACHA20_POLY1305_SHA256";
+    cluster::member one{how, tell};
+    std::thread runs{[&] { one.run(); }};
+    {
+        stranger late = stranger::that_calls(port_of(how.address)), early = stranger::that_calls(port_of(how.address));
+        EXPECT_TRUE(late.encrypt(ours().program()));
+        EXPECT_EQ(late.cipher(), "TLS_CHACHA20_POLY1305_SHA256");
+        EXPECT_FALSE(early.encrypt(ours().program(), true, TLS1_2_VERSION));
+    }
+    until([&] {
+        const std::lock_guard hold{guard};
+        return told.find("offers no version or cipher of TLS that is allowed here") != std::string::npos;
+    });
+    cluster::engine_options program = engine_options_of("tutti://" + how.address, ours().options(ours().program()));
+    program.tls.ciphersuites = "TLS_AES_128_GCM_SHA256";
+    EXPECT_SAYS(why_not(program), "refuses the certificate that it was shown, or its TLS");
+    program.tls.ciphersuites.clear();
+    EXPECT_EQ(why_not(program), "");
+    one.stop();
+    runs.join();
+}
+
+TEST_F(group_tls, programs_refuse_ciphers_that_openssl_does_not_know) {
+    for (const char* const address : {"tutti://127.0.0.1:7001", "redis://127.0.0.1:6379", "memory:ciphers"}) {
+        cluster::engine_options how = engine_options_of(address, {});
+        how.tls.ciphers = "swordfish";
+        EXPECT_SAYS(why_not(how), "TLS: ciphers of TLS 1.2 'swordfish': ");
+    }
+    cluster::tls_options how = ours().options(ours().program());
+    how.ciphers = "swordfish";
+    EXPECT_THROW(static_cast<void>(cluster::ask_group({"127.0.0.1:7001"}, 100ms, how)), cluster::member_error);
 }
 
 // ---- who may do what
