@@ -1,4 +1,7 @@
 // What the tests of the server load: accounts, and procedures that misbehave.
+#include <pthread.h>
+#include <threads.h>
+
 #include <atomic>
 #include <chrono>
 #include <csetjmp>
@@ -128,6 +131,32 @@ TUTTI_PROCEDURES(server) {
             });
         }
         return 1L;
+    });
+    // Each procedure ends its thread in a block that has written: by POSIX, by C, and by a cancellation.
+    const auto write_and = [b](auto end) {
+        const counts_its_end local;
+        tutti::atomically([&](tutti::tx& t) {
+            b->coins.set(t, b->coins.get(t) + 1);
+            end();
+        });
+    };
+    server.add("pthread_exit", {}, [write_and] { write_and([] { pthread_exit(nullptr); }); });
+    server.add("thrd_exit", {}, [write_and] { write_and([] { thrd_exit(0); }); });
+    server.add("pthread_cancel", {}, [write_and] {
+        write_and([] {
+            pthread_cancel(pthread_self());
+            pthread_testcancel();
+        });
+    });
+    server.add("ends", {}, [] { return static_cast<long>(ends.load()); });
+    // Ends its thread outside a block. If `handling`, it does so while it handles another exception.
+    server.add("pthread_exit_plainly", {}, [](bool handling) {
+        if (!handling) pthread_exit(nullptr);
+        try {
+            throw 1;
+        } catch (int) {
+            pthread_exit(nullptr);
+        }
     });
     server.add("fail", {}, [](const std::string& why) { throw std::runtime_error{why}; });
     server.add("throw_number", {}, [] { throw 42; });

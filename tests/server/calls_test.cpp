@@ -113,6 +113,56 @@ TEST(calls, a_block_that_is_left_by_a_jump_is_rolled_back) {
     EXPECT_EQ(ask({"CALL", "left"}), "3");
 }
 
+// Catches an exit that ends the worker, or the process, and one that leaves its block open or commits it.
+void expect_errors_of_exits(settings how) {
+    how.workers = 1;
+    bank_server bank{std::move(how)};
+    client ask{bank.port()};
+    const auto expect_error = [](const std::string& answer, const std::string& name) {
+        EXPECT_EQ(answer, "-EXCEPTION " + name +
+                              ": it tried to end its thread (pthread_exit, or a cancellation), and its transaction was "
+                              "rolled back; end a call by a return or an exception");
+    };
+    // A thread ignores cancellations after an exit, so this call comes first.
+    expect_error(ask({"CALL", "pthread_cancel"}), "pthread_cancel");
+    EXPECT_EQ(ask({"CALL", "left"}), "0");
+    for (int i = 0; i < 3; ++i) {
+        for (const std::string name : {"pthread_exit", "thrd_exit"}) {
+            const long before = std::stol(ask({"CALL", "ends"}));
+            expect_error(ask({"CALL", name}), name);
+            EXPECT_EQ(ask({"CALL", "left"}), "0");
+            EXPECT_EQ(std::stol(ask({"CALL", "ends"})), before + 1) << "destructors run";
+        }
+        for (const std::string handling : {"1", "0"})
+            expect_error(ask({"CALL", "pthread_exit_plainly", handling}), "pthread_exit_plainly");
+        // Inside a block around the calls.
+        EXPECT_EQ(ask({"MULTI"}), "OK");
+        EXPECT_EQ(ask({"CALL", "put", "1"}), "QUEUED");
+        EXPECT_EQ(ask({"CALL", "pthread_exit"}), "QUEUED");
+        EXPECT_EQ(ask({"EXEC"}).substr(0, 10), "-EXCEPTION");
+        EXPECT_EQ(ask({"CALL", "left"}), "0");
+        // The worker goes on, and other exceptions mean what they meant.
+        EXPECT_EQ(ask({"CALL", "fail", "x"}), "-EXCEPTION fail: x");
+        EXPECT_EQ(ask({"CALL", "wait"}).substr(0, 8), "-TIMEOUT");
+    }
+    EXPECT_EQ(ask({"CALL", "put", "1"}), "OK");
+    EXPECT_EQ(ask({"CALL", "left"}), "1");
+}
+
+TEST(calls, the_exit_of_its_thread_is_an_error_of_a_call) { expect_errors_of_exits({}); }
+TEST(calls, the_exit_of_a_thread_whose_locals_calls_share_is_an_error_of_a_call) {
+    expect_errors_of_exits({.preemption = {.shared_thread_locals = true}});
+}
+TEST(calls, the_exit_of_its_thread_is_an_error_of_a_call_that_may_migrate) {
+    settings how{.preemption = {.migrate = true}};
+    try {
+        const bank_server possible{how};
+    } catch (const std::exception& e) {
+        GTEST_SKIP() << e.what();
+    }
+    expect_errors_of_exits(how);
+}
+
 TEST(calls, a_call_past_its_deadline_is_refused_where_it_says_so) {
     bank_server bank{{.workers = 1}};
     client ask{bank.port()};

@@ -1,5 +1,7 @@
 #include "server/calls/invocation.hpp"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <random>
 
@@ -15,6 +17,10 @@ namespace {
 
 using std::chrono::microseconds;
 
+constexpr const char* exits_thread =
+    "it tried to end its thread (pthread_exit, or a cancellation), and its transaction was rolled back; end a call by "
+    "a return or an exception";
+
 constexpr microseconds longest_deadline{std::chrono::hours{24 * 365}};
 
 /// Throws the exception that is being handled, or the one that it stands for. A signal arrives here if it has passed a
@@ -28,6 +34,14 @@ constexpr microseconds longest_deadline{std::chrono::hours{24 * 365}};
     }
 }
 
+/// Gives up the exit of the thread that is being handled, so that the thread continues. glibc unwinds the stack with a
+/// foreign exception, whose object belongs to the thread. Foreign exceptions are never stacked, so an empty head of the
+/// exception state means that the thread handles no exception (Itanium C++ ABI, 2.2.2 and 2.5.4). The end of the handler
+/// then leaves the object alone. Otherwise that end destroys the object, and glibc ends the process.
+void give_up_exit_of_thread() noexcept {
+    *reinterpret_cast<void**>(abi::__cxa_get_globals()) = nullptr;  // caughtExceptions
+}
+
 /// Turns the exception that is being handled into an answer. `passed`: the exception has passed a noexcept function.
 ending explain(const job& of, const std::string& name, bool passed, reply& to) {
     const auto error = [&](ending e, std::string_view what) {
@@ -37,6 +51,9 @@ ending explain(const job& of, const std::string& name, bool passed, reply& to) {
     };
     try {
         throw_what_ends_call();
+    } catch (const abi::__forced_unwind&) {
+        give_up_exit_of_thread();
+        return error(ending::exception, exits_thread);
     } catch (const bad_argument& e) {
         return error(ending::argument, e.what());
     } catch (const tutti::out_of_stack&) {
@@ -244,6 +261,9 @@ void run_again(const invocation& i, const call& how, std::span<const std::string
         throw std::runtime_error{"it waits, or takes too long"};
     } catch (const std::exception&) {
         throw;
+    } catch (const abi::__forced_unwind&) {
+        give_up_exit_of_thread();
+        throw std::runtime_error{exits_thread};
     } catch (...) {
         throw std::runtime_error{"it threw something that is not a std::exception"};
     }

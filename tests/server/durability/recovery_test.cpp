@@ -1,5 +1,7 @@
 // What a server does with the log that it finds: snapshots, calls that answer otherwise or cannot run again, files that
 // are no log.
+#include <pthread.h>
+
 #include <fstream>
 #include <memory>
 #include <string>
@@ -118,6 +120,29 @@ TEST_F(durability, missing_procedures_and_waits) {
         FAIL();
     } catch (const std::runtime_error& e) {
         EXPECT_NE(std::string{e.what()}.find("it waits"), std::string::npos) << e.what();
+    }
+}
+
+// Catches an exit that ends the process instead of the start.
+TEST_F(durability, a_call_that_ends_its_thread_when_it_runs_again) {
+    {
+        service s{with_log()};
+        const auto here = std::make_shared<tutti::var<int>>(1);
+        s.procedures().add("leaves", {}, [here] { here->store(2); });
+        s.start();
+        s.call<void>("leaves", {}).get();
+    }
+    service s{with_log()};
+    const auto here = std::make_shared<tutti::var<int>>(1);
+    s.procedures().add("leaves", {}, [here] {
+        here->store(2);
+        pthread_exit(nullptr);
+    });
+    try {
+        s.start();
+        FAIL();
+    } catch (const std::runtime_error& e) {
+        EXPECT_NE(std::string{e.what()}.find("it tried to end its thread"), std::string::npos) << e.what();
     }
 }
 
