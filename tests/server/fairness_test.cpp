@@ -117,41 +117,96 @@ TEST(fairness, all_that_a_client_holds_counts) {
 
 // ---- memory of accepted calls
 
+/// Returns true if the call is counted, in whichever part of its principal.
+bool takes(call_budget& all, principal& whose, std::size_t bytes, int priority = 0) {
+    return all.take(whose, bytes, priority) != call_budget::part::none;
+}
+
 TEST(call_budget, a_principal_holds_no_more_than_its_part_of_what_is_free) {
     call_budget all{1200};
     principal a{"a", 1, false}, b{"b", 1, false}, c{"c", 1, false};
-    for (int i = 0; i < 6; ++i) EXPECT_TRUE(all.take(a, 100));
-    EXPECT_FALSE(all.take(a, 1));
+    for (int i = 0; i < 6; ++i) EXPECT_TRUE(takes(all, a, 100));
+    EXPECT_FALSE(takes(all, a, 1));
     EXPECT_EQ(all.held(), 600U) << "what was refused does not count";
-    for (int i = 0; i < 4; ++i) EXPECT_TRUE(all.take(b, 50));
-    EXPECT_FALSE(all.take(b, 1)) << "400 are free, for two";
-    EXPECT_TRUE(all.take(c, 100));
-    EXPECT_FALSE(all.take(c, 1)) << "300 are free, for three";
-    EXPECT_FALSE(all.take(a, 1));
-    for (int i = 0; i < 6; ++i) all.give(a, 100);
-    EXPECT_TRUE(all.take(b, 50)) << "850 are free, for two";
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(takes(all, b, 50));
+    EXPECT_FALSE(takes(all, b, 1)) << "400 are free, for two";
+    EXPECT_TRUE(takes(all, c, 100));
+    EXPECT_FALSE(takes(all, c, 1)) << "300 are free, for three";
+    EXPECT_FALSE(takes(all, a, 1));
+    for (int i = 0; i < 6; ++i) all.give(a, 100, call_budget::part::bound);
+    EXPECT_TRUE(takes(all, b, 50)) << "850 are free, for two";
     EXPECT_EQ(all.held(), 350U);
 }
 
 TEST(call_budget, has_room_for_one_more_principal_however_many_there_are) {
-    call_budget all{1'000'000};
-    std::deque<principal> crowd;
-    for (std::size_t n = 1; n <= 30; ++n) {
-        principal& one = crowd.emplace_back("one", 1, false);
-        EXPECT_TRUE(all.take(one, 1000)) << n;
-        while (all.take(one, 10)) {}
-        EXPECT_LE(all.held(), 1'000'000 - 1'000'000 / (n + 1));
+    for (const int priority : {0, highest_priority}) {
+        call_budget all{1'000'000};
+        std::deque<principal> crowd;
+        for (std::size_t n = 1; n <= 15; ++n) {
+            principal& one = crowd.emplace_back("one", 1, false);
+            EXPECT_TRUE(takes(all, one, 100, priority)) << n;
+            while (takes(all, one, 10, priority)) {}
+            const std::size_t left = 1'000'000 / (n + 1);
+            EXPECT_LE(all.held(), 1'000'000 - (priority == 0 ? left : left / (n + 1)));
+        }
     }
 }
 
 TEST(call_budget, a_lone_call_may_be_of_any_length) {
     call_budget all{1000};
     principal a{"a", 1, false}, b{"b", 1, false};
-    EXPECT_TRUE(all.take(a, 5000));
-    EXPECT_FALSE(all.take(a, 1));
-    EXPECT_FALSE(all.take(b, 1));
-    all.give(a, 5000);
-    EXPECT_TRUE(all.take(b, 1));
+    EXPECT_TRUE(takes(all, a, 5000));
+    EXPECT_FALSE(takes(all, a, 1));
+    EXPECT_FALSE(takes(all, b, 1));
+    all.give(a, 5000, call_budget::part::bound);
+    EXPECT_TRUE(takes(all, b, 1));
+}
+
+TEST(call_budget, calls_of_a_lower_priority_are_refused_first) {
+    call_budget all{12'000};
+    principal a{"a", 1, false};
+    // Each priority finds room that all lower ones together could not take.
+    std::size_t before = 0;
+    for (int p = 0; p <= highest_priority; ++p) {
+        while (takes(all, a, 1, p)) {}
+        EXPECT_GT(all.held(), before) << p;
+        before = all.held();
+        for (int lower = 0; lower <= p; ++lower) EXPECT_FALSE(takes(all, a, 1, lower)) << lower;
+    }
+    EXPECT_EQ(before, 9000U) << "half by the bound, and half of the rest by the urgent part";
+}
+
+// The bound of the first has become smaller than what it holds, since others have come.
+TEST(call_budget, calls_that_were_accepted_leave_room_for_more_urgent_ones_of_every_principal) {
+    call_budget all{1'000'000};
+    std::deque<principal> crowd;
+    for (std::size_t n = 1; n <= 10; ++n) {
+        principal& one = crowd.emplace_back("one", 1, false);
+        while (takes(all, one, 10)) {}
+    }
+    for (principal& one : crowd) EXPECT_FALSE(takes(all, one, 10));
+    for (principal& one : crowd) EXPECT_TRUE(takes(all, one, 1000, highest_priority));
+    for (principal& one : crowd) EXPECT_FALSE(takes(all, one, 10));
+}
+
+TEST(call_budget, what_is_given_back_has_room_again) {
+    call_budget all{1200};
+    principal a{"a", 1, false};
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(all.take(a, 600, 0), call_budget::part::bound);
+        EXPECT_EQ(all.take(a, 300, highest_priority), call_budget::part::urgent);
+        EXPECT_EQ(all.take(a, 1, highest_priority), call_budget::part::none);
+        all.give(a, 600, call_budget::part::bound);
+        all.give(a, 300, call_budget::part::urgent);
+        EXPECT_EQ(all.held() + a.within_bound.bytes + a.urgent.bytes, 0U);
+        EXPECT_TRUE(a.has_no_calls());
+    }
+}
+
+TEST(call_budget, without_a_bound_it_refuses_no_priority) {
+    call_budget all{call_budget::unlimited};
+    principal a{"a", 1, false};
+    for (const int p : {0, 1, highest_priority}) EXPECT_TRUE(takes(all, a, std::size_t{1} << 40, p)) << p;
 }
 
 TEST(principals, an_address_with_accepted_calls_is_not_forgotten) {
@@ -215,6 +270,39 @@ TEST(fairness, accepted_calls_of_clients_that_left_make_no_call_of_others_busy) 
     EXPECT_EQ(chief.receive(), std::string(2 * bytes, 'z'));
     wait_for([&] { return number_of(chief({"INFO"}), "bytes_held_by_calls") == 0; });
     EXPECT_EQ(clerk({"CALL", "join", "-", "a", "b"}), "a-b");
+}
+
+// Catches a share that calls of the lowest priority use up for the others of their user.
+TEST(fairness, a_call_is_accepted_where_less_urgent_ones_of_its_user_hold_their_share) {
+    settings how = with_callers({.workers = 1, .max_held = 4'000'000});
+    how.users.front().highest = highest_priority;
+    bank_server bank{std::move(how)};
+    client chief{bank.port()}, clerk{bank.port()}, holds{bank.port()};
+    EXPECT_EQ(chief({"AUTH", "chief", "more"}), "OK");
+    EXPECT_EQ(clerk({"AUTH", "clerk", "secret"}), "OK");
+    EXPECT_EQ(holds({"AUTH", "chief", "more"}), "OK");
+    holds.send({"CALL", "gate"});
+    bank.held.await(1);
+    const auto send = [&](const std::string& priority) {
+        clerk.send({"CALL", "PRIORITY", priority, "join", "-", std::string(100'000, 'x')});
+    };
+    const auto figure = [&](const std::string& name) { return number_of(chief({"INFO"}), name); };
+    for (int i = 0; i < 10; ++i) send("0");
+    wait_for([&] { return figure("waiting_0") + figure("calls_beyond_share") == 10; });
+    const std::size_t refused = figure("calls_beyond_share");
+    EXPECT_GT(refused, 0U) << "the user has its share";
+    send("31");
+    send("0");
+    wait_for([&] { return figure("waiting_31") + figure("calls_beyond_share") == refused + 2; });
+    EXPECT_EQ(figure("waiting_31"), 1U);
+    bank.held.open();
+    std::size_t busy = 0;
+    for (int i = 0; i < 10; ++i) busy += clerk.receive().starts_with("-BUSY") ? 1 : 0;
+    EXPECT_EQ(busy, refused);
+    EXPECT_EQ(clerk.receive(), std::string(100'000, 'x'));
+    EXPECT_TRUE(clerk.receive().starts_with("-BUSY"));
+    EXPECT_EQ(holds.receive(), "OK");
+    wait_for([&] { return figure("bytes_held_by_calls") == 0; });
 }
 
 // An operator's call is accepted, and begins, when the server holds all that it may.

@@ -128,14 +128,15 @@ void io_thread::count_accepted(const connection& c, request& r) noexcept {
     r.is_of_operator = owner.operates();
     const std::size_t bytes = r.footprint();
     if (r.is_of_operator || bytes == 0) return;
-    r.is_beyond_share = !shared_.calls.take(owner, bytes);
+    r.paid_from = shared_.calls.take(owner, bytes, r.priority);
+    r.is_beyond_share = r.paid_from == call_budget::part::none;
     if (r.is_beyond_share) return;
     r.payer = &owner;  // the principal stays while bytes are counted for it: see principals::at
     r.paid = bytes;
 }
 
 void io_thread::end_accepted(request& r) noexcept {
-    if (r.payer != nullptr) shared_.calls.give(*std::exchange(r.payer, nullptr), std::exchange(r.paid, 0));
+    if (r.payer != nullptr) shared_.calls.give(*std::exchange(r.payer, nullptr), std::exchange(r.paid, 0), r.paid_from);
 }
 
 void io_thread::refuse_beyond_share(request& r) noexcept {

@@ -9,6 +9,12 @@
 // first then holds 1/2 of the budget, the second 1/6, the n-th 1/(n (n + 1)), and 1/(n + 1) is left. So some memory is
 // always free, and the next principal finds room for its first calls.
 //
+// Beside this limit a principal has an urgent part, for calls that the limit would refuse. A call of priority p finds
+// room there while the calls in the part hold at most p / highest_priority of the limit. So the server refuses calls of
+// a lower priority first. Accepted calls of a low priority leave room for more urgent calls, even of the same principal.
+// A call of priority 0 is never in the urgent part. If n principals also take all of their urgent parts, 1/(n + 1)^2 is
+// left, so the next principal still finds room.
+//
 // A call that is longer than its limit is accepted if no other call is counted. Calls of operators are not counted, and
 // never refused.
 //
@@ -19,9 +25,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "server/protocol/principal.hpp"
+#include "tutti/server/procedure.hpp"
 
 namespace tutti::server {
 
@@ -31,26 +39,45 @@ public:
 
     explicit call_budget(std::size_t most) noexcept : most_{most} {}
 
-    /// Counts a call of `whose` with `bytes` bytes, until give(). Returns false, and counts nothing, if the principal
-    /// would hold more than its share. REQUIRES: `bytes` is not zero.
-    [[nodiscard]] bool take(principal& whose, std::size_t bytes) noexcept {
+    /// The part of its principal that counts a call.
+    enum class part : std::uint8_t { none, bound, urgent };
+
+    /// Counts a call of `whose` with `bytes` bytes, until give(). Returns `none`, and counts nothing, if the principal
+    /// would hold more than its share. REQUIRES: `bytes` is not zero; 0 <= priority <= highest_priority.
+    [[nodiscard]] part take(principal& whose, std::size_t bytes, int priority) noexcept {
         // Adds before it compares, so that concurrent calls see each other.
-        const std::size_t own = whose.add_accepted(bytes);
-        if (own == bytes) holders_.fetch_add(1, std::memory_order_relaxed);
+        if (whose.add_accepted(bytes) == bytes) holders_.fetch_add(1, std::memory_order_relaxed);
         const std::size_t all = held_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-        if (all == bytes || (all <= most_ && own <= (most_ - all) / holders())) return true;
-        give(whose, bytes);
-        return false;
+        const std::size_t own = whose.within_bound.add(bytes);
+        if (all == bytes) return part::bound;
+        if (all <= most_) {
+            const std::size_t share = (most_ - all) / holders();
+            if (own <= share) return part::bound;
+            if (whose.urgent.add(bytes) <= urgent_part(share, priority)) {
+                whose.within_bound.remove(bytes);
+                return part::urgent;
+            }
+            whose.urgent.remove(bytes);
+        }
+        give(whose, bytes, part::bound);
+        return part::none;
     }
-    /// Removes a call that take() counted. `whose` may be destroyed afterwards.
-    void give(principal& whose, std::size_t bytes) noexcept {
+    /// Removes a call for which take() has returned `from`. `whose` may be destroyed afterwards.
+    void give(principal& whose, std::size_t bytes, part from) noexcept {
         held_.fetch_sub(bytes, std::memory_order_relaxed);
+        (from == part::urgent ? whose.urgent : whose.within_bound).remove(bytes);
         if (whose.remove_accepted(bytes) == 0) holders_.fetch_sub(1, std::memory_order_relaxed);
     }
     /// Returns the bytes of all counted calls.
     [[nodiscard]] std::size_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
 
 private:
+    /// Returns the bytes of the urgent part that calls of `priority` may take: share * priority / highest_priority.
+    static std::size_t urgent_part(std::size_t share, int priority) noexcept {
+        constexpr std::size_t levels = highest_priority;
+        const auto p = static_cast<std::size_t>(priority);
+        return share / levels * p + share % levels * p / levels;  // share * p may overflow
+    }
     /// Returns the number of principals with calls, at least 1. The thread with a principal's first call counts the
     /// principal before it gives that call back. So the number is never below the number of principals that have been
     /// counted.

@@ -66,6 +66,15 @@ public:
     /// The doorkeeper's turn in which it last looked at a login from here. Guarded by the doorkeeper's mutex.
     std::uint64_t latest_login = 0;
 
+    /// Bytes of its accepted calls. Both parts together are what add_accepted() has counted (call_budget.hpp).
+    struct count {
+        /// Returns how many there are now.
+        std::size_t add(std::size_t more) noexcept { return bytes.fetch_add(more, std::memory_order_relaxed) + more; }
+        void remove(std::size_t less) noexcept { bytes.fetch_sub(less, std::memory_order_relaxed); }
+        std::atomic<std::size_t> bytes{0};
+    };
+    count within_bound, urgent;
+
 private:
     const std::string name_;
     const unsigned weight_;

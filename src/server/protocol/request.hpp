@@ -16,6 +16,7 @@
 
 #include "server/calls/timed_call.hpp"
 #include "server/protocol/byte_budget.hpp"
+#include "server/protocol/call_budget.hpp"
 #include "server/protocol/question.hpp"
 
 namespace tutti::server {
@@ -115,6 +116,7 @@ public:
     std::size_t charged = 0;           // bytes charged to its connection
     principal* payer = nullptr;        // principal that the budget of calls charges, or null
     std::size_t paid = 0;              // bytes counted in that budget
+    call_budget::part paid_from{};     // part of the payer that counts them
     bool is_beyond_share = false;      // that budget has refused it
     bool is_of_operator = false;       // it runs however much the server holds
     connection* from = nullptr;        // null: no client waits for the answer
