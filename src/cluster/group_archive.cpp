@@ -75,13 +75,13 @@ bool take_once(backend::group_engine& from, records& all, backend::version& at) 
         if (from.list(place, slots, some) != verdict::good) refuse_silent(from);
         enter();
     }
-    at = place.begun;
-    for (bool is_all = false; !is_all;) {
-        const verdict said = from.changed(at, is_all, slots, some);
+    for (place.over = false; !place.over;) {
+        const verdict said = from.changed(place, slots, some);
         if (said == verdict::conflict) return false;
         if (said != verdict::good) refuse_silent(from);
         enter();
     }
+    at = place.begun;
     std::erase_if(all, [](const auto& one) { return !one.second.exists; });
     return true;
 }
@@ -151,10 +151,10 @@ records read_whole(const std::string& file, backend::version& at) {
     return all;
 }
 
-void give(backend::group_engine& to, const std::vector<backend::change>& some) {
+void give(backend::group_engine& to, const std::vector<backend::change>& some, backend::version absence) {
     for (backend::tries all{std::chrono::seconds{20}};;) {
         backend::request r;
-        to.adopt(r, some);  // adopting records twice is harmless
+        to.adopt(r, some, absence);  // adopting records twice is harmless
         if (r.said == verdict::good) return;
         if (r.said == verdict::refused) throw refusal{r.why};
         if (!all.again()) refuse_silent(to);
@@ -198,17 +198,19 @@ objects_facts restore_objects(const engine_options& where, const std::string& fi
             throw backend::refusal{to.can().name + " has objects of '" + where.prefix +
                                    "' already, which a restore would mix with those of the file: begin a new group"};
         }
+        // Nobody who has read an object as absent before takes a restored one for the same (backend.hpp, B1).
+        const backend::version absence = std::max(at, now) + 1;
         std::vector<backend::change> some;
         std::size_t bytes = 0;
         for (const auto& [k, r] : all) {
             some.push_back({k, r});
             bytes += k.size() + r.bytes.size();
             if (some.size() < archive::most_records && bytes < archive::most_bytes) continue;
-            archive::give(to, some);
+            archive::give(to, some, absence);
             some.clear();
             bytes = 0;
         }
-        if (!some.empty()) archive::give(to, some);
+        if (!some.empty()) archive::give(to, some, absence);
         return archive::facts_of(all, at);
     });
 }

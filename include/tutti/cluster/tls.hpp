@@ -15,8 +15,8 @@ struct tls_options {
     /// states its role: `node-<number>.<cluster>`, or, in groups, `member.<name of the group>` or `program.<name of the
     /// group>`.
     std::string certificate{};
-    std::string key{};                    ///< the certificate's private key, without a passphrase
-    std::string authority{};              ///< certificate of the authority that has signed the certificates of all sides
+    std::string key{};        ///< the certificate's private key, without a passphrase
+    std::string authority{};  ///< certificate of the authority that has signed the certificates of all sides
     std::string minimum_version = "1.2";  ///< oldest version of TLS that is accepted: 1.2 or 1.3
     std::string ciphers{};                ///< of TLS 1.2, in the format of openssl-ciphers(1); empty: OpenSSL's
     std::string ciphersuites{};           ///< of TLS 1.3, with colons between them; empty: OpenSSL's

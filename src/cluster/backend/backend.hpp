@@ -3,7 +3,9 @@
 //
 // Contract
 //   B1  A record has a version, which differs from every version that it ever had; 0 is "never written". An erased
-//       record keeps its version, and says that it does not exist. So "absent" is never the same state twice.
+//       record keeps its version, and says that it does not exist. So "absent" is never the same state twice. An engine
+//       that drops erased records (`capabilities::drops_erased`) gives all keys without a record one version. This
+//       version is at least that of every dropped record, and may grow without a write to the key.
 //   B2  get: at one instant between call and return, all of `held` had the named versions, and `wanted` had the
 //       returned records. An engine that keeps old versions may use the instant of an earlier get with the same
 //       snapshot, unless the caller asks for `now`.
@@ -54,6 +56,10 @@ struct record {
     version at = 0;
     std::string bytes;
 };
+
+/// The version in a check that asks whether the key has no record, not even an erased one. Only engines that drop
+/// erased records take it. REQUIRES: nobody erases records of the key.
+inline constexpr version unwritten = ~version{0};
 
 struct check {
     key of;
@@ -108,6 +114,7 @@ struct capabilities {
     std::size_t most_operations = 100000;  ///< limit of the checks, and of the writes, of one commit
     std::size_t most_bytes = 64u << 20;    ///< limit of the keys and values of one commit together
     std::size_t parts = 1;                 ///< number of parts (B8)
+    bool drops_erased = false;             ///< the engine drops erased records after a while (B1)
 };
 
 /// The exception for a refused address, engine or commit. Its message says what to do.

@@ -129,6 +129,7 @@ void caching::settle(version at, const errand& what, std::span<const record> got
 }
 
 void caching::keep(const key& of, const record& is, version until) {
+    if (!is.exists && engine_->can().drops_erased) return;  // C5
     const auto known = by_key_.find(of);
     if (known != by_key_.end()) {
         if (known->second->is.at > is.at || known->second->until > until) return;
@@ -201,6 +202,7 @@ void caching::replace(change& by) {
     if (!by.is.exists && broken(fault::cache_keeps_erased)) return;
     // What was fetched at a version beyond the place has it already.
     if (by.is.at <= mine.is.at && !broken(fault::cache_backwards)) return;
+    if (!by.is.exists && engine_->can().drops_erased) return drop(known->second);  // C5
     bytes_ += by.is.bytes.size() - mine.is.bytes.size();
     mine.is = std::move(by.is);
 }

@@ -112,7 +112,7 @@ void crossing::decide(request& r, share s, const holder& who, const std::vector<
     std::vector<std::uint64_t> numbers;
     for (const std::size_t p : prepared) numbers.push_back(parts_[p].group->number());
     if (!broken(fault::decision_unrecorded)) {
-        s.checks.push_back({decision::key_of(who.id), 0});
+        s.checks.push_back({decision::key_of(who.id), unwritten});
         s.writes.push_back({decision::key_of(who.id), true, decision::committed(numbers)});
     }
     request mine = s.as_request();

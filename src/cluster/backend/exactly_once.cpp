@@ -9,6 +9,9 @@
 namespace tutti::cluster::backend {
 namespace {
 
+/// Nobody erases marks, so one that does not exist was never written, whatever version the engine gives it.
+version version_of(const record& r) { return r.exists ? r.at : 0; }
+
 std::string told(std::uint64_t sequence, bool happened) {
     return std::to_string(sequence) + (happened ? " done" : " void");
 }
@@ -40,6 +43,10 @@ exactly_once::mark exactly_once::take(std::size_t part) {
     return m;
 }
 
+check exactly_once::unchanged(const mark& m) const {
+    return {m.of, m.at == 0 && engine_.can().drops_erased ? unwritten : m.at};
+}
+
 void exactly_once::give_back(mark&& m) {
     const std::lock_guard hold{guard_};
     free_.push_back(std::move(m));
@@ -51,7 +58,7 @@ verdict exactly_once::commit(std::vector<check>& checks, std::vector<write>& wri
     for (const write& w : writes) part = std::max(part, engine_.part_of(w.of));
     mark m = take(part);
     ++m.sequence;
-    checks.push_back({m.of, m.at});
+    checks.push_back(unchanged(m));
     writes.push_back({m.of, true, told(m.sequence, true)});
     request r;
     r.checks = checks;
@@ -88,11 +95,11 @@ verdict exactly_once::find_out(mark& m, version& at) {
             return verdict::good;
         }
         if (now.bytes == told(m.sequence, false) || broken(fault::no_fence)) {  // an earlier try has voided it
-            m.at = now.at;
+            m.at = version_of(now);
             return verdict::conflict;
         }
-        if (now.at != m.at) return verdict::unknown;  // M1 is violated: the mark was deleted
-        const check still{m.of, m.at};
+        if (version_of(now) != m.at) return verdict::unknown;  // M1 is violated: the mark was deleted
+        const check still = unchanged(m);
         const write it{m.of, true, told(m.sequence, false)};
         m.has_voided = true;
         request r;

@@ -45,6 +45,8 @@ private:
         bool has_voided = false;
     };
     mark take(std::size_t part);
+    /// The check that holds until another commit writes `m`.
+    [[nodiscard]] check unchanged(const mark& m) const;
     void give_back(mark&& m);
     /// Returns the result of `m.sequence`: good, conflict (it will never happen) or unknown.
     verdict find_out(mark& m, version& at);

@@ -46,6 +46,9 @@ enum class fault : std::uint8_t {
     moved_open,             ///< a slot is not closed while its last records are copied
     moved_without_changes,  ///< writes to a slot during its copy are not copied
     marks_left,             ///< marks are not moved
+    copies_left,            ///< a group's earlier copies of a slot stay when the slot is copied to it again
+    copies_come_late,       ///< a copy whose answer was lost may arrive after later copies
+    drops_unchecked,        ///< a switch does not check whether erased records were dropped since the last copies
     arrives_unsaid,         ///< a slot comes back unannounced, and a mover that still clears it there does not stop
 };
 

@@ -13,6 +13,7 @@ namespace tutti::cluster::backend {
 struct listing {
     version begun = 0;  ///< listed records were written before this version, or are in a later state
     bool over = false;
+    version absence = 0;                              ///< of the state that the last piece shows (adopt)
     std::vector<holder> prepared;                     ///< the transactions that it has prepared now
     std::uint64_t member = 0, buckets = 0, next = 0;  ///< positions in the answering member's own count
 };
@@ -50,13 +51,14 @@ public:
 
     /// Appends the next piece of the slots' records. Returns good or unreachable.
     [[nodiscard]] virtual verdict list(listing& from, const slot_set& slots, std::vector<change>& found) = 0;
-    /// Appends the writes to the slots after version `after`, in their order, or a part of them. Moves `after` on, and
-    /// sets `all` if nothing is left. Returns conflict if the group no longer knows writes that old.
-    [[nodiscard]] virtual verdict changed(version& after, bool& all, const slot_set& slots,
-                                          std::vector<change>& found) = 0;
+    /// Appends the writes to the slots after version `from.begun`, in their order, or a part of them. Moves `from.begun`
+    /// on, and sets `from.over` if nothing is left. Returns conflict if the group no longer knows writes that old.
+    [[nodiscard]] virtual verdict changed(listing& from, const slot_set& slots, std::vector<change>& found) = 0;
     /// Adopts records of another group with their versions, as a commit. The commit succeeds if all of `r.checks` are
-    /// current, and no record is newer here. A record of version 0 is removed here. `r.writes` must be empty.
-    virtual void adopt(request& r, std::span<const change> records) = 0;
+    /// current, and no record is newer here. A record of version 0 is removed here. `absence` is the version of the
+    /// other group's keys that have no record (B1); this group's version is not lower afterwards. `r.writes` must be
+    /// empty.
+    virtual void adopt(request& r, std::span<const change> records, version absence) = 0;
 };
 
 }  // namespace tutti::cluster::backend

@@ -22,7 +22,7 @@
 
 namespace tutti::cluster::backend::group {
 
-inline constexpr std::uint32_t protocol_version = 3;
+inline constexpr std::uint32_t protocol_version = 4;
 inline constexpr std::uint64_t hello_magic = 0x7075'6f72'6769'7474;  // "ttigroup", as its bytes are sent
 inline constexpr std::size_t most_frame = 16u << 20;                 ///< of a request
 inline constexpr std::size_t most_answer = 64u << 20;                ///< of an answer
@@ -204,9 +204,10 @@ struct list_request {
 struct adopt_request {
     std::vector<seen> checks;
     std::vector<told_record> records;
+    std::uint64_t absence = 0;  ///< of the other group
     template <class V>
     void fields(V& v) {
-        v(checks), v(records);
+        v(checks), v(records), v(absence);
     }
 };
 
@@ -282,9 +283,10 @@ struct list_answer {
     std::vector<told_record> all;
     std::vector<transaction_name> prepared;  ///< transactions of these records, as many as a list takes; empty for
                                              ///< changes
+    std::uint64_t absence = 0;               ///< the version of keys that have no record
     template <class V>
     void fields(V& v) {
-        v(known), v(at), v(over), v(member), v(buckets), v(next), v(all), v(prepared);
+        v(known), v(at), v(over), v(member), v(buckets), v(next), v(all), v(prepared), v(absence);
     }
 };
 

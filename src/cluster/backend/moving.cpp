@@ -1,6 +1,7 @@
 #include "cluster/backend/moving.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "cluster/backend/fault.hpp"
 
@@ -11,6 +12,7 @@ using state = slot_record::state;
 
 constexpr std::size_t most_bytes = 1u << 20, most_records = 1000;  // of one adopt, unless one record is larger
 constexpr std::size_t few = 64;       // changes after which a slot may be closed: it stays so for as long as they take
+const key never_written{"a"};         // by anybody: its version is that of keys without a record
 constexpr unsigned most_rounds = 30;  // of copying what was written meanwhile, and of switches that come too late
 
 }  // namespace
@@ -49,8 +51,9 @@ verdict moving::say(std::size_t part, marks& was, const std::string& text) {
     }
 }
 
-verdict moving::adopt(std::size_t part, const marks& still, std::span<const change> records) {
-    for (std::size_t i = 0; i < records.size();) {
+verdict moving::adopt(std::size_t part, const marks& still, std::span<const change> records, version absence,
+                      const std::function<verdict()>& again) {
+    for (std::size_t i = 0; i < records.size() || absence != 0;) {
         std::size_t bytes = 0, next = i;
         while (next < records.size() && next - i < most_records && (next == i || bytes < most_bytes)) {
             bytes += records[next].of.size() + records[next].is.bytes.size();
@@ -62,52 +65,71 @@ verdict moving::adopt(std::size_t part, const marks& still, std::span<const chan
         while (true) {
             request r;
             r.checks = still;
-            parts_[part].group->adopt(r, records.subspan(i, next - i));
+            parts_[part].group->adopt(r, records.subspan(i, next - i), absence);
             if (r.said == verdict::good) break;
             // An adopt may be done twice, so one that is lost is sent again.
-            if (r.said == verdict::unknown && lost.again()) continue;
+            if (r.said == verdict::unknown && lost.again()) {
+                if (const verdict said = again(); said != verdict::good) return said;
+                continue;
+            }
             if (r.said != verdict::conflict || !r.met) return r.said;
             if (!waits.wait(r.met, part)) return verdict::unreachable;
         }
         i = next;
+        absence = 0;
     }
     return verdict::good;
 }
 
-verdict moving::copy_all(const slot_set& which, std::size_t from, std::size_t to, const marks& arriving,
-                         version& after) {
-    listing place;
+std::function<verdict()> moving::arrive_again(std::size_t from, std::size_t to, marks& arriving) {
+    // The lost adopt may come after later ones, and after this group has dropped an erased record that these brought.
+    return [this, from, to, &arriving] {
+        if (broken(fault::copies_come_late)) return verdict::good;
+        return say(to, arriving, slot_record::text(state::arriving, parts_[from].group->number()));
+    };
+}
+
+verdict moving::copy_all(const slot_set& which, std::size_t from, std::size_t to, marks& arriving, listing& place,
+                         bool is_empty) {
+    const auto again = arrive_again(from, to, arriving);
+    place = {};
     std::vector<change> found;
+    if (!is_empty && !broken(fault::copies_left)) {
+        if (const verdict said = clear(to, which, arriving, again); said != verdict::good) return said;
+    }
     while (!place.over) {
         found.clear();
         if (parts_[from].group->list(place, which, found) != verdict::good) return verdict::unreachable;
         if (broken(fault::marks_left)) std::erase_if(found, [](const change& c) { return c.of.starts_with('m'); });
         counts_.copied += found.size();
-        if (const verdict said = adopt(to, arriving, found); said != verdict::good) return said;
+        if (const verdict said = adopt(to, arriving, found, place.absence, again); said != verdict::good) return said;
     }
-    after = place.begun;
     return verdict::good;
 }
 
-verdict moving::copy_changes(const slot_set& which, std::size_t from, std::size_t to, const marks& arriving,
-                             version& after, std::size_t& count) {
+verdict moving::copy_changes(const slot_set& which, std::size_t from, std::size_t to, marks& arriving, listing& place,
+                             std::size_t& count) {
+    const auto again = arrive_again(from, to, arriving);
     std::vector<change> found;
     count = 0;
-    for (bool all = false; !all;) {
+    for (place.over = false; !place.over;) {
         found.clear();
-        const verdict known = parts_[from].group->changed(after, all, which, found);
+        const version absence = place.absence;
+        const verdict known = parts_[from].group->changed(place, which, found);
         if (known != verdict::good) return known;
         if (broken(fault::moved_without_changes)) found.clear();
         if (broken(fault::marks_left)) std::erase_if(found, [](const change& c) { return c.of.starts_with('m'); });
         count += found.size();
         counts_.again += found.size();
-        if (const verdict said = adopt(to, arriving, found); said != verdict::good)
+        const version news = place.absence == absence && found.empty() ? 0 : place.absence;
+        if (const verdict said = adopt(to, arriving, found, news, again); said != verdict::good)
             return said == verdict::conflict ? verdict::refused : said;
     }
     return verdict::good;
 }
 
-verdict moving::change_hands(std::size_t from, std::size_t to, const marks& closed, const marks& arriving) {
+verdict moving::change_hands(std::size_t from, std::size_t to, const marks& closed, const marks& arriving,
+                             version absence) {
     const auto share_of = [](std::size_t part, const marks& was, state is, std::uint64_t other) {
         share s;
         s.part = part;
@@ -119,6 +141,7 @@ verdict moving::change_hands(std::size_t from, std::size_t to, const marks& clos
     };
     std::vector<share> both{share_of(from, closed, state::gone, parts_[to].group->number()),
                             share_of(to, arriving, state::own, 0)};
+    if (!broken(fault::drops_unchecked)) both.front().checks.push_back({never_written, absence});
     if (broken(fault::moved_in_two)) {
         marks first = arriving, second = closed;
         if (const verdict said = say(to, first, slot_record::text(state::own)); said != verdict::good) return said;
@@ -150,15 +173,18 @@ moving::end moving::move(const std::vector<std::uint32_t>& slots, std::size_t fr
     if (!broken(fault::arrives_unsaid)) {
         if (const verdict said = say(to, there, arrives); said != verdict::good) return ended(said);
     }
-    version after = 0;
+    listing place;
     bool copied = false;
+    // One that the slots have never come to holds nothing of them.
+    bool is_empty = std::ranges::all_of(said_there, [](const slot_record& r) { return r.is == state::unsaid; });
     for (unsigned round = 0; round < most_rounds; ++round) {
         if (!copied) {
-            if (const verdict said = copy_all(which, from, to, there, after); said != verdict::good) return ended(said);
+            const verdict said = copy_all(which, from, to, there, place, std::exchange(is_empty, false));
+            if (said != verdict::good) return ended(said);
         }
         std::size_t count = 0;
         const auto changes = [&] {
-            const verdict said = copy_changes(which, from, to, there, after, count);
+            const verdict said = copy_changes(which, from, to, there, place, count);
             copied = said != verdict::conflict;  // what is not known so far back is copied anew
             return said;
         };
@@ -177,7 +203,7 @@ moving::end moving::move(const std::vector<std::uint32_t>& slots, std::size_t fr
                 if (last != verdict::conflict) return ended(last);
             }
         }
-        const verdict said = copied ? change_hands(from, to, here, there) : verdict::conflict;
+        const verdict said = copied ? change_hands(from, to, here, there, place.absence) : verdict::conflict;
         marks now;
         if (!look(to, slots, now, said_there) || !look(from, slots, here, said_here)) return end::unreachable;
         if (has_all(to, slots, said_there)) {
@@ -185,7 +211,7 @@ moving::end moving::move(const std::vector<std::uint32_t>& slots, std::size_t fr
             static_cast<void>(places_.learn(slots, known));
             // The next mover clears what stays; and what has come back by now is none of that.
             if (std::ranges::all_of(said_here, [](const slot_record& r) { return r.is == state::gone; }))
-                static_cast<void>(clear(from, which, here));
+                static_cast<void>(clear(from, which, here, [] { return verdict::good; }));
             return end::moved;
         }
         // Where it arrives anew, others have cleared what was copied.
@@ -210,16 +236,17 @@ bool moving::settle(std::size_t part, const std::set<std::uint64_t>& decided_by)
     return false;
 }
 
-bool moving::clear(std::size_t part, const slot_set& which, const marks& still) {
+verdict moving::clear(std::size_t part, const slot_set& which, const marks& still,
+                      const std::function<verdict()>& again) {
     listing place;
     std::vector<change> found;
     while (!place.over) {
         found.clear();
-        if (parts_[part].group->list(place, which, found) != verdict::good) return false;
+        if (parts_[part].group->list(place, which, found) != verdict::good) return verdict::unreachable;
         for (change& c : found) c.is = {};
-        if (adopt(part, still, found) != verdict::good) return false;
+        if (const verdict said = adopt(part, still, found, 0, again); said != verdict::good) return said;
     }
-    return true;
+    return verdict::good;
 }
 
 bool moving::clear(std::size_t part) {
@@ -241,7 +268,7 @@ bool moving::clear(std::size_t part) {
         gone.some.push_back(all[i]);
         still.push_back(now[i]);
     }
-    return gone.some.empty() || clear(part, gone, still);
+    return gone.some.empty() || clear(part, gone, still, [] { return verdict::good; }) == verdict::good;
 }
 
 }  // namespace tutti::cluster::backend

@@ -2,9 +2,11 @@
 // states and the proof).
 //
 //   arriving  the group that is to have them says so, and takes copies, which it shows nobody
-//   copies    of all that the other holds of them, and then of what is written meanwhile, until little is
+//   copies    of all that the other holds of them, and then of what is written meanwhile, until little is. What it
+//             held of them before is cleared first: the other may have dropped erased records of those keys (B1)
 //   closed    the group that has them takes nothing more for them; the last copies
-//   own, gone the switch: one transaction of both groups
+//   own, gone the switch: one transaction of both groups. It checks that the other has dropped no erased records since
+//             the last copies, so the version of keys without a record is not lower in the group that has them now
 //   cleared   the group that had them forgets what it held
 //
 // A mover may be killed anywhere, and others may do the same at once: each step checks what the groups say of the
@@ -13,6 +15,7 @@
 // Thread safety: one thread.
 #pragma once
 
+#include <functional>
 #include <set>
 
 #include "cluster/backend/crossing.hpp"
@@ -47,17 +50,24 @@ private:
     using marks = std::vector<check>;  ///< what a part says of the slots
     /// What `part` says of them from now on, if it says what `was` says. `was` becomes that.
     [[nodiscard]] verdict say(std::size_t part, marks& was, const std::string& text);
-    [[nodiscard]] verdict copy_all(const slot_set& which, std::size_t from, std::size_t to, const marks& arriving,
-                                   version& after);
-    [[nodiscard]] verdict copy_changes(const slot_set& which, std::size_t from, std::size_t to, const marks& arriving,
-                                       version& after, std::size_t& count);
-    [[nodiscard]] verdict adopt(std::size_t part, const marks& still, std::span<const change> records);
-    [[nodiscard]] bool clear(std::size_t part, const slot_set& which, const marks& still);
+    /// `arriving` is said anew where an answer was lost, so that copies which come late are refused.
+    [[nodiscard]] verdict copy_all(const slot_set& which, std::size_t from, std::size_t to, marks& arriving,
+                                   listing& place, bool is_empty);
+    [[nodiscard]] verdict copy_changes(const slot_set& which, std::size_t from, std::size_t to, marks& arriving,
+                                       listing& place, std::size_t& count);
+    /// Where an answer is lost, `again` may change what `still` checks before the records are sent once more.
+    [[nodiscard]] verdict adopt(std::size_t part, const marks& still, std::span<const change> records, version absence,
+                                const std::function<verdict()>& again);
+    [[nodiscard]] std::function<verdict()> arrive_again(std::size_t from, std::size_t to, marks& arriving);
+    [[nodiscard]] verdict clear(std::size_t part, const slot_set& which, const marks& still,
+                                const std::function<verdict()>& again);
     [[nodiscard]] bool look(std::size_t part, const std::vector<std::uint32_t>& slots, marks& now,
                             std::vector<slot_record>& said);
     [[nodiscard]] bool has_all(std::size_t part, const std::vector<std::uint32_t>& slots,
                                const std::vector<slot_record>& said) const;
-    [[nodiscard]] verdict change_hands(std::size_t from, std::size_t to, const marks& closed, const marks& arriving);
+    /// `absence`: of the group that has them, as `to` knows it.
+    [[nodiscard]] verdict change_hands(std::size_t from, std::size_t to, const marks& closed, const marks& arriving,
+                                       version absence);
 
     const parts& parts_;
     placing& places_;

@@ -71,7 +71,7 @@ public:
         : how_{how}, prefix_{how.prefix + "/"}, members_{addresses, credentials::of(how.tls, speaker::program)} {
         can_.name = "the group at";
         for (const std::string& a : addresses) can_.name += (a == addresses.front() ? " " : ", ") + a;
-        can_.old_versions = can_.batches = can_.durable = can_.follows = true;
+        can_.old_versions = can_.batches = can_.durable = can_.follows = can_.drops_erased = true;
         can_.most_operations = wire::most_elements;
         can_.most_bytes = most_commit_bytes;
         const caller::answer said = members_.ask(frame(question::get, get_request{}), true, how_.patience);
@@ -153,22 +153,30 @@ public:
         const verdict said =
             ask_for({prefix_, slots.of_all, slots.some, 0, from.member, from.buckets, from.next}, answer, found);
         if (said != verdict::good) return said;
-        from = {from.begun == 0 ? answer.at : from.begun, answer.over, {}, answer.member, answer.buckets, answer.next};
+        from = {from.begun == 0 ? answer.at : from.begun,
+                answer.over,
+                answer.absence,
+                {},
+                answer.member,
+                answer.buckets,
+                answer.next};
         for (transaction_name& n : answer.prepared) from.prepared.push_back(kept(n));
         return said;
     }
 
-    verdict changed(version& after, bool& all, const slot_set& slots, std::vector<change>& found) override {
+    verdict changed(listing& from, const slot_set& slots, std::vector<change>& found) override {
         list_answer answer;
-        const verdict said = ask_for({prefix_, slots.of_all, slots.some, after, 0, 0, 0}, answer, found);
+        const verdict said = ask_for({prefix_, slots.of_all, slots.some, from.begun, 0, 0, 0}, answer, found);
         if (said != verdict::good) return said;
-        after = answer.at;
-        all = answer.over;
+        from.begun = answer.at;
+        from.over = answer.over;
+        from.absence = answer.absence;
         return said;
     }
 
-    void adopt(request& r, std::span<const change> records) override {
+    void adopt(request& r, std::span<const change> records, version absence) override {
         adopt_request ask;
+        ask.absence = absence;
         for (const check& c : r.checks) ask.checks.push_back({prefix_ + c.of, c.at});
         for (const change& c : records) ask.records.push_back({prefix_ + c.of, {c.is.exists, c.is.at, c.is.bytes}});
         request* one = &r;

@@ -62,8 +62,8 @@ public:
         return [] { return false; };
     }
     verdict list(listing&, const slot_set&, std::vector<change>&) override { return verdict::unreachable; }
-    verdict changed(version&, bool&, const slot_set&, std::vector<change>&) override { return verdict::unreachable; }
-    void adopt(request& r, std::span<const change>) override { r.said = verdict::unreachable; }
+    verdict changed(listing&, const slot_set&, std::vector<change>&) override { return verdict::unreachable; }
+    void adopt(request& r, std::span<const change>, version) override { r.said = verdict::unreachable; }
 
 private:
     const std::uint64_t number_;

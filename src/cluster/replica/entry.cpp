@@ -8,7 +8,7 @@ namespace tutti::cluster::replica {
 namespace {
 
 constexpr std::string_view name = "GE";
-constexpr std::uint8_t format = 3, oldest_format = 1;
+constexpr std::uint8_t format = 4, oldest_format = 1, first_with_absence = 4;
 
 std::uint32_t count_of(std::size_t n) noexcept { return static_cast<std::uint32_t>(n); }
 
@@ -38,12 +38,14 @@ void entry::add_finish(std::string_view id, bool commits) {
     ++operations_;
 }
 
-void entry::add_adopt(std::span<const backend::check> checks, std::span<const backend::change> records) {
+void entry::add_adopt(std::span<const backend::check> checks, std::span<const backend::change> records,
+                      version absence) {
     wire::writer out{all_};
     out(kind::adopt);
     add(checks);
     out(count_of(records.size()));
     for (const backend::change& c : records) out(record_view{c.of, c.is.at, c.is.exists, c.is.bytes});
+    out(absence);
     ++operations_;
 }
 
@@ -108,9 +110,12 @@ bool read_entry(std::string_view bytes, std::vector<operation>& all, std::string
         if (what == kind::commit || what == kind::prepare || what == kind::adopt) in(o.checks);
         if (what == kind::commit || what == kind::prepare) in(o.writes);
         if (what == kind::adopt) in(o.adopted);
+        if (what == kind::adopt && of >= first_with_absence) in(o.absence);
     }
     if (!in.sound()) return refuse("an entry of the log says less than it begins to say");
     return true;
 }
+
+std::uint8_t format_of(std::string_view entry) noexcept { return static_cast<std::uint8_t>(entry[name.size()]); }
 
 }  // namespace tutti::cluster::replica

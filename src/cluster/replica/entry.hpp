@@ -6,11 +6,12 @@
 //     forget   keys: count (4), each key
 //     prepare  the transaction's id, the number of the group that decides (8); checks and writes as of a commit
 //     finish   the transaction's id, whether it commits (1)
-//     adopt    checks as of a commit; records: count (4), each key, version (8), whether it exists (1), bytes
+//     adopt    checks as of a commit; records: count (4), each key, version (8), whether it exists (1), bytes;
+//              `absence` of the group that the records come from (8; machine.hpp, R7)
 //   then zeros, until the whole is a multiple of 8 bytes, and the checksum of all that (8)
 //
-// A text is preceded by its length in 4 bytes. Version 1 had no prepare and no finish, and version 2 had no adopt.
-// Entries of both versions can be read.
+// A text is preceded by its length in 4 bytes. Version 1 had no prepare and no finish, version 2 had no adopt, and
+// version 3 had no `absence`. Entries of these versions can be read, and drop no erased records (machine.hpp, R3).
 #pragma once
 
 #include <cstddef>
@@ -36,7 +37,7 @@ public:
     void add_prepare(const backend::holder& who, std::span<const backend::check> checks,
                      std::span<const backend::write> writes);
     void add_finish(std::string_view id, bool commits);
-    void add_adopt(std::span<const backend::check> checks, std::span<const backend::change> records);
+    void add_adopt(std::span<const backend::check> checks, std::span<const backend::change> records, version absence);
     [[nodiscard]] std::size_t operations() const noexcept { return operations_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return all_.size(); }
     /// Returns the bytes for the log. The object is empty again afterwards.
@@ -90,9 +91,12 @@ struct operation {
     std::uint64_t decides = 0;  ///< of prepare: the number of the deciding group
     bool commits = false;       ///< of finish
     std::vector<record_view> adopted;
+    version absence = 0;  ///< of adopt
 };
 
 /// Reads all operations. Returns false, sets `why` and reads nothing if the bytes were not made by entry::finish.
 [[nodiscard]] bool read_entry(std::string_view bytes, std::vector<operation>& all, std::string& why);
+/// REQUIRES: `read_entry` has read it.
+[[nodiscard]] std::uint8_t format_of(std::string_view entry) noexcept;
 
 }  // namespace tutti::cluster::replica

@@ -33,6 +33,9 @@ enum class fault : std::uint8_t {
     saved_again,             ///< entries that a follower has saved and dropped are appended once more
     image_of_later,          ///< an image shows records changed since its start in their later state, or not at all
     adopts_older,            ///< an adopted record that comes late replaces a newer one
+    absence_stays,           ///< keys of dropped erased records are absent with the version of before
+    absence_not_saved,       ///< a snapshot of the machine forgets the version of keys without a record
+    absence_not_adopted,     ///< a group that adopts records of another group ignores that group's absence
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

@@ -10,7 +10,7 @@ namespace {
 using backend::record;
 using backend::verdict;
 
-const record never_written{};
+constexpr std::uint8_t first_format_that_drops = 4;
 
 }  // namespace
 
@@ -22,6 +22,7 @@ applied machine::apply(std::string_view bytes) {
         return said;
     }
     said.outcomes.reserve(all.size());
+    erased_now_ = 0;
     for (const operation& o : all) {
         switch (o.is) {
             case kind::prepare: said.outcomes.push_back(prepare(o)); break;
@@ -34,8 +35,34 @@ applied machine::apply(std::string_view bytes) {
             default: said.outcomes.push_back(commit(o)); break;
         }
     }
+    // Members may begin to apply entries of earlier releases at different ones, with what a snapshot of such a release
+    // has. No such entry drops anything, so all of them are equal when the first one does.
+    if (format_of(bytes) >= first_format_that_drops) drop_erased(erased_now_);
     shrink();
     return said;
+}
+
+void machine::drop_erased(std::size_t erased_now) {
+    if (erased_.size() <= most_erased_) return;
+    // More than the entry has added, so that the number sinks; and not many more, so that no entry takes long.
+    std::size_t most = erased_now + most_erased_ / 2 + 1;
+    ++latest_;
+    version dropped = 0;
+    for (; erased_.size() > most_erased_ / 2 && most > 0; --most) {
+        const auto [at, k] = *erased_.begin();
+        dropped = at;
+        put(*k, {}, latest_, no_version);  // R7
+    }
+    if (!broken(fault::absence_stays)) raise_absence(dropped, latest_);
+}
+
+void machine::raise_absence(version to, version since) {
+    if (to > absence()) absences_.push_back({since, {false, to, {}}});
+}
+
+const record& machine::absent_in(version at) const {
+    const auto after = std::ranges::upper_bound(absences_, at, {}, &absent_since::since);
+    return after == absences_.begin() ? after->is : std::prev(after)->is;
 }
 
 outcome machine::commit(const operation& o) {
@@ -76,12 +103,14 @@ outcome machine::adopt(const operation& o) {
     if (const transaction* const t = prepared_.in_the_way(o.checks, o.writes))
         return {verdict::conflict, 0, {}, t->who};
     constexpr version most = version{1} << 62;  // more than commits will ever count
-    if (std::ranges::any_of(o.adopted, [](const record_view& r) { return r.at >= most; }))
+    if (o.absence >= most || std::ranges::any_of(o.adopted, [](const record_view& r) { return r.at >= most; }))
         return {verdict::refused, 0, "a record has a version that no group has come to"};
     if (!broken(fault::adopted_uncounted)) {
+        latest_ = std::max(latest_, o.absence);
         for (const record_view& r : o.adopted) latest_ = std::max(latest_, r.at);
     }
     ++latest_;
+    if (!broken(fault::absence_not_adopted)) raise_absence(o.absence, latest_);
     for (const record_view& r : o.adopted) {
         const cell* const held = find(r.of);
         const version known = held == nullptr ? 0 : held->now.at;
@@ -99,7 +128,9 @@ const machine::cell* machine::find(std::string_view k) const {
 
 bool machine::is(const check_view& c) const {
     const cell* const held = find(c.of);
-    return c.at == (held == nullptr ? 0 : held->now.at);
+    const version known = held == nullptr ? 0 : held->now.at;
+    if (c.at == backend::unwritten) return known == 0;
+    return c.at == (known == 0 ? absence() : known);
 }
 
 bool machine::passes(const operation& o) const {
@@ -111,8 +142,10 @@ bool machine::passes(const operation& o) const {
     });
 }
 
-void machine::count(std::string_view k, const record& r, bool more) noexcept {
+void machine::count(const key& k, const record& r, bool more) {
     if (r.at == 0) return;
+    if (!r.exists && more) erased_.emplace(r.at, &k);
+    if (!r.exists && !more) erased_.erase({r.at, &k});
     const std::size_t bytes = k.size() + r.bytes.size();
     std::size_t& kind = r.exists ? holds_.objects : holds_.erased;
     kind += more ? 1 : std::size_t{0} - 1;
@@ -142,6 +175,7 @@ void machine::put(std::string_view of, record is, version since, version sealed)
     c.now = std::move(is);
     c.since = since;
     count(k, c.now, true);
+    if (!c.now.exists && c.now.at != 0) ++erased_now_;
 }
 
 void machine::forget(const operation& o) {
@@ -175,6 +209,7 @@ void machine::shrink() {
             order_.pop_front();
         }
     }
+    while (absences_.size() > 1 && absences_[1].since <= floor_) absences_.pop_front();
     holds_.kept_writes = order_.size();
 }
 
@@ -183,15 +218,17 @@ machine::shown machine::as_of(std::string_view k, version at) const {
     if (found == nullptr || found->since <= at) {
         const transaction* const by = broken(fault::prepared_ignored) ? nullptr : prepared_.writer_of(k);
         const bool sealed = by != nullptr && at >= by->since;
-        return {found == nullptr ? never_written : found->now, sealed ? by : nullptr, sealed};
+        const bool none = found == nullptr || found->now.at == 0;
+        return {none ? absent_in(at) : found->now, sealed ? by : nullptr, sealed};
     }
     const cell& c = *found;
-    if (!c.before) return {never_written};
+    if (!c.before) return {absent_in(at)};
     // The last that is not newer.
     auto after = std::ranges::upper_bound(*c.before, at, {}, &past::since);
-    if (after == c.before->begin()) return {never_written};
+    if (after == c.before->begin()) return {absent_in(at)};
     --after;
-    return {after->is, nullptr, at >= after->sealed && !broken(fault::prepared_ignored)};
+    return {after->is.at == 0 ? absent_in(at) : after->is, nullptr,
+            at >= after->sealed && !broken(fault::prepared_ignored)};
 }
 
 verdict machine::get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,

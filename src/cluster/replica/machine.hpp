@@ -6,8 +6,14 @@
 //       order of the log, also within one entry, and never come again: a save carries the count (B1, B6)
 //   R2  a commit is judged against the state that everything before it has left, within its entry, too; it writes all
 //       of it, or nothing (B3)
-//   R3  an erased record stays as its version, without bytes, until `forget`: else a program that has read "absent"
-//       before the record was made would not notice that it has been there (B1)
+//   R3  an erased record stays as its version, without bytes, until `forget`, or until more than `most_erased` records
+//       are erased. An entry that leaves more drops the ones with the lowest versions, down to half of `most_erased`.
+//       `absence` is the highest version among the dropped ones, 0 at first. A key without a record answers as absent
+//       with that version. So a program that read "absent" before the record was made notices that the record has been
+//       there (B1): the record is in the table, or `absence` has grown beyond the version that the program read. A save
+//       carries `absence`, and so does an adopt (R7). What is dropped depends on the table and on the entry alone, so
+//       members stay equal. A drop has a version of its own, so states of the window show what was known in them (R4).
+//       A check of version `unwritten` asks whether there is no record
 //   R4  the states of a *window* of versions can still be read (B2): from `floor` to `latest`. What a commit replaces
 //       is kept until the window has grown over its bounds. The window is no part of what members agree on, and not
 //       saved: a member that has loaded begins with an empty one
@@ -23,7 +29,9 @@
 //       to another keep them, and the count is raised above them, so what is written here later has another version
 //       than it ever had there (B1). A record that is newer already stays, so an adopt that comes late does no harm.
 //       Of version 0 a record is as if it had never been here, but in states before. In which state a record came is
-//       another number than its version, then, and the states of the window go by that one (R4)
+//       another number than its version, then, and the states of the window go by that one (R4). An adopt also carries
+//       the `absence` of the group that the records come from, which raises this one's and the count. So what that
+//       group has dropped is not absent here with a version that a program may have read before (R3)
 //
 //   R8  An *image* is the state of one instant, written down in pieces while later entries change the machine. The
 //       table is divided into shards, and a piece holds some whole ones. A record of a shard that is not written yet is
@@ -37,10 +45,12 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cluster/backend/backend.hpp"
@@ -80,10 +90,13 @@ struct holdings {
 
 class machine {
 public:
-    explicit machine(window most = {}) : most_{most} {}
+    static constexpr std::size_t default_most_erased = 16384;
+    /// REQUIRES: all members of a group have the same `most_erased` (R3), 1 at least.
+    explicit machine(window most = {}, std::size_t most_erased = default_most_erased)
+        : most_{most}, most_erased_{most_erased} {}
 
-    /// The next entry of the log. O(operations), and what the window drops. Bytes that are no entry change nothing: a
-    /// member that meets them has a log that is not what the leader wrote, and should stop.
+    /// The next entry of the log. O(operations), and what R3 and the window drop. Bytes that are no entry change
+    /// nothing: a member that meets them has a log that is not what the leader wrote, and should stop.
     applied apply(std::string_view entry);
 
     /// B2 for the state of `of.at`, if the caller takes that and it is not 0, or else for the latest, which `of` is
@@ -110,6 +123,8 @@ public:
     [[nodiscard]] std::vector<backend::holder> prepared(std::size_t most) const { return prepared_.names(most); }
 
     [[nodiscard]] version latest() const noexcept { return latest_; }
+    /// R3, of the latest state.
+    [[nodiscard]] version absence() const noexcept { return absences_.back().is.at; }
     /// The oldest version whose state can be read.
     [[nodiscard]] version floor() const noexcept { return floor_; }
     [[nodiscard]] holdings holds() const noexcept;
@@ -171,7 +186,13 @@ private:
     [[nodiscard]] bool passes(const operation& o) const;
     void put(const write_view& w, version at, version sealed = no_version);
     void put(std::string_view of, backend::record is, version since, version sealed);
-    void count(std::string_view k, const backend::record& r, bool more) noexcept;
+    /// REQUIRES: `k` is the key in the table.
+    void count(const key& k, const backend::record& r, bool more);
+    /// R3: after an entry that has erased so many.
+    void drop_erased(std::size_t erased_now);
+    void raise_absence(version to, version since);
+    /// What a key without a record is in the state `at`.
+    [[nodiscard]] const backend::record& absent_in(version at) const;
     void shrink();
     [[nodiscard]] static std::size_t shard_of(std::string_view k) noexcept { return key_hash{}(k) % shard_count; }
     [[nodiscard]] cells& shard(std::string_view k) noexcept { return shards_[shard_of(k)]; }
@@ -187,7 +208,22 @@ private:
     /// As it was in the state `at`. REQUIRES: not below the floor.
     [[nodiscard]] shown as_of(std::string_view k, version at) const;
 
+    /// From that state on, a key without a record has that version (R3).
+    struct absent_since {
+        version since = 0;
+        backend::record is;
+    };
+    struct by_version {
+        bool operator()(const std::pair<version, const key*>& a, const std::pair<version, const key*>& b) const {
+            return a.first != b.first ? a.first < b.first : *a.second < *b.second;
+        }
+    };
+
     window most_;
+    std::size_t most_erased_;
+    std::set<std::pair<version, const key*>, by_version> erased_;      // the keys are in the table
+    std::deque<absent_since> absences_ = std::deque<absent_since>(1);  // one at least, by ascending states
+    std::size_t erased_now_ = 0;                                       // by the entry that is applied
     std::vector<cells> shards_ = std::vector<cells>(shard_count);
     std::unique_ptr<image> image_;
     std::uint32_t images_ = 0;  // that were begun

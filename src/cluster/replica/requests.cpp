@@ -284,8 +284,9 @@ void requests::serve_list(const std::shared_ptr<session>& from, group::list_requ
                   group::list_answer answer;
                   if (after == 0) {
                       now.list(place, most_listed, most_found, is_wanted, all);
-                      answer = {true, now.latest(), place.next == place.buckets, who_.id, place.buckets, place.next, {},
-                                {}};
+                      answer = {
+                          true, now.latest(), place.next == place.buckets, who_.id, place.buckets, place.next, {}, {},
+                          0};
                       for (const backend::holder& h : now.prepared(wire::most_elements))
                           answer.prepared.push_back(sent(h));
                   } else {
@@ -293,6 +294,7 @@ void requests::serve_list(const std::shared_ptr<session>& from, group::list_requ
                       answer.at = after;
                       answer.over = after == now.latest();
                   }
+                  answer.absence = now.absence();
                   for (backend::change& c : all) answer.all.push_back({std::move(c.of), sent(c.is)});
                   one->answer(frame(group::outcome::done, answer));
               });
@@ -306,7 +308,7 @@ void requests::serve_adopt(const std::shared_ptr<session>& from, group::adopt_re
     for (group::told_record& r : asked.records)
         records.push_back({std::move(r.of), {r.is.exists, r.is.at, std::move(r.is.bytes)}});
     const auto all = std::make_shared<committing>(*this, from, 1);
-    seat_.adopt(checks_of(asked.checks), std::move(records), all->answer_to(0));
+    seat_.adopt(checks_of(asked.checks), std::move(records), asked.absence, all->answer_to(0));
 }
 
 void requests::serve_follow(const std::shared_ptr<session>& from, const group::follow_request& asked) {

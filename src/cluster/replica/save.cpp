@@ -1,13 +1,13 @@
 // How a machine is saved:
 //
-//   "tutti-group" version(1)   the count of commits (8)
+//   "tutti-group" version(1)   the count of commits (8), `absence` (8; machine.hpp, R3)
 //   records: count (8), each once in any order (`save` has ascending keys): key, version (8), whether it exists (1),
 //     its bytes if it does
 //   prepared transactions: count (8), by ascending ids, each: id, the number of the group that decides (8), the state
 //     that it was prepared in (8), the keys that it only reads: count (4), each key; its writes as in an entry
 //   then the checksum of all that (8)
 //
-// Version 1 had no prepared ones; what it wrote is read.
+// Version 1 had no prepared transactions, and version 2 no `absence`. Both are read.
 #include <algorithm>
 #include <utility>
 
@@ -19,7 +19,7 @@ namespace tutti::cluster::replica {
 namespace {
 
 constexpr std::string_view name = "tutti-group";
-constexpr std::uint8_t format = 2, oldest_format = 1;
+constexpr std::uint8_t format = 3, oldest_format = 1, first_with_prepared = 2, first_with_absence = 3;
 
 void write_record(wire::writer& out, const key& k, const backend::record& r, version latest) {
     out(k);
@@ -42,6 +42,7 @@ std::string machine::save() const {
     std::string all = begin_sealed(name, format);
     wire::writer out{all};
     out(latest_);
+    out(broken(fault::absence_not_saved) ? 0 : absence());
     out(std::uint64_t{sorted.size()});
     for (const auto* one : sorted) write_record(out, one->first, one->second.now, latest_);
     prepared_.save(out);
@@ -55,6 +56,7 @@ void machine::begin_image() {
     fresh->front = begin_sealed(name, format);
     wire::writer front{fresh->front}, back{fresh->back};
     front(latest_);
+    front(broken(fault::absence_not_saved) ? 0 : absence());
     front(std::uint64_t{holds_.objects + holds_.erased});
     prepared_.save(back);
     image_ = std::move(fresh);
@@ -106,9 +108,13 @@ void machine::load(std::string_view saved) {
                 "and let it join anew"};
     }
     wire::reader in{content};
-    machine fresh{most_};
+    machine fresh{most_, most_erased_};
     in(fresh.latest_);
     fresh.floor_ = fresh.latest_;
+    version absence = 0;
+    if (of >= first_with_absence) in(absence);
+    if (absence > fresh.latest_) in.refuse();
+    fresh.absences_.front().is.at = absence;
     std::uint64_t records = 0;
     in(records);
     for (std::uint64_t i = 0; i < records && in.good(); ++i) {
@@ -119,14 +125,17 @@ void machine::load(std::string_view saved) {
         in(r.exists);
         if (r.exists) in(r.bytes);
         if (r.at > fresh.latest_) in.refuse();
-        fresh.count(k, r, true);
         cells& shard = fresh.shard(k);
-        if (!shard.try_emplace(std::move(k), cell{std::move(r), 0, nullptr}).second) in.refuse();
+        const auto [one, is_new] = shard.try_emplace(std::move(k), cell{std::move(r), 0, nullptr});
+        if (is_new) fresh.count(one->first, one->second.now, true);
+        else in.refuse();
     }
-    if (of > oldest_format) fresh.prepared_.load(in, fresh.latest_);
+    if (of >= first_with_prepared) fresh.prepared_.load(in, fresh.latest_);
     fresh.holds_.prepared = fresh.prepared_.count();
     if (!in.sound()) throw backend::refusal{"the snapshot of the group says other than it begins to say"};
     shards_ = std::move(fresh.shards_);
+    erased_ = std::move(fresh.erased_);
+    absences_ = std::move(fresh.absences_);
     image_.reset();
     prepared_ = std::move(fresh.prepared_);
     order_.clear();

@@ -261,7 +261,7 @@ void seat::body::settle_gets(std::vector<get_waiting>& gets, int status) {
 }
 
 seat::seat(raft_io& io, seat_settings how)
-    : machine_{how.history}, body_{std::make_unique<body>(*this, io, std::move(how))} {}
+    : machine_{how.history, how.most_erased}, body_{std::make_unique<body>(*this, io, std::move(how))} {}
 
 seat::~seat() = default;
 
@@ -318,15 +318,17 @@ void seat::finish(std::string id, bool commits, reply_to_commit answer) {
     body_->commits_.push_back({kind::finish, {std::move(id)}, commits, {}, {}, std::move(answer)});
 }
 
-void seat::adopt(std::vector<backend::check> checks, std::vector<backend::change> records, reply_to_commit answer) {
-    body_->commits_.push_back({kind::adopt, {}, false, std::move(checks), {}, std::move(answer), std::move(records)});
+void seat::adopt(std::vector<backend::check> checks, std::vector<backend::change> records, version absence,
+                 reply_to_commit answer) {
+    body_->commits_.push_back(
+        {kind::adopt, {}, false, std::move(checks), {}, std::move(answer), std::move(records), absence});
 }
 
 void seat::body::commit_waiting::add_to(entry& e) const {
     switch (is) {
         case kind::prepare: return e.add_prepare(who, checks, writes);
         case kind::finish: return e.add_finish(who.id, commits);
-        case kind::adopt: return e.add_adopt(checks, adopted);
+        case kind::adopt: return e.add_adopt(checks, adopted, absence);
         default: return e.add_commit(checks, writes);
     }
 }

@@ -55,7 +55,8 @@ struct seat_settings {
     image_store* images = nullptr;            ///< where it is saved; outlives the seat; null: in memory
     std::size_t piece_shards = 1024, piece_bytes = 256u << 10;  ///< limits of what is saved at once
     window history;
-    std::uint64_t owed = 0;  ///< S5: the last entry that it has lost, or 0
+    std::size_t most_erased = machine::default_most_erased;  ///< R3: the same for all members
+    std::uint64_t owed = 0;                                  ///< S5: the last entry that it has lost, or 0
 };
 
 /// The result of one request.
@@ -96,8 +97,9 @@ public:
                  reply_to_commit answer);
     /// Carries out the decision about a prepared transaction (R6). The answer is good even if it is not prepared.
     void finish(std::string id, bool commits, reply_to_commit answer);
-    /// Adopts records of another group (R7).
-    void adopt(std::vector<backend::check> checks, std::vector<backend::change> records, reply_to_commit answer);
+    /// Adopts records of another group, and raises the absence to at least `absence` (R7).
+    void adopt(std::vector<backend::check> checks, std::vector<backend::change> records, version absence,
+               reply_to_commit answer);
     void forget(std::vector<key> keys);
     void get(backend::snapshot of, backend::freshness how, std::vector<backend::check> held, std::vector<key> wanted,
              reply_to_get answer);

@@ -17,6 +17,7 @@ struct seat::body {
         std::vector<backend::write> writes;
         reply_to_commit answer;
         std::vector<backend::change> adopted{};
+        version absence = 0;  // of adopt
         void add_to(entry& e) const;
     };
     struct get_waiting {

@@ -24,6 +24,7 @@
 #include "cluster/engines/servers.hpp"
 #include "cluster/engines/siege.hpp"
 #include "cluster/replica/fault.hpp"
+#include "cluster/replica/machine.hpp"
 #include "support/effort.hpp"
 #include "support/watchdog.hpp"
 
@@ -621,6 +622,48 @@ TEST_F(groups, a_log_of_large_commits_does_not_grow_for_good) {
     until(there);
     EXPECT_EQ(look(*e, "o1").bytes.size(), large.size());
     EXPECT_TRUE(g.at(second).running());
+}
+
+TEST_F(groups, what_was_erased_does_not_stay) {
+    constexpr std::size_t most = cluster::replica::machine::default_most_erased, at_once = 500;
+    group_server g{3};
+    g.start();
+    const auto e = engine_at(g.address());
+    const auto facts = [&] { return cluster::ask_group(g.places(), 2000ms).members; };
+    const auto write_some = [&](std::size_t first, bool exists) {
+        std::vector<backend::write> all;
+        for (std::size_t i = first; i < first + at_once; ++i)
+            all.push_back({"o" + std::to_string(i), exists, std::string(exists ? 100 : 0, 'x')});
+        backend::request r;
+        r.writes = all;
+        e->commit(r);
+        return r.said == backend::verdict::good;
+    };
+    const std::size_t objects = support::rounds(4 * most);
+    for (std::size_t i = 0; i < objects; i += at_once) {
+        until([&] { return write_some(i, true); });
+        until([&] { return write_some(i, false); });
+    }
+    EXPECT_LE(facts()[0].objects, most);
+    // A member that joins gets no more, and is equal to the others.
+    const std::size_t fourth = g.add();
+    until([&] {
+        const auto all = facts();
+        return all.size() == 4 && std::ranges::all_of(all, [&](const auto& m) { return m.version == all[0].version; });
+    });
+    for (const auto& m : facts()) EXPECT_EQ(m.objects, facts()[fourth].objects);
+    // Programs go on, with keys that were never there and with some that were.
+    cluster::engine_options how;
+    how.address = g.address();
+    how.prefix = "g";
+    cluster::node here{how};
+    for (const char* const name : {"new", "newer"}) {
+        const cluster::ref<int> one{here, name};
+        atomically([&](tx& t) { one.publish(t, 1); });
+        EXPECT_EQ(atomically([&](tx& t) { return one.read(t); }), 1);
+    }
+    EXPECT_FALSE(look(*e, "o0").exists);
+    EXPECT_GT(look(*e, "o0").at, 0u);
 }
 
 // ---- strangers

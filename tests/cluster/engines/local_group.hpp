@@ -19,7 +19,8 @@ namespace tutti::cluster::testing {
 
 /// What several programs go to.
 struct local_store {
-    explicit local_store(std::uint64_t of) : number{of} {}
+    explicit local_store(std::uint64_t of, std::size_t most_erased = replica::machine::default_most_erased)
+        : number{of}, records{{}, most_erased} {}
     const std::uint64_t number;
     std::mutex guard;
     std::condition_variable changed;
@@ -41,7 +42,7 @@ class local_group final : public backend::group_engine {
 public:
     explicit local_group(std::shared_ptr<local_store> at) : at_{std::move(at)} {
         can_.name = "the group at " + std::to_string(at_->number);
-        can_.old_versions = can_.batches = true;
+        can_.old_versions = can_.batches = can_.drops_erased = true;
     }
     const backend::capabilities& can() const noexcept override { return can_; }
     std::uint64_t number() const noexcept override { return at_->number; }
@@ -62,6 +63,7 @@ public:
     std::function<void()> begin_prepare(const backend::holder& who, backend::request& r,
                                         std::chrono::milliseconds) override {
         ++prepares;
+        if (const auto first = std::exchange(before_prepare, nullptr)) first();
         replica::entry e;
         e.add_prepare(who, r.checks, r.writes);
         if (loses_all_prepares) lose_prepare = loss::after;
@@ -87,37 +89,40 @@ public:
         at_->records.list(place, 4, 1u << 20, [&](std::string_view k) { return slots.has(k); }, found);
         from = {from.begun == 0 ? at_->records.latest() : from.begun,
                 place.next == place.buckets,
+                at_->records.absence(),
                 at_->records.prepared(100),
                 0,
                 place.buckets,
                 place.next};
         return backend::verdict::good;
     }
-    backend::verdict changed(backend::version& after, bool& all, const backend::slot_set& slots,
+    backend::verdict changed(backend::listing& from, const backend::slot_set& slots,
                              std::vector<backend::change>& found) override {
+        if (const auto first = std::exchange(before_changed, nullptr)) first();
         const std::lock_guard hold{at_->guard};
         std::vector<backend::change> some;
-        if (!at_->records.changes_after(after, 1000, some)) return backend::verdict::conflict;
-        all = after == at_->records.latest();
+        if (!at_->records.changes_after(from.begun, 1000, some)) return backend::verdict::conflict;
+        from.over = from.begun == at_->records.latest();
+        from.absence = at_->records.absence();
         for (backend::change& c : some) {
             if (slots.has(c.of)) found.push_back(std::move(c));
         }
         return backend::verdict::good;
     }
-    void adopt(backend::request& r, std::span<const backend::change> records) override {
+    void adopt(backend::request& r, std::span<const backend::change> records, backend::version absence) override {
         replica::entry e;
-        e.add_adopt(r.checks, records);
-        std::atomic<loss> none{loss::none};
-        settle(r, std::move(e), none);
+        e.add_adopt(r.checks, records, absence);
+        settle(r, std::move(e), lose_adopt);
     }
     std::unique_ptr<backend::feed> open_feed() override { return std::make_unique<told>(at_); }
 
     /// What becomes of the next one: its answer is lost, and it happens, or not, or when `late` is called.
     enum class loss : std::uint8_t { none, after, before, late };
-    std::atomic<loss> lose_commit{loss::none}, lose_prepare{loss::none};
+    std::atomic<loss> lose_commit{loss::none}, lose_prepare{loss::none}, lose_adopt{loss::none};
     bool loses_all_prepares = false, lose_finish = false;
     std::atomic<bool> hides_decisions{false};
     std::function<void()> late;
+    std::function<void()> before_prepare, before_changed;  ///< called once
     std::atomic<unsigned> gets{0}, commits{0}, prepares{0};
 
 private:

@@ -12,6 +12,7 @@
 #include "cluster/backend/layout.hpp"
 #include "cluster/backend/spread.hpp"
 #include "cluster/engines/local_group.hpp"
+#include "cluster/replica/fault.hpp"
 #include "support/effort.hpp"
 #include "support/random.hpp"
 #include "support/watchdog.hpp"
@@ -96,7 +97,10 @@ struct program {
 
 class engine_spread : public ::testing::Test {
 protected:
-    void TearDown() override { backend::injected_fault = backend::fault::none; }
+    void TearDown() override {
+        backend::injected_fault = backend::fault::none;
+        replica::injected_fault = replica::fault::none;
+    }
     support::watchdog guard_{"spread", 60s};
     stores at_;
 };
@@ -484,6 +488,135 @@ TEST_F(engine_spread, marks_move_with_their_slots) {
     EXPECT_TRUE(goes_on_with_its_mark(at_));
     backend::injected_fault = backend::fault::marks_left;
     EXPECT_FALSE(goes_on_with_its_mark({}));
+}
+
+/// Groups that keep few erased records.
+stores that_drop() {
+    stores at;
+    at.all = {std::make_shared<local_store>(11, 4), std::make_shared<local_store>(12, 4)};
+    return at;
+}
+
+/// Erases records of no slot until the group has dropped those that were erased before.
+void erase_others(local_store& at) {
+    for (int i = 0; i < 20; ++i) {
+        replica::entry e;
+        e.add_commit({}, std::vector<write>{{"x" + std::to_string(i), false, {}}});
+        EXPECT_EQ(at.apply(std::move(e)).said, verdict::good);
+    }
+}
+
+verdict erase(const program& p, const key& k) {
+    std::vector<check> checks{{k, p.look(k).at}};
+    std::vector<write> writes{{k, false, {}}};
+    backend::version at = 0;
+    return p.committer->commit(checks, writes, at);
+}
+
+/// Whether a key is there that was erased after a mover had copied it and was killed. Its erased record was dropped.
+bool comes_back_with_an_old_copy(const stores& at) {
+    const program p{at}, mover{at};
+    const key k = p.in(0);
+    EXPECT_EQ(p.put({k}, "1"), verdict::good);
+    const std::vector<std::uint32_t> slots = slots_of(p, {k});
+    replica::entry copy;
+    copy.add_commit({}, std::vector<write>{{backend::slot_record::key_of(slots[0]), true, "arriving 11"}});
+    copy.add_adopt({}, std::vector<backend::change>{{k, p.look(k)}}, 0);
+    EXPECT_EQ(at.all[1]->apply(std::move(copy)).said, verdict::good);
+    EXPECT_EQ(erase(p, k), verdict::good);
+    erase_others(*at.all[0]);
+    EXPECT_EQ(mover.engine->moves().move(slots, 0, 1), moved::moved);
+    return p.look(k).exists;
+}
+
+TEST_F(engine_spread, what_was_erased_does_not_come_back_with_an_old_copy) {
+    EXPECT_FALSE(comes_back_with_an_old_copy(that_drop()));
+    backend::injected_fault = backend::fault::copies_left;
+    EXPECT_TRUE(comes_back_with_an_old_copy(that_drop()));
+}
+
+/// Whether a commit happens that has read a key as absent before it was made, erased, dropped and moved.
+bool misses_what_was_dropped(const stores& at) {
+    const program p{at}, mover{at};
+    const key k = p.in(0);
+    std::vector<check> checks{{k, p.look(k).at}};
+    std::vector<write> writes{{k, true, "late"}};
+    EXPECT_EQ(p.put({k}, "1"), verdict::good);
+    EXPECT_EQ(erase(p, k), verdict::good);
+    erase_others(*at.all[0]);
+    EXPECT_EQ(mover.engine->moves().move(slots_of(p, {k}), 0, 1), moved::moved);
+    backend::version now = 0;
+    return p.committer->commit(checks, writes, now) == verdict::good;
+}
+
+TEST_F(engine_spread, an_absence_that_was_read_before_a_move_is_not_current_again) {
+    EXPECT_FALSE(misses_what_was_dropped(that_drop()));
+    replica::injected_fault = replica::fault::absence_not_adopted;
+    EXPECT_TRUE(misses_what_was_dropped(that_drop()));
+    replica::injected_fault = replica::fault::none;
+    // And what is read now is.
+    const stores at = that_drop();
+    EXPECT_FALSE(misses_what_was_dropped(at));
+    const program p{at};
+    EXPECT_EQ(p.put({p.in(0), p.in(1)}, "2"), verdict::good);
+}
+
+/// Whether the group that gets a slot knows all that the other had dropped when the slot changed hands.
+bool knows_what_was_dropped(const stores& at) {
+    const program p{at}, mover{at};
+    const key k = p.in(0);
+    EXPECT_EQ(p.put({k}, "1"), verdict::good);
+    mover.parts[0]->before_prepare = [&] { erase_others(*at.all[0]); };
+    EXPECT_EQ(mover.engine->moves().move(slots_of(p, {k}), 0, 1), moved::moved);
+    EXPECT_EQ(p.look(k).bytes, "1");
+    return at.all[1]->records.absence() >= at.all[0]->records.absence();
+}
+
+TEST_F(engine_spread, a_switch_waits_for_copies_of_what_was_dropped_since) {
+    EXPECT_TRUE(knows_what_was_dropped(that_drop()));
+    backend::injected_fault = backend::fault::drops_unchecked;
+    EXPECT_FALSE(knows_what_was_dropped(that_drop()));
+}
+
+/// Whether a key is there whose copy came after the one of its erased record, which was dropped by then.
+bool comes_back_with_a_late_copy(const stores& at) {
+    const program p{at}, mover{at};
+    const key k = p.in(0);
+    EXPECT_EQ(p.put({k}, "1"), verdict::good);
+    mover.parts[1]->lose_adopt = loss::late;
+    mover.parts[0]->before_changed = [&] {
+        replica::entry e;
+        e.add_commit({}, std::vector<write>{{k, false, {}}});
+        EXPECT_EQ(at.all[0]->apply(std::move(e)).said, verdict::good);
+    };
+    mover.parts[0]->before_prepare = [&] {
+        erase_others(*at.all[1]);
+        mover.parts[1]->late();
+    };
+    EXPECT_EQ(mover.engine->moves().move(slots_of(p, {k}), 0, 1), moved::moved);
+    return p.look(k).exists;
+}
+
+TEST_F(engine_spread, what_was_erased_does_not_come_back_with_a_late_copy) {
+    EXPECT_FALSE(comes_back_with_a_late_copy(that_drop()));
+    backend::injected_fault = backend::fault::copies_come_late;
+    EXPECT_TRUE(comes_back_with_a_late_copy(that_drop()));
+}
+
+TEST_F(engine_spread, programs_go_on_while_erased_records_are_dropped) {
+    const stores at = that_drop();
+    const program p{at};
+    // Each round drops some, so each key without a record has another version, slots that nobody has moved included.
+    for (int round = 0; round < 50; ++round) {
+        const std::vector<key> both{p.in(0, static_cast<unsigned>(round)), p.in(1, static_cast<unsigned>(round))};
+        ASSERT_EQ(p.put(both, "1"), verdict::good) << round;
+        for (const key& k : both) ASSERT_EQ(erase(p, k), verdict::good) << round;
+    }
+    for (const auto& one : at.all) {
+        EXPECT_LE(one->records.holds().erased, 4u);
+        EXPECT_EQ(one->records.holds().prepared, 0u);
+        EXPECT_GT(one->records.absence(), 0u);
+    }
 }
 
 TEST_F(engine_spread, a_block_that_goes_back_is_not_shown_what_came_later) {

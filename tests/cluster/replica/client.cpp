@@ -15,6 +15,8 @@ std::string client::told(bool happened) const {
     return "client " + std::to_string(number_) + "'s " + std::to_string(sequence_) + (happened ? " done" : " void");
 }
 
+backend::check client::mark_unchanged() const { return {mark_, mark_at_ == 0 ? backend::unwritten : mark_at_}; }
+
 awaited<bool> client::pause(instant how_long) {
     awaited<bool> over;
     agenda_.after(how_long, [over] { over.settle(true); });
@@ -84,7 +86,7 @@ task<client::outcome> client::find_out() {
         }
         question voids;
         voids.is = question::commit;
-        voids.checks = {{mark_, mark_at_}};
+        voids.checks = {mark_unchanged()};
         voids.writes = {{mark_, true, told(false)}};
         const answer done = co_await ask(voids);
         look_elsewhere(done);
@@ -144,7 +146,7 @@ task<bool> client::attempt_once() {
         const bool erases = agenda_.chance(15);
         q.writes.push_back({k, !erases, erases ? std::string{} : std::to_string(attempt_)});
     }
-    q.checks.push_back({mark_, mark_at_});
+    q.checks.push_back(mark_unchanged());
     q.writes.push_back({mark_, true, told(true)});
     attempt* mine = &past_.of(attempt_);
     mine->checks = q.checks;

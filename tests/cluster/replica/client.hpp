@@ -45,6 +45,8 @@ private:
     task<outcome> commit(question q);
     task<outcome> find_out();
     [[nodiscard]] awaited<bool> pause(instant how_long);
+    /// The check of a commit that uses the mark.
+    [[nodiscard]] backend::check mark_unchanged() const;
     void look_elsewhere(const answer& a);
     [[nodiscard]] std::string told(bool happened) const;
 

@@ -42,10 +42,19 @@ void crossing_client::live() {
     }
 }
 
+key crossing_client::companion_of(std::uint64_t i) const {
+    const std::size_t slots = backend::slots_for(how_.first);
+    key k;
+    for (unsigned n = 0; k.empty() || backend::stable_hash(k) % slots != backend::stable_hash(name_of(i)) % slots; ++n)
+        k = "l" + std::to_string(i) + "." + std::to_string(n);
+    return k;
+}
+
 bool crossing_client::read(writer_tag tag, backend::snapshot& state, freshness how, std::vector<backend::check>& held,
                            const std::vector<std::uint64_t>& wanted) {
     std::vector<key> keys;
     for (const std::uint64_t i : wanted) keys.push_back(name_of(i));
+    for (const std::uint64_t i : wanted) keys.push_back(companion_of(i));
     std::vector<backend::record> found;
     if (engine_->get(state, how, held, keys, found) != verdict::good) return false;
     past_.of(tag).ended = agenda_.now();
@@ -53,6 +62,12 @@ bool crossing_client::read(writer_tag tag, backend::snapshot& state, freshness h
         const std::uint64_t by = found[i].exists ? std::stoull(found[i].bytes) : 0;
         past_.of(tag).reads.push_back({{0, wanted[i]}, found[i].exists, found[i].at, by});
         held.push_back({keys[i], found[i].at});
+        const backend::record& beside = found[wanted.size() + i];
+        held.push_back({keys[wanted.size() + i], beside.at});
+        if (beside.exists != has_companion(by) || (beside.exists && beside.bytes != found[i].bytes)) {
+            wrong_ = "attempt " + std::to_string(tag) + " read " + keys[i] + " of " + std::to_string(by) + ", and " +
+                     keys[wanted.size() + i] + (beside.exists ? " of " + beside.bytes : " does not exist");
+        }
     }
     return true;
 }
@@ -78,6 +93,7 @@ verdict crossing_client::write(writer_tag tag, std::vector<backend::check> held,
     std::vector<backend::write> writes;
     told t{tag, verdict::unknown, {}};
     for (const std::uint64_t i : which) {
+        writes.push_back({companion_of(i), has_companion(tag), has_companion(tag) ? std::to_string(tag) : ""});
         writes.push_back({name_of(i), true, std::to_string(tag)});
         t.writes.push_back(name_of(i));
     }

@@ -56,8 +56,13 @@ public:
     [[nodiscard]] const std::vector<unsigned>& owners() const noexcept { return owners_; }
     [[nodiscard]] std::size_t crossings() const noexcept { return crossings_; }
     [[nodiscard]] static key name_of(std::uint64_t i) { return "o" + std::to_string(i); }
+    /// What it has read that cannot be of one state, or nothing.
+    [[nodiscard]] const std::string& wrong() const noexcept { return wrong_; }
 
 private:
+    /// A record of the same slot, which an odd attempt writes beside the object, and an even one erases.
+    [[nodiscard]] key companion_of(std::uint64_t i) const;
+    [[nodiscard]] static bool has_companion(cluster::testing::writer_tag by) { return by % 2 != 0; }
     void live();
     void look_last();
     void connect();
@@ -83,6 +88,7 @@ private:
     std::size_t crossings_ = 0;
     std::vector<told> outcomes_;
     std::vector<unsigned> owners_;
+    std::string wrong_;
 };
 
 }  // namespace tutti::cluster::replica::testing

@@ -34,7 +34,8 @@ void group::start(node& n, bool first) {
                                                               .most_entry_bytes = 200,
                                                               .images = &n.io->images(),
                                                               .piece_shards = 128,
-                                                              .history = how_.history});
+                                                              .history = how_.history,
+                                                              .most_erased = how_.most_erased});
     n.flush_planned = false;
     n.place = n.sits->state().latest();
     n.sits->on_change([this, &n] { heard(n); });
@@ -117,13 +118,15 @@ void group::tell_records(const machine& of, raft_id self, const question& q, ans
     if (q.is == question::list) {
         machine::listed place{q.from.member == self ? q.from.buckets : 0, q.from.next};
         of.list(place, 40, 1000, wanted, a.listed);
-        a.place = {of.latest(), place.next == place.buckets, of.prepared(100), self, place.buckets, place.next};
+        a.place = {of.latest(), place.next == place.buckets, of.absence(), of.prepared(100), self, place.buckets,
+                   place.next};
         return;
     }
     a.place.begun = q.of.at;
     std::vector<backend::change> all;
     if (!of.changes_after(a.place.begun, 3, all)) a.said.said = backend::verdict::conflict;
     a.place.over = a.place.begun == of.latest();
+    a.place.absence = of.absence();
     for (backend::change& c : all) {
         if (wanted(c.of)) a.listed.push_back(std::move(c));
     }
@@ -143,7 +146,7 @@ void group::answer_question(node& n, question q, const std::function<void(answer
             break;
         case question::finish: n.sits->finish(std::move(q.who.id), q.committed, tell_reply); break;
         case question::forget: n.sits->forget(std::move(q.wanted)); break;
-        case question::adopt: n.sits->adopt(std::move(q.checks), std::move(q.adopted), tell_reply); break;
+        case question::adopt: n.sits->adopt(std::move(q.checks), std::move(q.adopted), q.absence, tell_reply); break;
         case question::list:
         case question::changed:
             n.sits->get({}, backend::freshness::now, {}, {},

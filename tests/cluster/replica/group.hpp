@@ -24,6 +24,7 @@ struct conditions {
     unsigned lost_of_100 = 2;
     unsigned snapshot_threshold = 40, snapshot_trailing = 8;
     window history;
+    std::size_t most_erased = machine::default_most_erased;
 };
 
 struct question {
@@ -38,6 +39,7 @@ struct question {
     backend::slot_set slots{};  ///< of list and changed
     backend::listing from{};    ///< of list
     std::vector<backend::change> adopted{};
+    backend::version absence = 0;  ///< of adopt
 };
 
 struct answer {

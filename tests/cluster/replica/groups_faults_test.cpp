@@ -53,8 +53,10 @@ INSTANTIATE_TEST_SUITE_P(
                       broken_step{fault::moved_open, member_fault::none, "moved_open"},
                       broken_step{fault::moved_without_changes, member_fault::none, "moved_without_changes"},
                       broken_step{fault::arrives_unsaid, member_fault::none, "arrives_unsaid"},
+                      broken_step{fault::copies_left, member_fault::none, "copies_left"},
                       broken_step{fault::none, member_fault::adopted_uncounted, "adopted_uncounted"},
-                      broken_step{fault::none, member_fault::adopts_older, "adopts_older"}),
+                      // Either alone keeps a late copy from doing harm.
+                      broken_step{fault::copies_come_late, member_fault::adopts_older, "adopts_older"}),
     [](const auto& step) { return std::string{step.param.name}; });
 
 }  // namespace

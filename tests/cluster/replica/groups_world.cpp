@@ -53,6 +53,9 @@ std::string groups_world::noticed() const {
     for (const auto& g : groups_) {
         if (!g->wrong().empty()) return g->wrong();
     }
+    for (const auto& c : clients_) {
+        if (!c->wrong().empty()) return c->wrong();
+    }
     return {};
 }
 

@@ -300,9 +300,12 @@ TEST(replica_machine, a_snapshot_that_nobody_has_saved_is_refused_and_changes_no
         return bytes;
     };
     const std::string body = good.substr(0, good.size() - 8);
-    const std::size_t records = 12 + 8;
+    const std::size_t records = 12 + 8 + 8;
     std::string bytes = body;
     bytes[records] = 100;
+    is_refused(summed(bytes));
+    bytes = body;
+    bytes[12 + 8] = 99;  // the version of keys without a record
     is_refused(summed(bytes));
     bytes = body;
     bytes[records + 8 + 4 + 1] = 99;  // the version of a
@@ -316,6 +319,197 @@ TEST(replica_machine, a_snapshot_that_nobody_has_saved_is_refused_and_changes_no
     other.load(good);
     EXPECT_EQ(other.save(), good);
     EXPECT_EQ(other.floor(), other.latest());
+}
+
+/// Makes and erases objects, `at_once` of them in one commit.
+void make_and_erase(machine& m, unsigned from, unsigned count, unsigned at_once = 1) {
+    for (unsigned i = from; i < from + count; i += at_once) {
+        writes made, erased;
+        for (unsigned k = i; k < i + at_once; ++k) {
+            made.push_back({"o" + std::to_string(k), true, "1"});
+            erased.push_back({"o" + std::to_string(k), false, ""});
+        }
+        ASSERT_EQ(commit(m, {}, made).said, verdict::good);
+        ASSERT_EQ(commit(m, {}, erased).said, verdict::good);
+    }
+}
+
+TEST(replica_machine, erased_records_go_and_their_versions_do_not_come_again) {
+    machine m{{.writes = 10}, 8};
+    ASSERT_EQ(commit(m, {{"a", 0}}, {{"a", true, "1"}}).said, verdict::good);
+    const version erased = commit(m, {}, {{"a", false, ""}}).at;
+    make_and_erase(m, 0, 100);
+    EXPECT_LE(m.holds().erased, 8u);
+    EXPECT_EQ(m.holds().objects, 0u);
+    EXPECT_LT(m.save().size(), 400u);
+    const backend::record now = read(m, {"a"})[0];
+    EXPECT_FALSE(now.exists);
+    EXPECT_GE(now.at, erased);
+    // Of those who read it before it was made, or as erased, nobody commits. A check for no record still passes.
+    EXPECT_EQ(commit(m, {{"a", 0}}, {{"b", true, "1"}}).said, verdict::conflict);
+    EXPECT_EQ(commit(m, {{"a", erased}}, {{"b", true, "1"}}).said, verdict::conflict);
+    EXPECT_EQ(commit(m, {{"never", backend::unwritten}}, {{"b", true, "1"}}).said, verdict::good);
+    EXPECT_EQ(commit(m, {{"b", backend::unwritten}}, {{"b", true, "1"}}).said, verdict::conflict);
+    EXPECT_EQ(commit(m, {{"o99", backend::unwritten}}, {{"b", true, "1"}}).said, verdict::conflict) << "it is erased";
+    // Whoever reads it now does.
+    EXPECT_EQ(commit(m, {{"a", read(m, {"a"})[0].at}}, {{"a", true, "2"}}).said, verdict::good);
+    EXPECT_GT(read(m, {"a"})[0].at, now.at);
+}
+
+TEST(replica_machine, a_commit_that_erases_more_than_are_kept_leaves_few) {
+    machine m{{}, 8};
+    make_and_erase(m, 0, 100, 100);
+    EXPECT_EQ(m.holds().erased, 4u);
+    // The drop is a state of its own, and changes are told all the same.
+    EXPECT_EQ(m.latest(), 4u);
+    version place = 1;
+    std::vector<backend::change> told;
+    ASSERT_TRUE(m.changes_after(place, 1000, told));
+    EXPECT_EQ(told.size(), 200u);
+    EXPECT_EQ(place, m.latest());
+    EXPECT_EQ(std::ranges::count(told, false, [](const backend::change& c) { return c.is.exists; }), 100);
+}
+
+TEST(replica_machine, states_of_the_window_stay_as_they_were_when_erased_records_go) {
+    machine m{{}, 4};
+    const version made = commit(m, {}, {{"a", true, "1"}}).at;
+    const version erased = commit(m, {}, {{"a", false, ""}}).at;
+    std::vector<std::pair<version, backend::record>> seen;
+    for (unsigned i = 0; i < 20; ++i) {
+        make_and_erase(m, i, 1);
+        seen.emplace_back(m.latest(), read(m, {"a"})[0]);
+    }
+    ASSERT_GT(m.absence(), erased);
+    for (const auto& [at, was] : seen) EXPECT_EQ(read(m, {"a"}, at)[0].at, was.at);
+    EXPECT_EQ(read(m, {"a"}, made)[0].bytes, "1");
+    EXPECT_EQ(read(m, {"a"}, erased)[0].at, erased);
+    EXPECT_EQ(read(m, {"never"}, made)[0].at, 0u);
+    EXPECT_EQ(read(m, {"never"})[0].at, m.absence());
+}
+
+TEST(replica_machine, members_that_load_or_write_images_drop_the_same) {
+    for (std::uint64_t seed = 1; seed <= tutti::support::rounds(200); ++seed) {
+        std::mt19937_64 dice{seed};
+        const auto any = [&](std::size_t n) { return dice() % n; };
+        const std::size_t most = 1 + any(6);
+        machine m{{.writes = 5 + any(200)}, most}, other{{.writes = 1 + any(3)}, most};
+        for (int step = 0; step < 200; ++step) {
+            entry e;
+            for (std::size_t i = 1 + any(3); i > 0; --i) {
+                const backend::key k = "k" + std::to_string(any(12));
+                switch (any(8)) {
+                    case 0: e.add_prepare({std::to_string(any(5)), 1}, {}, writes{{k, any(2) == 0, "p"}}); break;
+                    case 1: e.add_finish(std::to_string(any(5)), any(2) == 0); break;
+                    case 2:
+                        e.add_adopt({}, std::vector<backend::change>{{k, {any(2) == 0, any(50), "c"}}}, any(50));
+                        break;
+                    default: e.add_commit({}, writes{{k, any(2) == 0, "1"}}); break;
+                }
+            }
+            const std::string bytes = e.finish();
+            ASSERT_TRUE(m.apply(bytes).readable);
+            ASSERT_TRUE(other.apply(bytes).readable);
+            ASSERT_EQ(m.save(), other.save()) << seed;
+            ASSERT_LE(m.holds().erased, most);
+            if (any(10) != 0) continue;
+            // In pieces, with an entry between any two.
+            std::string image;
+            m.begin_image();
+            const std::string whole = m.save();
+            while (!m.next_piece(100, 1000, image)) {
+                const std::string more = commit_of({}, {{"k" + std::to_string(any(12)), any(2) == 0, "2"}});
+                m.apply(more);
+                other.apply(more);
+            }
+            replica::seal(image);
+            machine of_image{{}, most};
+            of_image.load(image);
+            ASSERT_EQ(of_image.save(), whole) << seed;
+            const std::string saved = other.save();
+            other = machine{{.writes = 1 + any(50)}, most};
+            other.load(saved);
+            ASSERT_EQ(m.absence(), other.absence());
+        }
+    }
+}
+
+TEST(replica_machine, no_absence_that_was_read_is_current_after_the_key_was_written) {
+    for (std::uint64_t seed = 1; seed <= tutti::support::rounds(200); ++seed) {
+        std::mt19937_64 dice{seed};
+        const auto any = [&](std::size_t n) { return dice() % n; };
+        const std::size_t most = 1 + any(6);
+        machine m{{.writes = 10 + any(40)}, most};
+        struct sight {
+            backend::key of;
+            version at = 0;
+            std::size_t writes = 0;  // to the key, until then
+        };
+        std::map<backend::key, std::size_t> written;
+        std::vector<sight> seen;
+        for (int step = 0; step < 300; ++step) {
+            const backend::key k = "k" + std::to_string(any(8));
+            const backend::record now = read(m, {k})[0];
+            seen.push_back({k, now.at, written[k]});
+            const sight& one = seen[any(seen.size())];
+            const bool passes = commit(m, {{one.of, one.at}}, {}).said == verdict::good;
+            ASSERT_TRUE(!passes || written[one.of] == one.writes) << seed << ": a change was missed";
+            ASSERT_EQ(commit(m, {{k, now.at}}, {}).said, verdict::good) << "what is read now is current";
+            if (any(3) == 0) {
+                const backend::key w = "k" + std::to_string(any(8));
+                commit(m, {}, {{w, any(3) == 0, "1"}});
+                ++written[w];
+            }
+            if (any(40) == 0) {
+                const std::string saved = m.save();
+                m = machine{{.writes = 10 + any(40)}, most};
+                m.load(saved);
+            }
+        }
+    }
+}
+
+TEST(replica_machine, entries_of_earlier_releases_drop_nothing) {
+    const auto of_earlier = [](std::string bytes) {
+        bytes.resize(bytes.size() - 8);
+        bytes[2] = 3;
+        replica::seal(bytes);
+        return bytes;
+    };
+    // One member begins with a snapshot of an earlier release, the other with the log.
+    machine from_log{{}, 4}, from_snapshot{{}, 4};
+    for (int i = 0; i < 100; ++i) {
+        const std::string bytes = of_earlier(commit_of({}, {{"o" + std::to_string(i), false, ""}}));
+        ASSERT_TRUE(from_log.apply(bytes).readable);
+        if (i == 50) from_snapshot.load(from_log.save());
+        if (i > 50) from_snapshot.apply(bytes);
+    }
+    EXPECT_EQ(from_log.holds().erased, 100u);
+    std::size_t before = 100;
+    while (before > 4) {
+        const std::string bytes = commit_of({}, {{"a", true, "1"}});
+        from_log.apply(bytes);
+        from_snapshot.apply(bytes);
+        ASSERT_EQ(from_log.save(), from_snapshot.save());
+        ASSERT_LT(from_log.holds().erased, before);
+        before = from_log.holds().erased;
+    }
+}
+
+TEST(replica_machine, records_of_another_group_bring_what_it_has_dropped) {
+    machine from{{}, 4}, to{{}, 4};
+    const version before = read(to, {"a"})[0].at;
+    commit(from, {}, {{"a", true, "1"}});
+    const version erased = commit(from, {}, {{"a", false, ""}}).at;
+    make_and_erase(from, 0, 20);
+    entry e;
+    e.add_adopt({}, {}, from.absence());
+    ASSERT_EQ(to.apply(e.finish()).outcomes[0].said, verdict::good);
+    EXPECT_GE(read(to, {"a"})[0].at, erased);
+    EXPECT_EQ(commit(to, {{"a", before}}, {{"a", true, "2"}}).said, verdict::conflict);
+    EXPECT_GT(commit(to, {}, {{"a", true, "2"}}).at, from.absence());
+    entry impossible;
+    impossible.add_adopt({}, {}, ~version{0});
+    EXPECT_EQ(to.apply(impossible.finish()).outcomes[0].said, verdict::refused);
 }
 
 // Each of these is noticed by the simulation, too; here it is seen which rule of the machine it breaks.
@@ -336,7 +530,7 @@ TEST(replica_machine, a_window_that_is_too_old_shows_another_state_if_nobody_loo
 
 replica::outcome adopt(machine& m, const checks& c, const std::vector<backend::change>& records) {
     entry e;
-    e.add_adopt(c, records);
+    e.add_adopt(c, records, 0);
     return m.apply(e.finish()).outcomes.at(0);
 }
 
@@ -443,8 +637,8 @@ TEST(replica_machine, an_image_is_of_the_state_in_which_it_was_begun) {
             case 0: e.add_forget(keys{k}); break;
             case 1: e.add_commit({}, writes{{k, false, ""}}); break;
             case 2:
-                e.add_adopt({},
-                            std::vector<backend::change>{{k, {any(2) == 0, any(2) * 1'000'000UL, "from elsewhere"}}});
+                e.add_adopt(
+                    {}, std::vector<backend::change>{{k, {any(2) == 0, any(2) * 1'000'000UL, "from elsewhere"}}}, 0);
                 break;
             case 3: e.add_prepare({std::to_string(any(20)), 1}, {}, writes{{k, true, "prepared"}}); break;
             case 4: e.add_finish(std::to_string(any(20)), any(2) == 0); break;

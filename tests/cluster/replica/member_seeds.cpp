@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
     const list_request listed{"o", 4, {0, 1, 2, 3}, 0, 0, 0, 0}, changed{"o", 4, {0, 1, 2, 3}, 1, 0, 0, 0};
     all.write("list", requests, commit + prepare + frame(question::list, listed) + frame(question::list, changed));
     all.write("adopt", requests,
-              frame(question::adopt, adopt_request{{{"oa", 0}}, {{"oa", {true, 9, "1"}}, {"ob", {false, 0, ""}}}}) +
+              frame(question::adopt, adopt_request{{{"oa", 0}}, {{"oa", {true, 9, "1"}}, {"ob", {false, 0, ""}}}, 5}) +
                   get + commit);
     all.write("follow", requests, commit + follow);
     all.write("follow-now", requests, frame(question::follow, follow_request{"o", "p", from_now, false}));
@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
     third.add_prepare({"id", 9}, {&seen, 1}, writes);
     third.add_finish("id", false);
     const backend::change adopted[] = {{"oc", {true, 99, "1"}}, {"oa", {}}};
-    third.add_adopt({&seen, 1}, adopted);
+    third.add_adopt({&seen, 1}, adopted, 0);
     replica::machine some;
     entry made;
     made.add_commit({}, writes);

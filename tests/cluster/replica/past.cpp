@@ -9,6 +9,12 @@ using backend::change;
 using backend::record;
 using backend::verdict;
 
+/// An erased record that was dropped is absent with a version that is not lower than its own.
+bool is_version_of(version said, const record& was) {
+    if (said == backend::unwritten) return was.at == 0;
+    return said == was.at || (!was.exists && said > was.at);
+}
+
 bool same(const record& a, const record& b) { return a.exists == b.exists && a.at == b.at && a.bytes == b.bytes; }
 
 bool same(const std::vector<change>& a, const std::vector<change>& b) {
@@ -50,13 +56,14 @@ std::string past::judge_get(const seen& s) const {
     if (!s.fresh && s.at != s.before) return "a get with a snapshot was answered from another state";
     for (std::size_t i = 0; i < s.wanted.size(); ++i) {
         const record was = as_of(s.wanted[i], s.at);
-        if (!same(was, s.found[i])) {
+        const record& found = s.found[i];
+        if (found.exists != was.exists || found.bytes != was.bytes || !is_version_of(found.at, was)) {
             return "read of '" + s.wanted[i] + "' at " + std::to_string(s.at) + " gave " + name(s.found[i]) +
                    "; it was " + name(was);
         }
     }
     for (const backend::check& c : s.held) {
-        if (as_of(c.of, s.at).at != c.at) return "'" + c.of + "' was said to be current, and was not";
+        if (!is_version_of(c.at, as_of(c.of, s.at))) return "'" + c.of + "' was said to be current, and was not";
     }
     return {};
 }
@@ -83,7 +90,7 @@ std::string past::judge_commit(const attempt& a) const {
     if (times[0] != a.at) return "commit " + std::to_string(times[0]) + " was said to be " + std::to_string(a.at);
     if (done_.at(a.at).size() != a.writes.size()) return "commit " + std::to_string(a.at) + " happened in part";
     for (const backend::check& c : a.checks) {
-        if (as_of(c.of, a.at - 1).at != c.at)
+        if (!is_version_of(c.at, as_of(c.of, a.at - 1)))
             return "commit " + std::to_string(a.at) + " happened, and '" + c.of + "' was no longer what it had read";
     }
     return {};

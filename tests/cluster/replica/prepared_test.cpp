@@ -140,7 +140,7 @@ TEST(replica_prepared, a_snapshot_has_the_prepared_transactions) {
     EXPECT_EQ(read(other, {"a"})[0].bytes, "2");
 }
 
-TEST(replica_prepared, what_releases_without_prepared_transactions_wrote_is_read) {
+TEST(replica_prepared, what_earlier_releases_wrote_is_read) {
     machine m;
     commit(m, {}, {{"a", true, "1"}});
     const auto of_format = [](char format, std::string bytes, std::size_t format_at, std::size_t left_out) {
@@ -149,17 +149,21 @@ TEST(replica_prepared, what_releases_without_prepared_transactions_wrote_is_read
         replica::seal(bytes);
         return bytes;
     };
+    std::string without_absence = m.save();
+    without_absence.erase(12 + 8, 8);
     machine other;
-    other.load(of_format(1, m.save(), 11, 8));
-    EXPECT_EQ(other.save(), m.save());
-    for (const char format : {'\1', '\2'}) {
+    for (const std::string& saved : {of_format(1, without_absence, 11, 8), of_format(2, without_absence, 11, 0)}) {
+        other.load(saved);
+        EXPECT_EQ(other.save(), m.save());
+    }
+    for (const char format : {'\1', '\2', '\3'}) {
         ASSERT_TRUE(
             other.apply(of_format(format, commit_of({}, {{"a", true, std::to_string(format)}}), 2, 0)).readable);
         EXPECT_EQ(read(other, {"a"})[0].bytes, std::to_string(format));
     }
     std::string newer = m.save();
     newer.resize(newer.size() - 8);
-    newer[11] = 3;
+    newer[11] = 4;
     replica::seal(newer);
     EXPECT_THROW(other.load(newer), backend::refusal);
 }

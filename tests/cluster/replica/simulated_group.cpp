@@ -20,7 +20,7 @@ simulated_group::simulated_group(agenda& events, strand& by, group& of, std::uin
       patience_{patience},
       for_all_{for_all} {
     can_.name = "the group at " + std::to_string(number);
-    can_.old_versions = true;
+    can_.old_versions = can_.drops_erased = true;
 }
 
 strand::promise<answer> simulated_group::send(const question& q) {
@@ -124,24 +124,26 @@ verdict simulated_group::list(backend::listing& from, const backend::slot_set& s
     return verdict::good;
 }
 
-verdict simulated_group::changed(backend::version& after, bool& all, const backend::slot_set& slots,
+verdict simulated_group::changed(backend::listing& from, const backend::slot_set& slots,
                                  std::vector<backend::change>& found) {
     question q;
     q.is = question::changed;
     q.slots = slots;
-    q.of.at = after;
+    q.of.at = from.begun;
     const answer a = end(begin(std::move(q)), true);
     if (a.said.said != verdict::good) return a.said.said;
-    after = a.place.begun;
-    all = a.place.over;
+    from.begun = a.place.begun;
+    from.over = a.place.over;
+    from.absence = a.place.absence;
     found.insert(found.end(), a.listed.begin(), a.listed.end());
     return verdict::good;
 }
 
-void simulated_group::adopt(backend::request& r, std::span<const backend::change> records) {
+void simulated_group::adopt(backend::request& r, std::span<const backend::change> records, backend::version absence) {
     question q;
     q.is = question::adopt;
     q.adopted.assign(records.begin(), records.end());
+    q.absence = absence;
     begin_to_settle(r, std::move(q))();
 }
 

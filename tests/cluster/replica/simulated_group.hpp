@@ -50,9 +50,9 @@ public:
                                        std::chrono::milliseconds patience) override;
     backend::verdict list(backend::listing& from, const backend::slot_set& slots,
                           std::vector<backend::change>& found) override;
-    backend::verdict changed(backend::version& after, bool& all, const backend::slot_set& slots,
+    backend::verdict changed(backend::listing& from, const backend::slot_set& slots,
                              std::vector<backend::change>& found) override;
-    void adopt(backend::request& r, std::span<const backend::change> records) override;
+    void adopt(backend::request& r, std::span<const backend::change> records, backend::version absence) override;
 
 private:
     struct asked {

@@ -126,20 +126,18 @@ TEST_P(replica_fault, is_caught) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-INSTANTIATE_TEST_SUITE_P(all, replica_fault,
-                         ::testing::Values(broken_step{fault::no_check, "no_check"},
-                                           broken_step{fault::half_check, "half_check"},
-                                           broken_step{fault::writes_in_parts, "writes_in_parts"},
-                                           broken_step{fault::applied_twice, "applied_twice"},
-                                           broken_step{fault::same_version, "same_version"},
-                                           broken_step{fault::erase_forgets, "erase_forgets"},
-                                           broken_step{fault::saves_no_versions, "saves_no_versions"},
-                                           broken_step{fault::no_barrier, "no_barrier"},
-                                           broken_step{fault::early_answer, "early_answer"},
-                                           broken_step{fault::lost_is_conflict, "lost_is_conflict"},
-                                           broken_step{fault::old_below_window, "old_below_window"},
-                                           broken_step{fault::changes_out_of_order, "changes_out_of_order"}),
-                         [](const auto& step) { return std::string{step.param.name}; });
+INSTANTIATE_TEST_SUITE_P(
+    all, replica_fault,
+    ::testing::Values(
+        broken_step{fault::no_check, "no_check"}, broken_step{fault::half_check, "half_check"},
+        broken_step{fault::writes_in_parts, "writes_in_parts"}, broken_step{fault::applied_twice, "applied_twice"},
+        broken_step{fault::same_version, "same_version"}, broken_step{fault::erase_forgets, "erase_forgets"},
+        broken_step{fault::saves_no_versions, "saves_no_versions"}, broken_step{fault::no_barrier, "no_barrier"},
+        broken_step{fault::early_answer, "early_answer"}, broken_step{fault::lost_is_conflict, "lost_is_conflict"},
+        broken_step{fault::old_below_window, "old_below_window"}, broken_step{fault::absence_stays, "absence_stays"},
+        broken_step{fault::absence_not_saved, "absence_not_saved"},
+        broken_step{fault::changes_out_of_order, "changes_out_of_order"}),
+    [](const auto& step) { return std::string{step.param.name}; });
 
 #endif
 

@@ -25,6 +25,11 @@ plan of_seed(std::uint64_t seed) {
     p.habits.patience = dice.between(100, 500) * ms;
     if (dice.chance(20)) p.habits.tries = static_cast<unsigned>(dice.between(1, 3));
     p.membership = dice.chance(40);
+    // In half of the seeds erased records are dropped soon, which the window has to hold, too.
+    if (seed % 2 == 0) {
+        p.how.most_erased = 1 + seed / 2 % 4;
+        if (p.how.history.writes < window{}.writes) p.how.history.writes += 25;
+    }
     return p;
 }
 
