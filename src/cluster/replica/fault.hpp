@@ -36,6 +36,9 @@ enum class fault : std::uint8_t {
     absence_stays,           ///< keys of dropped erased records are absent with the version of before
     absence_not_saved,       ///< a snapshot of the machine forgets the version of keys without a record
     absence_not_adopted,     ///< a group that adopts records of another group ignores that group's absence
+    commits_behind_piece,    ///< a leader lets followers commit entries behind the end of a cut message
+    sends_all,               ///< a leader sends a member all missing entries at each heartbeat until the first answer
+    sends_uncounted_again,   ///< a leader sends a piece again that the member has and C-Raft does not count
 };
 
 #if defined(TUTTI_CLUSTER_FAULTS)

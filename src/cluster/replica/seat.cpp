@@ -46,7 +46,7 @@ seat::body::body(seat& of, raft_io& io, seat_settings how)
     shim::allow_images(io);
     if (const int failed = raft_init(&raft_, &io, &fsm_, how_.self.id, how_.self.address.c_str()); failed != 0)
         throw backend::refusal{"this member cannot start: " + why(failed)};
-    shim_ = std::make_unique<shim>(raft_, io, how_.owed);
+    shim_ = std::make_unique<shim>(raft_, io, how_.message_bytes, how_.owed);
     shim_->write_images_by([this] { imaging_.write([this](int status) { shim_->end_image(status); }); });
     raft_set_election_timeout(&raft_, how_.election_ms);
     raft_set_heartbeat_timeout(&raft_, how_.heartbeat_ms);

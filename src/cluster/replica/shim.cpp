@@ -54,7 +54,8 @@ struct shim::append_under_way {
 
 shim::~shim() = default;
 
-shim::shim(raft& of_member, raft_io& io, raft_index owed) : raft_{of_member}, under_{io}, owed_{owed} {
+shim::shim(raft& of_member, raft_io& io, std::size_t message_bytes, raft_index owed)
+    : raft_{of_member}, under_{io}, sender_{raft_, under_, message_bytes}, owed_{owed} {
     raft_.data = this;
     io.load = load;
     io.start = start;
@@ -167,11 +168,7 @@ void shim::pass_over_saved(raft_append_entries& said) {
 void shim::receive(raft_io* io, raft_message* m) {
     // S5: as if it had not come. Neither has anything that would have to be freed.
     if (owed_ != 0 && (m->type == RAFT_IO_REQUEST_VOTE || m->type == RAFT_IO_TIMEOUT_NOW)) return;
-    if (m->type == RAFT_IO_APPEND_ENTRIES_RESULT && m->append_entries_result.rejected == 0 &&
-        raft_.state == RAFT_LEADER && !broken(fault::counts_for_old_terms)) {
-        raft_index& has = m->append_entries_result.last_log_index;
-        if (has < first_own_) has = std::min(has, raft_.commit_index);
-    }
+    if (m->type == RAFT_IO_APPEND_ENTRIES_RESULT) return receive_result(io, m);
     raft_term term = 0;
     if (m->type == RAFT_IO_APPEND_ENTRIES) {
         if (!broken(fault::saved_again)) pass_over_saved(m->append_entries);
@@ -189,23 +186,44 @@ void shim::receive(raft_io* io, raft_message* m) {
     hide();
 }
 
+void shim::receive_result(raft_io* io, raft_message* m) {
+    const raft_id from = m->server_id;
+    raft_append_entries_result& result = m->append_entries_result;
+    const raft_append_entries_result said = result;
+    if (said.rejected != 0) sender_.forget(from);
+    else if (raft_.state == RAFT_LEADER && !broken(fault::counts_for_old_terms) && said.last_log_index < first_own_)
+        result.last_log_index = std::min(said.last_log_index, raft_.commit_index);
+    receive_(io, m);
+    if (said.rejected == 0) sender_.acknowledge(from, said.term, said.last_log_index);
+    lead();
+    hide();
+}
+
 /// C-Raft has found that the message's part of the log is, or becomes, its own.
 void shim::accept() noexcept { verified_.index = std::max(verified_.index, std::exchange(compared_, 0)); }
 
 int shim::send(raft_io* io, raft_io_send* request, const raft_message* message, raft_io_send_cb done) {
     shim& self = of(io);
-    if (message->type != RAFT_IO_APPEND_ENTRIES_RESULT || message->append_entries_result.rejected != 0)
-        return self.under_.send(io, request, message, done);
-    self.accept();
-    raft_message honest = *message;
-    raft_append_entries_result& result = honest.append_entries_result;
-    const raft_index known = result.term == self.verified_.term ? self.verified_.index : 0;
-    if (!broken(fault::more_than_compared)) result.last_log_index = std::min(result.last_log_index, known);
-    if (self.owed_ != 0 && std::min(result.last_log_index, known) >= self.owed_) {
-        self.owed_ = 0;
-        if (self.regained_) self.regained_();
+    switch (message->type) {
+        case RAFT_IO_APPEND_ENTRIES: return self.sender_.send(io, request, *message, done);
+        case RAFT_IO_APPEND_ENTRIES_RESULT: return self.send_result(io, request, *message, done);
+        case RAFT_IO_INSTALL_SNAPSHOT: self.sender_.forget(message->server_id); [[fallthrough]];
+        default: return self.under_.send(io, request, message, done);
     }
-    return self.under_.send(io, request, &honest, done);
+}
+
+int shim::send_result(raft_io* io, raft_io_send* request, const raft_message& message, raft_io_send_cb done) {
+    if (message.append_entries_result.rejected != 0) return under_.send(io, request, &message, done);
+    accept();
+    raft_message honest = message;
+    raft_append_entries_result& result = honest.append_entries_result;
+    const raft_index known = result.term == verified_.term ? verified_.index : 0;
+    if (!broken(fault::more_than_compared)) result.last_log_index = std::min(result.last_log_index, known);
+    if (owed_ != 0 && std::min(result.last_log_index, known) >= owed_) {
+        owed_ = 0;
+        if (regained_) regained_();
+    }
+    return under_.send(io, request, &honest, done);
 }
 
 int shim::append(raft_io* io, raft_io_append* request, const raft_entry* entries, unsigned n, raft_io_append_cb done) {

@@ -23,6 +23,8 @@
 // the follower has saved these and dropped them, C-Raft appends them a second time behind its log, or refuses them for
 // ever. So the shim takes away what the follower's snapshot has, before C-Raft sees the message.
 //
+// *What a member lacks.* C-Raft sends it in one message, and again at each heartbeat. entry_sender.hpp divides it.
+//
 // *A write that fails.* C-Raft truncates its log then, and crashes if a second write was under way. So it does not
 // hear of it: nothing that waits for the write is answered any more, and the seat says that it is broken. When C-Raft
 // has been closed, it hears that all is well, which it does not act on.
@@ -36,15 +38,16 @@
 #include <string>
 #include <vector>
 
+#include "cluster/replica/entry_sender.hpp"
 #include "cluster/replica/raft.hpp"
 
 namespace tutti::cluster::replica {
 
 class shim {
 public:
-    /// Stands between the two from now on, and takes `of.data` for itself. REQUIRES: raft_init was called, and nothing
-    /// after it.
-    shim(raft& of, raft_io& io, raft_index owed = 0);
+    /// Stands between the two from now on, and takes `of.data` for itself. A message to another member has about
+    /// `message_bytes` of entries at most. REQUIRES: raft_init was called, and nothing after it.
+    shim(raft& of, raft_io& io, std::size_t message_bytes, raft_index owed = 0);
     ~shim();
     shim(const shim&) = delete;
     shim& operator=(const shim&) = delete;
@@ -74,6 +77,8 @@ private:
     struct append_under_way;
     [[nodiscard]] static shim& of(const raft_io* io);
     void receive(raft_io* io, raft_message* m);
+    void receive_result(raft_io* io, raft_message* m);
+    int send_result(raft_io* io, raft_io_send* request, const raft_message& message, raft_io_send_cb done);
     void pass_over_saved(raft_append_entries& said);
     void lead();
     void accept() noexcept;
@@ -94,6 +99,7 @@ private:
 
     raft& raft_;
     const raft_io under_;  // its functions
+    entry_sender sender_;
     raft_io_recv_cb receive_ = nullptr;
     raft_io_tick_cb tick_ = nullptr;
     raft_term led_ = 0;         // the term that this member has led last

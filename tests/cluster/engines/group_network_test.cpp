@@ -2,13 +2,11 @@
 // which is silent, late, or cut, and a disk takes longer than an election. Clients reach all of them meanwhile, so that
 // whoever believes to lead is asked.
 #include <algorithm>
-#include <map>
-#include <memory>
 
 #include <gtest/gtest.h>
 #include <tutti/cluster/member.hpp>
 
-#include "cluster/engines/proxy.hpp"
+#include "cluster/engines/member_network.hpp"
 #include "cluster/engines/secured_group.hpp"
 #include "cluster/engines/siege.hpp"
 #include "cluster/replica/fault.hpp"
@@ -23,7 +21,7 @@ using namespace tutti::cluster::testing;
 using namespace std::chrono_literals;
 using cluster::replica::fault;
 
-constexpr std::size_t size = 3;
+constexpr std::size_t size = member_network::size;
 
 class group_network : public ::testing::TestWithParam<bool> {
 protected:
@@ -34,42 +32,9 @@ protected:
 INSTANTIATE_TEST_SUITE_P(, group_network, ::testing::Bool(),
                          [](const auto& named) { return named.param ? "under_tls" : "in_the_clear"; });
 
-/// What each member says to each other one goes by a proxy: C-Raft's connections carry messages in one direction.
-class network {
-public:
-    network(group_server& g, std::uint64_t seed) {
-        for (std::size_t from = 0; from < size; ++from) {
-            for (std::size_t to = 0; to < size; ++to) {
-                if (from == to) continue;
-                auto made = std::make_unique<proxy>(g.places()[to], ++seed);
-                g.route(from, to, made->place());
-                between_[{from, to}] = std::move(made);
-            }
-        }
-    }
-    proxy& link(std::size_t from, std::size_t to) { return *between_.at({from, to}); }
-    void hold_from(std::size_t from, bool on) {
-        for (auto& [pair, by] : between_) {
-            if (pair.first == from) by->hold(on);
-        }
-    }
-    void hold_to(std::size_t to, bool on) {
-        for (auto& [pair, by] : between_) {
-            if (pair.second == to) by->hold(on);
-        }
-    }
-    template <class F>
-    void each(F&& what) {
-        for (auto& [pair, by] : between_) what(*by);
-    }
-
-private:
-    std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<proxy>> between_;
-};
-
 TEST_P(group_network, members_that_hear_or_are_heard_by_none_change_nothing) {
     group_server g{size, 0, files()};
-    network all{g, 40};
+    member_network all{g, 40};
     g.start();
     siege clients{g.address(), 41, g.tls()};
     support::random dice{41};
@@ -95,7 +60,7 @@ TEST_P(group_network, members_that_hear_or_are_heard_by_none_change_nothing) {
 
 TEST_P(group_network, links_of_any_pair_are_silent_late_and_cut) {
     group_server g{size, 0, files()};
-    network all{g, 50};
+    member_network all{g, 50};
     g.start();
     siege clients{g.address(), 51, g.tls()};
     support::random dice{51};
@@ -117,7 +82,7 @@ TEST_P(group_network, links_of_any_pair_are_silent_late_and_cut) {
 /// Leaders that nobody hears, and who hear nobody, are replaced, and asked on meanwhile.
 std::string lone_leaders(fault with, const cluster::testing::group_tls& files) {
     group_server g{size, static_cast<int>(with), files};
-    network all{g, 60};
+    member_network all{g, 60};
     g.start();
     siege clients{g.address(), 61, g.tls()};
     for (int i = 0; i < 3; ++i) {

@@ -1,6 +1,7 @@
 // A member of a group for the tests, which may leave steps out:
 //   member_program <folder> <address> new|<address to join>
-//                  [fault [files of TLS, or "", authority, fault of TLS [delay of the disk, address=place...]]]
+//                  [fault [files of TLS, or "", authority, fault of TLS [delay of the disk, setting...]]]
+// A setting is address=place, or snapshot-bytes=number.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -18,10 +19,13 @@ int main(int argc, char** argv) {
     namespace replica = tutti::cluster::replica;
     if (argc > 4) replica::injected_fault = static_cast<replica::fault>(std::atoi(argv[4]));
     if (argc > 8) replica::injected_disk_delay = std::chrono::milliseconds{std::atoi(argv[8])};
+    tutti::cluster::member_options how;
     for (int i = 9; i < argc; ++i) {
-        const std::string route{argv[i]};
-        const std::size_t middle = route.find('=');
-        replica::injected_routes[route.substr(0, middle)] = route.substr(middle + 1);
+        const std::string setting{argv[i]};
+        const std::size_t middle = setting.find('=');
+        const std::string name = setting.substr(0, middle), value = setting.substr(middle + 1);
+        if (name == "snapshot-bytes") how.snapshot_bytes = std::stoull(value);
+        else replica::injected_routes[name] = value;
     }
     ::signal(SIGXFSZ, SIG_IGN);  // a test limits the size of files: as a full disk, it is an error of the write
     sigset_t ends;
@@ -29,7 +33,6 @@ int main(int argc, char** argv) {
     ::sigaddset(&ends, SIGTERM);
     ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
     try {
-        tutti::cluster::member_options how;
         how.folder = argv[1];
         how.address = argv[2];
         how.founds = std::string{argv[3]} == "new";

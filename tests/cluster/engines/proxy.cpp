@@ -91,6 +91,7 @@ void proxy::carry(int from, std::uint64_t seed) {
         const std::size_t most = disturbed_.load() ? 1 + dice.below(400) : bytes.size();
         const ssize_t n = ::recv(in, bytes.data(), most, 0);
         if (n <= 0) return false;
+        if (in == from) carried_.fetch_add(static_cast<std::uint64_t>(n));
         if (disturbed_.load()) std::this_thread::sleep_for(std::chrono::microseconds{dice.below(1000)});
         return send_all(out, bytes.data(), static_cast<std::size_t>(n));
     };

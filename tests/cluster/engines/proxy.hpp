@@ -25,6 +25,8 @@ public:
     void disturb(bool on) noexcept { disturbed_.store(on); }
     /// Passes nothing on, and keeps what comes: a partition. Afterwards it arrives.
     void hold(bool on) noexcept { held_.store(on); }
+    /// Bytes from who has connected to the place behind it.
+    [[nodiscard]] std::uint64_t carried() const noexcept { return carried_.load(); }
     /// Ends all connections; bytes that are under way are lost.
     void cut() noexcept { generation_.fetch_add(1); }
 
@@ -36,7 +38,7 @@ private:
     int listening_ = -1;
     int port_ = 0;
     std::atomic<bool> disturbed_{false}, held_{false}, over_{false};
-    std::atomic<std::uint64_t> generation_{0};
+    std::atomic<std::uint64_t> generation_{0}, carried_{0};
     std::uint64_t seed_;
     std::thread accepting_;
     std::vector<std::thread> carrying_;  // of the accepting thread

@@ -317,6 +317,11 @@ void group_server::route(std::size_t from, std::size_t to, const std::string& by
     hardships_[from].routes.push_back(places_[to] + "=" + by);
 }
 
+void group_server::keep_log(std::size_t bytes) {
+    for (std::size_t i = 0; i < members_.size(); ++i)
+        hardships_[i].routes.push_back("snapshot-bytes=" + std::to_string(bytes));
+}
+
 void group_server::start() {
     for (std::size_t i = 0; i < members_.size(); ++i) {
         if (members_[i].running() || retired_.contains(i)) continue;

@@ -128,7 +128,9 @@ public:
     void route(std::size_t from, std::size_t to, const std::string& by);
     /// The disk of a member that is started from now on says so much later that it has written.
     void delay_disk(std::size_t i, std::chrono::milliseconds by) { hardships_[i].disk = by; }
-    /// The same, with other files than its own: their names without .pem and .key.
+    /// Members that are started from now on keep so many bytes of log at least.
+    void keep_log(std::size_t bytes);
+    /// The same as `start_one(i)`, with other files than its own: their names without .pem and .key.
     void start_one(std::size_t i, const std::string& files);
     [[nodiscard]] std::string log_of(std::size_t i) const;
 

@@ -25,6 +25,7 @@ void group::start(node& n, bool first) {
     if (!n.clock) n.clock = std::make_unique<own_clock>(agenda_);
     n.io = std::make_unique<simulated_io>(agenda_, *n.clock, net, n.stored, n.id, how_.disk_delay);
     n.io->fail_images(2);
+    n.io->delay_writes(how_.network_delay);
     n.sits = std::make_unique<seat>(n.io->io(), seat_settings{.self = {n.id, address(n.id)},
                                                               .election_ms = 200,
                                                               .heartbeat_ms = 40,
@@ -34,6 +35,7 @@ void group::start(node& n, bool first) {
                                                               .most_entry_bytes = 200,
                                                               .images = &n.io->images(),
                                                               .piece_shards = 128,
+                                                              .message_bytes = how_.message_bytes,
                                                               .history = how_.history,
                                                               .most_erased = how_.most_erased});
     n.flush_planned = false;
@@ -67,13 +69,22 @@ instant group::delay() {
     return agenda_.below(most + 1);
 }
 
-void group::send(raft_id from, raft_id to, parcel what) {
-    if (cut_.contains({from, to}) || agenda_.chance(how_.lost_of_100)) return;
+/// The sender of entries has cut a message, or held its entries back, where the leader has more.
+void group::note_size(const node& from, const parcel& what) {
+    if (what.message.type != RAFT_IO_APPEND_ENTRIES || !from.sits) return;
+    const raft_index last = what.message.append_entries.prev_log_index + what.entries.size();
+    if (last < from.sits->stands().last_index) ++(what.entries.empty() ? counts_.held : counts_.cut);
+}
+
+bool group::send(raft_id from, raft_id to, parcel what) {
+    note_size(nodes_.at(from), what);
+    if (cut_.contains({from, to}) || agenda_.chance(how_.lost_of_100)) return agenda_.chance(50);
     instant& last = last_[{from, to}];
     last = std::max(last, agenda_.now() + delay());
     agenda_.at(last, [this, from, to, what = std::move(what)] {
         if (!cut_.contains({from, to})) deliver(to, what);
     });
+    return true;
 }
 
 void group::deliver(raft_id to, const parcel& what) {

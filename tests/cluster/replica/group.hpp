@@ -23,6 +23,7 @@ struct conditions {
     unsigned slow_of_100 = 2;                             ///< messages that take up to fifty times as long
     unsigned lost_of_100 = 2;
     unsigned snapshot_threshold = 40, snapshot_trailing = 8;
+    std::size_t message_bytes = 1u << 20;  ///< of entries
     window history;
     std::size_t most_erased = machine::default_most_erased;
 };
@@ -97,6 +98,7 @@ public:
     struct counts {
         std::size_t kills = 0, cuts = 0, stops = 0, joins = 0, leaves = 0, installs = 0, elections = 0,
                     broken_disks = 0, handed_over = 0, upset_clocks = 0;
+        std::size_t cut = 0, held = 0;  // messages of leaders, to an entry before their last; without any entry
     };
     [[nodiscard]] counts happened() const noexcept { return counts_; }
 
@@ -113,7 +115,8 @@ private:
         version place = 0;  // what it has told the past
     };
 
-    void send(raft_id from, raft_id to, parcel what) override;
+    bool send(raft_id from, raft_id to, parcel what) override;
+    void note_size(const node& from, const parcel& what);
     void deliver(raft_id to, const parcel& what);
     /// What a member says to list and changed.
     static void tell_records(const machine& of, raft_id self, const question& q, answer& a);

@@ -36,7 +36,7 @@ public:
 
 private:
     /// Others are not there.
-    void send(raft_id, raft_id, parcel) override {}
+    bool send(raft_id, raft_id, parcel) override { return true; }
 
     identity who_;
     address_book where_{"/nowhere"};  // empty, and nothing is entered

@@ -189,11 +189,11 @@ int simulated_io::send(raft_io* io, raft_io_send* request, const raft_message* m
         const raft_buffer& data = message->install_snapshot.data;
         p.bytes = {static_cast<const char*>(data.base), data.len};
     }
-    self.network_.send(self.id_, message->server_id, std::move(p));
-    self.waiting_.push_back([request, done](int status) {
-        if (done != nullptr) done(request, status);
+    const bool sent = self.network_.send(self.id_, message->server_id, std::move(p));
+    self.waiting_.push_back([request, done, sent](int status) {
+        if (done != nullptr) done(request, status == 0 && !sent ? RAFT_NOCONNECTION : status);
     });
-    self.plan(0, [&self] {
+    self.plan(self.agenda_.below(self.write_delay_ + 1), [&self] {
         const auto first = std::move(self.waiting_.front());
         self.waiting_.pop_front();
         first(0);

@@ -26,7 +26,8 @@ struct parcel {
 class network {
 public:
     virtual ~network() = default;
-    virtual void send(raft_id from, raft_id to, parcel what) = 0;
+    /// False: the message is lost, and its sender learns that.
+    virtual bool send(raft_id from, raft_id to, parcel what) = 0;
 };
 
 class simulated_io {
@@ -41,6 +42,8 @@ public:
     /// Pieces take up to `disk_delay` each, and one of so many hundreds of them fails.
     [[nodiscard]] image_store& images() noexcept { return images_; }
     void fail_images(unsigned of_100) { failing_pieces_of_100_ = of_100; }
+    /// A message takes up to `most` until it is written to its connection.
+    void delay_writes(instant most) { write_delay_ = most; }
     /// From now on no piece is answered, until `let_images_go`.
     void hold_images() { holds_images_ = true; }
     void let_images_go();
@@ -102,6 +105,7 @@ private:
     const raft_id id_;
     std::string address_;
     const instant disk_delay_;
+    instant write_delay_ = 0;
     std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);  // events look at it
     bool killed_ = false;
     instant stopped_until_ = 0;

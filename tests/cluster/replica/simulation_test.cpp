@@ -50,20 +50,22 @@ TEST(replica_simulation, every_history_is_explained_by_the_log) {
         all.broken_disks += c.broken_disks;
         all.handed_over += c.handed_over;
         all.upset_clocks += c.upset_clocks;
+        all.cut += c.cut;
+        all.held += c.held;
     }
     std::printf(
         "%zu attempts: %zu committed, %zu conflicts, %zu unknown; %zu sent again, %zu voided, %zu outlived; %zu kills, "
         "%zu cuts, "
         "%zu stops, %zu joins, %zu leaves, %zu snapshots loaded, %zu elections, %zu broken disks, %zu handed over, %zu "
-        "clocks "
-        "upset\n",
+        "clocks upset, %zu messages cut, %zu held back\n",
         attempts, good, conflicts, unknown, resent, voided, outlived, all.kills, all.cuts, all.stops, all.joins,
-        all.leaves, all.installs, all.elections, all.broken_disks, all.handed_over, all.upset_clocks);
+        all.leaves, all.installs, all.elections, all.broken_disks, all.handed_over, all.upset_clocks, all.cut,
+        all.held);
     // A checker of nothing finds nothing. Of a few seeds nobody can ask for everything.
     if (seeds < 100) return;
     for (const std::size_t n :
          {good, conflicts, resent, voided, outlived, all.kills, all.cuts, all.stops, all.joins, all.leaves,
-          all.installs, all.elections, all.broken_disks, all.handed_over, all.upset_clocks, unknown})
+          all.installs, all.elections, all.broken_disks, all.handed_over, all.upset_clocks, all.cut, all.held, unknown})
         EXPECT_GT(n, 0u);
     EXPECT_GT(good, attempts / 3);
 }
@@ -136,7 +138,8 @@ INSTANTIATE_TEST_SUITE_P(
         broken_step{fault::early_answer, "early_answer"}, broken_step{fault::lost_is_conflict, "lost_is_conflict"},
         broken_step{fault::old_below_window, "old_below_window"}, broken_step{fault::absence_stays, "absence_stays"},
         broken_step{fault::absence_not_saved, "absence_not_saved"},
-        broken_step{fault::changes_out_of_order, "changes_out_of_order"}),
+        broken_step{fault::changes_out_of_order, "changes_out_of_order"},
+        broken_step{fault::commits_behind_piece, "commits_behind_piece"}),
     [](const auto& step) { return std::string{step.param.name}; });
 
 #endif

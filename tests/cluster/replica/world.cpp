@@ -30,6 +30,7 @@ plan of_seed(std::uint64_t seed) {
         p.how.most_erased = 1 + seed / 2 % 4;
         if (p.how.history.writes < window{}.writes) p.how.history.writes += 25;
     }
+    p.how.message_bytes = dice.chance(70) ? dice.between(1, 1200) : 1u << 20;
     return p;
 }
 
