@@ -1,4 +1,4 @@
-// Aggregates that say nothing of how they travel, and those that do.
+// Aggregates without a serialization function, and aggregates with one.
 #include <array>
 #include <cstdint>
 #include <map>
@@ -68,7 +68,7 @@ T there_and_back(const T& value) {
 
 TEST(cluster_aggregates, travel_as_they_are) {
     const auto nodes = start_nodes(2, cluster::placement::home);
-    for (std::uint64_t i = 0; i < 8; ++i) {  // homes on both
+    for (std::uint64_t i = 0; i < 8; ++i) {  // half of the ids are at home on each node
         const ref<order> here{*nodes[0], {7, i}}, there{*nodes[1], {7, i}};
         atomically([&](tx& t) { here.publish(t, some_order()); });
         atomically([&](tx& t) { there.write(t).lines.push_back({"saw", 1}); });
@@ -101,7 +101,7 @@ TEST(cluster_aggregates, of_few_and_many_fields_lose_none) {
     EXPECT_EQ(there_and_back(tree), tree);
 }
 
-// What an aggregate has is what its bytes are: no word more.
+// The bytes of an aggregate are its fields and nothing more.
 TEST(cluster_aggregates, are_their_fields_and_no_more) {
     EXPECT_EQ(bytes_of(line{"nut", 3}).size(), sizeof(std::uint64_t) + 3 + sizeof(unsigned));
 }
@@ -163,7 +163,7 @@ TYPED_TEST(cluster_aggregates_that_say, how_they_travel_are_heeded) {
     EXPECT_EQ(back.forgotten, "");
 }
 
-// Catches a decoder that makes an object of bytes that are too few.
+// Catches a decoder that makes an object from too few bytes.
 TEST(cluster_aggregates, of_cut_bytes_are_refused) {
     const std::string all = bytes_of(some_order());
     for (std::size_t n = 0; n < all.size(); ++n) {

@@ -1,4 +1,4 @@
-// The public face: objects in blocks beside local variables, in one process and between nodes over sockets.
+// The public API: objects in blocks beside local variables, in one process and between nodes over sockets.
 #include <unistd.h>
 
 #include <atomic>
@@ -51,7 +51,7 @@ TEST(cluster_objects, are_published_read_written_and_erased) {
 
 TEST(cluster_objects, of_any_serializable_type_travel) {
     const auto nodes = start_nodes(2, cluster::placement::home);
-    for (int i = 0; i < 8; ++i) {  // homes on both
+    for (int i = 0; i < 8; ++i) {  // half of the ids are at home on each node
         const ref<person> a{*nodes[0], {1, static_cast<std::uint64_t>(i)}}, b{*nodes[1], a.id()};
         atomically([&](tx& t) { a.publish(t, {"Ada", {1, 2, 3}}); });
         atomically([&](tx& t) { b.write(t).marks.push_back(4); });
@@ -88,7 +88,7 @@ std::string complaint_of(const std::function<void(tx&)>& block) {
     return "none";
 }
 
-// Catches an erase that takes whatever is there; and one that asks for it once more to find out.
+// Catches an erase that ignores the object's type, and an erase that sends an extra message to learn the type.
 TEST(cluster_objects, of_another_type_are_not_erased) {
     const auto nodes = start_nodes(2, cluster::placement::home);
     for (const unsigned at : {0u, 1u}) {
@@ -144,7 +144,7 @@ TEST(cluster_objects, are_called_in_errors_by_the_texts_they_are_named_by) {
         EXPECT_NE(said.find("object '" + name + "' ("), std::string::npos) << said;
 }
 
-// Catches a companion that is told nothing when a block leaves by an exception, or keeps what the block wrote.
+// Catches a companion that is not told when a block leaves by an exception, or that keeps the block's writes.
 TEST(cluster_objects, are_rolled_back_with_local_variables) {
     node here;
     const ref<account> a{here, "a"};
@@ -160,7 +160,7 @@ TEST(cluster_objects, are_rolled_back_with_local_variables) {
     EXPECT_EQ(local.load(), 0);
 }
 
-// Catches a roll-back of a nested block that leaves its writes, or takes those of the block around it.
+// Catches a roll-back of a nested block that keeps its writes, or also drops the writes of the block around it.
 TEST(cluster_objects, of_a_nested_block_are_rolled_back_alone) {
     node here;
     const ref<account> a{here, "a"}, b{here, "b"};
@@ -179,8 +179,8 @@ TEST(cluster_objects, of_a_nested_block_are_rolled_back_alone) {
     EXPECT_EQ(atomically([&](tx& t) { return b.find(t) == nullptr; }), true);
 }
 
-// Catches a companion that leaves with the nested block it joined in: then nothing validates what that block has read,
-// and the writes after it are lost.
+// Catches a companion that leaves with the nested block in which it joined. Then the reads of that block are not
+// validated, and later writes are lost.
 TEST(cluster_objects, stay_joined_when_the_block_of_the_first_touch_is_rolled_back) {
     node here;
     const ref<account> a{here, "a"};
@@ -208,7 +208,7 @@ TEST(cluster_objects, stay_joined_when_the_block_of_the_first_touch_is_rolled_ba
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 9);
 }
 
-// Two clusters in one block: what was only read of one orders it among those that commit in the other.
+// Two clusters in one block. An object that is only read in one cluster orders the block among commits in the other.
 TEST(cluster_objects, of_two_clusters_have_one_order) {
     node first, second;
     const ref<account> a{first, "a"}, b{second, "b"};
@@ -226,14 +226,15 @@ TEST(cluster_objects, of_two_clusters_have_one_order) {
     EXPECT_EQ(atomically([&](tx& t) { return b.read(t).balance; }), 8);
 }
 
-// Catches a local snapshot that moves without the objects: x and y are always written together, x here and y anywhere.
+// Catches a local snapshot that moves without the objects. x and y are always written together: x here, y on any node.
 TEST(cluster_opacity, spans_local_variables_and_objects) {
     support::watchdog guard{"spans_local_variables_and_objects"};
     for (const cluster::placement where : {cluster::placement::home, cluster::placement::writer}) {
         const auto nodes = start_nodes(2, where);
         var<long> x{0};
         const ref<account> y{*nodes[0], "y"};
-        // A second object that the other node copies the first to: what depends on y comes here by another way.
+        // The other node copies the first object to a second one, so a value that depends on y arrives here by another
+        // path.
         const ref<account> y_there{*nodes[1], "y"}, z_there{*nodes[1], "z"}, z{*nodes[0], "z"};
         atomically([&](tx& t) {
             y.publish(t, {0});
@@ -244,7 +245,7 @@ TEST(cluster_opacity, spans_local_variables_and_objects) {
         std::vector<std::thread> readers;
         for (int i = 0; i < 4; ++i) {
             readers.emplace_back([&, i] {
-                const options how{.read_only = i >= 2};  // which makes it a snapshot reader
+                const options how{.read_only = i >= 2};  // a read-only block is a snapshot reader
                 while (!stop.load()) {
                     atomically(how, [&](tx& t) {
                         long a = 0, b = 0, c = 0;
@@ -257,7 +258,7 @@ TEST(cluster_opacity, spans_local_variables_and_objects) {
                             b = y.read(t).balance;
                             a = x.get(t);
                         }
-                        // Seen by the body, also of an attempt that will be rolled back.
+                        // The body sees these values even in an attempt that is later rolled back.
                         if (a != b || c > b) ++wrong;
                     });
                 }
@@ -279,7 +280,7 @@ TEST(cluster_opacity, spans_local_variables_and_objects) {
     }
 }
 
-// Catches lost updates and half commits between nodes.
+// Catches lost updates and partial commits between nodes.
 TEST(cluster_bank, keeps_its_money) {
     support::watchdog guard{"keeps_its_money"};
     for (const cluster::placement where : {cluster::placement::home, cluster::placement::writer}) {
@@ -326,7 +327,7 @@ TEST(cluster_bank, keeps_its_money) {
     }
 }
 
-// Catches an owner that forgets what a reader may still ask for, and a reader that validates what it need not.
+// Catches an owner that forgets a version that a reader may still request, and a reader that validates needlessly.
 TEST(cluster_snapshots, are_never_overtaken_by_writers) {
     support::watchdog guard{"are_never_overtaken_by_writers"};
     for (const cluster::placement where : {cluster::placement::home, cluster::placement::writer}) {
@@ -354,7 +355,7 @@ TEST(cluster_snapshots, are_never_overtaken_by_writers) {
             const long sum = atomically({.read_only = true}, [&](tx& t) {
                 long all = 0;
                 for (std::uint64_t i = 0; i < accounts; ++i)
-                    all += ref<account>{*nodes[k % 3], {8, i}}.read(t).balance;  // one trip after the other
+                    all += ref<account>{*nodes[k % 3], {8, i}}.read(t).balance;  // one trip after another
                 return all;
             });
             EXPECT_EQ(sum, static_cast<long>(accounts) * each);
@@ -371,7 +372,7 @@ TEST(cluster_snapshots, refuse_writes) {
     EXPECT_THROW(atomically({.read_only = true}, [&](tx& t) { a.publish(t, {1}); }), usage_error);
 }
 
-/// Objects that the first node has to ask node `at` for. An object of another node costs a trip.
+/// Returns objects that the first node has to request from node `at`. Opening an object of another node costs a trip.
 std::vector<ref<account>> objects_at(const std::vector<std::unique_ptr<node>>& nodes, unsigned at, std::size_t count) {
     std::vector<ref<account>> there;
     for (std::uint64_t i = 0; there.size() < count; ++i) {
@@ -383,7 +384,7 @@ std::vector<ref<account>> objects_at(const std::vector<std::unique_ptr<node>>& n
     return there;
 }
 
-/// Another node's transaction changes the object.
+/// Changes the object in a transaction of another node.
 void overtake(node& by, const ref<account>& one) {
     std::thread{[&] { atomically([&](tx& t) { ref<account>{by, one.id()}.write(t).balance += 1; }); }}.join();
 }
@@ -439,7 +440,7 @@ TEST(cluster_round_trips, of_many_objects_of_which_some_are_named_twice_are_two)
     EXPECT_EQ(sum, 200 + 300);
 }
 
-// Two objects at one other node: one trip to fetch both, one to commit both.
+// Two objects on one other node take one trip to fetch both, and one trip to commit both.
 TEST(cluster_round_trips, of_a_transfer_between_two_remote_accounts_are_two) {
     const auto nodes = start_nodes(2, cluster::placement::home);
     const auto there = objects_at(nodes, 1, 2);
@@ -452,7 +453,7 @@ TEST(cluster_round_trips, of_a_transfer_between_two_remote_accounts_are_two) {
     EXPECT_EQ(nodes[0]->statistics().round_trips - before, 2u);
 }
 
-// Catches objects that are fetched one by one again, and a part that fetches what was not rolled back.
+// Catches objects that are fetched one by one on the second run, and a partial re-run that fetches objects it kept.
 TEST(cluster_round_trips, of_what_is_rolled_back_are_made_at_once_when_it_runs_again) {
     const auto nodes = start_nodes(2, cluster::placement::home);
     const auto there = objects_at(nodes, 1, 5);
@@ -476,11 +477,11 @@ TEST(cluster_round_trips, of_what_is_rolled_back_are_made_at_once_when_it_runs_a
         });
         EXPECT_EQ(outer, partly ? 1 : 2);
         EXPECT_EQ(inner, 2);
-        EXPECT_EQ(trips, partly ? 1u : 0u);  // or all come with the first object of the whole
+        EXPECT_EQ(trips, partly ? 1u : 0u);  // a full re-run fetches all objects together with the first one
     }
 }
 
-// Catches an error for what only the attempt before wanted.
+// Catches an error for an object that only the previous attempt needed.
 TEST(cluster_round_trips, of_a_second_attempt_ask_nobody_whom_it_can_do_without) {
     support::watchdog guard{"of_a_second_attempt_ask_nobody_whom_it_can_do_without"};
     auto nodes = start_nodes(3, cluster::placement::home);
@@ -500,7 +501,7 @@ TEST(cluster_round_trips, of_a_second_attempt_ask_nobody_whom_it_can_do_without)
     EXPECT_EQ(runs, 2);
 }
 
-// Catches the name of another node that was asked at the same time.
+// Catches an error that names another node that was asked at the same time.
 TEST(cluster_failure, a_node_that_goes_is_told_from_those_that_stay) {
     support::watchdog guard{"a_node_that_goes_is_told_from_those_that_stay"};
     auto nodes = start_nodes(4, cluster::placement::home);
@@ -514,7 +515,7 @@ TEST(cluster_failure, a_node_that_goes_is_told_from_those_that_stay) {
     }
 }
 
-// Catches a body that goes on with variables of a later state than its objects, because it has swallowed the error.
+// Catches a body that swallows the error and goes on with variables of a later state than its objects.
 TEST(cluster_failure, an_error_that_is_swallowed_leaves_no_torn_state) {
     support::watchdog guard{"an_error_that_is_swallowed_leaves_no_torn_state"};
     auto nodes = start_nodes(2, cluster::placement::home);
@@ -542,7 +543,7 @@ TEST(cluster_failure, an_error_that_is_swallowed_leaves_no_torn_state) {
     EXPECT_EQ(runs, 2);
 }
 
-// Catches a wait for a node that is gone.
+// Catches an endless wait for a node that is gone.
 TEST(cluster_failure, a_node_that_goes_is_reported) {
     support::watchdog guard{"a_node_that_goes_is_reported"};
     auto nodes = start_nodes(2, cluster::placement::home);
@@ -554,7 +555,7 @@ TEST(cluster_failure, a_node_that_goes_is_reported) {
     nodes[1].reset();
     unsigned lost = 0, there = 0;
     for (const ref<account>& a : all) {
-        // Until the end of the connection has been noticed, too.
+        // An attempt may commit until the end of the connection has been noticed.
         try {
             atomically([&](tx& t) { a.write(t).balance += 1; });
             ++there;

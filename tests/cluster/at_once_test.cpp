@@ -1,4 +1,4 @@
-// Commits of one node alone, in one step, from several threads: the protocol without engine and network.
+// One-step commits on a single node, from several threads: the protocol without the engine and the network.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -35,7 +35,7 @@ public:
 constexpr std::uint64_t accounts = 6;
 constexpr long opening = 100;
 
-/// Twice, so that half of a change shows.
+/// The balance is stored twice, so that a torn write shows.
 using balances = std::array<long, 2>;
 
 std::string bytes_of(long balance) {
@@ -50,7 +50,7 @@ long balance_of(const std::string& bytes) {
     return both[0] == both[1] ? both[0] : torn;
 }
 
-/// A bank on a node of a cluster of one.
+/// A bank on a node of a one-node cluster.
 class bank {
 public:
     bank() {
@@ -61,24 +61,24 @@ public:
         EXPECT_EQ(t.prepare(true), outcome::good);
         t.commit();
     }
-    /// `at_once`: else by locks, as beside other nodes.
+    /// Transfers 1. With `at_once` the commit is one step; without it, the commit locks objects, as beside other nodes.
     static bool transfer(transaction& t, std::uint64_t from, std::uint64_t to, bool at_once) {
         if (!t.begin()) return false;
         if (!add(t, from, -1) || !add(t, to, 1)) return false;
         if (t.prepare(at_once) != outcome::good) return false;
         EXPECT_EQ(t.decided(), at_once);
-        if (!at_once) std::this_thread::yield();  // with its locks
+        if (!at_once) std::this_thread::yield();  // lets other threads run while the locks are held
         t.commit();
         return true;
     }
-    /// Of all accounts, one after the other; 0 if it has to start over.
+    /// Returns the sum of all accounts, read one after another, or 0 if the transaction must start over.
     static long sum(transaction& t, bool snapshot) {
         if (!t.begin(snapshot)) return 0;
         long all = 0;
         for (std::uint64_t i = 0; i < accounts; ++i) {
             if (!open(t, i)) return 0;
             all += balance_of(t.find({0, i})->bytes);
-            std::this_thread::yield();  // so that much happens meanwhile
+            std::this_thread::yield();  // gives the other threads time to commit
         }
         t.end_snapshot();
         return all;
@@ -103,7 +103,8 @@ private:
     }
 };
 
-/// Two threads that transfer, at once and by locks, and two that look; what is wrong with it, or nothing.
+/// Runs two threads that transfer, one at once and one by locks, and two that read. Returns a description of the error,
+/// or an empty string.
 std::string run_bank(std::size_t transfers) {
     bank b;
     std::atomic<unsigned> running{2};
@@ -140,7 +141,7 @@ TEST(cluster_at_once, commits_beside_each_other_keep_the_money) {
     EXPECT_EQ(run_bank(support::rounds(4'000)), "");
 }
 
-// A sanitizer judges memory and threads; whether a check notices a broken step is not its question.
+// A sanitizer checks memory and threads; whether a test notices a broken step is tested in other builds.
 #if !defined(TUTTI_SANITIZED)
 
 class cluster_at_once_fault : public ::testing::TestWithParam<fault> {};
@@ -154,7 +155,7 @@ TEST_P(cluster_at_once_fault, is_caught) {
     EXPECT_NE(found, "");
 }
 
-// What is wrong with one commit after the other, the simulation shows.
+// The simulation covers faults that show in commits one after another.
 INSTANTIATE_TEST_SUITE_P(all, cluster_at_once_fault,
                          ::testing::Values(fault::at_once_in_parts, fault::draw_version_early,
                                            fault::look_through_changes, fault::show_what_is_locked),
@@ -169,9 +170,9 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_at_once_fault,
 
 #endif
 
-// ---- W1 to W4: a look of the header, between whose loads others change what it looks at
+// ---- W1 to W4: a read of an object's header, between whose loads another thread changes that header
 
-/// What happens before a load of the look, by the load's number.
+/// Runs a function before each load of the read; the argument is the load's number.
 struct between {
     static inline std::function<void(unsigned)> happens;
     static inline unsigned loads = 0;
@@ -181,7 +182,7 @@ struct between {
 
 struct look_at_change {
     const char* what;
-    void (*change)(shown& s);  // of what is closed; leaves it as it likes
+    void (*change)(shown& s);  // called while the object is closed; leaves it open or closed
 };
 
 constexpr object_id looked_for{1, 2};
@@ -195,7 +196,7 @@ void show_pair(shown& s, std::uint64_t version, long number) {
 
 const look_at_change changes[]{
     {"written", [](shown& s) { show_pair(s, time_of_look + 1, 2); }},
-    // As no commit does it, so that the version does not give it away.
+    // No commit does this, so the version does not change.
     {"written_in_silence", [](shown& s) { show_pair(s, 3, 2); }},
     {"erased", [](shown& s) { s.show(false, time_of_look + 1, "", false); }},
     {"of_another_type",
@@ -219,10 +220,10 @@ const look_at_change changes[]{
 
 class cluster_look : public ::testing::TestWithParam<look_at_change> {};
 
-// Catches a look that does not compare the word, or compares it with nothing; one that takes what is closed; and one
-// that does not look whose it is, of what type, how long, whether it exists, or how new.
+// Catches a read that does not compare the word, or compares it with the wrong one, and a read that accepts a closed
+// object. Catches a read that does not check the object's id, type, length, existence or version.
 TEST_P(cluster_look, sees_one_state_or_none_whatever_happens_between_its_loads) {
-    constexpr unsigned last = 12;  // more than it makes
+    constexpr unsigned last = 12;  // more than the number of loads
     for (unsigned begins = 0; begins <= last; ++begins) {
         for (unsigned ends = begins; ends <= last; ++ends) {
             shown s;
@@ -258,20 +259,20 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_look, ::testing::ValuesIn(changes),
 
 // ---- S11: commits in place
 
-/// A node of a cluster of one, and what a thread of it sees and writes there.
+/// A node of a one-node cluster, with helpers to see and write its objects as one thread does.
 struct in_place {
     void write(const object_id& id, const std::string& bytes) {
         ASSERT_EQ(objects.lock_to_write(id, look(id).version, other), wire::obstacle::none);
         objects.settle(id, wire::action::put, std::string{bytes}, clock.tick(), other);
     }
-    /// By a look with the lock.
+    /// Reads the object with the lock.
     wire::object_view look(const object_id& id, std::uint64_t at = wire::newest) {
         wire::object_view view;
         store::place found;
         objects.look(id, view, at, found);
         return view;
     }
-    /// As a look without it sees the object.
+    /// Reads the object without the lock.
     store::place see(const object_id& id) {
         wire::object_view view;
         store::place found;
@@ -279,7 +280,7 @@ struct in_place {
         EXPECT_TRUE(objects.look_again(found, id, view));
         return found;
     }
-    /// The same, beside another thread, which may have it closed for a look just now.
+    /// Reads like `see`, but retries while another thread has the object closed for a read.
     store::place see_in_the_end(const object_id& id) {
         wire::object_view view;
         store::place found;
@@ -287,7 +288,7 @@ struct in_place {
         while (!objects.look_again(found, id, view));
         return found;
     }
-    /// Of a number that is as long as `bytes_of` makes them.
+    /// Wraps a number that has the length that `bytes_of` encodes.
     static detail::image image_of(long& number) { return {&number, sizeof number, 7}; }
     static std::string bytes_of(long number) {
         std::string bytes(2 * sizeof number, '\0');
@@ -296,7 +297,7 @@ struct in_place {
         std::memcpy(bytes.data() + sizeof tag, &number, sizeof number);
         return bytes;
     }
-    /// Writes y, having read x, as they were seen there.
+    /// Writes `number` to the object seen at `written`, after a read of the object seen at `read`.
     bool commit(const store::place& read, const store::place& written, long number) {
         const std::array<store::spot, 2> spots{store::spot{read.seen, read.word, {}},
                                                store::spot{written.seen, written.word, image_of(number)}};
@@ -311,7 +312,7 @@ struct in_place {
     std::uint64_t version = 0;
 };
 
-/// What is wrong with them, or nothing.
+/// Returns a description of the error, or an empty string.
 std::string run_in_place() {
     in_place n;
     n.write(n.x, in_place::bytes_of(1));
@@ -355,7 +356,7 @@ std::string run_in_place() {
     return is_there(7) ? "" : "what was refused is there";
 }
 
-/// The same, of a reader that may ask for what was there before.
+/// Runs the same commits beside a reader that may request the previous versions.
 std::string run_in_place_beside_reader() {
     in_place n;
     n.write(n.x, in_place::bytes_of(1));
@@ -369,7 +370,7 @@ std::string run_in_place_beside_reader() {
     return n.commit(x, n.see(n.y), 4) ? "" : "it is not done when the reader is gone";
 }
 
-/// Two threads, each of which writes what the other one has read: one of them is in the other's way at the least.
+/// Runs two threads, each of which writes the object that the other has read. At least one of each pair must fail.
 std::string run_skew(std::size_t rounds) {
     in_place n;
     n.write(n.x, in_place::bytes_of(0));
@@ -402,7 +403,7 @@ TEST(cluster_in_place, writes_what_is_as_it_was_seen_and_concerns_nobody_else) {
     EXPECT_EQ(run_skew(support::rounds(2'000)), "");
 }
 
-#if !defined(TUTTI_SANITIZED)  // as above
+#if !defined(TUTTI_SANITIZED)  // same reason as above
 
 class cluster_in_place_fault : public ::testing::TestWithParam<fault> {};
 

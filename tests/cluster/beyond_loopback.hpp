@@ -1,4 +1,4 @@
-// Where others can reach this machine.
+// Finds an address of this machine that other machines can reach.
 #pragma once
 
 #include <arpa/inet.h>
@@ -9,7 +9,7 @@
 
 namespace tutti {
 
-/// An IPv4 address of this machine beyond loopback; empty: it has none.
+/// Returns an IPv4 address of this machine beyond loopback, or an empty string if the machine does not have one.
 inline std::string address_beyond_loopback() {
     std::string found;
     ifaddrs* all = nullptr;

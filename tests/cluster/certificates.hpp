@@ -1,5 +1,5 @@
-// Certificates as docs/cluster.md and docs/cluster-replication.md make them, by the openssl command, and such as nobody
-// should have.
+// Makes certificates with the openssl command, as docs/cluster.md and docs/cluster-replication.md describe, and also
+// invalid certificates.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@
 
 namespace tutti::strangers {
 
-/// A folder with an authority, and the nodes 0 to 2, or such members of a group, and a program; removed at the end.
+/// A folder with an authority and certificates for nodes 0 to 2, or for group members, and a program. The destructor
+/// removes the folder.
 class certificates {
 public:
     explicit certificates(const std::string& name, const std::string& cluster = "tutti",
@@ -25,7 +26,8 @@ public:
     certificates(const certificates&) = delete;
     certificates& operator=(const certificates&) = delete;
 
-    /// One more, of this authority, for the names and the time that the words say. Its files, without their ends.
+    /// Signs one more certificate with this authority, with these extensions and this validity. Returns the path of its
+    /// files without the suffix.
     std::string sign(const std::string& name, const std::string& extensions,
                      const std::string& when = "-days 1") const {
         const std::string files = folder + "/" + name;
@@ -38,7 +40,7 @@ public:
             when + " -extfile x.ext -out " + name + ".pem");
         return files;
     }
-    /// Over since a while.
+    /// Signs a certificate that has already expired.
     std::string sign_expired(const std::string& name, const std::string& dns) const {
         return sign(name, "subjectAltName=DNS:" + dns, "-days -1");
     }

@@ -1,4 +1,4 @@
-// What a file and the environment say of a node: what is taken, what goes before what, and what is said of mistakes.
+// Configuration of a node from a file and the environment: accepted values, precedence, and error messages.
 #include <unistd.h>
 
 #include <cstdio>
@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 configuration of(const std::string& text) { return configuration::from_text(text, "n.toml"); }
 
-/// Why the text is refused; empty: it is not.
+/// Returns the reason why the text is refused, or an empty string if the text is accepted.
 std::string refusal_of(const std::string& text) {
     try {
         static_cast<void>(of(text));
@@ -34,7 +34,7 @@ std::string refusal_of(const std::string& text) {
     }
 }
 
-/// A variable of the environment, for as long as it lives.
+/// Sets an environment variable for the lifetime of this object.
 class variable {
 public:
     variable(const char* name, const std::string& value) : name_{name} { ::setenv(name, value.c_str(), 1); }
@@ -242,7 +242,8 @@ TEST(cluster_configuration, is_checked_without_the_others) {
     EXPECT_EQ(checked("[engine]\naddress = 'memory:'"), "");
 }
 
-// Whatever bytes a file has, it is taken or refused by name: pieces of good files, cut, doubled and spoilt.
+// The parser accepts or refuses any bytes, and names the error. The inputs are cut, doubled and corrupted pieces of
+// good files.
 TEST(cluster_configuration, of_any_bytes_is_taken_or_refused) {
     const std::string good =
         "cluster = \"bank\"\nnodes = [\"127.0.0.1:1\", \"unix:/b\"]\nself = 1\npatience = 700\nplacement = 'home'\n"

@@ -1,5 +1,5 @@
-// Who gets through where transactions of several nodes want the same objects: counted in simulated clusters, in which
-// nothing is left to chance but the seed.
+// Counts which transactions commit when transactions of several nodes contend for the same objects. The clusters are
+// simulated, so only the seed decides.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 using namespace tutti::cluster;
 using tutti::cluster::testing::crowd;
 
-constexpr unsigned defeats_to_protection = 16;  // as the engine's to seniority
+constexpr unsigned defeats_to_protection = 16;  // the engine's number of defeats to seniority
 constexpr unsigned objects = 8;
 
 object_id nth(std::uint64_t i) { return {5, i}; }
@@ -26,7 +26,7 @@ void write(transaction& t, const object_id& id) {
     e.fresh = "written";
 }
 
-/// Writes one object after the other, one at a time.
+/// Writes one object after another, each in its own transaction.
 void write_for_ever(crowd::client& c, const bool& over) {
     unsigned lost = 0;
     while (!over) {
@@ -52,7 +52,7 @@ struct ordeal {
     std::uint64_t ended = 0;
 };
 
-/// A transaction that looks at everything, for long, and writes `writes` of it.
+/// A long transaction that reads all objects and writes `writes` of them.
 struct long_one {
     unsigned protected_after = defeats_to_protection;
     std::int64_t rank = highest_rank;
@@ -87,7 +87,7 @@ void suffer(crowd::client& c, const long_one& how, ordeal& o) {
     o.ended = c.now();
 }
 
-/// Beside two writers on each other node, until `until`.
+/// Runs the long transaction until `until`, beside two writers on each other node.
 ordeal outlast_writers(const long_one& how, std::uint64_t until, std::uint64_t seed, moving where = moving::never) {
     ordeal o;
     bool over = false;
@@ -102,7 +102,7 @@ ordeal outlast_writers(const long_one& how, std::uint64_t until, std::uint64_t s
     EXPECT_EQ(ended, o.done);
     for (node_number n = 0; ended && n < 3; ++n) EXPECT_EQ(all.reserved(n), 0u);
     const ordeal found = o;
-    // A client that is left leaves its stack.
+    // A client that leaves the loop unwinds its stack.
     over = o.given_up = true;
     EXPECT_TRUE(all.run(until + some_time));
     return found;
@@ -118,7 +118,7 @@ TEST(cluster_starvation, without_protection_there_is_no_bound) {
     EXPECT_GT(twice.attempts, once.attempts * 3 / 2);
 }
 
-// The first protected attempt may meet a commit that holds an object when it is reserved; no other comes after that.
+// The first protected attempt may meet a commit that already holds an object. The next attempt then succeeds.
 constexpr unsigned most_attempts = defeats_to_protection + 2;
 
 TEST(cluster_starvation, with_protection_there_is) {
@@ -131,7 +131,7 @@ TEST(cluster_starvation, with_protection_there_is) {
     }
 }
 
-// A commit may take an object away before it is reserved where it is.
+// A commit may move an object away before the long transaction reserves that object.
 TEST(cluster_starvation, of_objects_that_move_ends_as_well) {
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(50); ++seed) {
         const ordeal o = outlast_writers({}, 100 * some_time, seed, moving::to_writer);
@@ -140,7 +140,7 @@ TEST(cluster_starvation, of_objects_that_move_ends_as_well) {
     }
 }
 
-/// Two on different nodes, over the same objects in opposite orders.
+/// Runs two transactions on different nodes that open the same objects in opposite orders.
 std::pair<ordeal, ordeal> duel(const long_one& one, const long_one& two, std::uint64_t later = 0) {
     ordeal first, second;
     crowd all{2};
@@ -156,7 +156,7 @@ std::pair<ordeal, ordeal> duel(const long_one& one, const long_one& two, std::ui
 constexpr long_one proud{.protected_after = 0, .rank = 0, .waits = false, .writes = 2};
 constexpr long_one backwards{.protected_after = 0, .rank = 0, .waits = false, .backwards = true, .writes = 2};
 
-// Neither waits, and each has reserved what the other wants to write. Both have drawn the same age.
+// Neither transaction waits, and each has reserved the objects that the other wants to write. Both have the same age.
 TEST(cluster_starvation, two_of_one_age_do_not_hinder_each_other_for_ever) {
     const auto [first, second] = duel(proud, backwards);
     EXPECT_TRUE(first.done && second.done);
@@ -169,7 +169,7 @@ TEST(cluster_starvation, the_older_goes_first) {
     EXPECT_EQ(first.attempts, 1u);
 }
 
-// Though it is younger, and on the higher node.
+// The transaction of the higher rank is younger, and runs on the higher node.
 TEST(cluster_starvation, the_higher_rank_goes_before_the_older) {
     long_one urgent = backwards;
     urgent.rank = 1;
@@ -188,7 +188,7 @@ TEST(cluster_starvation, who_has_lost_too_often_goes_before_any_rank) {
     EXPECT_EQ(first.attempts, 1u);
 }
 
-// A block that is outranked waits for a while, which costs it nothing that it has done.
+// A block that is outranked waits for a while. The wait costs the block none of its work.
 TEST(cluster_starvation, who_waits_does_not_start_over) {
     ordeal o;
     bool over = false;
@@ -219,7 +219,7 @@ TEST(cluster_starvation, who_waits_does_not_start_over) {
     EXPECT_EQ(waits, 1u);
 }
 
-// All that have lost too often get through, one after the other, on whatever nodes they are.
+// All transactions that have lost too often commit one after another, on whatever nodes they run.
 TEST(cluster_starvation, many_that_are_protected_all_end) {
     for (std::uint64_t seed = 1; seed <= tutti::support::rounds(20); ++seed) {
         constexpr unsigned count = 6;

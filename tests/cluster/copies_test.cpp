@@ -1,4 +1,4 @@
-// Copies of what other nodes own, over sockets.
+// Copies of objects that other nodes own, over sockets.
 #include <memory>
 #include <string>
 #include <thread>
@@ -20,12 +20,12 @@ using cluster::ref;
 using cluster::testing::account;
 using cluster::testing::start_nodes;
 
-/// An object that node 1 has, and node 0 reads.
+/// An object that node 1 owns and node 0 reads.
 struct cluster_copies : ::testing::Test {
     [[nodiscard]] long read() {
         return tutti::atomically([this](tutti::tx& t) { return there.read(t).balance; });
     }
-    /// Until a look needs no message any more.
+    /// Reads until a read sends no more messages.
     void read_often() {
         std::uint64_t before = 0;
         for (unsigned i = 0; i < 1000; ++i) {
@@ -61,7 +61,7 @@ TEST_F(cluster_copies, of_what_is_much_read_are_read_without_a_message_and_never
     EXPECT_GE(nodes[0]->statistics().cached_reads, 4u);
 }
 
-// What is written is here, so nobody is asked: neither to read, nor to lock what was read.
+// The copy is here, so the block sends no message, neither to read nor to lock the object that it read.
 TEST_F(cluster_copies, that_a_block_has_read_are_all_that_it_needs_to_write_here) {
     read_often();
     const ref<account> here{*nodes[0], nodes[0]->id_at(0, {8, 8})};
@@ -77,7 +77,7 @@ TEST_F(cluster_copies, are_read_no_more_when_their_owner_is_gone) {
     EXPECT_THROW(while (true) static_cast<void>(read()), cluster::node_lost);
 }
 
-/// Node 1 answers one look at an object, which may be kept, and says no more.
+/// Plays node 1: answers one look at an object, lets the reader keep a copy, and then stays silent.
 void answer_once(const cluster::node_options& how) {
     cluster::testing::raw_peer it{how.addresses[0]};
     it.say_hello(how, 1);
@@ -96,7 +96,7 @@ void answer_once(const cluster::node_options& how) {
     }
 }
 
-// It may have taken this node for lost by then, and others may have written.
+// By then the silent node may have declared this node lost, and other nodes may have written the object.
 TEST(cluster_copies_of_a_silent_node, are_not_read) {
     const cluster::node_options how{
         .addresses = {cluster::testing::fresh_address("silent-0"), cluster::testing::fresh_address("silent-1")},

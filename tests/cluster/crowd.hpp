@@ -1,4 +1,4 @@
-// Simulated clusters whose clients do what a test says, each on a fiber of its own, in virtual time.
+// Simulated clusters whose clients run the bodies of a test, each on a fiber of its own, in virtual time.
 #pragma once
 
 #include <functional>
@@ -20,9 +20,9 @@ public:
     explicit crowd(node_number nodes, std::uint64_t seed = 1, moving how = moving::never)
         : mesh{nodes, how, seed, {}} {}
 
-    /// A thread of that node, which begins at once.
+    /// Adds a thread of node `at`, which begins at once.
     void add(node_number at, body what);
-    /// Until nobody has anything to do any more, or `until`. False: somebody had.
+    /// Runs until all clients are idle or until time `until`. Returns false if a client still had work.
     bool run(std::uint64_t until);
     [[nodiscard]] std::uint64_t now() noexcept { return network().now(); }
     [[nodiscard]] store::figures count(node_number at) { return mesh::at(at).objects.count(); }
@@ -36,7 +36,7 @@ private:
     std::vector<std::unique_ptr<client>> clients_;
 };
 
-/// What a body works with: the transaction and the hold of a thread.
+/// The environment of a body: the transaction and the hold of one thread.
 class crowd::client final : public simulation::caller {
 public:
     client(crowd& in, node_number at, std::uint16_t slot, body what)

@@ -1,5 +1,5 @@
-// What participants tell each other of commits of a node that is gone: of node 2, whose commits nodes 0 and 1 take part
-// in. Catches one that decides what it does not know, or denies what it may have promised.
+// Participants settle commits of a lost coordinator: node 2, whose commits nodes 0 and 1 take part in. Catches a
+// participant that decides without knowledge, or that denies a commit it may have promised.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -27,7 +27,7 @@ public:
         tutti::wire::verdict v;
         if (kind == tutti::wire::kind::verdict && tutti::wire::decode(body, v)) told.push_back(v);
     }
-    /// Its coordinator's prepare: writes one object, and has read another.
+    /// Handles the coordinator's prepare, which writes one object and has read another. Returns the vote.
     bool prepare(std::uint64_t sequence) {
         return here.votes
             .prepare({.who = {2, 0, sequence},
@@ -68,7 +68,7 @@ public:
         std::uint64_t process_of(node_number) override { return 0; }
         unsigned surveys = 0;
     };
-    /// Another process asks to be let in in its place. Whether it is told what this node knows of objects.
+    /// Lets another process ask to take the participant's place. Returns true if this node reports its objects to it.
     bool is_followed() {
         const unsigned before = others.surveys;
         EXPECT_TRUE(door.hear({.kind = tutti::wire::kind::gather, .from = 2},
@@ -127,7 +127,7 @@ TEST(participants, leave_in_doubt_what_none_of_them_knows) {
     EXPECT_TRUE(p.may_overwrite_what_it_read());
 }
 
-/// What it says of a commit that it has prepared, and that was decided, so long ago.
+/// Returns the participant's answer about a commit that was prepared and decided long ago.
 std::optional<tutti::wire::fate> says_of_long_ago(bool another_process_follows) {
     participant p;
     EXPECT_TRUE(p.prepare(1));
@@ -158,7 +158,8 @@ TEST(participants, deny_only_what_they_know_that_they_have_not_promised) {
     injected_fault = fault::none;
 }
 
-/// Another process has the number of the other participant, before its coordinator is lost or after that.
+/// Gives the other participant's number to another process, before or after its coordinator is lost. Returns true if
+/// the participant believes that process.
 bool believes_a_successor(bool before) {
     participant p;
     EXPECT_TRUE(p.prepare(1));
@@ -188,7 +189,7 @@ TEST(participants, believe_no_process_that_came_later) {
     EXPECT_TRUE(p.may_overwrite_what_it_read()) << "nobody is left to ask";
 }
 
-/// What it has said of its objects has to stay true.
+/// Returns true if a participant settles its commit after a survey. Its answers about its objects must stay true.
 bool settles_after_a_survey() {
     participant p;
     EXPECT_TRUE(p.prepare(1));
@@ -214,9 +215,9 @@ TEST(participants, decide_nothing_once_they_have_let_another_process_follow) {
     EXPECT_TRUE(p.is_followed());
 }
 
-// ---- what all of several participants decide
+// ---- decisions of several participants together
 
-/// Commits of node 3 that nodes 0, 1 and 2 take part in. What each has said waits until a test delivers it.
+/// Commits of node 3 that nodes 0, 1 and 2 take part in. The messages of each wait until a test delivers them.
 class three_participants {
 public:
     static constexpr transaction_name who{.node = 3, .slot = 0, .sequence = 1};
@@ -239,7 +240,7 @@ public:
                                        .writes = {{id, 0, tutti::wire::action::put, "new"}},
                                        .others = std::move(others)});
         }
-        /// In which version it has it; nothing while it is locked.
+        /// Returns the version of the object at this node, or nothing while the object is locked.
         [[nodiscard]] std::optional<std::uint64_t> version() {
             tutti::wire::object_view view;
             here.objects.look(id, view);
@@ -255,7 +256,7 @@ public:
         std::vector<letter> out;
     };
 
-    /// All that they say to each other, and what they answer to that.
+    /// Delivers all messages between the participants, and the answers to them.
     void deliver() {
         for (bool more = true; more;) {
             more = false;
@@ -287,7 +288,7 @@ TEST(participants, commit_what_each_of_them_has_prepared) {
         const tutti::wire::answered said = o->prepare();
         ASSERT_TRUE(said.yes);
         latest = std::max(latest, said.clock);
-        o->here.clock.raise_to(20);  // it goes on, and has to remember what its clock said
+        o->here.clock.raise_to(20);  // the node goes on, and must remember its clock's value
     }
     EXPECT_EQ(latest, 7u);
     t.lose_coordinator();
@@ -325,7 +326,8 @@ TEST(participants, abort_what_one_of_them_has_not_prepared) {
     }
 }
 
-/// One that may have refused it is gone when the two others hear of the end of its coordinator. Whether they commit.
+/// A participant that may have refused the commit is gone when the two others hear that the coordinator ended. Returns
+/// true if the two others commit.
 bool commit_without_one_that_may_have_refused() {
     three_participants t;
     for (const auto& o : t.all) EXPECT_TRUE(o->prepare().yes);
@@ -368,11 +370,11 @@ TEST(participants, answer_a_withdrawal_that_comes_before_its_prepare_or_twice) {
     EXPECT_EQ(o.version(), 0u);
 }
 
-// ---- an operator's word
+// ---- an operator's decision
 
 constexpr transaction_name doubted{.node = 2, .slot = 0, .sequence = 1};
 
-/// Of two participants each of which has prepared, lost its coordinator, and heard that the other one does not know.
+/// Two participants. Each has prepared, lost its coordinator, and heard that the other does not know the outcome.
 class both_in_doubt {
 public:
     struct one : speaker {
@@ -407,7 +409,7 @@ public:
         for (one* const o : {&a, &b}) EXPECT_TRUE(o->prepare(what));
         for (one* const o : {&a, &b}) o->here.lose(2);
     }
-    /// What each has said arrives at the other.
+    /// Delivers the messages of each participant to the other.
     void deliver() {
         for (const auto& [from, to] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
             for (const std::string& body : std::exchange(from->out, {})) {
@@ -461,7 +463,7 @@ TEST(an_operator, settles_at_all_participants_what_none_of_them_knows) {
     }
 }
 
-/// Two operators, of whom one wants it and the other does not. Whether both participants agree then.
+/// Two operators decide differently: one commits, the other aborts. Returns true if both participants agree at the end.
 bool operators_agree() {
     both_in_doubt t;
     t.ask_each_other();

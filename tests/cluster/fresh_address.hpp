@@ -1,4 +1,4 @@
-// Where the nodes of a test listen.
+// Addresses for the nodes of a test.
 #pragma once
 
 #include <unistd.h>
@@ -9,8 +9,8 @@
 
 namespace tutti::cluster::testing {
 
-/// Of a Unix socket that no living process has: another one with this process's number may have been killed, and have
-/// left its file.
+/// Returns a Unix socket address that no living process uses. A killed process may have had this process's number, and
+/// may have left its socket file; this function removes that file.
 inline std::string fresh_address(const std::string& name) {
     const std::string path = ::testing::TempDir() + "tutti-" + std::to_string(::getpid()) + "-" + name;
     ::unlink(path.c_str());

@@ -20,7 +20,7 @@ struct edge_to {
     dependency kind;
 };
 
-/// Whether a way leads from one to the other by edges of no later kind than `most`.
+/// Returns true if a path leads from `from` to `to` along edges of kind `most` or an earlier kind.
 bool leads(const std::vector<std::vector<edge_to>>& after, std::size_t from, std::size_t to, dependency most) {
     std::vector<bool> met(after.size(), false);
     std::vector<std::size_t> open{from};
@@ -37,8 +37,9 @@ bool leads(const std::vector<std::vector<edge_to>>& after, std::size_t from, std
     return false;
 }
 
-/// Adya's name of the gravest anomaly ("Weak Consistency", 1999, sections 3.2 and 4.2), one client's order counted as
-/// a dependency: G0 of writes alone, G1c of writes and reads, G-single with one anti-dependency, G2 with more.
+/// Returns Adya's name of the gravest anomaly ("Weak Consistency", 1999, sections 3.2 and 4.2). One client's order
+/// counts as a dependency. G0: writes alone. G1c: writes and reads. G-single: one anti-dependency. G2: several
+/// anti-dependencies.
 std::string name_of_cycle(const std::vector<std::vector<edge_to>>& after) {
     const auto closes = [&](dependency kind, dependency way) {
         for (std::size_t i = 0; i < after.size(); ++i) {
@@ -67,15 +68,15 @@ void history::settle_doubts() {
 }
 
 std::string history::judge() const {
-    // Who wrote what at which version: an object that does not exist carries no tag, and perhaps the version of another
-    // one that was erased later, where both were forgotten.
+    // Maps each object and version to its writer. An object that does not exist carries no tag. Its version may belong
+    // to an object that was erased later, if both were forgotten.
     std::map<std::pair<object_id, std::uint64_t>, writer_tag> writers;
     for (std::size_t i = 0; i < attempts_.size(); ++i) {
-        // Of a commit whose answer was lost nobody has heard the version.
+        // The version of a commit whose answer was lost is unknown.
         if (!attempts_[i].committed || attempts_[i].version == 0) continue;
         for (const object_id& id : attempts_[i].writes) writers[{id, attempts_[i].version}] = i + 1;
     }
-    // Of a return, the value of an object that it ended, if it had one.
+    // For each return, the value of each object that ended with that return, if the object had one.
     std::map<place, writer_tag> ended;
     std::vector<std::pair<writer_tag, writer_tag>> extra;
     const auto writer_of = [&](const seen& s, writer_tag& tag) {
@@ -87,7 +88,7 @@ std::string history::judge() const {
         tag = 0;
         if (s.version == 0) return true;
         if (!returns_.empty()) {
-            // A return is seen by those whose object has had a value before it, and no other after the one before it.
+            // The read belongs to the latest return at or before its version that ended a value of the object.
             for (const auto& [version, by] : returns_) {
                 const auto at = ended.find({s.id, by});
                 if (version <= s.version && at != ended.end()) tag = by;
@@ -100,13 +101,13 @@ std::string history::judge() const {
         return std::ranges::find(attempts_[tag - 1].erased, s.id) != attempts_[tag - 1].erased.end();
     };
 
-    // The order of the writes of each object: every writer has read what it replaces.
+    // The order of the writes of each object. Every writer has read the value that it replaces.
     std::map<place, writer_tag> next;
     const auto last_after = [&](const object_id& id, writer_tag tag) {
         for (auto at = next.find({id, tag}); at != next.end(); at = next.find({id, tag})) tag = at->second;
         return tag;
     };
-    // Who has read what a return has left comes after that: so returns are found one after the other.
+    // A read of an object that a return has ended comes after that return, so the returns are processed in order.
     std::vector<std::pair<std::uint64_t, writer_tag>> rounds{returns_.begin(), returns_.end()};
     rounds.emplace_back(~std::uint64_t{0}, 0);
     std::uint64_t since = 0;
@@ -178,7 +179,7 @@ std::string history::judge() const {
                 edge(i + 1, overwriter->second, writes_it ? dependency::write_write : dependency::read_write);
         }
     }
-    // What is left when whoever has nobody before it is taken away, again and again, contains a cycle.
+    // Repeatedly removes every node without a predecessor. If any node remains, the graph contains a cycle.
     std::vector<std::size_t> free;
     std::size_t taken = 0;
     for (std::size_t i = 0; i < before.size(); ++i) {

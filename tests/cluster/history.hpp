@@ -1,9 +1,9 @@
-// What every attempt of a run read and wrote, and whether that can be explained by one order of all of them.
+// Records what every attempt of a run read and wrote, and checks that one order of all attempts explains the values.
 //
-// The order is looked for as Adya does ("Weak Consistency", 1999): a graph of who must be before whom, which has no
-// cycle if and only if there is one. Attempts that were rolled back are in it as readers: that makes it a check of
-// opacity. Of the real-time order between clients the graph has what attempts say of when they were; of those that say
-// nothing, the order of one client's attempts.
+// The check follows Adya ("Weak Consistency", 1999). It builds a graph whose edges say which attempt must precede
+// which. The graph has no cycle if and only if such an order exists. Rolled-back attempts are in the graph as readers,
+// so the check covers opacity. Attempts that record their begin and end add the real-time order between clients. The
+// other attempts add only the order of each client's own attempts.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +15,34 @@
 
 namespace tutti::cluster::testing {
 
-using writer_tag = std::uint64_t;  ///< number of the attempt that wrote a value; 0: it was never written
+using writer_tag = std::uint64_t;  ///< number of the attempt that wrote a value; 0: never written
 
 struct seen {
     object_id id;
     bool exists = false;
     std::uint64_t version = 0;
-    writer_tag tag = 0;  ///< if it exists
+    writer_tag tag = 0;  ///< if the object exists
 };
 
 struct attempt {
     unsigned client = 0;
     bool committed = false;
-    bool maybe = false;  ///< it has, if anybody has read what it wrote: its client does not know
+    bool maybe = false;  ///< the client does not know the outcome; the attempt has committed if any read saw its writes
     std::uint64_t version = 0;
     std::vector<seen> reads;
     std::vector<object_id> writes;
     std::vector<object_id> erased;
-    std::uint64_t begun = 0, ended = 0;  ///< it was between these; 0: not known
+    std::uint64_t begun = 0, ended = 0;  ///< the attempt ran between these times; 0: not known
 };
 
 class history {
 public:
-    /// Its number is what the attempt writes.
+    /// Begins an attempt and returns its number, which is also the value that the attempt writes.
     writer_tag begin(unsigned client) {
         attempts_.push_back({.client = client, .reads = {}, .writes = {}, .erased = {}});
         return attempts_.size();
     }
-    /// The attempt goes on from where it had made that many reads: what it has read since, one that is over has.
+    /// Continues attempt `tag` from its first `reads` reads. A finished attempt keeps the reads after that.
     writer_tag go_on(writer_tag tag, std::size_t reads) {
         attempt rest = of(tag);
         rest.reads.resize(reads);
@@ -52,7 +52,7 @@ public:
     attempt& of(writer_tag tag) { return attempts_[tag - 1]; }
     [[nodiscard]] const std::vector<attempt>& attempts() const noexcept { return attempts_; }
 
-    /// From that version on, nothing is left of what a node owned: as if one writer had erased it all.
+    /// Records that at `version` all objects of a node end, as if one writer had erased them all.
     void node_returns(std::uint64_t version) {
         const writer_tag tag = begin(~0u - static_cast<unsigned>(returns_.size()));
         of(tag).committed = true;
@@ -60,9 +60,10 @@ public:
         returns_[version] = tag;
     }
 
-    /// Of attempts that may have committed, those have whose writes anybody has read. REQUIRES: all is over.
+    /// Settles the attempts of unknown outcome: those whose writes any read saw have committed. REQUIRES: the run is
+    /// over.
     void settle_doubts();
-    /// What is wrong, or nothing.
+    /// Returns a description of the first error, or an empty string.
     [[nodiscard]] std::string judge() const;
 
 private:

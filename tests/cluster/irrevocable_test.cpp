@@ -1,4 +1,5 @@
-// Irrevocable blocks over objects that nodes hold: each runs once from where it became so, whatever other nodes do.
+// Irrevocable blocks over objects of several nodes. Each runs once from the point where it became irrevocable, whatever
+// other nodes do.
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -38,22 +39,22 @@ void elsewhere(F&& f) {
     std::jthread{std::forward<F>(f)}.join();
 }
 
-/// An id whose home is that node of `nodes`; another one for each `which`.
+/// Returns the `which`-th id whose home is node `home` of `nodes`.
 object_id at_home(unsigned home, unsigned nodes, unsigned which = 0) {
     for (object_id id{1, 0};; ++id.low) {
         if (cluster::home_of(id, static_cast<cluster::node_number>(nodes)) == home && which-- == 0) return id;
     }
 }
 
-/// The home of the token, of that many nodes.
+/// Returns the home of the irrevocable token in a cluster of `nodes` nodes.
 unsigned token_home(unsigned nodes) {
     return cluster::home_of(cluster::irrevocable_token, static_cast<cluster::node_number>(nodes));
 }
 
 class cluster_irrevocable : public ::testing::TestWithParam<cluster::placement> {};
 
-// Catches objects that others overwrite, or lock, while an irrevocable block has them; two such blocks that wait for
-// each other; and what is left of one that has ended.
+// Catches objects that are overwritten or locked while an irrevocable block holds them. Catches two such blocks that
+// wait for each other, and state that a finished block leaves behind.
 TEST_P(cluster_irrevocable, blocks_run_once_beside_others) {
     support::watchdog guard{"blocks_run_once_beside_others"};
     constexpr unsigned count = 3, objects = 4;
@@ -69,7 +70,7 @@ TEST_P(cluster_irrevocable, blocks_run_once_beside_others) {
     std::atomic<int> inside{0}, met{0};
     std::vector<std::thread> crew, bound;
     for (unsigned n = 0; n < count; ++n) {
-        crew.emplace_back([&, n] {  // moves between two, and what it looks at decides nothing
+        crew.emplace_back([&, n] {  // moves money between two objects; also reads others without using their values
             for (unsigned i = n; !stop.load(); ++i) {
                 atomically([&](tx& t) {
                     at(n, i).write(t).balance += 1;
@@ -114,8 +115,8 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_irrevocable,
                          ::testing::Values(cluster::placement::home, cluster::placement::writer),
                          [](const auto& p) { return p.param == cluster::placement::home ? "home" : "writer"; });
 
-// Catches a block that becomes irrevocable though what it has opened was overwritten, here and elsewhere; and one that
-// starts over though nothing was.
+// Catches a block that becomes irrevocable although an object that it has opened was overwritten, here or elsewhere.
+// Catches a block that starts over although its objects are unchanged.
 TEST(cluster_irrevocable_blocks, hold_what_they_had_opened) {
     support::watchdog guard{"hold_what_they_had_opened"};
     const auto nodes = start_nodes(2, cluster::placement::home);
@@ -142,7 +143,8 @@ TEST(cluster_irrevocable_blocks, hold_what_they_had_opened) {
     }
 }
 
-// Catches a reservation that keeps readers out, or commits of those that have read; and a writer that gets past it.
+// Catches a reservation that keeps out readers, or commits of blocks that have read. Catches a writer that ignores a
+// reservation.
 TEST(cluster_irrevocable_blocks, keep_writers_out_and_nobody_else) {
     support::watchdog guard{"keep_writers_out_and_nobody_else"};
     const auto nodes = start_nodes(2, cluster::placement::home);
@@ -177,7 +179,7 @@ TEST(cluster_irrevocable_blocks, keep_writers_out_and_nobody_else) {
     }
 }
 
-/// Votes when it is told to, with the locks of its block held.
+/// Votes when the test allows it, while the locks of its block are held.
 struct slow_voter final : participant {
     std::atomic<bool> asked{false}, may_vote{false};
     vote prepare() override {
@@ -189,8 +191,8 @@ struct slow_voter final : participant {
     void abort() noexcept override {}
 };
 
-// Catches an irrevocable block that gives way to a commit which takes long, of what it opens, or of what has read what
-// it writes.
+// Catches an irrevocable block that aborts because of a slow commit. The commit writes an object that the block opens,
+// or has read an object that the block writes.
 TEST(cluster_irrevocable_blocks, wait_for_commits_that_are_under_way) {
     support::watchdog guard{"wait_for_commits_that_are_under_way"};
     const auto nodes = start_nodes(2, cluster::placement::home);
@@ -209,7 +211,7 @@ TEST(cluster_irrevocable_blocks, wait_for_commits_that_are_under_way) {
                 });
             }};
             while (!slow.asked.load()) std::this_thread::yield();
-            // So late that whoever gives way has done so.
+            // Long enough that a block that would abort has done so.
             std::jthread starter{[&] {
                 std::this_thread::sleep_for(std::chrono::milliseconds{300});
                 slow.may_vote.store(true);
@@ -226,7 +228,7 @@ TEST(cluster_irrevocable_blocks, wait_for_commits_that_are_under_way) {
     }
 }
 
-// Catches a token or a reservation that a block leaves behind which ends by an exception.
+// Catches a token or a reservation that stays behind when a block ends by an exception.
 TEST(cluster_irrevocable_blocks, that_fail_leave_nothing_behind) {
     support::watchdog guard{"that_fail_leave_nothing_behind"};
     const auto nodes = start_nodes(2, cluster::placement::home);
@@ -238,7 +240,7 @@ TEST(cluster_irrevocable_blocks, that_fail_leave_nothing_behind) {
                                     a.write(t).balance = 7;
                                     if (late) t.become_irrevocable();
                                     b.write(t).balance = 7;
-                                    // Undone by a block of its own, which meets what this one holds.
+                                    // The undo is a block of its own, and meets the objects that this block holds.
                                     t.on_abort([&] { atomically([&](tx& u) { a.write(u).balance += 1; }); });
                                     throw std::runtime_error{"no"};
                                 }),
@@ -249,7 +251,7 @@ TEST(cluster_irrevocable_blocks, that_fail_leave_nothing_behind) {
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance * 100 + b.read(t).balance; }), 306);
 }
 
-// Catches a snapshot of the past in a block that is irrevocable.
+// Catches an irrevocable block that reads a snapshot of the past.
 TEST(cluster_irrevocable_blocks, may_promise_to_write_nothing) {
     support::watchdog guard{"may_promise_to_write_nothing"};
     const auto nodes = start_nodes(2, cluster::placement::home);
@@ -269,7 +271,8 @@ TEST(cluster_irrevocable_blocks, may_promise_to_write_nothing) {
     EXPECT_EQ(atomically({.read_only = true, .mode = mode::irrevocable}, [&](tx& t) { return b.read(t).balance; }), 2);
 }
 
-// Catches two tokens in one block, of which another may take them in the other order.
+// Catches one block with the tokens of two clusters. Another block may take them in the opposite order, which
+// deadlocks.
 TEST(cluster_irrevocable_blocks, use_one_cluster) {
     node first, second;
     const ref<account> a{first, "a"}, b{second, "b"};
@@ -290,7 +293,7 @@ TEST(cluster_irrevocable_blocks, use_one_cluster) {
     for (const ref<account>& one : {a, b}) atomically(irrevocably, [&](tx& t) { one.write(t).balance = 1; });
 }
 
-// Catches a block that waits for ever where the token, or what it opens, is lost.
+// Catches a block that waits forever when the node of the token, or of an object, is lost.
 TEST(cluster_irrevocable_blocks, do_not_outwait_a_lost_node) {
     support::watchdog guard{"do_not_outwait_a_lost_node"};
     const unsigned home = token_home(3);
@@ -308,7 +311,7 @@ TEST(cluster_irrevocable_blocks, do_not_outwait_a_lost_node) {
                  cluster::node_lost);
     EXPECT_EQ(atomically([&](tx& t) { return mine.read(t).balance; }), 1);
     atomically(irrevocably, [&](tx& t) { mine.write(t).balance = 2; });
-    // A token that it has is not needed any more.
+    // A block that already has the token does not need the token's home any more.
     atomically(irrevocably, [&](tx& t) {
         mine.write(t).balance = 3;
         nodes[home].reset();
@@ -318,7 +321,8 @@ TEST(cluster_irrevocable_blocks, do_not_outwait_a_lost_node) {
     EXPECT_EQ(atomically([&](tx& t) { return mine.read(t).balance; }), 3);
 }
 
-// Catches blocks of several processes that are irrevocable at a time: they open the same objects in different orders.
+// Catches irrevocable blocks of several processes that run at the same time. They open the same objects in different
+// orders.
 TEST(cluster_irrevocable_blocks, of_several_processes_are_no_deadlock) {
     support::watchdog guard{"of_several_processes_are_no_deadlock"};
     const process_cluster cluster{3};
@@ -329,10 +333,10 @@ TEST(cluster_irrevocable_blocks, of_several_processes_are_no_deadlock) {
     for (const auto& n : cluster.nodes) EXPECT_EQ(n->ask("value"), std::to_string(1 + 3 * rounds));
 }
 
-// Catches a token, or an object, that stays with a node which is gone.
+// Catches a token, or an object, that stays locked by a node that is gone.
 TEST(cluster_irrevocable_blocks, of_a_node_that_is_lost_hold_nothing) {
     support::watchdog guard{"of_a_node_that_is_lost_hold_nothing"};
-    // What is asked for afterwards has its home on none that is lost.
+    // The objects used afterwards are not at home on the lost node.
     unsigned holder = 0, writer = 1;
     const auto fits = [&] {
         const object_id written{"counter of node " + std::to_string(writer)};

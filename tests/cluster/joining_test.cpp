@@ -1,4 +1,4 @@
-// A node that comes to a cluster which has begun, in the place of one that has gone, or beside one that runs.
+// A node joins a cluster that already runs, in place of a node that has gone, or beside a running node.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -36,7 +36,7 @@ using cluster::testing::trouble_of;
 
 constexpr options irrevocably{.mode = mode::irrevocable};
 
-/// Three nodes, each of which may be ended, and made again.
+/// Three nodes. A test can end and restart each of them.
 struct trio {
     explicit trio(const char* name, bool over_zeromq = false, cluster::placement where = cluster::placement::home) {
         how.placement = where;
@@ -61,7 +61,7 @@ struct trio {
     std::unique_ptr<node> nodes[3];
 };
 
-/// Also where it does not exist.
+/// Adds one to the object, and publishes it first if it does not exist.
 void count(tx& x, const ref<account>& in) {
     if (in.find(x) == nullptr) in.publish(x, {1});
     else in.write(x).balance += 1;
@@ -76,7 +76,8 @@ class cluster_joining_over : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(all, cluster_joining_over, ::testing::ValuesIn(over_zeromq),
                          [](const auto& p) { return p.param ? "zeromq" : "sockets"; });
 
-// Each of them: what it had has ended with it, all else is there, and it may be used by all.
+// Each node in turn ends and comes back. Its objects have ended, all other objects are there, and all nodes can use the
+// returned node.
 TEST_P(cluster_joining_over, of_a_node_that_comes_back_is_let_in) {
     support::watchdog guard{"of_a_node_that_comes_back_is_let_in"};
     trio t{"let-in", GetParam()};
@@ -100,7 +101,7 @@ TEST_P(cluster_joining_over, of_a_node_that_comes_back_is_let_in) {
     }
 }
 
-// What moves stays where it is, though its home was away.
+// Objects that move stay where they are while their home is away.
 TEST_P(cluster_joining_over, of_a_node_that_comes_back_finds_what_has_its_home_there) {
     support::watchdog guard{"of_a_node_that_comes_back_finds_what_has_its_home_there"};
     trio t{"moved", GetParam(), cluster::placement::writer};
@@ -122,7 +123,7 @@ std::ptrdiff_t open_descriptors() {
     return std::distance(begin(all), end(all));
 }
 
-// Catches whatever the others keep of each process that has gone: memory, or descriptors.
+// Catches memory or file descriptors that the other nodes keep for each process that has gone.
 TEST_P(cluster_joining_over, of_a_node_that_comes_back_often_takes_no_room) {
     support::watchdog guard{"of_a_node_that_comes_back_often_takes_no_room"};
     constexpr int returns = 60;
@@ -139,12 +140,12 @@ TEST_P(cluster_joining_over, of_a_node_that_comes_back_often_takes_no_room) {
     const std::int64_t blocks = support::live_blocks.load();
     const std::ptrdiff_t descriptors = open_descriptors();
     come_back(returns);
-    // What threads have in hand just now goes again; one block for each return would not.
+    // Threads may still hold a few blocks for a moment. A leak of one block for each return would remain.
     while (support::live_blocks.load() >= blocks + returns) std::this_thread::yield();
     while (open_descriptors() >= descriptors + returns) std::this_thread::yield();
 }
 
-/// Takes calls of other nodes' servers on the thread that reads, and stays in the first one until it may go on.
+/// Runs calls of other nodes' servers on the reading thread, and blocks in the first call until the test lets it go on.
 struct slow_server final : cluster::call_handler {
     void run(unsigned, std::uint64_t, cluster::forwarded_call&& what) override {
         began = true;
@@ -161,8 +162,8 @@ struct slow_server final : cluster::call_handler {
     std::vector<std::string> heard;
 };
 
-// It may be the decision of its last commit, and a node that has prepared for that waits for it for ever. Catches one
-// that finds out by what it sends that the other has ended, and reads no more of what had come from there.
+// The last message of a node may be the decision of its last commit, and a prepared participant would wait forever for
+// that decision. Catches a node that notices the end when it sends, and then drops the unread messages.
 TEST_P(cluster_joining_over, of_a_node_that_ends_what_it_has_said_last_is_heard) {
     support::watchdog guard{"of_a_node_that_ends_what_it_has_said_last_is_heard"};
     slow_server server;  // outlives the nodes
@@ -177,7 +178,7 @@ TEST_P(cluster_joining_over, of_a_node_that_ends_what_it_has_said_last_is_heard)
     ASSERT_TRUE(t.nodes[1]->calls()->send(0, 1, called("first")));
     while (!server.began) std::this_thread::yield();
     ASSERT_TRUE(t.nodes[1]->calls()->send(0, 2, called("last")));
-    t.nodes[1].reset();  // after a second, as the other does not hear of it
+    t.nodes[1].reset();  // takes a second, because the other node does not hear of it
     for (std::uint64_t number = 1; number < 4; ++number) static_cast<void>(here.send(1, number, called("late")));
     server.goes_on = true;
     server.goes_on.notify_one();
@@ -186,9 +187,8 @@ TEST_P(cluster_joining_over, of_a_node_that_ends_what_it_has_said_last_is_heard)
     here.hand_calls_to(nullptr);
 }
 
-// Catches a last decision that was not heard, and what a return leaves of the ages, ranks, reservations and holds of
-// blocks that were about to use the former process, or were its own: blocks of many policies go on at the others, and
-// at the next process, and the sum is right.
+// Catches a lost last decision, and leftovers of a former process after a return: ages, ranks, reservations and holds.
+// Blocks of many policies go on at the other nodes and at the new process, and the sum stays right.
 TEST_P(cluster_joining_over, of_a_node_that_comes_back_leaves_blocks_of_any_policy_their_way) {
     support::watchdog guard{"of_a_node_that_comes_back_leaves_blocks_of_any_policy_their_way"};
     static constexpr policy all[]{policy::patient,    policy::priority, policy::timestamp, policy::suicide,
@@ -202,7 +202,7 @@ TEST_P(cluster_joining_over, of_a_node_that_comes_back_leaves_blocks_of_any_poli
     atomically([&](tx& x) {
         for (const unsigned i : {0u, 1u}) ref<account>{*t.nodes[0], ids[i]}.publish(x, {100});
     });
-    // Takes from one to the other, and every second time counts where the node may be away.
+    // Moves 1 from one object to the other. Every second time, also counts at the node that may be away.
     const auto transfer = [&](node& n, unsigned turn) {
         const options how{.policy = all[turn % std::size(all)], .priority = static_cast<int>(turn % 3)};
         atomically(how, [&](tx& x) {
@@ -243,7 +243,7 @@ TEST_P(cluster_joining_over, of_a_node_that_comes_back_leaves_blocks_of_any_poli
     }
 }
 
-// One that is not enough says which others are missing; both are let in.
+// If only one of the two comes back, its error names the missing nodes. Both together are let in.
 TEST_P(cluster_joining_over, of_two_that_come_back_needs_both) {
     support::watchdog guard{"of_two_that_come_back_needs_both"};
     trio t{"both", GetParam()};
@@ -261,7 +261,8 @@ TEST_P(cluster_joining_over, of_two_that_come_back_needs_both) {
         EXPECT_EQ(atomically([&](tx& x) { return ref<account>{*n, t.nodes[0]->id_at(0, {1, 0})}.read(x).balance; }), 1);
 }
 
-// The block that has the token goes on without its home, which all take for lost until the block has ended.
+// The block that has the token goes on without the token's home. All nodes consider that home lost until the block has
+// ended.
 TEST(cluster_joining, of_the_home_of_the_token_waits_for_the_block_that_has_it) {
     support::watchdog guard{"of_the_home_of_the_token_waits_for_the_block_that_has_it"};
     trio t{"token"};
@@ -305,14 +306,14 @@ TEST_P(cluster_joining_over, of_a_second_one_at_the_same_address_says_what_to_do
         << said;
 }
 
-// Neither of a second node with a number that is there, nor of one that comes back, do the others notice anything.
+// The running nodes notice neither a second process with the number of a running node, nor a refused return.
 TEST(cluster_joining, leaves_those_that_run_as_they_are) {
     support::watchdog guard{"leaves_those_that_run_as_they_are"};
     trio t{"beside"};
     const ref<account> theirs{*t.nodes[0], t.nodes[0]->id_at(2, {1, 0})};
     atomically([&](tx& x) { theirs.publish(x, {1}); });
     const std::string there = t.how.addresses[2].substr(5), away = there + "-away";
-    // The address is the second one's then, as on another machine.
+    // The second process gets the address of the first, as on another machine.
     ASSERT_EQ(::rename(there.c_str(), away.c_str()), 0);
     node_options second = t.as(2);
     second.connect_within = std::chrono::milliseconds{200};
@@ -324,7 +325,7 @@ TEST(cluster_joining, leaves_those_that_run_as_they_are) {
     EXPECT_EQ(atomically([&](tx& x) { return theirs.read(x).balance; }), 2);
 }
 
-/// Two nodes, and a third one that says what the test has it say, and goes.
+/// Two real nodes, and a third one that sends the messages of the test and then goes.
 struct two_and_a_stranger {
     two_and_a_stranger() {
         for (unsigned i = 0; i < 3; ++i)
@@ -345,7 +346,7 @@ struct two_and_a_stranger {
         for (unsigned i = 0; i < 2; ++i) EXPECT_TRUE(links[i].hears_hello());
     }
     [[nodiscard]] object_id id(unsigned at, std::uint64_t n) const { return nodes[0]->id_at(at, {9, n}); }
-    /// One thread of the third node writes an object on each, and asks that one.
+    /// One thread of the third node writes an object on each of the two, and sends the prepare to one of them.
     void prepare(unsigned at, std::uint16_t thread) {
         wire::prepare what{.who = {2, thread, 1},
                            .decides = wire::decider::sender_of_several,
@@ -371,8 +372,8 @@ struct two_and_a_stranger {
     std::vector<cluster::testing::raw_peer> links;
 };
 
-// The third one goes when one of the two has heard a commit, or an abort; when one has been asked; when both have. What
-// one knows the other one is told, and what neither knows stays in doubt.
+// The third node goes after one of the two has heard a commit or an abort, or after one or both were asked. What one
+// participant knows, the other is told. What neither knows stays in doubt.
 TEST(cluster_doubts, end_with_what_another_participant_knows) {
     support::watchdog guard{"end_with_what_another_participant_knows"};
     two_and_a_stranger t;
@@ -405,7 +406,8 @@ TEST(cluster_doubts, end_with_what_another_participant_knows) {
     EXPECT_EQ(t.nodes[1]->facts().settled, 3u);
 }
 
-// Over sockets, of real nodes: an operator sees what neither of them knows, and settles it by a word to one of them.
+// Real nodes over sockets. An operator sees a commit whose outcome no participant knows, and settles it with a command
+// to one of them.
 TEST(cluster_doubts, are_settled_by_an_operator) {
     support::watchdog guard{"are_settled_by_an_operator"};
     two_and_a_stranger t;

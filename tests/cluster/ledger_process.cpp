@@ -1,16 +1,21 @@
-// A node in a process of its own, whose threads write into two objects at a time, and tell on standard output of each
-// transaction before it begins and once they know how it has ended:
+// A node in a process of its own. Each of its threads writes two objects at a time. The thread reports each transaction
+// on standard output before the transaction begins, and again when its outcome is known:
 //
 //   try <thread> <number> <object> <object>
 //   did | lost | unknown <thread> <number>
 //
-// It does what its standard input says: "fill" makes the objects, "mend" those that do not exist, "work" starts the
-// threads, "work again" those of a node that has come back, "rest" ends them. "look" says of each object "has <object>
-// <the last transaction of each thread>", "mended" in the place of "has" where it was made anew, "gone <object>"
-// where a node is gone, and "none <object>" where it does not exist. "settle" waits until no transaction of a node that
-// is gone is in doubt here. Each is answered with "done" at the end.
+// Standard input has the commands. The node answers "done" at the end of each:
 //
-// Arguments: its number, its patience in milliseconds, "stay" or "move", the addresses of all nodes.
+//   fill        publishes the objects
+//   mend        publishes the objects that do not exist
+//   work        starts the threads; "work again" starts those of a node that has come back
+//   rest        stops the threads
+//   look        reports each object: "has <object> <the last transaction of each thread>", "mended" instead of "has" for
+//               an object that was published anew, "gone <object>" if a node is gone, "none <object>" if the object does
+//               not exist
+//   settle      waits until every transaction of a lost node is decided here
+//
+// Arguments: the node's number, its patience in milliseconds, "stay" or "move", the addresses of all nodes.
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -33,7 +38,7 @@ using namespace tutti::cluster::testing;
 using cluster::node;
 using cluster::ref;
 
-/// In one piece, whatever other threads say.
+/// Writes the line with one system call, so that lines of several threads do not mix.
 void say(const std::string& text) {
     const std::string line = text + "\n";
     if (::write(STDOUT_FILENO, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::abort();
@@ -53,7 +58,7 @@ void mend(node& here) {
             atomically([&](tx& t) {
                 if (page(here, i).find(t) == nullptr) page(here, i).publish(t, {.again = true});
             });
-        } catch (const cluster::node_lost&) {}  // in doubt
+        } catch (const cluster::node_lost&) {}  // the outcome is in doubt
     }
 }
 
@@ -103,7 +108,7 @@ void look(node& here) {
 
 int main(int argc, char** argv) {
     if (argc < 5) return 2;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is aborted leaves nothing behind
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the process does not outlive an aborted test
     try {
         cluster::node_options how;
         how.self = static_cast<unsigned>(std::stoul(argv[1]));

@@ -1,4 +1,4 @@
-// Blocks that find all their objects in their own process: their copies, and what they cost.
+// Blocks whose objects are all in their own process: the copies of these objects, and their cost.
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -27,18 +27,18 @@ using tutti::cluster::ref;
 using tutti::cluster::testing::account;
 namespace support = tutti::support;
 
-/// What it does not say to archives is of the block that wrote it alone.
+/// The block that wrote `forgotten` sees its value. The archive omits that field, so other blocks do not.
 struct forgetful {
     int kept = 0;
     int forgotten = 0;
-    std::string name;  // or it would be copied as it is
+    std::string name;  // prevents a plain byte copy of the struct
     template <class Archive>
     void serialize(Archive& a) {
         a(kept, name);
     }
 };
 
-// Their copies are made in the memory of those that came before.
+// The copies reuse the memory of earlier copies.
 TEST(cluster_local, copies_are_new_ones) {
     node here;
     const ref<forgetful> one{here, "one"};
@@ -55,7 +55,7 @@ TEST(cluster_local, copies_are_new_ones) {
             ++mine.kept;
             mine.forgotten = 5;
         });
-        // Another type in the same place.
+        // A value of another type reuses the same memory.
         const long found = tutti::atomically([&](tutti::tx& t) { return other.read(t).balance; });
         EXPECT_EQ(found, 7);
     }
@@ -72,7 +72,7 @@ struct filled {
     bool operator==(const filled&) const = default;
 };
 
-/// Written by one reference, and read by others, which have seen it before, or have not.
+/// One reference writes the value. Other references read it; some of them have read it before.
 template <std::size_t Size>
 void write_and_read(node& here) {
     using value = filled<Size>;
@@ -91,7 +91,7 @@ void write_and_read(node& here) {
     }
 }
 
-// Catches copies of whole words alone, and a reference that follows where its object was and looks at nothing else.
+// Catches a copy that handles only whole words, and a reference that uses the object's old place without a check.
 TEST(cluster_local, what_is_written_is_read_whatever_its_size) {
     node here;
     write_and_read<1>(here);
@@ -102,7 +102,7 @@ TEST(cluster_local, what_is_written_is_read_whatever_its_size) {
     write_and_read<81>(here);
 }
 
-// Catches a value that was copied where another type was expected.
+// Catches a value that is copied although another type was expected.
 TEST(cluster_local, an_object_is_of_its_type_also_where_it_is_copied) {
     node here;
     const ref<filled<8>> one{here, "one"};
@@ -144,9 +144,9 @@ TEST(cluster_local, a_block_over_objects_that_are_here_needs_no_memory) {
     EXPECT_EQ(tutti::atomically([&](tutti::tx& t) { return to.read(t).balance; }), 8);
 }
 
-// ---- attempts that nobody is told of, unless they turn out to do more than to open objects that are at hand
+// ---- attempts that register with the engine only when they do more than open objects at hand
 
-/// Two objects that this thread finds at hand, and another thing that a block may do after it has opened one of them.
+/// Two objects at hand of this thread, and further steps that a block may take after it has opened one of them.
 struct company {
     company() {
         tutti::atomically([&](tutti::tx& t) {
@@ -169,7 +169,7 @@ struct turn_of_events {
     const char* what;
     void (*rest)(company&, tutti::tx&);
     unsigned commits = 1, rolled_back = 0;
-    long left = 1;  // of what it has added to `one`
+    long left = 1;  // what remains of the amount that it added to `one`
 };
 
 void run_undo(company& c, tutti::tx& t) {
@@ -228,10 +228,10 @@ const turn_of_events turns[]{
 
 class cluster_local_turn : public ::testing::TestWithParam<turn_of_events> {};
 
-// Catches an attempt that is told of twice, or not at all, and one whose writes are lost by the way.
+// Catches an attempt that registers twice or not at all, and an attempt whose writes are lost on the way.
 TEST_P(cluster_local_turn, an_attempt_is_what_it_is_however_it_began) {
     company c;
-    for (int turn = 0; turn < 2; ++turn) {  // what it leaves is found by one that goes the same way
+    for (int turn = 0; turn < 2; ++turn) {  // the second turn finds the state that the first turn leaves
         tutti::atomically([&](tutti::tx& t) {
             c.one.write(t).balance = 0;
             if (c.missing.find(t) != nullptr) c.missing.erase(t);
@@ -263,7 +263,7 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_local_turn, ::testing::ValuesIn(turns),
 struct overtaking {
     const char* what;
     void (*rest)(company&, tutti::tx&);
-    bool moves_variable = false;  // beside the object
+    bool moves_variable = false;  // changes the variable as well as the object
     tutti::cluster::rollback_reason why = tutti::cluster::rollback_reason::changed;
 };
 
@@ -277,7 +277,7 @@ const overtaking overtakings[]{
 
 class cluster_local_overtaking : public ::testing::TestWithParam<overtaking> {};
 
-// Catches an attempt that looks at what it has opened before anybody was told of it, and is rolled back for nothing.
+// Catches an attempt that validates its objects before it registers, and is then rolled back needlessly.
 TEST_P(cluster_local_overtaking, is_why_an_attempt_is_rolled_back_however_it_began) {
     company c;
     const auto rolled_back = [&] { return c.here.facts().rolled_back.at(static_cast<std::size_t>(GetParam().why)); };
@@ -302,7 +302,7 @@ TEST_P(cluster_local_overtaking, is_why_an_attempt_is_rolled_back_however_it_beg
 INSTANTIATE_TEST_SUITE_P(all, cluster_local_overtaking, ::testing::ValuesIn(overtakings),
                          [](const auto& p) { return std::string{p.param.what}; });
 
-// Catches a block that begins without a look at how its policy has it behave.
+// Catches a block that begins without applying its policy.
 TEST(cluster_local, a_block_that_asserts_itself_reserves_what_is_at_hand) {
     company c;
     const auto reserved = [&] { return c.here.facts().protected_attempts; };
@@ -325,7 +325,7 @@ TEST(cluster_local, a_block_that_asserts_itself_reserves_what_is_at_hand) {
     EXPECT_EQ(reserved(), 2u);
 }
 
-// Catches a promise that is only heeded where it was made for the whole block.
+// Catches a read-only promise that is respected only if the whole block made it.
 TEST(cluster_local, what_is_at_hand_is_not_written_where_the_block_has_promised_not_to) {
     company c;
     for (int turn = 0; turn < 2; ++turn) {
@@ -348,7 +348,7 @@ TEST(cluster_local, what_is_at_hand_is_not_written_where_the_block_has_promised_
     EXPECT_EQ(c.sum(), 0);
 }
 
-/// In a thread of its own.
+/// Adds to all objects and the variable, in a thread of its own.
 void add_to_all(company& c) {
     std::jthread{[&c] {
         tutti::atomically([&](tutti::tx& t) {
@@ -359,7 +359,7 @@ void add_to_all(company& c) {
     }};
 }
 
-// Catches a snapshot that is none where its first object is at hand.
+// Catches a read-only block that does not get a snapshot when its first object is at hand.
 TEST(cluster_local, a_block_that_writes_nothing_is_not_overtaken_by_commits_over_what_is_at_hand) {
     company c;
     for (long turn = 0; turn < 3; ++turn) {
@@ -375,7 +375,7 @@ TEST(cluster_local, a_block_that_writes_nothing_is_not_overtaken_by_commits_over
     }
 }
 
-/// Whether the version of `one` has changed since a block read it, which the block finds out when it commits.
+/// Returns true if the version of `one` has changed between a block's read and its commit.
 bool changes_one(company& c, const std::function<void()>& beside) {
     unsigned attempts = 0;
     tutti::atomically([&](tutti::tx& t) {
@@ -387,11 +387,11 @@ bool changes_one(company& c, const std::function<void()>& beside) {
     return attempts != 1;
 }
 
-// Catches a place that is taken for written because the attempt before has written there: in a light attempt, in one
-// that has become another, and in one that was none.
+// Catches a place that counts as written because the previous attempt wrote there. Covers a light attempt, an attempt
+// that was light at first, and an attempt that never was.
 TEST(cluster_local, what_is_only_read_is_not_written_though_its_place_was) {
     company c;
-    const auto warm = [&] {  // the thread knows where they are, and has places that were written by both kinds
+    const auto warm = [&] {  // the thread knows the objects' places, and both kinds of attempt have written there
         for (const bool light : {false, true, false, true}) {
             static_cast<void>(c.sum());
             tutti::atomically([&](tutti::tx& t) {
@@ -437,7 +437,7 @@ TEST(cluster_local, what_is_only_read_is_not_written_though_its_place_was) {
     }
 }
 
-// Catches a nested block whose objects are its own by its own account alone.
+// Catches a nested block whose objects at hand are not undone with the block.
 TEST(cluster_local, what_a_nested_block_has_opened_first_is_undone_with_it) {
     company c;
     for (int turn = 0; turn < 2; ++turn) {
@@ -452,7 +452,7 @@ TEST(cluster_local, what_a_nested_block_has_opened_first_is_undone_with_it) {
     }
 }
 
-// Catches a block that goes on over what is at hand though it has to start over.
+// Catches a block that goes on with objects at hand although it has to start over.
 TEST(cluster_local, nothing_is_at_hand_where_a_restart_was_swallowed) {
     company c;
     bool went_on = false;
@@ -468,7 +468,7 @@ TEST(cluster_local, nothing_is_at_hand_where_a_restart_was_swallowed) {
     EXPECT_FALSE(went_on);
 }
 
-// Catches a value of a later moment than the attempt's.
+// Catches a value of a later moment than the attempt's snapshot.
 TEST(cluster_local, what_is_at_hand_is_of_one_moment) {
     company c;
     for (long turn = 0; turn < 3; ++turn) {
@@ -481,8 +481,8 @@ TEST(cluster_local, what_is_at_hand_is_of_one_moment) {
     }
 }
 
-// More objects than an attempt has bits for, each read, written and read again. Catches one that is opened twice, one
-// that is taken for another, and one that is lost when there are more than there are places.
+// Opens more objects than an attempt has bits for, and reads, writes and rereads each. Catches an object that is opened
+// twice, confused with another, or lost when the places run out.
 TEST(cluster_local, as_many_objects_as_there_are_are_each_open_once) {
     node here;
     std::vector<ref<account>> all;
@@ -508,7 +508,7 @@ TEST(cluster_local, as_many_objects_as_there_are_are_each_open_once) {
     EXPECT_EQ(sum, 30);
 }
 
-// Catches a value where another type's was, and an attempt that is over where the places are of other types.
+// Catches a value in a place that held another type, and a finished attempt that uses places of other types.
 TEST(cluster_local, places_serve_one_type_after_the_other) {
     node here;
     const ref<account> one{here, "one"};
@@ -530,7 +530,7 @@ TEST(cluster_local, places_serve_one_type_after_the_other) {
     }
 }
 
-// Catches a block that goes on by itself over the objects of a node that its attempt is not about.
+// Catches a block that commits alone over the objects of a node that its attempt does not belong to.
 TEST(cluster_local, objects_of_two_nodes_are_those_of_their_node) {
     node here, there;
     const ref<account> one{here, "one"}, other{there, "one"};
@@ -547,7 +547,7 @@ TEST(cluster_local, objects_of_two_nodes_are_those_of_their_node) {
     }
 }
 
-// Catches an attempt that begins without a look at the variables which it has read.
+// Catches an attempt that begins without validating the variables that it has read.
 TEST(cluster_local, what_was_read_before_the_first_object_is_of_the_same_moment) {
     company c;
     for (long turn = 0; turn < 3; ++turn) {
@@ -560,8 +560,8 @@ TEST(cluster_local, what_was_read_before_the_first_object_is_of_the_same_moment)
     }
 }
 
-// Blocks over objects alone beside blocks that have a variable agree with them. Catches a block that commits alone
-// though it has read a variable, or without what it has written.
+// Blocks over objects alone and blocks with a variable agree. Catches a block that commits alone although it has read a
+// variable, or that drops its write of the variable.
 TEST(cluster_local, blocks_with_and_without_variables_have_one_order) {
     const support::watchdog dog{"cluster_local"};
     company c;
@@ -569,7 +569,7 @@ TEST(cluster_local, blocks_with_and_without_variables_have_one_order) {
     std::atomic<unsigned> skewed{0};
     std::thread beside{[&] {
         while (!over) {
-            // The variable says what `one` and `other` are together.
+            // The variable is the sum of `one` and `other`.
             const bool is_so = tutti::atomically([&](tutti::tx& t) {
                 const long seen = c.one.read(t).balance;
                 return seen + c.other.read(t).balance == c.variable.get(t);
@@ -593,7 +593,7 @@ TEST(cluster_local, blocks_with_and_without_variables_have_one_order) {
     EXPECT_EQ(c.sum(), tutti::atomically([&](tutti::tx& t) { return c.variable.get(t); }));
 }
 
-// It finds out in its first execution that its reads have to be logged.
+// The first execution finds out that the block's reads have to be logged.
 TEST(cluster_local, a_block_that_writes_nothing_starts_over_for_its_log_only_once) {
     node here;
     const ref<account> one{here, "one"};
@@ -609,11 +609,11 @@ TEST(cluster_local, a_block_that_writes_nothing_starts_over_for_its_log_only_onc
     EXPECT_EQ(runs, 5);
 }
 
-/// A commit that writes it calls `encoding` first: after the engine has drawn a version for the variables of the block,
-/// and before the commit has locked any object.
+/// A commit that writes this value calls `encoding` first. At that point the engine has drawn a version for the block's
+/// variables, and the commit has not yet locked any object.
 struct watched {
     int value = 0;
-    std::string name;  // or it would be copied as it is
+    std::string name;  // prevents a plain byte copy of the struct
     static inline thread_local std::function<void()> encoding;
     template <class Archive>
     void serialize(Archive& a) {
@@ -630,8 +630,8 @@ struct yes final : tutti::participant {
 
 class cluster_local_vote : public ::testing::TestWithParam<bool> {};
 
-// Catches a commit that publishes variables by the version that it drew before the vote: a block that has begun since
-// finds them in its snapshot, and does not learn that its objects are older.
+// Catches a commit that publishes variables at the version drawn before the vote. A block that began after that draw
+// finds the variables in its snapshot, and does not learn that its objects are older.
 TEST_P(cluster_local_vote, variables_and_objects_are_seen_together_also_by_a_block_that_begins_during_it) {
     const support::watchdog dog{"cluster_local_vote"};
     node here;

@@ -1,5 +1,5 @@
-// Copies of a node that is lost count until every other node has said that it has lost that node, too. Node 0 of four
-// owns an object that node 3 has a copy of.
+// A copy on a lost node counts until every other node has reported the loss as well. Node 0 of four owns an object, and
+// node 3 has a copy of that object.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -81,7 +81,7 @@ TEST(copies_of_a_lost_node, are_forgotten_when_another_process_follows) {
     EXPECT_TRUE(o.may_write());
     o.give_copy();
     o.here.lose(3);
-    o.hear(1);  // of the former process
+    o.hear(1);  // sent by the former process
     o.hear(2);
     EXPECT_FALSE(o.may_write());
     o.hear(1, 1000);
@@ -100,7 +100,7 @@ TEST(a_node_that_loses_another, tells_all_others) {
     }
 }
 
-/// The words that are said before a commit ends that has pinned copies of the lost node's objects.
+/// Returns the number of messages sent before the end of a commit that has pinned copies of the lost node's objects.
 std::size_t words_beside_pins() {
     owner o;
     o.here.tied.begin_pins(3);

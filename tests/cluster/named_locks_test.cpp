@@ -1,4 +1,4 @@
-// Abstract locks by name at their home, message by message; and between nodes.
+// Abstract locks by name: at their home, message by message, and between nodes.
 #include <atomic>
 #include <stdexcept>
 #include <string>
@@ -28,12 +28,12 @@ struct roll_back : std::runtime_error {
     roll_back() : std::runtime_error{"rolled back"} {}
 };
 
-/// Names of which some have their home here and some on another node.
+/// Some of these names are at home on this node, and the others on another node.
 const std::string names[] = {"a", "b", "c", "d"};
 
-// Catches a lock that is local to a node, that is free before the block around has ended, or that is never free again.
-// Two operations on one object that do not commute, and whose undo does not either, run under one name: so whoever has
-// the name finds the object as a whole number of blocks has left it.
+// Catches a lock that is local to one node, a lock that is released before the outermost block ends, and a lock that is
+// never released. Two operations on one object, and their undo actions, do not commute. Both run under one name. The
+// owner of the name therefore finds the object as a whole number of blocks has left it.
 TEST(cluster_named_locks, are_held_until_the_outermost_block_ends) {
     support::watchdog guard{"are_held_until_the_outermost_block_ends"};
     const long rounds = static_cast<long>(support::rounds(60));
@@ -46,7 +46,7 @@ TEST(cluster_named_locks, are_held_until_the_outermost_block_ends) {
             const ref<account> mine{here, name};
             for (long i = 0; i < rounds; ++i) {
                 const bool fails = (i + who) % 3 == 0;
-                // Balances are even where no block is in the middle.
+                // Balances are even except in the middle of a block.
                 const auto step = [&](tx& t) {
                     cluster::open_nested(
                         t, here, {{name}},
@@ -81,7 +81,7 @@ TEST(cluster_named_locks, are_held_until_the_outermost_block_ends) {
     }
 }
 
-// Catches sharers that exclude each other, and one for itself alone that does not exclude them.
+// Catches sharers that exclude each other, and an exclusive owner that does not exclude sharers.
 TEST(cluster_named_locks, are_shared_by_those_who_share) {
     support::watchdog guard{"are_shared_by_those_who_share"};
     const auto nodes = start_nodes(2, cluster::placement::home);
@@ -105,7 +105,7 @@ TEST(cluster_named_locks, are_shared_by_those_who_share) {
     }
 }
 
-// Catches cycles: every block takes the names in an order of its own.
+// Catches deadlocks: every block takes the names in an order of its own.
 TEST(cluster_named_locks, taken_in_any_order_are_no_deadlock) {
     support::watchdog guard{"taken_in_any_order_are_no_deadlock"};
     const auto nodes = start_nodes(3, cluster::placement::home);
@@ -127,7 +127,7 @@ TEST(cluster_named_locks, taken_in_any_order_are_no_deadlock) {
     EXPECT_EQ(ends.load(), 6 * rounds);
 }
 
-// Catches an open nested block, or an undo, that meets the locks of the block around it.
+// Catches an open nested block, or an undo, that waits for the locks of the block around it.
 TEST(cluster_named_locks, of_the_blocks_around_are_in_nobodys_way) {
     support::watchdog guard{"of_the_blocks_around_are_in_nobodys_way"};
     const auto nodes = start_nodes(2, cluster::placement::home);
@@ -146,19 +146,19 @@ TEST(cluster_named_locks, of_the_blocks_around_are_in_nobodys_way) {
                      roll_back);
         EXPECT_EQ(attempts, 1);
         EXPECT_EQ(undone, 1);
-        // And then it is free.
+        // After the block, the name is free.
         atomically([&](tx& t) { cluster::acquire(t, *nodes[1], {{name}}); });
     }
 }
 
-// Catches a block that commits without a lock whose home is lost, and may have been given to another.
+// Catches a block that commits after the home of one of its locks was lost. Another block may have got that lock.
 TEST(cluster_named_locks, whose_home_is_lost_are_gone) {
     support::watchdog guard{"whose_home_is_lost_are_gone"};
     auto nodes = start_nodes(2, cluster::placement::home);
     std::string here, there;  // names with their home on nodes 0 and 1
     for (int i = 0; here.empty() || there.empty(); ++i) {
         const std::string name = std::to_string(i);
-        // Only the other home costs a trip.
+        // A lock whose home is the other node costs a trip.
         const std::uint64_t before = nodes[0]->statistics().round_trips;
         atomically([&](tx& t) { cluster::acquire(t, *nodes[0], {{name}}); });
         (nodes[0]->statistics().round_trips == before ? here : there) = name;
@@ -183,7 +183,7 @@ TEST(cluster_named_locks, whose_home_is_lost_are_gone) {
     atomically([&](tx& t) { cluster::acquire(t, *nodes[0], {{here}}); });
 }
 
-// Catches locks of a node that has gone which nobody gets any more.
+// Catches locks of a lost node that are never released.
 TEST(cluster_named_locks, of_a_node_that_is_lost_are_free) {
     support::watchdog guard{"of_a_node_that_is_lost_are_free"};
     cluster::object_id name{1, 1};
@@ -221,7 +221,7 @@ TEST(cluster_named_locks, are_refused_where_nobody_keeps_them) {
                      cluster::acquire(t, here, {{"a"}});
                  }),
                  usage_error);
-    // A block that has one may become so, and use objects.
+    // A block that has a lock may become irrevocable, and may use objects.
     const ref<account> object{here, "a"};
     atomically([&](tx& t) {
         cluster::acquire(t, here, {{"a"}});

@@ -1,4 +1,4 @@
-// The abstract locks of one node, message by message, where the order of messages matters.
+// The abstract locks of one node, message by message, for cases in which the order of messages matters.
 #include <gtest/gtest.h>
 
 #include "cluster/protocol/named_locks.hpp"
@@ -46,7 +46,7 @@ TEST_F(names, of_a_hold_that_is_over_are_not_taken_again) {
     EXPECT_EQ(ask(hold(0, 1), 1, {{one, false}}).granted, 1u);
     locks.release(hold(0, 1));
     EXPECT_EQ(ask(hold(0, 1), 1, {{one, false}}).granted, 0u) << "a duplicate";
-    locks.release(hold(0, 2));  // before its claim
+    locks.release(hold(0, 2));  // arrives before the claim
     EXPECT_EQ(ask(hold(0, 2), 1, {{one, false}}).granted, 0u);
     EXPECT_EQ(locks.held(), 0u);
 }
@@ -54,7 +54,7 @@ TEST_F(names, of_a_hold_that_is_over_are_not_taken_again) {
 TEST_F(names, of_an_earlier_hold_are_free_with_the_next) {
     EXPECT_EQ(ask(hold(0, 1), 1, {{one, false}}).granted, 1u);
     EXPECT_EQ(ask(hold(0, 2), 1, {{two, false}}).granted, 1u);
-    locks.release(hold(0, 1));  // late
+    locks.release(hold(0, 1));  // arrives late
     EXPECT_EQ(ask(hold(1, 1), 2, {{one, false}}).granted, 1u);
     EXPECT_EQ(ask(hold(1, 1), 2, {{two, false}}).granted, 0u);
 }
@@ -68,7 +68,7 @@ TEST_F(names, of_a_lost_node_are_free) {
     EXPECT_EQ(ask(hold(1, 2), 3, {{one, true}}).granted, 0u) << "it takes nothing any more";
 }
 
-// Catches memory without a bound that another node can ask for.
+// Catches unbounded memory growth that another node can cause.
 TEST_F(names, of_one_thread_are_bounded) {
     std::vector<tutti::wire::claim_item> some(1000);
     std::uint64_t next = 0;

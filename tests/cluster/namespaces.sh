@@ -24,19 +24,19 @@ if ! unshare -n true && ! unshare -Urn true; then
         "$program" "${few[@]}" --namespaces
     exit
 fi
-# A kernel without bridges: the command says so, and the program which one it was.
+# Without bridges in the kernel, the command reports the error, and the program names the command that failed.
 if ! unshare -n ip link add hub type bridge && ! unshare -Urn ip link add hub type bridge; then
     says "'ip link add hub type bridge' failed" 1 "$program" "${few[@]}" --namespaces
     exit
 fi
-# Nobody notices that the network was gone, but by the time: the money is all there.
+# A short network cut only delays the nodes: the money is all there.
 says 'each node in a network namespace of its own.*the invariant holds' 0 \
     "$program" "${few[@]}" --seconds 1.2 --namespaces --cut 1 --cut-for 0.2
-# Both sides say whom they have lost.
+# Each side names the node that it has lost.
 lost='\(10\.83\.0\.[12]:7001\) (is gone or has not answered within 1000 ms|went when it had been asked to commit)'
 says "node [01]: .*$lost.*node [01]: .*$lost.*node 0 ended .* cut off, with status 1 node 1 ended .* cut off, with status 1" 0 \
     "$program" "${few[@]}" --seconds 1 --patience 1 --namespaces --cut 1
-# Without the privilege, in a namespace of users; and where there may be none.
+# Unprivileged runs: in a user namespace, and where network namespaces are forbidden.
 if unshare -Urn true; then
     unprivileged=()
     [[ $(id -u) != 0 ]] || unprivileged=(setpriv --bounding-set -sys_admin --inh-caps -sys_admin)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# `tutti node` as its operator has it: it tells its supervisor once all nodes are connected, says which other is lost,
-# and back, that SIGHUP changes nothing, and ends on SIGTERM.
+# Tests `tutti node` as an operator runs it. The command notifies its supervisor once all nodes are connected, and
+# reports when another node is lost and returns. SIGHUP changes nothing; SIGTERM ends the command.
 #
 #   node_command.sh <tutti>
 set -euo pipefail
@@ -23,7 +23,7 @@ export TUTTI_CLUSTER_NODES=unix:$folder/0,unix:$folder/1 TUTTI_CLUSTER_CONNECT_W
 TUTTI_CLUSTER_SELF=0 NOTIFY_SOCKET=$folder/notify "$tutti" node >"$folder/said0" 2>&1 &
 pids+=($!)
 until_in said0 'node 0 of 2 waits for the others'
-# What it has said by now comes before this.
+# Every notification of the command so far comes before this one.
 python3 -c 'import socket, sys
 socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"it waits", sys.argv[1])' "$folder/notify"
 until_in told 'it waits'

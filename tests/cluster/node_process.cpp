@@ -1,21 +1,21 @@
-// One node in a process of its own, which does what its standard input says and answers each line with "done", or with
-// "lost" where a node that it needs is gone.
+// One node in a process of its own. The node runs the commands of its standard input and answers each line with "done",
+// or with "lost" if a node that the command needs is gone.
 //
-//   commit <n>    n blocks, each of which writes one object
-//   bind <n>      n irrevocable blocks that do the same
-//   sweep <n>     n irrevocable blocks, each of which adds one to those objects of all nodes, its own first; "twice" if
-//                 one ran more than once
-//   value         says what that object of this node is
-//   cancel <n>    n blocks that touch that object and are cancelled
-//   storm         a thread writes objects that all nodes share, one after the other, until the process ends
-//   endure <p>    a block of policy p that reads all of those for a while, and writes one: says how many attempts it
-//                 took
-//   look <n>      n blocks, each of which looks for another object, so that all nodes are asked
-//   hold          an irrevocable block opens those objects of all nodes, says "held", and never ends
-//   doze          one more thread sleeps in retry until the end
+//   commit <n>    runs n blocks, each of which writes the node's own object
+//   bind <n>      does the same with n irrevocable blocks
+//   sweep <n>     runs n irrevocable blocks, each of which adds one to the objects of all nodes, its own first; answers
+//                 "twice" if a block ran more than once
+//   value         reports the value of the node's own object
+//   cancel <n>    runs n blocks that touch that object and are cancelled
+//   storm         starts a thread that writes the shared objects one after another until the process ends
+//   endure <p>    runs a block of policy p that reads all shared objects for a while and writes one; reports how many
+//                 attempts it took
+//   look <n>      runs n blocks, each of which looks up another object, so that all nodes are asked
+//   hold          opens the objects of all nodes in an irrevocable block, reports "held", and never ends
+//   doze          starts one more thread that sleeps in retry until the end
 //
-// Arguments: its number, its patience in milliseconds, the address of its metrics or -, the addresses of all nodes. It
-// says "ready <port of the metrics>" when all are connected.
+// Arguments: the node's number, its patience in milliseconds, the address of its metrics or -, the addresses of all
+// nodes. The node prints "ready <port of the metrics>" when all nodes are connected.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ long value(node& here) {
     return atomically([&](tx& t) { return counter.read(t); });
 }
 
-/// False: a node that it needs is gone.
+/// Returns false if a node that the blocks need is gone.
 bool run(node& here, const std::string& verb, long times) {
     const ref<long> counter{here, name_of_counter(here.number())};
     try {
@@ -71,7 +71,7 @@ bool run(node& here, const std::string& verb, long times) {
     }
 }
 
-/// Whether each ran once.
+/// Returns true if each block ran once.
 bool sweep(node& here, long times) {
     long runs = 0;
     for (long i = 0; i < times; ++i) {
@@ -100,11 +100,11 @@ void storm(node& here, const std::stop_token& over) {
             });
         }
     } catch (const cluster::node_lost&) {
-        return;  // the others have ended first
+        return;  // the other nodes have ended first
     }
 }
 
-/// How many attempts a block takes that looks at every shared object, and writes the first.
+/// Returns the number of attempts of a block that reads every shared object and writes the first.
 long endure(node& here, const std::string& by) {
     use_policy(by);
     long attempts = 0, sum = 0;
@@ -131,7 +131,7 @@ long endure(node& here, const std::string& by) {
     std::abort();
 }
 
-/// Sleeps in retry until the end.
+/// Threads that sleep in retry until the process ends.
 class dozers {
 public:
     explicit dozers(const node& here) : here_{here} {}
@@ -160,7 +160,7 @@ private:
 
 int main(int argc, char** argv) {
     if (argc < 5) return 2;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is aborted leaves nothing behind
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the process does not outlive an aborted test
     try {
         cluster::node_options how;
         how.self = static_cast<unsigned>(std::stoul(argv[1]));

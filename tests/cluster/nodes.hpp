@@ -1,4 +1,4 @@
-// Nodes of one cluster in this process.
+// Starts nodes of one cluster in this process.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct account {
     long balance = 0;
 };
 
-/// What a node says that cannot join; empty: it has joined.
+/// Returns the error of a node that cannot join, or an empty string if the node joins.
 inline std::string trouble_of(const node_options& how) {
     try {
         const node n{how};
@@ -29,7 +29,7 @@ inline std::string trouble_of(const node_options& how) {
     return {};
 }
 
-/// Over Unix sockets.
+/// Starts `count` nodes over Unix sockets.
 inline std::vector<std::unique_ptr<node>> start_nodes(unsigned count, placement where,
                                                       std::chrono::milliseconds patience = std::chrono::seconds{30}) {
     static std::atomic<unsigned> clusters{0};

@@ -1,4 +1,5 @@
-// Who may ask a node, what for, and what becomes of those who do something else. Observers are sockets of this test.
+// Observers of a node: who may ask, which questions they may ask, and what happens on other messages. The observers are
+// sockets of this test.
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -75,7 +76,7 @@ TEST(cluster_observers, are_told_what_the_node_says_of_itself) {
     EXPECT_EQ(both.first->facts().objects + both.second->facts().objects, 1u);
 }
 
-// Catches figures that are read while their owner changes them, by the sanitizer; and counts that get lost.
+// Catches counters that are read while their owner changes them (by the sanitizer), and counts that get lost.
 TEST(cluster_observers, may_ask_while_blocks_run) {
     support::watchdog guard{"may_ask_while_blocks_run"};
     const two_nodes both;
@@ -108,7 +109,7 @@ TEST(cluster_observers, may_ask_while_blocks_run) {
     EXPECT_EQ(f.commits, 2 * blocks);
 }
 
-// Catches a node that takes an observer for a node whose clock counts: one question would move it for good.
+// Catches a node that takes the clock of an observer's message. One question would then change its clock for good.
 TEST(cluster_observers, move_no_clock) {
     support::watchdog guard{"move_no_clock"};
     const two_nodes both;
@@ -120,7 +121,7 @@ TEST(cluster_observers, move_no_clock) {
     EXPECT_LT(both.first->facts().clock, 1'000'000u);
 }
 
-// Catches an observer that can lock objects, or move the clock, by saying what nodes say.
+// Catches an observer that locks objects or moves the clock with messages that only nodes may send.
 TEST(cluster_observers, that_say_something_else_are_cut_off) {
     support::watchdog guard{"that_say_something_else_are_cut_off"};
     const two_nodes both;
@@ -133,7 +134,7 @@ TEST(cluster_observers, that_say_something_else_are_cut_off) {
         ++cut_off;
     }
     for (const wire::header& h :
-         {wire::header{.kind = wire::kind::status, .from = 1},  // as a node
+         {wire::header{.kind = wire::kind::status, .from = 1},  // sent as a node
           wire::header{.kind = wire::kind::status, .version = 2, .from = wire::observer_number}}) {
         const auto o = both.observer();
         o->say(h);
@@ -152,7 +153,7 @@ TEST(cluster_observers, that_say_something_else_are_cut_off) {
     EXPECT_TRUE(sound->hear_status()) << "others are answered";
 }
 
-// Catches two recordings at once, one that outlives its observer, and one that is not from nothing.
+// Catches two recordings at a time, a recording that outlives its observer, and a recording that does not start empty.
 TEST(cluster_observers, have_one_recording_at_a_time) {
     support::watchdog guard{"have_one_recording_at_a_time"};
     using wire::timeline_order;
@@ -189,7 +190,7 @@ TEST(cluster_observers, have_one_recording_at_a_time) {
     EXPECT_EQ(runs_of(other->order(timeline_order::take).value()), runs_of(first));
 }
 
-// Catches orders that are not looked at before they are carried out.
+// Catches recording orders that are carried out without validation.
 TEST(cluster_observers, that_order_nonsense_are_cut_off) {
     support::watchdog guard{"that_order_nonsense_are_cut_off"};
     const two_nodes both;
@@ -217,7 +218,7 @@ TEST(cluster_observers, of_random_bytes_do_no_harm) {
     EXPECT_TRUE(all[0].facts) << all[0].trouble;
 }
 
-// Catches observers without a bound, and a bound that is never given back.
+// Catches an unbounded number of observers, and places that are not freed when an observer goes.
 TEST(cluster_observers, are_few_at_a_time) {
     support::watchdog guard{"are_few_at_a_time"};
     const two_nodes both;
@@ -242,7 +243,7 @@ TEST(cluster_observers, are_few_at_a_time) {
     EXPECT_TRUE(answered[0].facts) << answered[0].trouble;
 }
 
-// Catches an observer that keeps its place for as long as the node lives.
+// Catches a silent observer that keeps its place for the lifetime of the node.
 TEST(cluster_observers, that_say_nothing_are_cut_off) {
     support::watchdog guard{"that_say_nothing_are_cut_off"};
     const two_nodes both{std::chrono::milliseconds{200}};
@@ -251,7 +252,7 @@ TEST(cluster_observers, that_say_nothing_are_cut_off) {
     while (both.first->facts().observers != 0) std::this_thread::yield();
 }
 
-// Catches one that reads no answers, and for whom the node would keep them.
+// Catches an observer that reads no answers, so that the node would have to buffer them.
 TEST(cluster_observers, that_do_not_read_are_cut_off) {
     support::watchdog guard{"that_do_not_read_are_cut_off"};
     const two_nodes both{std::chrono::milliseconds{400}};
@@ -266,7 +267,8 @@ TEST(cluster_observers, that_do_not_read_are_cut_off) {
     EXPECT_FALSE(both.first->lost(1));
 }
 
-// Catches a stranger that keeps a cluster from coming together, and a node that answers only when it has.
+// Catches a stranger that prevents a cluster from forming, and a node that answers observers only after the cluster has
+// formed.
 TEST(cluster_observers, are_answered_while_nodes_are_awaited_and_strangers_are_no_trouble) {
     support::watchdog guard{"are_answered_while_nodes_are_awaited"};
     node_options how{.addresses = some_addresses(2)};
@@ -307,7 +309,7 @@ TEST(cluster_observers, that_ask_wrongly_are_told_what_to_do) {
     EXPECT_TRUE(ask_nodes({}).empty());
 }
 
-// A cluster of one node of another version, played by a socket.
+// A socket plays a one-node cluster of another version.
 TEST(cluster_versions, that_differ_are_named) {
     support::watchdog guard{"that_differ_are_named"};
     node_options how{.addresses = some_addresses(2)};

@@ -1,5 +1,5 @@
-// Open nested blocks over objects that nodes, or an engine, hold: seen at once, and taken back with the block around
-// them.
+// Open nested blocks over objects of nodes or of an engine. Other nodes see their writes at once, and the undo runs
+// when the block around them is rolled back.
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -20,7 +20,7 @@ using cluster::ref;
 using cluster::testing::account;
 using cluster::testing::start_nodes;
 
-/// Adds to two objects and a variable at once; the undo takes it back.
+/// Adds to two objects and a variable in one open nested block; the undo subtracts the same amounts.
 struct book {
     ref<account> left, right;
     var<long> entries{0};
@@ -41,7 +41,7 @@ struct book {
     }
 };
 
-/// What a block of another thread finds by way of `from`.
+/// Returns the sum that a block of another thread finds through node `from`.
 long seen_from(const node& from, const std::string& name) {
     long both = 0;
     std::thread{[&] {
@@ -55,10 +55,10 @@ struct roll_back : std::runtime_error {
     roll_back() : std::runtime_error{"rolled back"} {}
 };
 
-// Every name twice, so that some objects are here and some elsewhere.
+// Every name stands for two objects, so that some are on this node and some on the other.
 const std::string names[] = {"a", "b", "c", "d"};
 
-/// f(where a block runs, where others look)
+/// Calls f(node where the block runs, node where others look, name) for each setting.
 template <class F>
 void everywhere(F&& f) {
     for (const cluster::placement where : {cluster::placement::home, cluster::placement::writer}) {
@@ -102,7 +102,7 @@ TEST(cluster_open_nesting, is_undone_with_the_block_around_it) {
     });
 }
 
-// Catches an undo that may touch no object, because it runs irrevocably: that ended the program.
+// Catches an undo that may not touch any object because it runs irrevocably; such an undo once ended the program.
 TEST(cluster_open_nesting, is_undone_with_a_nested_block_alone) {
     support::watchdog guard{"is_undone_with_a_nested_block_alone"};
     everywhere([](const node& here, const node& there, const std::string& name) {
@@ -124,7 +124,7 @@ TEST(cluster_open_nesting, is_undone_with_a_nested_block_alone) {
     });
 }
 
-// Catches an undo of objects that gives up where another block is first at them: it starts over.
+// Catches an undo that gives up when another block changes its objects first. The undo starts over.
 TEST(cluster_open_nesting, an_undo_that_meets_others_runs_again) {
     support::watchdog guard{"an_undo_that_meets_others_runs_again"};
     const auto nodes = start_nodes(2, cluster::placement::home);
@@ -137,7 +137,7 @@ TEST(cluster_open_nesting, an_undo_that_meets_others_runs_again) {
                              inner, [&](tx& i) { book::add(i, b, 5); },
                              [&](tx& u) {
                                  book::add(u, b, -5);
-                                 // Behind its back, once.
+                                 // The other block changes the object once, after the undo has read it.
                                  if (!other.joinable()) {
                                      other = std::thread{[&] { atomically([&](tx& t) { ++left.write(t).balance; }); }};
                                      while (seen_from(*nodes[1], "a") != 11) std::this_thread::yield();

@@ -22,14 +22,14 @@ namespace {
 
 bool contains(const std::vector<unsigned>& all, unsigned event) { return std::ranges::find(all, event) != all.end(); }
 
-/// One event of an order, and what else is to be tried in its stead.
+/// One event of an order, and the alternatives to try at this point.
 struct turn {
     unsigned event = 0;
-    std::vector<unsigned> source;  ///< to be tried, tried, and `event`
-    std::vector<unsigned> sleep;   ///< whatever begins with these is like an order that has been run
+    std::vector<unsigned> source;  ///< the events to try here, including those already tried and `event`
+    std::vector<unsigned> sleep;   ///< an order that continues with one of these equals an order that has been run
 };
 
-/// What happened before what, in one order (vector clocks: Fidge, 1988).
+/// The happened-before relation of one order (vector clocks: Fidge, 1988).
 class happened {
 public:
     explicit happened(const agenda& of) : of_{of} {}
@@ -48,12 +48,13 @@ public:
     }
     [[nodiscard]] std::size_t size() const noexcept { return order_.size(); }
     [[nodiscard]] unsigned event(std::size_t i) const noexcept { return order_[i]; }
-    /// REQUIRES: both have happened, `one` first, or they are one.
+    /// Returns true if `one` happened before `other`. REQUIRES: both have happened, `one` first, or they are the same
+    /// event.
     [[nodiscard]] bool before(std::size_t one, std::size_t other) const {
         const unsigned place = of_.place_of(order_[one]);
         return clocks_[other].size() > place && clocks_[other][place] >= clocks_[one][place];
     }
-    /// Where the latest event of its place is that could have come after `event` instead, or none.
+    /// Returns the latest event of the same place that could have come after `event` instead, or `none`.
     [[nodiscard]] std::size_t rival_of(unsigned event) const {
         const unsigned place = of_.place_of(event);
         const std::size_t last = place < latest_.size() ? latest_[place] : none;
@@ -65,7 +66,7 @@ public:
     static constexpr std::size_t none = ~std::size_t{0};
 
 private:
-    using clock = std::vector<unsigned>;  // by place: how many of its events
+    using clock = std::vector<unsigned>;  // for each place, the number of its events
 
     static void merge(clock& into, const clock& other) {
         if (into.size() < other.size()) into.resize(other.size(), 0);
@@ -78,8 +79,8 @@ private:
 
     const agenda& of_;
     std::vector<unsigned> order_;
-    std::vector<clock> clocks_;        // of each
-    std::vector<std::size_t> latest_;  // by place
+    std::vector<clock> clocks_;        // of each event
+    std::vector<std::size_t> latest_;  // for each place, its latest event
 };
 
 class search {
@@ -103,9 +104,9 @@ private:
         happened past{events};
         bool is_new = true;
         while (!events.pending().empty() && past.size() < most_.events) {
-            // What was chosen last is new; the way there has been looked at.
+            // The event chosen last is new. The events before it have been examined.
             if (past.size() == path_.size()) is_new = is_new && go_on(events, past);
-            // What cannot be new is run to its end nevertheless: its program has to clear up.
+            // An order that cannot be new still runs to its end, because the program has to clean up.
             const unsigned event = is_new ? path_[past.size()].event : events.pending().front();
             if (is_new && past.size() + 1 == path_.size()) look_for_races(events, past, event);
             past.add(event);
@@ -118,7 +119,7 @@ private:
         for (std::size_t i = 0; i < past.size(); ++i) found_.order.push_back(events.name_of(past.event(i)));
     }
 
-    /// Chooses one more event. False: whatever could come is like what has been run.
+    /// Chooses one more event. Returns false if every possible continuation equals an order that has been run.
     bool go_on(const agenda& events, const happened& past) {
         turn t;
         if (!path_.empty()) {
@@ -135,11 +136,12 @@ private:
         return true;
     }
 
-    /// Where another event of its place came before it, has something tried there that lets it come first.
+    /// If an earlier event of the same place could come later, schedules an order in which `event` comes first.
     void look_for_races(const agenda& events, const happened& past, unsigned event) {
         const std::size_t rival = past.rival_of(event);
         if (rival == happened::none) return;
-        // What has to come first in any order in which the rest, without what follows from the rival, comes before it.
+        // `first` collects the initial events of every order of the events that do not depend on the rival, then
+        // `event`.
         happened rest{events};
         std::vector<unsigned> first;
         const auto add = [&](unsigned e) {

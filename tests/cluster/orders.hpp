@@ -1,14 +1,14 @@
-// All orders in which the events of a program can happen, each once, but for those that differ only in the order of
-// events that have nothing to do with each other.
+// Runs a program in all orders of its events, each once. Orders that differ only in the order of independent events
+// count as one.
 //
-// An event happens at one place (a node), once it has been caused by another. Two events of one place may have to do
-// with each other; two of different places have not, unless one is a cause of the other, directly or through events
-// between them. So an order is known by what happens at each place in turn (a trace: Mazurkiewicz, 1977), and of the
-// orders with one trace one is run: "Optimal Dynamic Partial Order Reduction" (Abdulla, Aronis, Jonsson and Sagonas,
-// POPL 2014), source sets with sleep sets. No state is stored: a program is run again for each of them.
+// An event happens at one place (a node), after another event has caused it. Two events of one place may depend on each
+// other. Two events of different places are independent, unless one causes the other, directly or through other events.
+// The sequence of events at each place therefore identifies an order (a trace: Mazurkiewicz, 1977). Of the orders with
+// one trace, the search runs one: "Optimal Dynamic Partial Order Reduction" (Abdulla, Aronis, Jonsson and Sagonas, POPL
+// 2014), source sets with sleep sets. The search does not store states: it runs the program again for each order.
 //
-// REQUIRES of a program: what happens follows from the order of its events; an event that has been caused can happen
-// until it has; what it does depends on its place alone, and on what it was made of.
+// REQUIRES of a program: the order of its events decides what happens. An event that has been caused can happen at any
+// later time. The effect of an event depends only on its place, and on the data it was made of.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,14 @@ namespace tutti::cluster::testing {
 /// The events of one run.
 class agenda {
 public:
-    /// What is to happen there, some time after the event that happens now.
+    /// Adds an event at `place`. The event happens some time after the current one.
     void add(unsigned place, std::string name, std::function<void()> what);
     [[nodiscard]] const std::vector<unsigned>& pending() const noexcept { return pending_; }
     void carry_out(unsigned event);
 
     static constexpr unsigned nothing = ~0u;
     [[nodiscard]] unsigned place_of(unsigned event) const noexcept { return events_[event].place; }
-    /// The event that has caused it; `nothing` for one of the beginning.
+    /// Returns the event that has caused `event`, or `nothing` for an initial event.
     [[nodiscard]] unsigned cause_of(unsigned event) const noexcept { return events_[event].cause; }
     [[nodiscard]] const std::string& name_of(unsigned event) const noexcept { return events_[event].name; }
 
@@ -45,32 +45,32 @@ private:
     unsigned now_ = nothing;
 };
 
-/// A program under way.
+/// A program in execution.
 class run {
 public:
     virtual ~run() = default;
     [[nodiscard]] virtual agenda& events() noexcept = 0;
-    /// What is wrong, or nothing. REQUIRES: nothing is pending.
+    /// Returns a description of the error, or an empty string. REQUIRES: nothing is pending.
     [[nodiscard]] virtual std::string verdict() = 0;
 };
 
 struct exploration {
-    std::uint64_t orders = 0;        ///< that were run to their end
-    std::uint64_t abandoned = 0;     ///< that turned out to be like others on their way
-    bool complete = false;           ///< those were all
-    std::size_t longest = 0;         ///< events
-    std::string wrong;               ///< of the last one
-    std::vector<std::string> order;  ///< its events, if it is wrong
+    std::uint64_t orders = 0;        ///< number of orders that were run to their end
+    std::uint64_t abandoned = 0;     ///< number of orders that turned out to equal an earlier one, and were stopped
+    bool complete = false;           ///< true if the search has run all orders
+    std::size_t longest = 0;         ///< number of events of the longest order
+    std::string wrong;               ///< the error of the last order
+    std::vector<std::string> order;  ///< the events of the last order, if it has an error
 };
 
 inline constexpr const char* no_end = "it does not end";
 
 struct bounds {
     std::uint64_t orders = ~std::uint64_t{0};
-    std::size_t events = 1000;  ///< of one order; beyond that it has no end
+    std::size_t events = 1000;  ///< limit for one order; an order with more events counts as endless
 };
 
-/// Up to the first that is wrong.
+/// Runs the orders up to the first one with an error.
 exploration explore(const bounds& most, const std::function<std::unique_ptr<run>()>& begin);
 
 }  // namespace tutti::cluster::testing

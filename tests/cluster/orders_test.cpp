@@ -1,4 +1,4 @@
-// Whether all orders are run, and each once: against a search that tries every event at every step.
+// Checks that the search runs all orders, each once, against a search that tries every event at every step.
 #include <map>
 #include <set>
 
@@ -10,10 +10,10 @@ namespace {
 
 using namespace tutti::cluster::testing;
 
-/// What each place has seen, in turn: all orders with one of these are alike.
+/// The sequence of events at each place. Orders with the same trace are equivalent.
 using trace = std::map<unsigned, std::vector<std::uint64_t>>;
 
-/// Events that cause others, of which kind depends on what their place has seen before.
+/// A program whose events cause others. The events that its place has seen before decide which events follow.
 class toy final : public run {
 public:
     toy(std::uint64_t seed, std::multiset<trace>& seen) : seed_{seed}, seen_{seen} {
@@ -26,7 +26,7 @@ public:
     }
 
 private:
-    static constexpr unsigned places = 3, longest = 3;  // of a chain of causes
+    static constexpr unsigned places = 3, longest = 3;  // longest: of a chain of causes
 
     static std::uint64_t mix(std::uint64_t x) {
         x = (x + 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
@@ -36,7 +36,7 @@ private:
         const auto place = static_cast<unsigned>(mix(name) % places);
         agenda_.add(place, std::to_string(name), [this, name, place, depth] {
             std::vector<std::uint64_t>& before = trace_[place];
-            // Whether it is the first at its place says what it causes.
+            // The first event at a place causes different events than later ones.
             const std::uint64_t kind = mix(name + (before.empty() ? 1 : 2)) % 3;
             before.push_back(name);
             if (kind != 0 && depth + 1 < longest) add(mix(name * 8 + kind), depth + 1);
@@ -49,7 +49,7 @@ private:
     trace trace_;
 };
 
-/// Every event at every step.
+/// Tries every pending event at every step.
 void try_all(std::uint64_t seed, std::vector<unsigned>& chosen, std::multiset<trace>& seen) {
     std::multiset<trace> of_this;
     toy one{seed, of_this};
@@ -85,7 +85,7 @@ TEST(cluster_orders, are_all_run_and_each_once) {
     EXPECT_GT(orders, 4 * traces) << "most orders are like others";
 }
 
-/// Two events of one place, the second of which is wrong if it comes first.
+/// Two events of one place. The second is an error if it comes first.
 class hasty final : public run {
 public:
     hasty() {
@@ -109,7 +109,7 @@ TEST(cluster_orders, one_that_is_wrong_is_told) {
     EXPECT_EQ(e.order, (std::vector<std::string>{"causes", "uses", "sets"}));
 }
 
-/// Each event causes another.
+/// Each event causes another one.
 class endless final : public run {
 public:
     endless() { go_on(); }

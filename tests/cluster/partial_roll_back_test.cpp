@@ -1,5 +1,5 @@
-// Partial roll-back over objects: what runs again, and what each run sees. Conflicts are provoked at a known point, as
-// in tests/anomalies/partial_roll_back.hpp: another thread commits while a run of a block is in its middle.
+// Partial roll-back over objects: which blocks run again, and what each run sees. The tests provoke conflicts at a
+// known point, as in tests/anomalies/partial_roll_back.hpp: another thread commits in the middle of a run.
 #include <unistd.h>
 
 #include <array>
@@ -27,7 +27,7 @@ using cluster::ref;
 
 enum class kind : std::uint8_t { nested, checkpointed };
 
-/// Runs `body` as a block inside that of t.
+/// Runs `body` as a nested or checkpointed block inside that of t.
 template <class F>
 void run_inside(kind how, tx& t, F&& body) {
     if (how == kind::checkpointed) checkpoint(t, body);
@@ -39,7 +39,7 @@ void elsewhere(F&& f) {
     std::jthread{std::forward<F>(f)}.join();
 }
 
-/// Objects that one thread sees through a node, and its opponent through the last of the nodes.
+/// The objects, which one thread sees through the first node, and its opponent through the last one.
 class setting {
 public:
     explicit setting(unsigned nodes) {
@@ -66,7 +66,7 @@ public:
     static constexpr std::uint64_t objects = 40;
     [[nodiscard]] ref<long> mine(std::uint64_t i) const { return {*nodes_.front(), {1, i}}; }
     [[nodiscard]] ref<long> theirs(std::uint64_t i) const { return {*nodes_.back(), {1, i}}; }
-    /// Another transaction adds one to these objects, all at once.
+    /// Adds one to each of these objects in one transaction of another thread.
     void overtake(const std::vector<std::uint64_t>& those) const {
         elsewhere([&] {
             atomically([&](tx& t) {
@@ -85,17 +85,17 @@ private:
     std::uint64_t rewinds_before_ = 0, aborts_before_ = 0;
 };
 
-// Names of objects in the programs below.
+// Names of the objects in the programs below.
 constexpr std::uint64_t early = 0, late = 1, newest = 2, own = 3;
 
 struct runs {
     int outer = 0, inner = 0;
-    bool consistent = true;  // in every run, also those that were rolled back
+    bool consistent = true;  // in every run, including those that were rolled back
     friend bool operator==(const runs&, const runs&) = default;
 };
 
-/// The outer block reads `early`; the inner one reads `late`, is overtaken in its first run by a commit of `changed`
-/// and of `newest`, and then reads that.
+/// The outer block reads `early`. The inner block reads `late`, lets another thread commit `changed` and `newest` in
+/// its first run, and then reads `newest`.
 runs conflict_over(setting& s, kind how, std::uint64_t changed) {
     runs seen;
     const long ahead = s.now(newest) - s.now(changed);
@@ -128,7 +128,7 @@ TEST_P(cluster_partial, roll_back_repeats_the_inner_block_alone) {
     EXPECT_EQ(s.aborts(), 0u);
 }
 
-// Catches a read of the outer block that is stale, and not noticed.
+// Catches a stale read of the outer block that goes unnoticed.
 TEST_P(cluster_partial, roll_back_repeats_everything_where_the_outer_block_has_read_what_changed) {
     for (const kind how : {kind::nested, kind::checkpointed})
         EXPECT_EQ(conflict_over(s, how, early), (runs{2, 2, true}));
@@ -136,7 +136,8 @@ TEST_P(cluster_partial, roll_back_repeats_everything_where_the_outer_block_has_r
     EXPECT_EQ(s.aborts(), 2u);
 }
 
-// Nothing is opened after the change. A nested block says nothing at its end, and then it is too late.
+// No object is opened after the change. A nested block does not validate at its end, so the conflict shows too late for
+// it.
 TEST_P(cluster_partial, roll_back_at_the_end_of_a_checkpoint) {
     for (const kind how : {kind::nested, kind::checkpointed}) {
         runs seen;
@@ -155,7 +156,7 @@ TEST_P(cluster_partial, roll_back_at_the_end_of_a_checkpoint) {
     }
 }
 
-// Catches a copy of the outer block that keeps what the inner one wrote, and an object that only the inner block
+// Catches a copy of the outer block that keeps the writes of the inner block, and an object that only the inner block
 // wrote.
 TEST_P(cluster_partial, roll_back_restores_the_copies_of_the_outer_block) {
     int inner = 0;
@@ -182,7 +183,8 @@ TEST_P(cluster_partial, roll_back_restores_the_copies_of_the_outer_block) {
     EXPECT_EQ(s.now(late), 1);
 }
 
-// Every level opens an object of its own; for each of them in turn the deepest one finds that it has changed.
+// Every level opens an object of its own. For each level in turn, the innermost block finds that level's object
+// changed.
 TEST_P(cluster_partial, roll_back_goes_to_the_right_one_of_many) {
     constexpr std::size_t levels = 5;
     for (std::size_t changed = 0; changed < levels; ++changed) {
@@ -201,7 +203,7 @@ TEST_P(cluster_partial, roll_back_goes_to_the_right_one_of_many) {
     }
 }
 
-// What a nested block has read decides what its parent does next, also if the block is over or rolled back.
+// The reads of a nested block decide what its parent does next, even if the nested block has ended or was rolled back.
 TEST_P(cluster_partial, roll_back_does_not_stop_behind_a_block_that_is_over) {
     for (const bool cancelled_first : {false, true}) {
         runs seen;
@@ -222,7 +224,7 @@ TEST_P(cluster_partial, roll_back_does_not_stop_behind_a_block_that_is_over) {
     }
 }
 
-// More objects than are found by looking at each, opened in several steps, some of them together.
+// Opens more objects than a linear search covers, in several steps, some of them together.
 TEST_P(cluster_partial, roll_back_forgets_what_was_opened_and_nothing_else) {
     runs seen;
     std::array<const long*, 12> before{};
@@ -238,7 +240,7 @@ TEST_P(cluster_partial, roll_back_forgets_what_was_opened_and_nothing_else) {
             for (std::uint64_t i = 20; i < 32; ++i) others.push_back(s.mine(i));
             prefetch(c, others);
             const long found = s.mine(25).read(c);
-            s.mine(16).write(c) = found;  // opened outside, used here for the first time
+            s.mine(16).write(c) = found;  // opened by the outer block, first used here
             s.mine(26).write(c) = found;
             if (seen.inner == 1) s.overtake({25, 31, newest});
             seen.consistent = seen.consistent && s.mine(newest).read(c) == found;
@@ -251,7 +253,7 @@ TEST_P(cluster_partial, roll_back_forgets_what_was_opened_and_nothing_else) {
     EXPECT_EQ(s.now(26), 1);
 }
 
-// What is kept may be what makes it fail, so after 64 times the whole transaction starts over.
+// The kept part may cause every failure, so after 64 rewinds the whole transaction starts over.
 TEST_P(cluster_partial, roll_back_does_not_go_on_for_ever) {
     runs seen;
     atomically([&](tx& t) {
@@ -271,7 +273,7 @@ TEST_P(cluster_partial, roll_back_does_not_go_on_for_ever) {
 
 // ---- with variables
 
-/// Another transaction adds one to a variable and to some objects.
+/// Adds one to each of these variables and objects in one transaction of another thread.
 void overtake(setting& s, const std::vector<var<long>*>& variables, const std::vector<std::uint64_t>& objects) {
     elsewhere([&] {
         atomically([&](tx& t) {
@@ -286,7 +288,8 @@ protected:
     var<long> first_{0}, second_{0};
 };
 
-// The variable is newer than the snapshot, and the object that goes with it was opened inside, or outside.
+// The variable is newer than the snapshot. The object that changed with it was opened inside, or outside, the inner
+// block.
 TEST_P(cluster_partial_with_variables, an_object_is_stale_where_a_variable_is_read) {
     for (const bool inside : {true, false}) {
         runs seen;
@@ -298,7 +301,7 @@ TEST_P(cluster_partial_with_variables, an_object_is_stale_where_a_variable_is_re
                 ++seen.inner;
                 const long inner = s.mine(late).read(c);
                 if (seen.inner == 1) overtake(s, {&first_}, {changed});
-                // The first round leaves the variable one ahead of what the second one changes.
+                // The first round leaves the variable one ahead of the object that the second round changes.
                 seen.consistent = seen.consistent && first_.get(c) == (inside ? inner : outer + 1);
             });
         });
@@ -326,8 +329,8 @@ TEST_P(cluster_partial_with_variables, a_variable_is_stale_where_an_object_is_op
     }
 }
 
-// A reader's time is that of its first object; what it goes back over may have been that one. In the first round the
-// engine learns that this block mixes variables and objects, and starts it over once so that variables are logged.
+// A reader takes its time from its first object, and a rewind may drop that object. In the first round the engine
+// learns that this block mixes variables and objects, and restarts the block once to log variables.
 TEST_P(cluster_partial_with_variables, a_reader_that_forgets_its_first_object_takes_a_new_time) {
     for (const bool learning : {true, false}) {
         runs seen;
@@ -351,7 +354,7 @@ TEST_P(cluster_partial_with_variables, a_reader_that_forgets_its_first_object_ta
     }
 }
 
-// Catches a value that is put elsewhere when the inner block is rolled back.
+// Catches a value that moves to another address when the inner block is rolled back.
 TEST_P(cluster_partial, roll_back_leaves_references_of_the_outer_block_as_they_are) {
     for (const bool erases : {false, true}) {
         int inner = 0;
@@ -378,8 +381,8 @@ TEST_P(cluster_partial, roll_back_leaves_references_of_the_outer_block_as_they_a
     }
 }
 
-// A variable that the inner block has read is stale, so that the engine goes back to it, and moves the snapshot.
-// Catches an object of the outer block that nobody asks for then.
+// A variable that the inner block has read is stale, so the engine rewinds to that block and extends the snapshot.
+// Catches a stale object of the outer block that is not validated then.
 TEST_P(cluster_partial_with_variables, an_object_of_the_outer_block_is_stale_where_the_engine_goes_back) {
     runs seen;
     atomically([&](tx& t) {
@@ -396,7 +399,7 @@ TEST_P(cluster_partial_with_variables, an_object_of_the_outer_block_is_stale_whe
     EXPECT_EQ(seen, (runs{2, 2, true}));
 }
 
-// The engine rolls back its part, too.
+// The engine also rolls back its own part.
 TEST_P(cluster_partial_with_variables, variables_are_rolled_back_with_objects) {
     runs seen;
     atomically([&](tx& t) {
@@ -423,7 +426,7 @@ INSTANTIATE_TEST_SUITE_P(on, cluster_partial_with_variables, one_or_two, number_
 
 // ---- broken variants
 
-/// A round of what the tests above ask for: what is wrong, or nothing.
+/// Runs one round of the tests above. Returns a description of the first failure, or an empty string.
 std::string one_round(unsigned nodes) {
     setting s{nodes};
     if (conflict_over(s, kind::nested, late) != runs{1, 2, true}) return "an inner conflict";

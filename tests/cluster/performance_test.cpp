@@ -1,5 +1,5 @@
-// Simulated clusters whose messages and blocks have a price: the same from the same seed, and where theory knows what
-// comes out, that.
+// Simulated clusters whose messages and blocks have a cost. The same seed gives the same results; where theory predicts
+// a result, the tests check it.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -40,7 +40,8 @@ TEST(cluster_performance, one_node_without_conflicts_does_as_much_as_its_costs_l
     const plan p = looks_into_buckets();
     const figures f = run(p);
     const auto each = static_cast<double>(p.each.attempt + p.each.object);
-    EXPECT_NEAR(f.per_second, 1e9 / each, 1e9 / static_cast<double>(p.duration));  // the one that was not done yet
+    // the tolerance is the unfinished block
+    EXPECT_NEAR(f.per_second, 1e9 / each, 1e9 / static_cast<double>(p.duration));
     EXPECT_DOUBLE_EQ(f.median, each / 1000);
     EXPECT_EQ(f.aborts, 0);
     EXPECT_EQ(f.messages, 0);
@@ -65,7 +66,7 @@ TEST(cluster_performance, threads_beyond_the_processors_wait_for_them) {
     const figures f = run(p);
     const auto each = static_cast<double>(p.each.attempt + p.each.object);
     EXPECT_NEAR(f.per_second, 2 * 1e9 / each, 1e-3 * 1e9 / each);
-    EXPECT_NEAR(f.median, 3 * each / 1000, 0.01 * each / 1000);  // two of three wait
+    EXPECT_NEAR(f.median, 3 * each / 1000, 0.01 * each / 1000);  // at each time, two of the three threads wait
     EXPECT_NEAR(f.busy, 1, 1e-9);
 }
 
@@ -170,7 +171,7 @@ TEST(cluster_performance, only_nested_blocks_run_again_alone) {
     p.nesting = nesting::closed;
     EXPECT_GT(run(p).rewinds, 0);
     p.nesting = nesting::open;
-    EXPECT_LT(run(p).aborts / p.inner, flat.aborts);  // attempts of one transfer against attempts of five
+    EXPECT_LT(run(p).aborts / p.inner, flat.aborts);  // compares attempts of one transfer with attempts of five
 }
 
 TEST(cluster_performance, the_fewer_checkpoints_the_more_begins_again_at_the_first_step) {
@@ -220,7 +221,7 @@ TEST(cluster_performance, open_steps_under_locks_take_back_what_they_have_done_w
     }
 }
 
-/// Of a bank whose accounts move, once they have moved for a while.
+/// Returns the round trips of a bank transaction after the accounts have moved for a while.
 double trips(unsigned nodes, unsigned accounts, unsigned reads) {
     plan p;
     p.nodes = nodes;
@@ -232,10 +233,11 @@ double trips(unsigned nodes, unsigned accounts, unsigned reads) {
     return run(p).round_trips;
 }
 
-// Every object moves all the time, so pointers are old: the home is one trip, the owner one, the commit one and a half.
+// Every object moves all the time, so pointers are stale. Asking the home, the owner and the commit take 1, 1 and 1.5
+// trips.
 TEST(cluster_performance, objects_that_move_much_are_looked_for_at_home) { EXPECT_LT(trips(16, 500, 20), 3.9); }
 
-// Most transactions read, so an object is mostly where it was: then one trip finds it, and not two.
+// Most transactions read, so an object has mostly stayed where it was, and one trip finds it instead of two.
 TEST(cluster_performance, objects_that_move_little_are_looked_for_where_they_were) {
     EXPECT_LT(trips(8, 100, 97), 1.75);
 }

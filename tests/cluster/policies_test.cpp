@@ -1,5 +1,6 @@
-// Policies of blocks that meet blocks of other nodes: who gets through, and after how many attempts. Nothing here is
-// timed: somebody else writes once in every attempt of a block what it has read, until that is refused.
+// Policies of blocks that conflict with blocks of other nodes: which block commits, and after how many attempts. The
+// tests do not depend on time. Another thread overwrites, once in every attempt of a block, an object that the block
+// has read, until that write is refused.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -35,14 +36,14 @@ object_id at_home(unsigned home, std::uint64_t which = 0) {
     return id;
 }
 
-/// Two nodes with an object on each. Blocks of the first are disturbed by blocks of the second.
+/// Two nodes with an object on each. Blocks of the second node disturb blocks of the first.
 class cluster_policies : public ::testing::Test {
 protected:
     cluster_policies() {
         atomically([&](tx& t) { here.publish(t, {0}); });
         atomically([&](tx& t) { there.publish(t, {0}); });
     }
-    /// Another writes `there`: returns when that is done, or refused.
+    /// Writes `there` from another thread. Returns when the write is done or refused.
     void disturb(const options& how) {
         const std::uint64_t before = refused();
         const auto written = std::make_shared<std::atomic<bool>>(false);
@@ -53,7 +54,7 @@ protected:
         while (!written->load() && refused() == before) std::this_thread::yield();
         if (!written->load()) kept_out_.push_back(std::move(other));
     }
-    /// How many attempts a block takes whose every attempt, but for the last one of so many, is disturbed.
+    /// Returns the number of attempts of a block. Each attempt is disturbed, except the last one allowed.
     int attempts_of(const options& how, const options& disturber = {}) {
         int attempts = 0;
         atomically(how, [&](tx& t) {
@@ -73,10 +74,10 @@ protected:
     const ref<account> there_too{*nodes[1], at_home(1)};
 
 private:
-    std::vector<std::jthread> kept_out_;  // until the block has ended
+    std::vector<std::jthread> kept_out_;  // the refused writers, until the block has ended
 };
 
-// Catches a policy that does nothing abroad, and a block that is never protected.
+// Catches a policy that has no effect on other nodes, and a block that is never protected.
 TEST_F(cluster_policies, bound_the_attempts) {
     const auto bound = [this](policy p) { return attempts_of({.policy = p}); };
     EXPECT_EQ(bound(policy::timestamp), 2) << "it draws its age when it has lost";
@@ -90,8 +91,8 @@ TEST_F(cluster_policies, bound_the_attempts) {
     EXPECT_GT(nodes[1]->facts().locks_refused, 0u);
 }
 
-// Catches a priority that does not travel, or that holds against one that is higher, or against one that has lost too
-// often.
+// Catches a priority that does not travel to other nodes. Catches a priority that wins against a higher one, or against
+// a block that has lost too often.
 TEST_F(cluster_policies, priorities_travel) {
     const auto with = [](int rank) { return options{.policy = policy::priority, .priority = rank}; };
     EXPECT_EQ(attempts_of(with(1)), 1);
@@ -112,7 +113,7 @@ TEST_F(cluster_policies, deadlines_travel) {
     EXPECT_EQ(attempts_of(in(2), in(1)), protected_at);
 }
 
-// Catches an open nested block that is kept out by what the block around it has reserved.
+// Catches an open nested block that is refused because of reservations of the block around it.
 TEST_F(cluster_policies, a_block_is_in_no_way_of_its_own) {
     int runs = 0, inner_runs = 0;
     atomically({.policy = policy::priority, .priority = 1}, [&](tx& t) {
@@ -131,8 +132,8 @@ TEST_F(cluster_policies, a_block_is_in_no_way_of_its_own) {
     EXPECT_EQ(atomically([&](tx& t) { return there_too.read(t).balance; }), 1);
 }
 
-// Catches what a block has reserved, and leaves behind where it ends by an exception, or sleeps in retry: then a writer
-// never gets it.
+// Catches reservations that stay when a block ends by an exception or sleeps in retry. Then a writer could never get
+// the object.
 TEST_F(cluster_policies, nothing_stays_reserved) {
     constexpr options urgent{.policy = policy::priority, .priority = 1};
     EXPECT_THROW(atomically(urgent,
@@ -153,12 +154,12 @@ TEST_F(cluster_policies, nothing_stays_reserved) {
     EXPECT_EQ(atomically([&](tx& t) { return there_too.read(t).balance; }), 3);
 }
 
-// Catches a block of several processes that loses for ever: two others write all the time what it reads.
+// Catches a block that always loses to other processes. Two of them keep writing the objects that it reads.
 TEST(cluster_policies_of_processes, a_long_block_ends) {
     support::watchdog guard{"a_long_block_ends"};
     const process_cluster all{3};
     for (const unsigned n : {1u, 2u}) EXPECT_EQ(all.nodes[n]->ask("storm"), "done");
-    // Each writer may have lost as often, and be older: then it goes first once.
+    // Each writer may have lost as often and be older. Then the writer goes first once.
     EXPECT_LE(std::stol(all.nodes[0]->ask("endure patient")), protected_at + 3);
     EXPECT_LE(std::stol(all.nodes[0]->ask("endure timestamp")), protected_at + 3);
     EXPECT_LE(std::stol(all.nodes[0]->ask("endure backoff")), protected_at + 3);

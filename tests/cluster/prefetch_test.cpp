@@ -1,4 +1,4 @@
-// Objects that are asked for before they are needed. The other node is a process, so that it can be stopped.
+// Objects that are requested before they are needed. The other node is a process, so that a test can stop it.
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,7 +20,7 @@ using cluster::prefetch_async;
 using cluster::ref;
 using cluster::testing::account;
 
-/// This process is node 0, the other one node 1.
+/// This process is node 0, and the other process is node 1.
 struct cluster_prefetch : ::testing::Test {
     cluster_prefetch() {
         std::vector<std::string> words{TUTTI_NODE_PROCESS, "1", "600000", "-"};
@@ -48,7 +48,7 @@ struct cluster_prefetch : ::testing::Test {
     std::unique_ptr<node> here;
 };
 
-// Catches a question that is not sent, and one that is waited for: nobody answers meanwhile.
+// Catches a request that is not sent, and a request that blocks while the other node is stopped.
 TEST_F(cluster_prefetch, does_not_wait) {
     const ref<account> one = at(1, 1), two = at(1, 2), mine = at(0, 3);
     for (const auto& r : {one, two, mine}) publish(r, 10);
@@ -81,7 +81,7 @@ TEST_F(cluster_prefetch, of_many_opens_them_all_at_the_first_use) {
     EXPECT_LE(here->statistics().round_trips - before, 1u) << "none, if the answer was there";
 }
 
-// Catches an answer that is taken for current because it has just been taken.
+// Catches an answer that is considered current only because it has just arrived.
 TEST_F(cluster_prefetch, of_what_is_overwritten_meanwhile_loses_no_update) {
     const ref<account> one = at(1, 1);
     publish(one, 0);
@@ -94,7 +94,7 @@ TEST_F(cluster_prefetch, of_what_is_overwritten_meanwhile_loses_no_update) {
     EXPECT_EQ(atomically([&](tx& t) { return one.read(t).balance; }), 2);
 }
 
-// What was asked for by an attempt that is over, or for nothing, is nobody's.
+// An answer is dropped if the attempt that asked is over, or if the object is never used.
 TEST_F(cluster_prefetch, that_nobody_waits_for_is_forgotten) {
     const ref<account> one = at(1, 1), two = at(1, 2);
     publish(one, 1);
@@ -115,7 +115,7 @@ TEST_F(cluster_prefetch, that_nobody_waits_for_is_forgotten) {
     }
 }
 
-// An irrevocable block has what it opens reserved, which what has been asked for is not.
+// An irrevocable block reserves the objects that it opens. Prefetched objects are not reserved.
 TEST_F(cluster_prefetch, of_an_irrevocable_block_opens_at_once) {
     const ref<account> one = at(1, 1), two = at(1, 2);
     publish(one, 1);
@@ -132,7 +132,7 @@ TEST_F(cluster_prefetch, of_an_irrevocable_block_opens_at_once) {
     EXPECT_EQ(atomically([&](tx& t) { return one.read(t).balance; }), 2);
 }
 
-// Catches a wait for a node that has gone meanwhile, and one that is told too late.
+// Catches a wait for a node that has gone meanwhile, and an error that is reported too late.
 TEST_F(cluster_prefetch, of_what_is_gone_is_an_error_at_the_first_use) {
     const ref<account> one = at(1, 1), mine = at(0, 2);
     publish(one, 1);

@@ -1,4 +1,4 @@
-// Nodes as processes (node_process.cpp), and the command `tutti`.
+// Nodes as processes (node_process.cpp), and runs of the command `tutti`.
 #pragma once
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 namespace tutti::cluster::testing {
 
-/// `count` addresses of Unix sockets that no other test has.
+/// Returns `count` addresses of Unix sockets that no other test uses.
 inline std::vector<std::string> some_addresses(unsigned count) {
     static std::atomic<unsigned> clusters{0};
     const std::string prefix = "status-" + std::to_string(clusters.fetch_add(1)) + "-";
@@ -31,7 +31,7 @@ inline std::vector<std::string> some_addresses(unsigned count) {
 
 class node_process {
 public:
-    /// The program and its arguments.
+    /// Starts a process; `words` are the program and its arguments.
     explicit node_process(std::vector<std::string> words) {
         std::vector<char*> arguments;
         for (std::string& w : words) arguments.push_back(w.data());
@@ -62,7 +62,7 @@ public:
         const std::string whole = line + "\n";
         if (::write(to_, whole.data(), whole.size()) < 0) ADD_FAILURE() << "the node is gone: " << line;
     }
-    /// One line; empty when it is gone.
+    /// Returns one line of output, or an empty string when the process is gone.
     std::string hear() {
         std::string line;
         for (char c = 0; ::read(from_, &c, 1) == 1 && c != '\n';) line.push_back(c);
@@ -72,9 +72,9 @@ public:
         say(line);
         return hear();
     }
-    /// What it says, for who does not hear() it.
+    /// Returns the descriptor of the output, for callers that do not use hear().
     [[nodiscard]] int output() const noexcept { return from_; }
-    /// Returns when no thread of it runs any more, which is some time after the signal.
+    /// Stops the process, and returns when all of its threads have stopped, which is some time after the signal.
     void stop() const {
         ::kill(process_, SIGSTOP);
         int how = 0;
@@ -96,7 +96,7 @@ private:
 
 #if defined(TUTTI_NODE_PROCESS)
 
-/// A cluster of processes, all connected.
+/// A cluster of processes that are all connected.
 struct process_cluster {
     explicit process_cluster(unsigned count, long patience_ms = 30'000, const std::string& metrics = "-")
         : addresses{some_addresses(count)} {
@@ -123,7 +123,7 @@ struct process_cluster {
 
     const std::vector<std::string> addresses;
     std::vector<std::unique_ptr<node_process>> nodes;
-    std::vector<std::string> ready;  ///< what they said then
+    std::vector<std::string> ready;  ///< the lines that they printed when ready
 };
 
 #endif
@@ -133,7 +133,7 @@ struct command_result {
     std::string output;
 };
 
-/// What a command line of the shell says, on both of its outputs.
+/// Runs a shell command line. Returns its standard output and standard error together.
 inline command_result run_command(const std::string& line) {
     command_result r;
     std::FILE* const from = ::popen((line + " 2>&1").c_str(), "r");

@@ -1,4 +1,4 @@
-// A connection that speaks by the schema, or does not: what tests say to a node in the place of another one.
+// A connection on which a test plays a peer, with valid or invalid messages.
 #pragma once
 
 #include <poll.h>
@@ -21,14 +21,14 @@ namespace tutti::cluster::testing {
 
 class raw_peer {
 public:
-    /// Waits until somebody listens on that Unix socket, `unix:/path`.
+    /// Connects to the Unix socket `unix:/path`, and waits until a process listens there.
     explicit raw_peer(const std::string& address) {
         sockaddr_un to{};
         to.sun_family = AF_UNIX;
         address.copy(to.sun_path, sizeof to.sun_path - 1, 5);
         while (::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) std::this_thread::yield();
     }
-    /// Of a connection that is there.
+    /// Takes ownership of a connected socket.
     explicit raw_peer(int socket) : socket_{socket} {}
     ~raw_peer() {
         if (socket_ >= 0) ::close(socket_);
@@ -45,7 +45,7 @@ public:
         say(wire::encode(h) + body);
     }
     void say_hello(const node_options& of, wire::node_number from) { say(hello_frame(of, from)); }
-    /// As that node of the cluster would say it.
+    /// Returns the hello frame that node `from` of the cluster sends.
     [[nodiscard]] static std::string hello_frame(const node_options& of, wire::node_number from) {
         const std::string body = wire::encode(hello_of(of));
         const wire::header h{
@@ -58,7 +58,7 @@ public:
         return {object_id{all}.low, static_cast<std::uint16_t>(of.addresses.size())};
     }
 
-    /// The next frame; false: the other side has ended the connection.
+    /// Reads the next frame. Returns false if the other side has closed the connection.
     bool hear(wire::header& h, std::string& body) {
         if (!fill(wire::header::size)) return false;
         EXPECT_TRUE(wire::decode(std::string_view{input_}.substr(0, wire::header::size), h));
@@ -72,7 +72,7 @@ public:
         std::string body;
         return hear(h, body) && h.kind == wire::kind::hello;
     }
-    /// The answer to a question for the status; nothing if there is none.
+    /// Returns the answer to a status question, or nothing if the other side does not answer.
     std::optional<wire::status_told> hear_status() {
         wire::header h;
         std::string body;

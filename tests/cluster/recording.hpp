@@ -1,5 +1,5 @@
-// An attempt of a client: what it does goes into a history, and a conflict goes back to a block that is open in it, as
-// in the engine.
+// Records an attempt of a client in a history. After a conflict, the attempt goes back to an open block, as in the
+// engine.
 #pragma once
 
 #include <optional>
@@ -22,9 +22,9 @@ public:
         asks_ = false;
     }
     [[nodiscard]] attempt& entry_in_history() { return history_.of(tag_); }
-    /// The body has seen it. REQUIRES: it is open.
+    /// Records that the body has seen the object. REQUIRES: the object is open.
     void saw(const object_id& id);
-    /// At the end it is to be this attempt's, or to be no more.
+    /// Plans a write. When the attempt commits, the object has this attempt's value, or no longer exists.
     void plan_write(const object_id& id, bool exists = true);
     [[nodiscard]] bool writes() const noexcept { return !planned_.empty(); }
     void write_as_planned();
@@ -36,27 +36,28 @@ public:
         asks_ = false;
     }
     void refused() noexcept { asks_ = false; }
-    /// Nobody tells its client what has become of it; not even whether it has committed, if it has asked for that.
+    /// Records that the client does not learn the outcome. If the attempt has asked to commit, even the commit is
+    /// unknown.
     void left_alone() {
         if (asks_) entry_in_history().maybe = true;
     }
 
-    /// A block of the steps from one to another begins. It lasts no longer than the one around it.
+    /// Opens a block of steps `first` to `last`. The block lasts at most as long as the block around it.
     void open_block(unsigned first, unsigned last, bool checkpoint);
-    /// Whether no block has begun with that step yet.
+    /// Returns true if no block has begun with this step yet.
     [[nodiscard]] bool may_begin_block(unsigned step) const noexcept {
         return open_.empty() || open_.back().first != step;
     }
-    /// Ends those whose last step it was, a checkpoint as of `now`.
+    /// Ends the blocks whose last step is `step`. A checkpoint validates as of time `now`.
     [[nodiscard]] outcome end_blocks(unsigned step, std::uint64_t now);
-    /// After a conflict: the step to go on from, or nothing, if the attempt has to start over.
+    /// Handles a conflict. Returns the step to go on from, or nothing if the attempt has to start over.
     [[nodiscard]] std::optional<unsigned> go_back();
 
 private:
     struct block {
         unsigned first, last;
         bool checkpoint;
-        std::size_t opened, reads, writes;  // before it
+        std::size_t opened, reads, writes;  // the counts before the block
     };
     struct planned_write {
         object_id id;
@@ -68,15 +69,15 @@ private:
     writer_tag tag_ = 0;
     std::vector<planned_write> planned_;
     std::vector<block> open_;
-    bool asks_ = false;  // to commit
+    bool asks_ = false;  // true once the attempt has asked to commit
 };
 
-/// What a writer's value is, and whose a value is.
+/// Encodes a writer's tag as its value, and decodes a value back into the tag.
 [[nodiscard]] std::string bytes_of(writer_tag tag);
 [[nodiscard]] writer_tag tag_of(const std::string& bytes);
 
-/// Whether every object that a transaction has read is as it was, on the node that owns it. What does not exist may
-/// have been forgotten since (S9), and has another version then.
+/// Returns true if every object that the transaction has read is unchanged on the node that owns it. An object that
+/// does not exist may have been forgotten since (S9), and then has another version.
 [[nodiscard]] bool is_as_it_was_read(const transaction& work, std::span<const std::unique_ptr<site>> sites);
 
 }  // namespace tutti::cluster::testing

@@ -1,4 +1,4 @@
-// Blocks that sleep until an object changes, wherever it is.
+// Blocks that sleep until an object changes, on any node.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -19,8 +19,8 @@ using cluster::ref;
 using cluster::testing::account;
 using cluster::testing::start_nodes;
 
-// Catches a change that wakes nobody: of an object that is here or elsewhere, moves or stays. Each of two nodes waits
-// for what the other writes, many times, and a wake that is missed is for ever.
+// Catches a change that does not wake a sleeper: of a local or remote object that moves or stays. Each of two nodes
+// waits many times for the other's write, and a missed wake-up hangs forever.
 TEST(cluster_retry, is_woken_by_a_change_anywhere) {
     support::watchdog guard{"is_woken_by_a_change_anywhere"};
     const long rounds = static_cast<long>(support::rounds(300));
@@ -43,11 +43,11 @@ TEST(cluster_retry, is_woken_by_a_change_anywhere) {
     }
 }
 
-// Catches a watch of what does not exist yet, or of what does not exist any more, that nobody keeps.
+// Catches a watch that is lost because the object does not exist yet or no longer exists.
 TEST(cluster_retry, waits_for_an_object_to_come_and_to_go) {
     support::watchdog guard{"waits_for_an_object_to_come_and_to_go"};
     const auto nodes = start_nodes(2, cluster::placement::home);
-    // Of several names some are at home on each of the two.
+    // Some of these names are at home on each of the two nodes.
     for (const char* const name : {"a", "b", "c", "d", "e", "f"}) {
         const ref<account> here{*nodes[0], name}, there{*nodes[1], name};
         std::thread consumer{[&] {
@@ -64,8 +64,8 @@ TEST(cluster_retry, waits_for_an_object_to_come_and_to_go) {
     }
 }
 
-// Catches alternatives of which only the last one's objects wake, a variable that does not beside objects, and a limit
-// that is waited out although something has changed.
+// Catches alternatives of which only the last one's objects wake the block, and a variable that does not wake it.
+// Catches a block that waits out its time limit although an object has changed.
 TEST(cluster_retry, wakes_on_every_alternative_and_within_a_limit) {
     support::watchdog guard{"wakes_on_every_alternative_and_within_a_limit"};
     const auto nodes = start_nodes(2, cluster::placement::home);
@@ -98,7 +98,7 @@ TEST(cluster_retry, wakes_on_every_alternative_and_within_a_limit) {
 
     std::thread changer{[&] { atomically([&](tx& t) { first_there.write(t).balance = 2; }); }};
     atomically([&](tx& t) {
-        // The watchdog does not wait as long.
+        // The watchdog's limit is shorter.
         if (first.read(t).balance != 2) retry_for(t, std::chrono::hours{1});
         EXPECT_EQ(first.read(t).balance, 2);
     });

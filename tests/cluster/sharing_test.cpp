@@ -1,4 +1,4 @@
-// The two sides of copies, message by message: what an owner gives out, and what the others keep.
+// Both sides of copies, message by message: the copies that an owner grants, and the copies that other nodes keep.
 #include <optional>
 #include <span>
 #include <string>
@@ -17,7 +17,7 @@ using namespace tutti::cluster;
 
 // ---- S12
 
-/// Keeps what it is told.
+/// Records the messages that it receives.
 struct word_keeper final : audience {
     void changed(const object_id&, std::span<const node_number>) override {}
     bool forgets(const object_id&, node_number, std::uint64_t) noexcept override { return true; }
@@ -37,7 +37,7 @@ struct sharing_test : ::testing::Test {
         objects.tell(all);
         objects.share_after(looks);
         clock.raise_to(1);
-        readers.hear(1, 1);  // nobody asks for what was before that
+        readers.hear(1, 1);  // no reader asks for older versions
         write(0, 1);
     }
     void write(std::uint64_t from, std::uint64_t version) {
@@ -52,13 +52,13 @@ struct sharing_test : ::testing::Test {
     void give_back(node_number from, std::uint64_t grant, std::uint32_t used = 0) {
         objects.take_copy_back({.id = id, .grant = grant, .looks = used}, from);
     }
-    /// What node 1 is told.
+    /// Returns the answer that node 1 gets.
     [[nodiscard]] tutti::wire::object_view ask() {
         tutti::wire::object_view view;
         objects.look_to_share(id, view, 1);
         return view;
     }
-    /// Times that it is told so until it may keep a copy.
+    /// Returns the number of looks of node 1 until it may keep a copy.
     [[nodiscard]] unsigned looks_until_shared() {
         for (unsigned i = 1; i <= 1000; ++i) {
             if (ask().shared) return i;
@@ -133,7 +133,7 @@ TEST_F(sharing_test, a_word_about_a_copy_that_was_given_out_before_says_nothing_
     EXPECT_EQ(looks_until_shared(), 0u) << "as long as the clock says the same, nothing tells two grants apart";
     clock.raise_to(clock.now() + 1);
     EXPECT_TRUE(ask().shared);
-    give_back(1, grant);  // once more
+    give_back(1, grant);  // a duplicate of the message
     EXPECT_EQ(try_to_lock(1), tutti::wire::obstacle::shared);
 }
 
@@ -264,7 +264,7 @@ TEST_F(copies_test, of_a_lost_node_are_dropped_and_none_is_made_of_what_it_has_a
     EXPECT_FALSE(is_there());
 }
 
-// What a copy is of stays within reach when its home is gone.
+// The owner of a copied object can still be found when the object's home is gone.
 TEST(copies_of_a_site, tell_their_owner_when_the_home_is_lost) {
     object_id id{1, 0};
     while (home_of(id, 3) != 0) ++id.low;
@@ -279,7 +279,7 @@ TEST(copies_of_a_site, tell_their_owner_when_the_home_is_lost) {
     EXPECT_EQ(here.cache.count().copies, 1u);
 }
 
-/// Whoever is asked says nothing.
+/// A network on which no node answers.
 struct silent final : network {
     void exchange(std::span<call> calls) override {
         for (const call& c : calls) asked.push_back(c.to);
@@ -292,7 +292,8 @@ struct silent final : network {
     std::vector<node_number> asked;
 };
 
-// Whom a node asks for an object whose home is lost, and whose pointers have been wrong, when it had a copy of it.
+// Returns the nodes that a node asks for an object of which it had a copy. The object's home is lost, and its pointers
+// have been wrong.
 TEST(copies_of_a_site, are_of_objects_that_are_asked_for_at_their_owner_when_the_home_is_lost) {
     object_id id{1, 0};
     while (home_of(id, 3) != 0) ++id.low;
@@ -318,7 +319,7 @@ TEST(copies_of_a_site, are_of_objects_that_are_asked_for_at_their_owner_when_the
     EXPECT_EQ(asks(fault::ask_lost_home), std::vector<node_number>{0});
 }
 
-// The owner of a copy is not let in again before the commits that have read it are decided (B2).
+// A node that owned a copied object is let in again only after the commits that have read the copy are decided (B2).
 TEST(copies_of_a_site, tie_commits_to_their_owners) {
     object_id of_other{1, 0}, own{2, 0};
     while (home_of(of_other, 2) != 1) ++of_other.low;
@@ -349,7 +350,7 @@ TEST(copies_of_a_site, tie_commits_to_their_owners) {
     }
 }
 
-// What did not come from a node before that had gone has ended with it once it is back.
+// If an object did not arrive before its sender went, the object has ended once the sender is back.
 TEST(objects_that_never_came, are_in_doubt_until_their_owner_is_back) {
     object_id id{1, 0};
     while (home_of(id, 3) != 2) ++id.low;

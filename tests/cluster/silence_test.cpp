@@ -1,4 +1,4 @@
-// A node that is there and says nothing: stopped, or cut off. Here it is a socket that says hello, and listens.
+// A node that is connected but silent: stopped, or cut off. In this test, a socket sends a hello and then only listens.
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ public:
         sockaddr_un to{};
         to.sun_family = AF_UNIX;
         path.copy(to.sun_path, sizeof to.sun_path - 1);
-        // The other may not listen yet.
+        // the other node may not listen yet
         while (::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) std::this_thread::yield();
         const std::string body = encode(says);
         const header h{.length = static_cast<std::uint32_t>(body.size()), .kind = kind::hello, .from = 1};
@@ -36,7 +36,7 @@ public:
     mute_node(const mute_node&) = delete;
     mute_node& operator=(const mute_node&) = delete;
 
-    /// What comes until the other ends the connection, as kinds of messages.
+    /// Returns the kinds of the messages received until the other side closes the connection.
     std::string kinds() {
         std::string bytes, all;
         char some[512];
@@ -53,7 +53,7 @@ private:
     const int socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 };
 
-// Catches a node that waits for one that was stopped, for as long as nobody asks that one anything.
+// Catches a node that notices a stopped node only when it asks that node something.
 TEST(cluster_failure, a_node_that_says_nothing_is_lost) {
     support::watchdog guard{"a_node_that_says_nothing_is_lost"};
     const std::string prefix = ::testing::TempDir() + "tutti-mute-" + std::to_string(::getpid()) + "-";
@@ -65,7 +65,7 @@ TEST(cluster_failure, a_node_that_says_nothing_is_lost) {
         heard = mute_node{prefix + "0", {.cluster = name.low, .nodes = 2}}.kinds();
     }};
     const cluster::node here{how};
-    other.join();  // the connection was ended
+    other.join();  // the connection has been closed
     while (!here.lost(1)) std::this_thread::yield();
     EXPECT_EQ(heard.front(), static_cast<char>(kind::hello));
     EXPECT_EQ(heard.back(), static_cast<char>(kind::beat)) << "who has nothing to say says so";

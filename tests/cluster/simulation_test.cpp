@@ -1,4 +1,5 @@
-// Whole clusters under seeded schedules: no history without an order that explains it. TUTTI_CLUSTER_SEED=<n> runs one.
+// Whole clusters under seeded schedules. Every history must have an order that explains it. TUTTI_CLUSTER_SEED=<n> runs
+// one seed.
 #include <cstdlib>
 #include <string>
 
@@ -30,7 +31,7 @@ void add(const voter::figures& some, voter::figures& all) {
     all.aborted += some.aborted;
 }
 
-/// One in some hundred shows that a participant knew of a commit; a sanitizer runs fewer.
+/// In about one of some hundred seeds, a participant knows of a commit. A sanitizer runs fewer seeds.
 const bool are_all_seeds = tutti::support::rounds(2000) >= 2000;
 
 void record(const voter::figures& doubts) {
@@ -65,7 +66,7 @@ TEST(cluster_simulation, every_history_has_an_order) {
         attempts += w.past().attempts().size();
         for (const attempt& a : w.past().attempts()) committed += a.committed ? 1u : 0u;
     }
-    // A checker of nothing finds nothing: there must be attempts that were rolled back, and many that were not.
+    // A check of an empty history passes, so the runs must contain many commits, and attempts that were rolled back.
     EXPECT_GT(committed, 0u);
     EXPECT_GT(snapshots, 0u);
     EXPECT_GT(wakes, 0u);
@@ -95,7 +96,7 @@ struct way {
 
 class cluster_contention : public ::testing::TestWithParam<way> {};
 
-// Whatever the policy: one order, an end, and nobody who starts over for ever.
+// Under every policy, each history has one order, each run ends, and no client starts over forever.
 TEST_P(cluster_contention, leaves_every_history_its_order) {
     std::size_t shielded = 0, waits = 0;
     std::uint64_t outranked = 0, given_way = 0;
@@ -130,8 +131,8 @@ INSTANTIATE_TEST_SUITE_P(all, cluster_contention,
                                            way{conduct::mixed, "mixed"}),
                          [](const auto& p) { return std::string{p.param.name}; });
 
-// A node ends, with whatever it was about, and is started again. All others are told of it or are not concerned, and
-// what any of them has committed is there, or cannot be read at all.
+// A node ends at an arbitrary point and is started again. Every other node is told of the end or is not concerned. A
+// commit of any remaining node stays visible, or its object is unreadable.
 TEST(cluster_simulation, what_is_acknowledged_stays_true_where_a_node_ends) {
     if (const char* const one = std::getenv("TUTTI_CLUSTER_SEED")) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10), conduct::mixed, fate::one_ends), "");
@@ -164,8 +165,8 @@ TEST(cluster_simulation, what_is_acknowledged_stays_true_where_a_node_ends) {
     record(doubts);
 }
 
-// It comes back, perhaps beside another: one order of everything before and after, with an end of all that it had owned
-// in between.
+// The node comes back, perhaps beside another one. One order explains everything before and after, with an end of all
+// objects that the node had owned in between.
 TEST(cluster_simulation, a_node_comes_back) {
     if (const char* const one = std::getenv("TUTTI_CLUSTER_SEED")) {
         EXPECT_EQ(run_seed(std::strtoull(one, nullptr, 10), conduct::mixed, fate::one_returns), "");
@@ -185,7 +186,7 @@ TEST(cluster_simulation, a_node_comes_back) {
         in_copies += w.looks_in_copies_after();
         add(w.doubts(), doubts);
     }
-    // Here another one goes that has given its survey, and an object away since.
+    // In this seed another node goes after it has sent its survey and has given an object away.
     EXPECT_EQ(run_seed(54'356, conduct::mixed, fate::one_returns), "");
     EXPECT_TRUE(doubts.committed > 0 || !are_all_seeds);
     EXPECT_GT(doubts.aborted, 0u);
@@ -214,8 +215,8 @@ TEST(cluster_simulation, a_seed_runs_the_same_again) {
     }
 }
 
-// A run that shows its fault is given up in the middle, and what its clients keep on their stacks is lost, which a
-// sanitizer calls a leak.
+// A run that shows its fault stops in the middle. The stacks of its clients are lost, and a sanitizer reports them as a
+// leak.
 #if defined(TUTTI_CLUSTER_FAULTS) && !defined(TUTTI_SANITIZED)
 
 struct broken_step {
@@ -223,7 +224,7 @@ struct broken_step {
     const char* name;
     conduct how = conduct::patient;
     fate of_one = fate::none;
-    std::uint64_t begin_at = 0;  ///< near a seed that shows it, where one in some thousands does
+    std::uint64_t begin_at = 0;  ///< near a seed that shows the fault, if only one of some thousands does
 };
 
 class cluster_fault : public ::testing::TestWithParam<broken_step> {};
@@ -232,8 +233,8 @@ TEST_P(cluster_fault, is_caught) {
     std::uint64_t seed = GetParam().begin_at;
     std::string found;
     injected_fault = GetParam().what;
-    // By its history: that a broken protocol may also stand still says nothing of the checker. Of a promise that is
-    // broken no history can tell: what was not kept is not read.
+    // The history must show the fault: a broken protocol may also hang, which would not test the checker. A broken
+    // promise does not show in any history, because a version that was not kept cannot be read.
     const bool spoils_readers =
         GetParam().what == fault::promise_by_clock || GetParam().what == fault::forget_before_readers ||
         GetParam().what == fault::forget_who_returns || GetParam().what == fault::absent_at_all_times ||
@@ -250,7 +251,7 @@ TEST_P(cluster_fault, is_caught) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// Nor one whose lost readers are kept: whoever would write what these have read starts over for ever.
+// Also catches kept readers of a lost node: a writer of the objects that these have read starts over forever.
 TEST(cluster_simulation_fault, of_a_lost_reader_that_is_kept_is_caught) {
     std::uint64_t seed = 0;
     injected_fault = fault::keep_lost_readers;
@@ -261,7 +262,7 @@ TEST(cluster_simulation_fault, of_a_lost_reader_that_is_kept_is_caught) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// Nor one that counts a lost node as a sharer for ever: nobody can write what that node had a copy of.
+// Also catches a lost node that counts as a sharer forever: then the objects that it had copied cannot be written.
 TEST(cluster_simulation_fault, of_a_lost_sharer_that_is_kept_is_caught) {
     std::uint64_t seed = 0;
     injected_fault = fault::count_lost_sharers;
@@ -272,7 +273,7 @@ TEST(cluster_simulation_fault, of_a_lost_sharer_that_is_kept_is_caught) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// Whoever is sent for an object to a node that it never came to, since the node that had it is gone, looks for ever.
+// A node that looks for an object at a node where that object never arrived, after the sender is gone, looks forever.
 TEST(cluster_simulation_fault, of_an_object_that_never_came_is_caught) {
     std::uint64_t seed = 41'161;
     injected_fault = fault::expect_in_silence;
@@ -283,7 +284,7 @@ TEST(cluster_simulation_fault, of_an_object_that_never_came_is_caught) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// No history shows a home that was not told: whoever looks for the object looks for ever.
+// A history does not show that a home was not told. A node that looks for the object looks forever.
 TEST(cluster_simulation_fault, of_a_home_that_is_not_told_is_caught) {
     std::uint64_t seed = 0;
     injected_fault = fault::forget_in_silence;
@@ -294,7 +295,7 @@ TEST(cluster_simulation_fault, of_a_home_that_is_not_told_is_caught) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), found.c_str());
 }
 
-// What a node that has gone has left leads astray, or is waited for: for ever.
+// A lost node's leftovers mislead the other nodes, or make them wait, forever.
 class cluster_return_fault : public ::testing::TestWithParam<broken_step> {};
 
 TEST_P(cluster_return_fault, is_caught) {

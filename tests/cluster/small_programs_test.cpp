@@ -1,5 +1,5 @@
-// Small programs in all orders of what happens on their nodes; and broken protocols, each of which some order of such a
-// program must show, wherever the search begins.
+// Runs small programs in all orders of the events on their nodes. Also runs them with broken protocols: some order of a
+// program must show each fault, wherever the search begins.
 #include <algorithm>
 #include <stdexcept>
 
@@ -13,7 +13,7 @@ namespace {
 using namespace tutti::cluster;
 using namespace tutti::cluster::testing;
 
-/// Two nodes, a client on each.
+/// Returns a program of two nodes with a client on each.
 small_program of_two(const char* name, small_transaction here, small_transaction there) {
     small_program p;
     p.name = name;
@@ -44,7 +44,7 @@ small_program ending(small_program p, node_number which) {
     p.ends = which;
     return p;
 }
-/// Three nodes, and objects 0 and 1 on the first two.
+/// Returns a program of three nodes, with objects 0 and 1 on the first two.
 small_program of_three(const char* name, small_transaction one, small_transaction two, small_transaction three) {
     small_program p;
     p.name = name;
@@ -52,14 +52,15 @@ small_program of_three(const char* name, small_transaction one, small_transactio
     p.clients = {{0, {std::move(one)}}, {1, {std::move(two)}}, {2, {std::move(three)}}};
     return p;
 }
-/// Three nodes, of which the second has no client; objects stay.
+/// Returns a program of three nodes in which the second has no client; objects stay.
 small_program seen_by_third(const char* name, small_transaction one, small_transaction third) {
     small_program p = staying(finely(waiting(of_three(name, std::move(one), {}, std::move(third)))));
     p.clients.erase(p.clients.begin() + 1);
     return p;
 }
 
-/// A client on the first of so many nodes; the second one ends and comes back, with another client.
+/// Returns a program with a client on the first of `nodes` nodes. The second node ends and comes back with another
+/// client.
 small_program returning(const char* name, node_number nodes, small_transaction before, small_transaction after) {
     small_program p;
     p.name = name;
@@ -70,7 +71,7 @@ small_program returning(const char* name, node_number nodes, small_transaction b
     return waiting(std::move(p));
 }
 
-/// The first node writes on both others, between which and itself nothing goes any more, or with one of them.
+/// Returns a program in which the first node writes on both others. Its links to both of them, or to one, are cut.
 small_program of_several(const char* name, small_client other) {
     small_program p;
     p.name = name;
@@ -83,7 +84,7 @@ small_program cutting(small_program p, node_number one, node_number two) {
     return p;
 }
 
-/// The first node has read what is on the third one, and writes on the second.
+/// Returns a program in which the first node has read an object on the third, and writes on the second.
 small_program lost_reader() {
     using enum form;
     const opening read_1{{1}}, read_2{{2}}, read_4{{4}}, write_1{{1}, true}, write_2{{2}, true}, write_4{{4}, true};
@@ -94,9 +95,9 @@ small_program lost_reader() {
     return p;
 }
 
-/// The first node reads a copy of what the third one owns, and writes on the second, whose clock is ahead of the third
-/// one's. A reader on the second has a time between these, and a writer overwrites the copied object once its node has
-/// lost the first one.
+/// Returns a program in which the first node reads a copy of the third node's object, and writes on the second node.
+/// The second node's clock is ahead of the third's, and a reader on the second has a time in between. A writer
+/// overwrites the copied object once its node has lost the first node.
 small_program lost_reader_of_a_copy(const char* name = "lost_reader_of_a_copy") {
     using enum form;
     const opening read_1{{1}}, read_2{{2}}, write_1{{1}, true}, write_2{{2}, true};
@@ -108,7 +109,7 @@ small_program lost_reader_of_a_copy(const char* name = "lost_reader_of_a_copy") 
     return p;
 }
 
-/// What is read in a copy, the only one there is, is on the node that returns.
+/// Returns a program that reads the only copy of an object, which is on the node that returns.
 small_program copy_of_one_that_returns() {
     using enum form;
     const opening read_1{{1}}, read_2{{2}}, write_2{{2}, true};
@@ -123,7 +124,7 @@ small_program in_part(small_program p, std::uint64_t orders = 1000) {
     return p;
 }
 
-/// A second attempt for those that lose.
+/// Gives each transaction `attempts` attempts.
 small_program again(small_program p, unsigned attempts = 2) {
     p.attempts = attempts;
     return p;
@@ -185,13 +186,13 @@ const small_program& program_of(std::string_view name) {
     throw std::invalid_argument{std::string{name}};
 }
 
-/// What became of all orders of a program.
+/// The outcomes of all orders of a program.
 struct sum {
     std::size_t all_committed = 0, some_did_not = 0, rewinds = 0;
     voter::figures doubts;
 };
 
-/// Adds up what its worlds say.
+/// Adds up the outcomes of its worlds.
 class counted final : public run {
 public:
     counted(const small_program& p, sum& in) : program_{p}, world_{p}, sum_{in} {}
@@ -229,7 +230,7 @@ TEST_P(cluster_small, is_right_in_every_order) {
     bounds most;
     if (p.orders_run != 0) most.orders = p.orders_run;
 #if defined(TUTTI_SANITIZED)
-    most.orders = 200;  // a sanitizer is asked about memory, which the first orders use as the later ones do
+    most.orders = 200;  // a sanitizer checks memory, which the first orders use as the later ones do
 #endif
     const exploration e = explore(most, [&] { return std::make_unique<counted>(p, all); });
     EXPECT_EQ(e.wrong, "") << text_of(e);
@@ -268,7 +269,7 @@ std::vector<std::string> names() {
 
 INSTANTIATE_TEST_SUITE_P(all, cluster_small, ::testing::ValuesIn(names()), [](const auto& p) { return p.param; });
 
-// In one order: everything but the reader goes on until nothing else can.
+// Runs one order: everything except the reader goes on until nothing else can.
 TEST(cluster_small_return, makes_a_reader_of_a_time_before_it_start_over) {
     const opening read_0{{0}}, read_1{{1}};
     small_world w{finely(
@@ -288,7 +289,7 @@ TEST(cluster_small_return, makes_a_reader_of_a_time_before_it_start_over) {
     EXPECT_EQ(w.committed(), 2u) << "its second attempt has a time after the return";
 }
 
-// A sanitizer judges memory and threads; whether a check notices a broken step is not its question.
+// A sanitizer checks memory and threads; whether a test notices a broken step is tested in other builds.
 #if defined(TUTTI_CLUSTER_FAULTS) && !defined(TUTTI_SANITIZED)
 
 struct broken_program {

@@ -11,7 +11,7 @@ namespace tutti::cluster::testing {
 namespace {
 
 constexpr unsigned most_rewinds = 2;  // of an attempt
-constexpr unsigned setter_up = ~0u;   // who has written what there is at first
+constexpr unsigned setter_up = ~0u;   // the writer of the initial values
 constexpr std::size_t stack = std::size_t{64} * 1024;
 
 /// Object n of a program is at home on node n.
@@ -51,9 +51,9 @@ const char* name_of(wire::kind k) {
     }
 }
 
-/// What a client waits for takes too long.
+/// Thrown when a client's wait takes too long.
 struct gives_up {};
-/// The node of a client has ended: its stack is unwound.
+/// Thrown when a client's node has ended, to unwind its stack.
 struct node_has_ended {};
 
 }  // namespace
@@ -91,7 +91,7 @@ public:
         rung_ = true;
         if (asleep_) world_.resume(*this);
     }
-    /// Its node has ended.
+    /// Ends the client, because its node has ended.
     void end() {
         has_ended_ = true;
         world_.resume(*this);
@@ -105,7 +105,7 @@ private:
         } catch (const node_has_ended&) {
             c.record_.left_alone();
         }
-        c.begin({});  // nobody asks in its name any more
+        c.begin({});  // the slot no longer sends requests
         c.done_ = true;
         interleaving::fiber::leave_for(c.fiber_, c.world_.main_);
     }
@@ -113,7 +113,7 @@ private:
         interleaving::fiber::change(fiber_, world_.main_);
         if (has_ended_) throw node_has_ended{};
     }
-    /// Where others may come between, if the program is fine.
+    /// Lets other clients run here if the program is fine.
     void between() {
         if (world_.program_.fine) let_others();
     }
@@ -146,7 +146,7 @@ private:
     bool attempt_once(const small_transaction& t) {
         if (t.how == form::open && !run_inner(t.openings.front())) return false;
         const bool good = run_once(t);
-        // The undo of a block that has committed by itself must not fail.
+        // The undo of an open nested block that has committed must not fail.
         while (t.how == form::open && !good && !run_inner_once(t.openings.front())) pause(0);
         return good;
     }
@@ -158,7 +158,8 @@ private:
         has_name_ = true;
         return run_inner_once(a);
     }
-    /// Of a client of its own, as far as the history goes: it does not come before or after the block around it.
+    /// Runs the open nested block. In the history it belongs to a client of its own, so it is not ordered with the
+    /// block around it.
     bool run_inner_once(const opening& a) {
         between();
         inner_record_.begin(number() + 100);
@@ -175,7 +176,7 @@ private:
         const bool good = run_openings(t);
         work_.end_snapshot();
         const bool is_told = world_.program_.ends && work_.why() == rollback_reason::lost;
-        // Nobody has kept what a node had owned before it came back.
+        // A node that came back has not kept its former versions.
         const bool is_too_late =
             !good && work_.why() == rollback_reason::too_old && work_.time() < world_.latest_return();
         if (is_too_late) ++world_.readers_too_late_;
@@ -298,7 +299,7 @@ void small_world::add_client(const small_client& c) {
     later(c.at, "client " + std::to_string(fresh->number()) + " begins", [this, fresh] { resume(*fresh); });
 }
 
-/// Every object has a value, at its home.
+/// Gives every object a value at its home.
 void small_world::fill() {
     const writer_tag tag = history_.begin(setter_up);
     attempt& a = history_.of(tag);
@@ -339,7 +340,7 @@ void small_world::copy_all() {
 void small_world::later(node_number at, std::string name, std::function<void()> what) {
     agenda_.add(at, std::move(name), [this, at, what = std::move(what)] {
         if (runs(at)) what();
-        // Whatever has been sent may arrive from now on.
+        // Every message sent so far may arrive from now on.
         while (network().step()) continue;
     });
 }
@@ -347,7 +348,8 @@ void small_world::later(node_number at, std::string name, std::function<void()> 
 void small_world::arrive(node_number to, const std::string& frame) {
     wire::header h;
     if (!read_header(frame, h)) return go_wrong("no header");
-    // Where it does not matter, such a word does no more than raise a clock, as a beat does, which is no event either.
+    // If the loss does not matter, such a message only raises a clock, as a beat does, and a beat is not an event
+    // either.
     if (h.kind == wire::kind::lost_node && !program_.losses_matter()) {
         if (at(to).objects.count().shared != 0) go_wrong("a word of a loss matters");
         losses_.emplace_back(to, frame);
@@ -363,7 +365,7 @@ void small_world::arrive(node_number to, const std::string& frame) {
 }
 
 void small_world::hear_losses() {
-    // Some of them are relayed, and come behind the others.
+    // Some of them are relayed, and follow the others.
     for (std::size_t i = 0; i < losses_.size(); ++i) {
         const auto [to, frame] = losses_[i];
         if (runs(to)) take(to, frame);
@@ -479,7 +481,7 @@ bool small_world::is_in_doubt(const object_id& id) const {
     });
 }
 
-/// Those that are left have told each other what they know.
+/// Checks that the remaining nodes have told each other what they know.
 std::string small_world::doubted_in_part() const {
     for (const small_client& c : program_.clients) {
         if (c.at != *program_.ends) continue;
@@ -499,7 +501,8 @@ std::string small_world::doubted_in_part() const {
     return {};
 }
 
-/// One node at most of those that are left has the object, locked by nobody or, where one may be, in doubt.
+/// Checks that at most one remaining node has the object. The object must be unlocked, or in doubt where the program
+/// allows doubt.
 std::string small_world::lost_with(const object_id& id) {
     const bool may_be_in_doubt = std::ranges::any_of(program_.clients, [this](const small_client& c) {
         return std::ranges::any_of(c.transactions, [&](const small_transaction& t) {
@@ -519,7 +522,7 @@ std::string small_world::lost_with(const object_id& id) {
     return owners > 1 ? "an object is on several nodes" : "";
 }
 
-/// One node has the object, in its last version, locked by nobody, and whoever looks for it finds it there.
+/// Checks that exactly one node has the object, in its last version and unlocked, and that every node finds it there.
 std::string small_world::wrong_with(const object_id& id) {
     std::uint64_t version = 0;
     for (const attempt& a : history_.attempts()) {
@@ -541,7 +544,7 @@ std::string small_world::wrong_with(const object_id& id) {
     return {};
 }
 
-/// By pointers, and by way of the home.
+/// Returns true if pointers, and then the home, lead from `from` to `owner`.
 bool small_world::leads_to(const object_id& id, node_number from, node_number owner) {
     for (unsigned hops = 0; hops <= program_.nodes; ++hops) {
         if (from == owner) return true;

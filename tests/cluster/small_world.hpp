@@ -1,6 +1,6 @@
-// A cluster in which whoever runs it chooses what happens next (orders.hpp): a message arrives, or a client goes on.
-// Messages may overtake each other. What a node does with one message is one step, and so is what a client does until
-// it asks others, or, in a `fine` program, opens the next object.
+// A cluster whose caller chooses the next event (orders.hpp): a message arrives, or a client goes on. Messages may
+// overtake each other. The handling of one message on a node is one step. So are the actions of a client until it sends
+// a request, or, in a `fine` program, until it opens the next object.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 
 namespace tutti::cluster::testing {
 
-/// Objects that a transaction opens in one trip, and whether it overwrites them.
+/// Objects that a transaction opens in one trip.
 struct opening {
     std::vector<unsigned> objects;
     bool writes = false;
@@ -26,21 +26,21 @@ struct opening {
 
 enum class form : std::uint8_t {
     flat,
-    closed,       ///< all that follows the first opening is a block inside it
-    checkpoint,   ///< so is what follows each
-    open,         ///< its first opening is a block that commits by itself, under an abstract lock, and has an undo
-    snapshot,     ///< it has promised to write nothing
+    closed,       ///< everything after the first opening is a nested block
+    checkpoint,   ///< everything after each opening is a checkpointed block
+    open,         ///< the first opening is an open nested block under an abstract lock, with an undo
+    snapshot,     ///< the transaction has promised to write nothing
     irrevocable,  ///< from the begin on
-    late,         ///< from the second opening on
-    sleeper,      ///< it waits until somebody has changed what it reads
+    late,         ///< irrevocable from the second opening on
+    sleeper,      ///< the transaction waits until an object that it has read changes
 };
 
 struct small_transaction {
     std::vector<opening> openings;
     form how = form::flat;
-    bool variables_beside = false;  ///< something else is decided, so no one message does
+    bool variables_beside = false;  ///< another participant decides as well, so a single message cannot commit
 
-    /// On how many nodes beside its own it writes, where objects are at home.
+    /// Returns the number of other nodes that the transaction writes on, if objects stay at home.
     [[nodiscard]] std::size_t others_written(node_number at, node_number nodes) const {
         std::set<unsigned> all;
         for (const opening& a : openings) {
@@ -60,36 +60,36 @@ struct small_client {
 struct small_program {
     const char* name = "";
     node_number nodes = 2;
-    unsigned objects = 3;  ///< object n has its home on node n, or, from `nodes` on, on the next one
+    unsigned objects = 3;  ///< object n has its home on node n; from `nodes` on, on the next node
     moving how = moving::to_writer;
     std::vector<small_client> clients;
-    unsigned attempts = 1;  ///< of a transaction, until its client goes on
-    unsigned pauses = 0;    ///< of a client; then it gives up, as if whatever it waits for took too long
-    bool fine = false;      ///< others may come between any two openings, and not only while an answer is awaited
-    bool twice = false;     ///< whatever asks for locks arrives twice
-    bool copied = false;    ///< each node begins with copies of what the others have
+    unsigned attempts = 1;  ///< attempts of a transaction until its client goes on
+    unsigned pauses = 0;    ///< pauses of a client before it gives up, as after a timeout
+    bool fine = false;      ///< other clients may run between any two openings, and not only while an answer is awaited
+    bool twice = false;     ///< every message that asks for locks arrives twice
+    bool copied = false;    ///< each node begins with copies of the other nodes' objects
     struct copy_at {
         node_number at = 0;
         unsigned object = 0;
     };
-    std::optional<copy_at> only_copy{};  ///< there is no other, and none comes
-    /// A node whose clock is ahead of the others' at the start.
+    std::optional<copy_at> only_copy{};  ///< the only copy; nodes make no further copies
+    /// The node whose clock is ahead of the others' at the start.
     std::optional<node_number> ahead{};
-    /// A node that ends at some moment, of which each of the others hears at some later one. What its block writes on
-    /// several others is in doubt on all of these or on none. Nothing else is, but where a block has variables beside.
+    /// The node that ends at some moment; each other node hears of the end at some later moment. A block's writes on
+    /// several other nodes are in doubt on all of them or on none. Other writes are in doubt only if the block has
+    /// variables beside.
     std::optional<node_number> ends{};
-    /// A client that begins when its node has heard of that.
+    /// The client that begins when its node has heard of the end.
     std::optional<small_client> follows{};
-    /// Pairs of nodes between which nothing goes any more, from some moment on, of which each hears at a moment of its
-    /// own.
+    /// Pairs of nodes whose link is cut at some moment. Each node of a pair hears of the cut at a moment of its own.
     std::vector<std::pair<node_number, node_number>> cut{};
-    /// It is started again when all others have heard of that, and asks them once to let it in, of which they hear at
-    /// some later moment. Then this client begins.
+    /// The client of the node that comes back. That node starts again when all others have heard of its end, and asks
+    /// each once to be let in. The others hear the request at some later moment, and then this client begins.
     std::optional<small_client> returns{};
-    std::uint64_t orders_run = 0;  ///< where there are too many for a test; 0: all
+    std::uint64_t orders_run = 0;  ///< limit for programs with too many orders for a test; 0: all
 
-    /// Whether anything waits for what nodes tell each other of a loss: only who writes what the lost node has copies
-    /// of does.
+    /// Returns true if reports of a loss can have an effect. Only a writer of objects that the lost node has copied
+    /// waits for them.
     [[nodiscard]] bool losses_matter() const noexcept {
         if (!only_copy) return copied;
         const node_number at = only_copy->at;
@@ -106,13 +106,13 @@ public:
     [[nodiscard]] std::string verdict() override;
 
     [[nodiscard]] const history& past() const noexcept { return history_; }
-    /// Transactions of the program that have committed.
+    /// Returns the number of committed transactions of the program.
     [[nodiscard]] unsigned committed() const noexcept { return committed_; }
     [[nodiscard]] unsigned rewinds() const noexcept { return rewinds_; }
-    /// Snapshot readers that have asked for a time before a return.
+    /// Returns the number of snapshot readers that asked for a time before a return.
     [[nodiscard]] unsigned readers_too_late() const noexcept { return readers_too_late_; }
-    /// Of transactions whose node has gone: where another participant knew of a commit, or of none; objects that stay
-    /// in doubt.
+    /// Counts transactions of a lost node: commits and aborts that another participant knew, and objects that stay in
+    /// doubt.
     [[nodiscard]] voter::figures doubts() const;
 
 private:
@@ -125,10 +125,10 @@ private:
     void go_wrong(const char* what) override {
         if (wrong_.empty()) wrong_ = what;
     }
-    /// What that node does then is one event.
+    /// Adds an event: node `at` calls `what`.
     void later(node_number at, std::string name, std::function<void()> what);
     void resume(client& c);
-    /// Those that do not matter. REQUIRES: nothing is pending.
+    /// Delivers the reports of losses that do not matter. REQUIRES: nothing is pending.
     void hear_losses();
     void end_one();
     void start_one();
@@ -136,9 +136,9 @@ private:
     void fill();
     void copy_all();
     [[nodiscard]] std::size_t holders_of_name() const;
-    /// Whether somebody has written what that has read.
+    /// Returns true if another transaction has written an object that `work` has read.
     [[nodiscard]] bool is_changed(const transaction& work) const;
-    /// Of commits that nobody was told the end of: those whose values are there have taken place.
+    /// Settles commits whose clients did not hear the outcome: they have committed if their values are there.
     void learn_ends();
     [[nodiscard]] std::string wrong_with(const object_id& id);
     [[nodiscard]] std::string lost_with(const object_id& id);
@@ -152,10 +152,10 @@ private:
     history history_;
     interleaving::fiber main_;
     std::vector<std::unique_ptr<client>> clients_;
-    std::vector<std::pair<node_number, std::string>> losses_;  // words that do not matter, and whose they are
+    std::vector<std::pair<node_number, std::string>> losses_;  // reports that do not matter, with their receivers
     std::string wrong_;
     unsigned committed_ = 0, rewinds_ = 0, readers_too_late_ = 0;
-    unsigned have_heard_ = 0;  // of the end
+    unsigned have_heard_ = 0;  // nodes that have heard of the end
     const client* irrevocable_ = nullptr;
 };
 

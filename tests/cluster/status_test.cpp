@@ -1,5 +1,5 @@
-// What operators see of nodes that are processes: facts after what is known to have happened, nodes that were killed or
-// stopped, `tutti cluster`, and the metrics.
+// The operator's view of nodes that are processes: facts after known events, nodes that were killed or stopped, `tutti
+// cluster`, and the metrics.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -74,7 +74,7 @@ TEST(cluster_status, tells_what_has_happened) {
     EXPECT_GT(received, 64u);
 }
 
-// What one node says that it has sent has arrived at the other. Within ten minutes there is no beat on its way.
+// Every message that one node reports as sent has arrived at the other. Within ten minutes no beat is on its way.
 TEST(cluster_status, counts_what_is_received) {
     support::watchdog guard{"counts_what_is_received"};
     process_cluster c{2, 600'000};
@@ -103,19 +103,19 @@ TEST(cluster_status, names_a_node_that_was_killed) {
     EXPECT_NE(all[1].trouble.find("cannot be reached"), std::string::npos) << all[1].trouble;
 }
 
-// Catches a question that waits for a node which the kernel still answers for; and a node that does not say how long it
-// has heard nothing.
+// Catches a status request that waits for a stopped node whose connections the kernel still accepts. Catches a node
+// that does not report how long a peer has been silent.
 TEST(cluster_status, of_a_node_that_was_stopped_is_known_in_time) {
     support::watchdog guard{"of_a_node_that_was_stopped_is_known_in_time"};
     process_cluster c{2};
     c.nodes[1]->stop();
-    // Where this process gets no processor for so long, it has not connected yet, and asks again.
+    // On a busy machine this process may not have connected yet, and asks again.
     std::vector<node_answer> all;
     do all = c.ask(std::chrono::milliseconds{500});
     while (all[1].trouble.find("does not accept") != std::string::npos);
     EXPECT_FALSE(all[1].facts);
     EXPECT_NE(all[1].trouble.find("it is stopped"), std::string::npos) << all[1].trouble;
-    // A beat is an eighth of 30 s, so the node is not lost yet. On a machine that is busy this one may need longer.
+    // A beat is an eighth of 30 s, so the node is not lost yet. A busy machine may need several requests.
     auto now = c.ask(std::chrono::milliseconds{500});
     while (!now[0].facts) now = c.ask(std::chrono::milliseconds{500});
     EXPECT_EQ(now[0].facts->peers[1].state, peer_state::connected);
@@ -129,7 +129,7 @@ TEST(cluster_status, says_how_long_a_node_is_silent) {
     constexpr std::uint64_t patience_ms = 8000;
     process_cluster c{2, patience_ms};
     c.nodes[1]->stop();
-    // One that is well sends something in each beat. There are six seconds in which to see it.
+    // A healthy node sends something in each beat. The test has six seconds to see the silence.
     peer_facts seen{.state = peer_state::connected, .silent_ms = 0};
     while (seen.state == peer_state::connected && seen.silent_ms < patience_ms / 4) {
         const auto all = c.ask(std::chrono::milliseconds{300});
@@ -138,14 +138,14 @@ TEST(cluster_status, says_how_long_a_node_is_silent) {
     EXPECT_EQ(seen.state, peer_state::connected);
 }
 
-// Catches times on two axes, attempts that have another name where they are served, a wait that is laid at the wrong
-// node's door, and what a block asks for while another one runs.
+// Catches times on two different axes, and attempts whose names differ on the serving node. Catches a wait that is
+// charged to the wrong node, and a request that is charged to another running block.
 TEST(cluster_timeline, shows_a_block_on_both_nodes) {
     support::watchdog guard{"shows_a_block_on_both_nodes"};
     process_cluster c{2};
     ASSERT_EQ(c.nodes[0]->ask("storm"), "done");
     std::size_t commits = 0;
-    while (commits == 0) {  // a machine that is busy may run none in so short a time
+    while (commits == 0) {  // a busy machine may run none in so short a time
         const auto all =
             record_nodes({.addresses = c.addresses, .within = std::chrono::seconds{20}}, std::chrono::milliseconds{50});
         ASSERT_EQ(all[0].trouble + all[1].trouble, "");
@@ -165,7 +165,7 @@ TEST(cluster_timeline, shows_a_block_on_both_nodes) {
             const auto within = runs.find(e.sequence);
             if (within != runs.end()) {
                 EXPECT_GE(e.began_ns, within->second.began_ns);
-                // A question that was asked ahead may be answered behind the block, for which nobody waits.
+                // A request that was sent ahead may be answered after the block, which does not wait for it.
                 if (e.role == timeline_role::waits) {
                     EXPECT_LE(e.began_ns + e.took_ns, within->second.began_ns + within->second.took_ns);
                 }
@@ -183,8 +183,8 @@ TEST(cluster_timeline, shows_a_block_on_both_nodes) {
     }
 }
 
-/// A node of one cluster whose clock is half an hour ahead and a little fast: it answers an observer, and records one
-/// event.
+/// A node of a one-node cluster whose clock is half an hour ahead and a little fast. The node answers an observer and
+/// records one event.
 class clocked_node {
 public:
     explicit clocked_node(const node_options& how) {
@@ -201,7 +201,7 @@ public:
     }
     clocked_node(const clocked_node&) = delete;
     clocked_node& operator=(const clocked_node&) = delete;
-    /// By the true clock; 0: it was not asked to record.
+    /// Time of the event by the true clock; 0: the node was not asked to record.
     std::atomic<std::int64_t> happened{0};
 
 private:
@@ -231,7 +231,7 @@ private:
     std::thread thread_;
 };
 
-// Catches clocks that are not compared, or only once, and an error that is said to be smaller than it is.
+// Catches clocks that are not compared, or compared only once, and a reported error that is too small.
 TEST(cluster_timeline, has_one_axis_for_clocks_that_differ) {
     support::watchdog guard{"has_one_axis_for_clocks_that_differ"};
     const node_options how{.addresses = some_addresses(1)};
@@ -261,7 +261,7 @@ TEST(cluster_command, shows_the_timeline_of_nodes) {
     const command_result both = run_command(command + file + " --within 20");
     EXPECT_EQ(both.status, 0) << both.output;
     EXPECT_NE(both.output.find("waits for"), std::string::npos) << both.output;
-    // Slices of one track overlap nowhere but where one is within the other, and arrows have two ends.
+    // Two slices of one track either do not overlap or are nested, and every arrow has two ends.
     const command_result checked = run_command("python3 - " + file + R"( <<'PYTHON'
 import collections, json, sys
 events = json.load(open(sys.argv[1], encoding="utf-8"))["traceEvents"]

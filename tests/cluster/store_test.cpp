@@ -1,4 +1,4 @@
-// The objects of one node, message by message, where the order of messages matters.
+// The objects of one node, message by message, for cases in which the order of messages matters.
 #include <algorithm>
 #include <chrono>
 #include <latch>
@@ -20,7 +20,7 @@ namespace {
 
 using namespace tutti::cluster;
 
-/// Node 0 of two, a reader of time 0 that keeps everything, and an object that is at home there.
+/// Node 0 of two, a reader of time 0 that keeps every version, and an object that is at home there.
 struct store_test : ::testing::Test {
     static object_id some_object() {
         for (std::uint64_t i = 0;; ++i) {
@@ -41,10 +41,10 @@ struct store_test : ::testing::Test {
     const transaction_name other{.node = 1, .slot = 0, .sequence = 1};
 };
 
-// ---- S10: what is seen without a lock
+// ---- S10: reads without a lock
 
 struct showing_test : store_test {
-    /// By a look that may come back.
+    /// Looks for the object; the answer may be that it must be looked for again.
     void find() {
         tutti::wire::object_view view;
         objects.look(id, view, tutti::wire::newest, found);
@@ -103,7 +103,7 @@ TEST_F(showing_test, what_is_large_or_elsewhere_is_not_shown) {
     EXPECT_EQ(seen(), "back@5");
 }
 
-// S8: who passes a reservation, and who gets it.
+// S8: the order in which transactions get a reservation.
 TEST_F(store_test, reservations_give_way_to_those_that_go_first) {
     using tutti::wire::obstacle;
     using tutti::wire::whereabouts;
@@ -180,7 +180,7 @@ TEST_F(store_test, objects_and_old_values_are_counted) {
     EXPECT_LE(objects.count().old_values, 1u) << "nobody asks for them any more";
 }
 
-// Catches a late decision that takes the object away for good: nobody would have it then.
+// Catches a late decision that sends the object away for good, so that no node has it.
 TEST_F(store_test, an_object_that_is_back_before_its_leave_stays) {
     clock.raise_to(3);
     readers.hear(1, 0);
@@ -216,7 +216,7 @@ TEST_F(store_test, old_versions_are_kept_for_readers_and_no_longer) {
     EXPECT_EQ(look(4).bytes, "4");
 }
 
-// A node that says nothing must not make the others keep everything.
+// A silent node must not make the others keep every version.
 TEST_F(store_test, old_versions_of_one_object_are_few_whoever_asks) {
     for (std::uint64_t version = 1; version <= 100'000; ++version) {
         ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
@@ -226,7 +226,7 @@ TEST_F(store_test, old_versions_of_one_object_are_few_whoever_asks) {
     EXPECT_EQ(look(99'990).version, 99'990u);
 }
 
-// Whatever was large among them.
+// The bound holds even if large and small versions alternate.
 TEST_F(store_test, old_versions_of_one_object_are_few_where_large_and_small_ones_alternate) {
     for (std::uint64_t version = 1; version <= 200; ++version) {
         ASSERT_EQ(objects.lock_to_write(id, version - 1, other), tutti::wire::obstacle::none);
@@ -236,7 +236,7 @@ TEST_F(store_test, old_versions_of_one_object_are_few_where_large_and_small_ones
     EXPECT_EQ(look(198).version, 198u);
 }
 
-/// Keeps what it is told.
+/// Records the messages that it receives.
 struct recorder final : audience {
     void changed(const object_id& of, std::span<const node_number> watchers) override {
         for (const node_number n : watchers) told.emplace_back(of, n);
@@ -259,7 +259,7 @@ struct forgetting_test : store_test {
         objects_of_1.tell(all);
         objects_of_1.limit({.pointers = 0, .erased = 0});
     }
-    /// Nobody asks for what was before that.
+    /// Declares that no reader asks for versions before `version`.
     void pass(std::uint64_t version) {
         clock.raise_to(version);
         for (snapshots* s : {&readers, &readers_of_1}) {
@@ -274,7 +274,7 @@ struct forgetting_test : store_test {
         ASSERT_EQ(objects.lock_to_write(id, from, other), tutti::wire::obstacle::none);
         objects.settle(id, what, "bytes", version, other);
     }
-    /// Something happens in the shard.
+    /// Touches the shard, so that it cleans up.
     void stir(store& s) const { s.unlock(id, {.node = 1, .slot = 9, .sequence = 9}); }
 
     recorder all;
@@ -283,7 +283,7 @@ struct forgetting_test : store_test {
     store objects_of_1{1, 2, clock, readers_of_1};
 };
 
-// Catches an entry for each id that was ever asked for.
+// Catches an entry that stays for each id that was ever requested.
 TEST_F(forgetting_test, what_was_asked_for_and_does_not_exist_leaves_nothing) {
     tutti::wire::object_view view;
     for (std::uint64_t i = 0; i < 1000; ++i) {
@@ -301,7 +301,7 @@ TEST_F(forgetting_test, what_was_asked_for_and_does_not_exist_leaves_nothing) {
     EXPECT_EQ(objects.count().entries, 0u);
 }
 
-// Catches an absent object that is older than its erasure, for those who saw it, and for those who did not.
+// Catches an absent object whose version is older than its erasure, for readers that saw it and for others.
 TEST_F(forgetting_test, an_erased_object_is_forgotten_with_its_version) {
     write(0, 1, tutti::wire::action::put);
     write(1, 2, tutti::wire::action::erase);
@@ -315,7 +315,7 @@ TEST_F(forgetting_test, an_erased_object_is_forgotten_with_its_version) {
     objects.unlock(id, other);
     EXPECT_TRUE(objects.is_current(id, 4));
     stir(objects);
-    write(4, 5, tutti::wire::action::erase);  // makes it forget the values before it
+    write(4, 5, tutti::wire::action::erase);  // makes the store forget the values before it
     pass(5);
     stir(objects);
     stir(objects);
@@ -336,7 +336,7 @@ TEST_F(forgetting_test, what_is_locked_or_reserved_stays) {
     EXPECT_NE(objects.lock_to_read(id, 0, other), tutti::wire::obstacle::none);
 }
 
-// Catches a look that takes another object for the one that had the place before.
+// Catches a look that takes another object for the former one of the same place.
 TEST_F(forgetting_test, what_was_forgotten_is_not_seen_in_its_place) {
     leave();
     write(0, 1, tutti::wire::action::put);
@@ -350,7 +350,7 @@ TEST_F(forgetting_test, what_was_forgotten_is_not_seen_in_its_place) {
     stir(objects);
     ASSERT_EQ(objects.count().entries, 0u);
     EXPECT_FALSE(objects.look_again(found, id, view));
-    // Others, of every shard, take the places that are free.
+    // Objects of every shard take the free places.
     for (std::uint64_t i = 0; i < 1000; ++i) {
         const object_id next{2, i};
         if (home_of(next, 2) != 0) continue;
@@ -364,8 +364,8 @@ TEST_F(forgetting_test, what_was_forgotten_is_not_seen_in_its_place) {
     EXPECT_FALSE(objects.look_again(found, id, view));
 }
 
-// Node 1 of three gives an object to node 2 whose home is node 0. Catches pointers that nobody needs, and one that
-// somebody does.
+// Node 1 of three gives an object to node 2; its home is node 0. Catches a pointer that is kept although unused, and a
+// pointer that is dropped although needed.
 TEST_F(forgetting_test, a_pointer_is_dropped_and_the_home_is_told_where_it_leads) {
     leave();
     snapshots readers_here{1, 3, clock};
@@ -394,11 +394,11 @@ TEST_F(forgetting_test, a_pointer_is_dropped_and_the_home_is_told_where_it_leads
     EXPECT_EQ(all.forgotten[0].version, 4u);
     move_to(0, 6);
     EXPECT_EQ(all.forgotten.size(), 1u) << "what is at home is known there";
-    // What was only heard of is dropped without a word.
+    // A pointer that the node only heard of is dropped without a message.
     for (std::uint64_t i = 0; i < 1000; ++i) here.point({5, i}, 2, 6);
     EXPECT_EQ(all.forgotten.size(), 1u);
     EXPECT_EQ(here.count().entries, 0u);
-    // The home is gone: what is known stays.
+    // The home is gone, so the node keeps its pointers.
     here.lose(0);
     here.install(moved, true, "here", 7, 2);
     pass_here(8);
@@ -407,7 +407,8 @@ TEST_F(forgetting_test, a_pointer_is_dropped_and_the_home_is_told_where_it_leads
     EXPECT_EQ(here.count().entries, 1u);
 }
 
-// A look had its answer, and waited for another one, while a node went: a survey may have been given without it.
+// A look had its answer and waited for another one while a node went. A survey may have been given without that
+// pointer.
 TEST_F(forgetting_test, what_was_asked_before_a_loss_leaves_no_pointer) {
     leave();
     snapshots readers_here{1, 3, clock};
@@ -422,7 +423,7 @@ TEST_F(forgetting_test, what_was_asked_before_a_loss_leaves_no_pointer) {
     EXPECT_EQ(here.owner_of(moved), 2);
 }
 
-// Catches pointers without a bound where there are other entries, and a bound that knows of none.
+// Catches pointers that grow without a bound beside other entries, and a bound that ignores the other entries.
 TEST_F(forgetting_test, as_many_pointers_stay_as_there_are_other_entries) {
     leave();
     std::uint64_t own = 0, others = 0;
@@ -437,7 +438,7 @@ TEST_F(forgetting_test, as_many_pointers_stay_as_there_are_other_entries) {
     EXPECT_GE(objects_of_1.count().entries, 3 * own / 2);
 }
 
-// An object is erased away from its home, which owns it from then on.
+// An object is erased away from its home. The home owns the object from then on.
 TEST_F(forgetting_test, a_trace_goes_home) {
     leave();
     ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
@@ -461,7 +462,7 @@ TEST_F(forgetting_test, a_trace_goes_home) {
         EXPECT_EQ(look().version, 4u);
         EXPECT_EQ(objects.count().entries, 0u);
     }
-    // A late duplicate finds it locked, and published again.
+    // A late duplicate finds the object locked and published again.
     ASSERT_EQ(objects.lock_to_write(id, 4, other), tutti::wire::obstacle::none);
     objects.take_back(id, 4, 1);
     EXPECT_EQ(look().where, tutti::wire::whereabouts::busy);
@@ -470,8 +471,8 @@ TEST_F(forgetting_test, a_trace_goes_home) {
     EXPECT_TRUE(look().exists);
 }
 
-// The home is told that the object is its own again before it hears that it has left. Catches a home that takes the
-// first word for the second.
+// The home is told that it owns the object again before it hears that the object has left. Catches a home that mistakes
+// the first message for the second.
 TEST_F(forgetting_test, a_trace_is_at_home_before_the_object_has_left) {
     ASSERT_EQ(objects.lock_to_write(id, 0, other), tutti::wire::obstacle::none);
     clock.raise_to(3);
@@ -501,7 +502,7 @@ TEST_F(store_test, who_watches_is_told_once_of_the_next_change) {
     EXPECT_EQ(all.told, (std::vector<std::pair<object_id, node_number>>{{id, 1}, {id, 0}}));
 }
 
-// Catches a watcher that is forgotten with the object's departure, whose decision comes after its return.
+// Catches a watcher that is forgotten when the object leaves, if the decision arrives after the object's return.
 TEST_F(store_test, who_watches_an_object_that_leaves_and_is_back_is_told) {
     recorder all;
     objects.tell(all);
@@ -517,7 +518,7 @@ TEST_F(store_test, nobody_sleeps_over_what_a_node_that_has_gone_holds_locked) {
     EXPECT_FALSE(objects.watch(id, 0, 0));
 }
 
-// Catches watchers without a bound, and those that are forgotten in silence to keep one.
+// Catches an unbounded number of watchers, and watchers that are dropped without a notification to enforce the bound.
 TEST_F(store_test, more_watchers_than_there_is_room_for_are_told_to_look) {
     recorder all;
     objects.tell(all);
@@ -554,8 +555,8 @@ struct returning_test : ::testing::Test {
     void hear(tutti::wire::kind kind, const Message& what) {
         EXPECT_TRUE(door.hear({.kind = kind, .from = 0}, tutti::wire::encode(what)));
     }
-    /// A thread that waits to be let in: unless the code under test wakes it, the watchdog ends the test. It sleeps by
-    /// now, most likely.
+    /// Starts a thread that waits to be let in. If the code under test does not wake it, the watchdog ends the test.
+    /// The thread most likely sleeps when the function returns.
     [[nodiscard]] std::jthread sleeper() {
         std::latch begins{1};
         std::jthread one{[&] {
@@ -581,9 +582,9 @@ TEST_F(returning_test, is_woken_when_all_have_let_it_in) {
     EXPECT_TRUE(door.over());
 }
 
-// Catches names that are used again: two nodes come back in turn, so that none is left that was told of the first era.
+// Catches era numbers that are used twice: two nodes come back in turn, so no remaining node was told of the first era.
 TEST_F(returning_test, hands_on_the_eras_of_those_that_had_come_back_before) {
-    hear(tutti::wire::kind::survey, tutti::wire::survey{1, 1, 4, {}});  // by one of that era
+    hear(tutti::wire::kind::survey, tutti::wire::survey{1, 1, 4, {}});  // by a process of that era
     hear(tutti::wire::kind::admitted, tutti::wire::admitted{.era = 5, .serves = true});
     ASSERT_TRUE(door.over());
     here.lose(0);
@@ -623,7 +624,7 @@ struct returning_process : ::testing::Test {
     admission door{here, others};
 };
 
-// Catches a process that takes what another one has said for the last word, though that has given objects away since.
+// Catches a process that relies on the survey of a node that has since given objects away and gone.
 TEST_F(returning_process, gives_up_when_a_node_goes_before_it_has_opened) {
     hear(0, {1, 1, 0, {}});
     EXPECT_EQ(door.gone(), std::nullopt);
@@ -632,8 +633,8 @@ TEST_F(returning_process, gives_up_when_a_node_goes_before_it_has_opened) {
     EXPECT_EQ(door.gone(), node_number{0});
 }
 
-// Catches a process that asks again at longer and longer intervals though each answer is a step. Where objects move all
-// the time, a start then gives up before the last round.
+// Catches a process that asks at longer and longer intervals although each answer is progress. If objects move all the
+// time, such a start gives up before the last round.
 TEST_F(returning_process, is_told_when_another_round_begins) {
     const auto points_to = [](node_number owner) {
         tutti::wire::part_of_list list;

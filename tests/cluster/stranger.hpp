@@ -1,5 +1,5 @@
-// Who calls a node, or is called by one, and is none: with any certificate or none, with TLS or without, by blocking
-// calls that end when the node ends the connection, or after some seconds.
+// A peer that is not a node of the cluster. It calls a node or is called by one, with any certificate or without one,
+// with or without TLS. Its calls block until the node closes the connection, or for some seconds.
 #pragma once
 
 #include <arpa/inet.h>
@@ -16,7 +16,7 @@ namespace tutti::strangers {
 
 class stranger {
 public:
-    /// Calls whoever listens there, as soon as somebody does.
+    /// Connects to the port as soon as a process listens there.
     static stranger that_calls(int port) {
         for (;;) {
             const int s = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -32,8 +32,8 @@ public:
         if (socket_ >= 0) ::close(socket_);
     }
 
-    /// The handshake, with the certificate and the key of these files, or with none. The stranger speaks no version of
-    /// TLS after `newest`; 0: any. False: the other side refused it.
+    /// Performs the TLS handshake with the certificate and key of these files, or without them. The stranger offers no
+    /// version of TLS after `newest`; 0: any version. Returns false if the other side refused the handshake.
     bool encrypt(const std::string& files, bool calls = true, int newest = 0) {
         const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> c{::SSL_CTX_new(::TLS_method()), ::SSL_CTX_free};
         SSL_CTX_set_max_proto_version(c.get(), newest);
@@ -49,7 +49,7 @@ public:
         if (ssl_ != nullptr) static_cast<void>(::SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size())));
         else static_cast<void>(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
     }
-    /// Everything until the other side ends the connection, or until there is so much.
+    /// Reads until the other side closes the connection, or until `enough` bytes have arrived.
     std::string hear(std::size_t enough = ~std::size_t{0}) {
         std::string all;
         char some[512];
@@ -61,9 +61,9 @@ public:
         }
         return all;
     }
-    /// The cipher that both sides have agreed on. REQUIRES: encrypt() was true.
+    /// Returns the cipher that both sides have agreed on. REQUIRES: encrypt() was true.
     [[nodiscard]] std::string cipher() const { return SSL_get_cipher_name(ssl_.get()); }
-    /// What the certificate of the other side is made for. REQUIRES: encrypt() was true.
+    /// Returns the names in the certificate of the other side. REQUIRES: encrypt() was true.
     [[nodiscard]] std::string names_of_other() const {
         std::string all;
         X509* const shown = ::SSL_get1_peer_certificate(ssl_.get());
@@ -101,7 +101,7 @@ private:
     std::unique_ptr<SSL, free_ssl> ssl_;
 };
 
-/// Listens where a node should. It is closed with this.
+/// Listens at the address of a node until the destructor runs.
 class strange_listener {
 public:
     explicit strange_listener(int port) {

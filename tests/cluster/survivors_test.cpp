@@ -1,5 +1,5 @@
-// Nodes as processes, one of which is killed or stopped in the middle of its work: what anybody has been told of is
-// true among those that are left, and everybody else is told that a node is gone.
+// Nodes as processes. One of them is killed or stopped in the middle of its work. Every reported commit holds at the
+// remaining nodes, and every other client is told that a node is gone.
 #include <unistd.h>
 
 #include <array>
@@ -36,7 +36,7 @@ struct entry {
 };
 using page = std::array<std::uint32_t, ledger_threads>;
 
-/// What all nodes have told.
+/// The reports of all nodes.
 class ledger {
 public:
     void hear(unsigned node, const std::string& line) {
@@ -78,14 +78,14 @@ public:
         }
         heard_.notify_all();
     }
-    /// The node says nothing any more.
+    /// Records that the node's output has ended.
     void hear_of_end(unsigned node) {
         const std::lock_guard hold{guard_};
         ended_[node] = true;
         heard_.notify_all();
     }
 
-    /// Another process of that number.
+    /// Records that another process with that number has started.
     void hear_of_start(unsigned node) {
         const std::lock_guard hold{guard_};
         ended_[node] = false;
@@ -97,7 +97,7 @@ public:
     void await_error(unsigned node) {
         await([&] { return errors_[node] != 0 || ended_[node]; });
     }
-    /// Or so many more transactions: where objects move, those that are left may have them all.
+    /// Waits for an error or for `more` further transactions. If objects move, the remaining nodes may own all of them.
     void await_error_or_work(unsigned node, std::size_t more) {
         std::unique_lock hold{guard_};
         const std::size_t before = dids_[node];
@@ -107,7 +107,7 @@ public:
         await([&] { return answers_[node] >= answers || ended_[node]; });
     }
 
-    /// REQUIRES: nothing is told any more. What is wrong is a failure of the test.
+    /// Reports every inconsistency as a failure of the test. REQUIRES: all reports have arrived.
     void judge() {
         for (const auto& [object, pages] : seen_) {
             for (const page& p : pages)
@@ -139,7 +139,7 @@ private:
     void judge(unsigned thread, std::size_t i) {
         const entry& e = entries_[thread][i];
         const auto number = static_cast<std::uint32_t>(i + 1);
-        std::vector<bool> took;  // whether it did, in the objects that tell
+        std::vector<bool> took;  // true for each object that shows the transaction's effect
         for (const unsigned object : e.objects) {
             const auto at = seen_.find(object);
             if (at == seen_.end()) continue;
@@ -168,7 +168,7 @@ private:
     std::set<unsigned> gone_;
 };
 
-/// Three nodes, and who hears what they tell.
+/// Three nodes, and the threads that read their reports.
 class cluster_of_three {
 public:
     cluster_of_three(const char* placement, long patience_ms, bool over_zeromq)
@@ -181,7 +181,7 @@ public:
         for (unsigned i = 0; i < 3; ++i) hearers_.emplace_back([this, i] { listen(i); });
         for (unsigned i = 0; i < 3; ++i) told_of.await_answers(i, ++asked_[i]);
     }
-    /// Ends it, and starts it by the same words. REQUIRES: it has no question to answer.
+    /// Kills the node and starts it again with the same arguments. REQUIRES: the node has no command to answer.
     void kill_and_start_again(unsigned node) {
         nodes_[node]->end(SIGKILL);
         hearers_[node].join();
@@ -248,12 +248,12 @@ class cluster_survivors : public ::testing::TestWithParam<trouble> {};
 
 TEST_P(cluster_survivors, have_what_was_acknowledged) {
     const support::watchdog guard{"cluster_survivors", std::chrono::seconds{90}};
-    constexpr std::size_t work = 60;  // transactions of each node before that
-    // One that is stopped is waited for.
+    constexpr std::size_t work = 60;  // transactions of each node before the kill
+    // The test waits for the timeout of a stopped node, so it runs fewer rounds.
     const std::size_t rounds = support::rounds(4) / (GetParam().stop ? 4 : 1);
     for (std::size_t round = 0; round < rounds; ++round) {
         const auto victim = static_cast<unsigned>(round % 3), one = (victim + 1) % 3, other = (victim + 2) % 3;
-        // A killed node is missed at once; a stopped one when it has said nothing for that long.
+        // The others notice a killed node at once, and a stopped node after its patience.
         cluster_of_three c{GetParam().placement, GetParam().stop ? 4000 : 60'000, GetParam().over_zeromq};
         c.ask(0, "fill");
         for (unsigned i = 0; i < 3; ++i) c.ask(i, "work");
@@ -267,7 +267,8 @@ TEST_P(cluster_survivors, have_what_was_acknowledged) {
         }
         for (const unsigned i : {one, other}) c.ask(i, "rest");
         if (GetParam().stop) c[victim].end(SIGKILL);
-        // Each of its commits is of one other node, or of two and of objects alone, which these settle by themselves.
+        // Each commit takes part on one other node, or on two with objects alone. Participants settle such commits
+        // themselves.
         for (const unsigned i : {one, other}) {
             if (all_have_some) c.ask(i, "settle");
         }
@@ -281,7 +282,7 @@ TEST_P(cluster_survivors, have_what_was_acknowledged) {
 
 class cluster_survivors_over : public ::testing::TestWithParam<bool> {};
 
-// The others work on all the time: what they have is there, what it had is not, and both are used again by all.
+// The others keep working. Their objects stay, the killed node's objects are gone, and all nodes use both again.
 TEST_P(cluster_survivors_over, let_in_one_that_is_killed_and_started_again) {
     const support::watchdog guard{"cluster_survivors_over", std::chrono::seconds{90}};
     constexpr std::size_t work = 60;
@@ -302,8 +303,8 @@ TEST_P(cluster_survivors_over, let_in_one_that_is_killed_and_started_again) {
         for (unsigned i = 0; i < 3; ++i) c.ask(i, "rest");
         for (unsigned i = 0; i < 3; ++i) c.ask(i, "look");
         c.told_of.judge();
-        // Each object is there as it was, or was made anew, or is in doubt, and that for all nodes alike. Where objects
-        // move, the former process may have had all of them, or none.
+        // Each object is unchanged, or published anew, or in doubt, and all nodes agree. If objects move, the former
+        // process may have owned all of them, or none.
         EXPECT_EQ(c.told_of.seen() + c.told_of.mended() + c.told_of.gone(), ledger_objects);
         EXPECT_TRUE(moves || (c.told_of.seen() != 0 && c.told_of.mended() != 0));
         if (HasFailure()) return;

@@ -1,4 +1,4 @@
-// Nodes under TLS: who is let in, and what is said to those who are not, on the side of whoever runs the node.
+// Nodes under TLS: which peers are let in, and which error a refused peer's operator sees.
 #include <atomic>
 #include <filesystem>
 #include <future>
@@ -45,7 +45,7 @@ const certificates& theirs() {
     return all;
 }
 
-/// A cluster of two on loopback, of which a test starts what it wants.
+/// The addresses of a two-node cluster on loopback. Each test starts the nodes that it needs.
 struct two_addresses {
     const int ports[2] = {cli::free_port(), cli::free_port()};
 
@@ -56,7 +56,7 @@ struct two_addresses {
         how.tls = ours().options(self);
         return how;
     }
-    /// A hello as the other node would say it.
+    /// Returns the hello of node `self`.
     [[nodiscard]] std::string hello_of(unsigned self) const {
         return raw_peer::hello_frame(of(self), static_cast<wire::node_number>(self));
     }
@@ -64,7 +64,7 @@ struct two_addresses {
 
 #define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-/// Leaves a check out while it lives.
+/// Disables a check during its lifetime.
 struct broken_check {
     explicit broken_check(wire::fault f) { wire::injected_fault = f; }
     ~broken_check() { wire::injected_fault = wire::fault::none; }
@@ -76,7 +76,7 @@ TEST(cluster_tls, nodes_work_as_in_the_clear) {
     auto second = std::async(std::launch::async, [&] { return std::make_unique<node>(where.of(1)); });
     const auto a = std::make_unique<node>(where.of(0));
     const auto b = second.get();
-    // Beyond one record, and beyond what the kernel takes at once.
+    // Larger than one TLS record, and than the kernel accepts at once.
     const std::string large(3'000'000, 'x');
     for (int i = 0; i < 4; ++i) {
         const std::string id = "object " + std::to_string(i);
@@ -84,7 +84,7 @@ TEST(cluster_tls, nodes_work_as_in_the_clear) {
         atomically([&](tx& t) { here.publish(t, large + id); });
         EXPECT_TRUE(atomically([&](tx& t) { return there.read(t) == large + id; }));
     }
-    // Threads of both at once.
+    // Threads on both nodes at the same time.
     atomically([&](tx& t) {
         for (int i = 0; i < 8; ++i) ref<long>{*a, "account " + std::to_string(i)}.publish(t, 100);
     });
@@ -118,7 +118,7 @@ TEST(cluster_tls, a_node_comes_back_as_in_the_clear) {
     std::thread second{[&] { nodes[1] = std::make_unique<node>(where.of(1)); }};
     nodes[0] = std::make_unique<node>(where.of(0));
     second.join();
-    for (const unsigned number : {0u, 1u}) {  // the one that calls, and the one that is called
+    for (const unsigned number : {0u, 1u}) {  // the node that calls, and the node that is called
         const ref<long> its{*nodes[1 - number], nodes[0]->id_at(number, {1, number})};
         const ref<long> theirs{*nodes[1 - number], nodes[0]->id_at(1 - number, {2, number})};
         atomically([&](tx& t) { its.publish(t, 1), theirs.publish(t, 2); });
@@ -129,7 +129,7 @@ TEST(cluster_tls, a_node_comes_back_as_in_the_clear) {
     }
 }
 
-// By certificates that nobody trusted when the other one began.
+// The returned node has a certificate of an authority that the other node did not trust when it started.
 TEST(cluster_tls, a_node_comes_back_when_all_certificates_have_been_renewed) {
     support::watchdog guard{"a_node_comes_back_when_all_certificates_have_been_renewed"};
     const certificates in_use{"tls-in-use"};
@@ -143,7 +143,7 @@ TEST(cluster_tls, a_node_comes_back_when_all_certificates_have_been_renewed) {
     std::thread second{[&] { nodes[1] = begin(1); }};
     nodes[0] = begin(0);
     second.join();
-    for (const unsigned number : {0u, 1u}) {  // the one that is called, and the one that calls
+    for (const unsigned number : {0u, 1u}) {  // the node that is called, and the node that calls
         const certificates renewed{"tls-renewed-" + std::to_string(number)};
         const auto over = std::filesystem::copy_options::overwrite_existing;
         std::filesystem::copy(renewed.folder, in_use.folder, over);
@@ -174,7 +174,7 @@ TEST(cluster_tls, lets_nodes_listen_beyond_loopback) {
     EXPECT_EQ(second.get(), "");
 }
 
-// ---- what is found out where it can be mended
+// ---- configuration errors that the operator can correct
 
 TEST(cluster_tls, files_that_make_no_sense_are_refused_with_advice) {
     const two_addresses where;
@@ -232,7 +232,7 @@ TEST(cluster_tls, versions_and_ciphers_that_openssl_does_not_know_end_the_start)
 
 // ---- strangers that call
 
-/// What node 0 says of one that called it, after `act`.
+/// Returns the error of node 0 about a caller, after the caller has run `act`.
 template <class F>
 std::string said_of_caller(F&& act, std::chrono::milliseconds within = 2s) {
     support::watchdog guard{"said_of_caller"};
@@ -245,7 +245,7 @@ std::string said_of_caller(F&& act, std::chrono::milliseconds within = 2s) {
     return said;
 }
 
-/// One that is node 1 but for its certificate.
+/// Returns a caller that acts as node 1 with another certificate.
 auto calls_with(const std::string& files) {
     return [files](const two_addresses& where) {
         stranger who = stranger::that_calls(where.ports[0]);
@@ -367,7 +367,7 @@ TEST(cluster_tls, strangers_keep_no_node_from_joining) {
 
 // ---- strangers that are called
 
-/// What node 1 says of whoever answers in the place of node 0.
+/// Returns the error of node 1 about a peer that answers at the address of node 0.
 template <class F>
 std::string said_of_called(F&& act, std::chrono::milliseconds within = 20s) {
     support::watchdog guard{"said_of_called"};
@@ -462,7 +462,7 @@ TEST(cluster_tls, a_node_in_the_clear_and_one_under_tls_both_say_so) {
 
 // ---- limits
 
-// Whoever asks needs a certificate of the authority, and no node's number.
+// An observer needs a certificate of the authority, but no node's number.
 TEST(cluster_tls, observers_show_a_certificate_of_the_authority) {
     support::watchdog guard{"observers_show_a_certificate_of_the_authority"};
     const two_addresses where;
@@ -511,7 +511,7 @@ TEST(cluster_waiting_room, is_left_by_the_oldest_and_by_those_who_are_late) {
     EXPECT_TRUE(c->late);
     EXPECT_TRUE(known->socket.is_open());
 
-    // It says who it is in the turn in which its time is over: both are to be called by then.
+    // The peer sends its hello in the turn in which its time ends, so both handlers are pending.
     const auto just = make();
     room.enter(just, false);
     asio::steady_timer before{io, just->deadline.expiry() - 1ms};
@@ -556,7 +556,7 @@ TEST(cluster_limits, a_block_that_fits_into_no_message_is_told_so) {
     };
     EXPECT_THROW(publish("large", 10'000), usage_error);
     EXPECT_FALSE(atomically([&](tx& t) { return ref<std::string>{a, "large"}.find(t) != nullptr; }));
-    // Together too large for one answer, so they come in several.
+    // Together these objects are too large for one answer, so several answers arrive.
     std::vector<ref<std::string>> all;
     for (int i = 0; i < 40; ++i) {
         publish("object " + std::to_string(i), 4'000);
@@ -569,13 +569,13 @@ TEST(cluster_limits, a_block_that_fits_into_no_message_is_told_so) {
                   return sum;
               }),
               160'000u);
-    // Together too large for one commit.
+    // Together these objects are too large for one commit.
     EXPECT_THROW(atomically([&](tx& t) {
                      for (const ref<std::string>& r : all) r.write(t) += "y";
                  }),
                  usage_error);
     EXPECT_EQ(atomically([&](tx& t) { return all[0].read(t).size(); }), 4'000u) << "it had no effect";
-    // More than one question may be about, and more than one answer could say where they are.
+    // The objects need several requests, and the list of their owners needs several answers.
     std::vector<ref<std::string>> many;
     for (int i = 0; i < 2'000; ++i) many.emplace_back(*b, "nowhere " + std::to_string(i));
     EXPECT_EQ(atomically([&](tx& t) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# versions.sh <program> <later program>: one cluster of both (versions_program.cpp). Fails if either does.
+# versions.sh <program> <later program>: runs one cluster of both (versions_program.cpp). Fails if either fails.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

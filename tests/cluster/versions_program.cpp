@@ -1,6 +1,7 @@
-// One of two nodes whose programs have different versions of a type, PERSON of which this one has. The first publishes
-// an object; the later one reads and writes it; then the first cannot read it any more, and says so.
-// Arguments: number of this node, addresses of both. Exit status: 0 if all was as it should be.
+// One of two nodes whose programs have different versions of a type; PERSON selects this program's version. The first
+// program publishes an object, and the later one reads and writes it. Then the first program cannot read the object any
+// more, and reports an error.
+// Arguments: the number of this node, the addresses of both. Exit status: 0 if every step behaved as expected.
 #include <chrono>
 #include <cstdint>
 #include <iostream>
@@ -63,7 +64,7 @@ int be_first(const ref<person>& ada, const ref<long>& at) {
     } catch (const cluster::type_mismatch& e) {
         std::cout << e.what() << '\n';
     }
-    // The other one may see the last stage, go on and end before it has answered this one.
+    // The other node may see the last stage, go on, and end before it has answered this one.
     try {
         atomically([&](tx& t) { at.write(t) = refused; });
         wait_for(at, over);

@@ -1,5 +1,5 @@
-// Objects that were written by a program with another version of their type. What such a program wrote is made here of
-// a type that looks like that version, under the tag of the one that is read.
+// Objects that a program with another version of their type has written. The tests write a type that looks like that
+// version, under the tag of the type that they read.
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -80,7 +80,7 @@ std::uint64_t name_of() {
     return cluster::object_id{typeid(T).name()}.low;
 }
 
-/// What a program would have written in which `Read` looks like `Written`.
+/// Returns the bytes that a program writes in which `Read` looks like `Written`.
 template <class Read, class Written>
 std::string written_as(const Written& value) {
     std::string bytes;
@@ -125,7 +125,7 @@ TEST(cluster_versions, count_from_what_was_written_without_one) {
     EXPECT_EQ(copied.limit, -1);
 }
 
-// Catches what a program would lose that reads it, and writes it back.
+// Catches a program that reads a later version, and loses its new fields when it writes the object back.
 TEST(cluster_versions, that_are_later_are_refused) {
     const std::string said = refusal<first::person>(written_as<first::person>(second::person{"Ada", 36, "London"}));
     EXPECT_NE(said.find("was written as version 2 of"), std::string::npos) << said;

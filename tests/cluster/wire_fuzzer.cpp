@@ -1,7 +1,7 @@
-// libFuzzer's target: whatever another node sends, and in whatever pieces, its bytes end its connection and nothing
-// else. The first byte chooses what is attacked: the site and the server that serve (even), which have lost that node
-// if its highest bit is set, and the size of the pieces; or the transaction that asks (odd), of a process that comes
-// after another one if its highest bit is set.
+// A libFuzzer target. Whatever bytes another node sends, in pieces of any size, they may only end that node's
+// connection. The first byte chooses the target. Even: the site and the server that serve; the highest bit says that
+// they have lost that node. Odd: the transaction that asks; the highest bit says that it runs in a process that follows
+// another one. The first byte also chooses the size of the pieces.
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -22,10 +22,10 @@ void demand(bool holds) {
     if (!holds) std::abort();
 }
 
-/// Ids that seeds name, and what they are mutated to.
+/// The ids that seeds name, and ids near them.
 constexpr object_id first_id{0, 1}, last_id{0, 8};
 
-/// An id of that home which no message of the hostile node can know.
+/// Returns an id of that home which the hostile node's messages cannot know.
 object_id secret_of(node_number home) {
     object_id id{0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu};
     while (home_of(id, nodes) != home) ++id.low;
@@ -36,7 +36,7 @@ wire::header header_of(const site& s, wire::kind kind) {
     return {.kind = kind, .from = honest, .clock = s.clock.now(), .oldest = 0};
 }
 
-/// Nobody sleeps on those that are told of changes.
+/// Accepts notifications about changes; no transaction sleeps here.
 struct nobody final : audience {
     void changed(const object_id&, std::span<const node_number> watchers) override {
         for (const node_number n : watchers) demand(n < nodes);
@@ -49,8 +49,8 @@ struct nobody final : audience {
 };
 nobody listener;
 
-/// Another node goes on as if nothing had been: it writes an object here, and reads what it wrote. One that is
-/// connected may have a copy of the object, and so keep others from writing it.
+/// Lets another node work as if nothing had happened: it writes an object here and reads it back. A connected node may
+/// have a copy of the object, and may so prevent writes.
 void let_honest_node_work(site& s, std::uint64_t sequence) {
     const object_id id = secret_of(here);
     wire::object_view view;
@@ -72,8 +72,8 @@ void let_honest_node_work(site& s, std::uint64_t sequence) {
     demand(view.where == wire::whereabouts::here && view.exists && view.bytes == mine);
 }
 
-/// A server whose node is attacked: it says that it has run whatever is about an object here. Of the numbers of calls
-/// one in eight finds a node without a server.
+/// A server whose node is attacked. The server reports that it has run every call about an object here. For one of
+/// eight call numbers, the node has no server.
 class server final : public call_handler, public call_carrier {
 public:
     explicit server(site& s) noexcept : site_{s} {}
@@ -112,7 +112,7 @@ private:
     site& site_;
 };
 
-/// What is said of a return goes nowhere.
+/// Discards the messages of a return.
 struct closed_gate final : gate {
     void say(node_number to, wire::kind, std::string body) override {
         demand(to == hostile && body.size() <= largest);
@@ -122,7 +122,7 @@ struct closed_gate final : gate {
     std::string said;
 };
 
-/// So does what participants tell each other.
+/// Discards the messages between participants.
 struct other_participants final : speaker {
     void say(node_number to, wire::kind, std::string body) override {
         demand(to < nodes && to != here && body.size() <= largest);
@@ -131,7 +131,7 @@ struct other_participants final : speaker {
     std::string said;
 };
 
-/// The honest node is in the middle of a commit that the hostile one takes part in, too.
+/// The honest node is in the middle of a commit that the hostile node also takes part in.
 constexpr transaction_name under_way{.node = honest, .slot = 3, .sequence = 1};
 object_id second_secret() {
     object_id id = secret_of(here);
@@ -147,7 +147,7 @@ void begin_honest_commit(site& s) {
                          .others = {hostile}})
                .yes);
 }
-/// Nobody else has decided it meanwhile.
+/// Checks that the commit is still undecided, and ends it.
 void end_honest_commit(site& s) {
     wire::object_view view;
     s.objects.look(second_secret(), view);
@@ -157,8 +157,8 @@ void end_honest_commit(site& s) {
     demand(view.where == wire::whereabouts::here && view.bytes == "mine");
 }
 
-/// How many frames were served until the connection ended, and what was answered. `comes_back`: it is another process
-/// of a node that was lost.
+/// Returns the answers of a site to the bytes. With `comes_back`, the sender is another process of a node that was
+/// lost.
 std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_back) {
     site s{here, nodes, moving::to_writer};
     s.largest = largest;
@@ -182,7 +182,7 @@ std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_ba
         const bool sound = wire::cut_frames(input, hostile, largest, [&](const wire::header& h, std::string_view body) {
             if (!s.hear(h)) return false;
             bool good = true;
-            const std::string copy{body};  // its end is where a sanitizer looks
+            const std::string copy{body};  // a heap copy, so that a sanitizer finds reads beyond its end
             if (wire::is_about_return(h.kind)) {
                 good = door.hear(h, copy);
                 answers += std::exchange(others.said, {});
@@ -213,7 +213,7 @@ std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_ba
     return answers + participants.said;
 }
 
-/// Answers what the bytes say: one byte of how, two of length, eight of the clock.
+/// Answers as the bytes say: one byte for the kind, two for the length, eight for the clock.
 class hostile_network final : public network {
 public:
     hostile_network(site& s, std::string_view bytes) : site_{s}, rest_{bytes} {}

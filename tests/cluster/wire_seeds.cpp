@@ -1,5 +1,5 @@
-// wire_seeds <folder>: writes what wire_fuzzer begins with, one file for each kind of message that a node may send
-// another, and a list of them, `all`. Made by the schema, so that they are never of an older one.
+// wire_seeds <folder>: writes the initial inputs of wire_fuzzer, one file for each kind of message between nodes, and a
+// list of them, `all`. The schema encodes them, so they always match its current version.
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -18,18 +18,18 @@ class seeds {
 public:
     explicit seeds(std::string folder) : folder_{std::move(folder)} {}
 
-    /// For the site: frames.
+    /// Writes frames for the site.
     void serve(const std::string& name, const std::string& frames) { write(name, '\x12', frames); }
-    /// The same, of another process of a node that was lost.
+    /// Writes frames for the site, sent by another process of a node that was lost.
     void come_back(const std::string& name, const std::string& frames) { write(name, '\x92', frames); }
-    /// For a transaction (or one that asserts itself, a snapshot reader, an irrevocable block): answers.
+    /// Writes answers for a transaction, for a shielded one, for a snapshot reader, and for an irrevocable block.
     void answer(const std::string& name, const std::string& answers) {
         write(name, '\x01', answers);
         write(name + "-shielded", '\x03', answers);
         write(name + "-snapshot", '\x05', answers);
         write(name + "-bound", '\x07', answers);
     }
-    /// The same, for one of a process that comes after another.
+    /// Writes answers for a transaction of a process that follows another one.
     void answer_successor(const std::string& name, const std::string& answers) { write(name, '\x81', answers); }
     void finish() const { std::ofstream{folder_ + "/all", std::ios::binary} << list_; }
 
@@ -67,7 +67,7 @@ std::string reply(const T& body) {
 int main(int argc, char** argv) {
     if (argc != 2) return 2;
     seeds all{argv[1]};
-    // Of objects that live where the frames go.
+    // Objects at home on the node that receives the frames.
     std::vector<object_id> here;
     for (object_id id{0, 1}; here.size() < 3; ++id.low) {
         if (tutti::cluster::home_of(id, 3) == 0) here.push_back(id);
@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
     all.serve("decide", frame(kind::prepare, decisive) + ids);
     all.serve("held", frame(kind::prepare, held) + ids + frame(kind::decide, decide{who, true, 1}) + ids);
     all.serve("held-until-lost", frame(kind::prepare, held) + frame(kind::prepare, held) + ids);
-    // Of one that another node has prepared as well, before this one is lost and after; and of one that runs.
+    // A commit that another node has prepared as well, before and after this node is lost, and a commit in progress.
     prepare several = both;
     several.decides = decider::sender_of_several;
     several.others = {2};
@@ -141,8 +141,8 @@ int main(int argc, char** argv) {
     all.serve("age-newest", frame(kind::reserve, ahead_of_clock) + ids);
     all.serve("reserve", frame(kind::reserve, wanted) + prepared + frame(kind::reserve, alone) + ids +
                              frame(kind::release, release{who}) + frame(kind::reserve, wanted));
-    // Servers' calls: two to run, of which the second finds no server, answers that nobody or somebody waits for, and
-    // one that is not wanted any more.
+    // Calls between servers: two to run, of which the second does not find a server; answers with and without a waiting
+    // caller; a call that is withdrawn.
     const tutti::cluster::forwarded_call wants{.procedure = "put",
                                                .arguments = {"1", "", "three"},
                                                .about = here[0],
@@ -158,7 +158,7 @@ int main(int argc, char** argv) {
     }
     all.serve("recall", frame(kind::run, wants) + frame(kind::recall, recall{true}) +
                             frame(kind::recall, recall{false}, 7) + frame(kind::run, wants));
-    // Returns: what a process asks and says, of some objects, in one message or in several.
+    // Returns: the questions and reports of a process, about some objects, in one message or in several.
     const part_of_list some{.places = {{here[0], 1, 5}, {here[1], 0, 3}}}, more{.part = 1, .parts = 2, .places = {}};
     const std::string gathers = frame(kind::gather, gather{1, {1, 2, 3}}) + frame(kind::gather, gather{2, {1, 2, 3}});
     const std::string opens = frame(kind::opened, opened{.era = 1, .version = 9, .list = some}),
@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
     all.come_back("return-too-soon", ids + opens);
     all.come_back("survey", frame(kind::survey, survey{1, 1, 0, some}) + admits + opens);
     all.serve("return-of-one-that-runs", gathers + admits + opens + ids);
-    // Versions that would drive the clock to its end.
+    // Versions that would exhaust the clock.
     all.serve("decide-newest", prepared + frame(kind::decide, decide{who, true, newest}) + ids);
     all.serve("place-newest", frame(kind::place, place{here[0], 1, newest}) + ids);
     const object_view late{
@@ -184,7 +184,7 @@ int main(int argc, char** argv) {
         all.answer(std::string{name} + "-one", one + one + one + one);
         all.answer(std::string{name} + "-two", two + two + two + two);
     }
-    // The node that asks is said to have it locked: a lie, if there was none before it.
+    // The answer claims that the asking node has locked the object, which is false unless that node had a predecessor.
     const object_view yours{.where = whereabouts::in_doubt, .owner = 0, .bytes = ""};
     const std::string doubt = reply(fetched{{yours}}), doubts = reply(fetched{{yours, yours}});
     all.answer("in-doubt-of-one-that-asks", doubt + doubt + doubt);

@@ -1,4 +1,4 @@
-// Messages: what is written is read, and bytes that are none are refused.
+// Messages: decoding returns the encoded values, and invalid bytes are refused.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(cluster_messages, that_are_cut_or_too_long_are_refused) {
     EXPECT_FALSE(decode(whole + "x", got));
 }
 
-// Where nobody else takes part, there is not a byte that says so.
+// Without other participants, the encoding has no extra byte.
 TEST(cluster_messages, of_participants_are_read_as_they_were_written) {
     prepare among = some_prepare(), got;
     among.others = {7, 8};
@@ -62,7 +62,7 @@ TEST(cluster_messages, of_participants_are_read_as_they_were_written) {
     EXPECT_EQ(told.fate, wire::fate::committed);
     EXPECT_EQ(told.version, 4u);
     bytes[encode(told.who).size()] =
-        static_cast<char>(static_cast<int>(last(wire::fate{})) + 1);  // there is no such fate
+        static_cast<char>(static_cast<int>(last(wire::fate{})) + 1);  // this fate does not exist
     EXPECT_FALSE(decode(bytes, told));
 }
 
@@ -79,7 +79,7 @@ TEST(cluster_messages, of_contention_are_read_as_they_were_written) {
     ASSERT_TRUE(decode(bytes, told));
     EXPECT_FALSE(told.yes);
     EXPECT_EQ(told.why, obstacle::outranked);
-    // There is no such obstacle; the clock is behind it.
+    // This obstacle does not exist. The clock follows it in the bytes.
     bytes[bytes.size() - 1 - sizeof told.clock] = static_cast<char>(static_cast<int>(last(obstacle{})) + 1);
     EXPECT_FALSE(decode(bytes, told));
 }
@@ -114,23 +114,23 @@ TEST(cluster_messages, of_servers_calls_are_read_as_they_were_written) {
     EXPECT_EQ(read.owner, answer.owner);
     EXPECT_EQ(read.ending, answer.ending);
     EXPECT_EQ(read.answer, answer.answer);
-    bytes[0] = '\x03';  // there is no such fate
+    bytes[0] = '\x03';  // this fate does not exist
     EXPECT_FALSE(decode(bytes, read));
     recall told;
     ASSERT_TRUE(decode(encode(recall{true}), told));
     EXPECT_TRUE(told.stranded);
 }
 
-// A count that a stranger made up must not be believed.
+// A count in a message must not be trusted.
 TEST(cluster_messages, cannot_ask_for_memory_that_they_do_not_fill) {
     std::string bytes = encode(fetch{});
-    for (std::size_t i = 8; i < 12; ++i) bytes[i] = '\xff';  // behind the time
+    for (std::size_t i = 8; i < 12; ++i) bytes[i] = '\xff';  // the count follows the time
     fetch got;
     EXPECT_FALSE(decode(bytes, got));
     EXPECT_LE(got.ids.size(), 1u);
 }
 
-/// Every field has a value of its own.
+/// Returns a status in which every field has a different value.
 status_told some_status() {
     status_told told;
     told.facts.number = 1;
@@ -176,7 +176,8 @@ TEST(cluster_messages, of_facts_that_are_cut_or_made_up_are_refused) {
     }
 }
 
-// An observer is none of the nodes: what nodes send each other must not be asked for by its question, nor by a node.
+// An observer is not a node. A message that nodes send each other must be refused from an observer, and an observer's
+// message from a node.
 TEST(cluster_messages, of_observers_are_refused_among_nodes) {
     cluster::site one{0, 2, cluster::moving::to_writer};
     for (const kind k : {kind::status, kind::status_told, kind::hello}) {
@@ -186,7 +187,7 @@ TEST(cluster_messages, of_observers_are_refused_among_nodes) {
     }
 }
 
-// Participants speak of nodes that are neither of the two, and of versions that have been drawn.
+// Participants may name nodes other than the two ends of the link, and versions that have been drawn.
 TEST(cluster_messages, of_participants_that_make_no_sense_are_refused) {
     cluster::site one{0, 3, cluster::moving::never};
     const auto is_sound = [&one](kind k, const auto& what) {

@@ -1,4 +1,4 @@
-// The workloads of tutti-cluster: structures against a model, and checks that find what is wrong.
+// The workloads of tutti-cluster: data structures against a model, and checks that find injected errors.
 #include <functional>
 #include <memory>
 #include <set>
@@ -30,7 +30,7 @@ using tutti::cluster::placement;
 
 class key_sets : public ::testing::TestWithParam<const char*> {};
 
-// Catches a structure that loses a key, or removes another one than it was asked to.
+// Catches a structure that loses a key, or removes another key than the requested one.
 TEST_P(key_sets, agree_with_a_model) {
     node here;
     constexpr std::uint64_t count = 40;
@@ -88,7 +88,7 @@ TEST_P(workloads, keep_their_invariant_on_two_nodes) {
 INSTANTIATE_TEST_SUITE_P(all, workloads, ::testing::ValuesIn(workload_names()),
                          [](const auto& of) { return of.param; });
 
-/// What the check says of a filled workload in which `damage(t, here)` has changed something.
+/// Fills a workload, changes something with `damage(t, here)`, and returns the error that the check reports.
 std::string verdict_after(const char* name, const std::function<void(tx&, node&)>& damage) {
     node here;
     const auto work = make_workload(name, {20, 20}, here);
@@ -138,7 +138,7 @@ TEST(workload_checks, find_a_broken_skip_list) {
     EXPECT_SAYS(verdict_after("skiplist", [&](tx& t, node& n) { at(n, 5).write(t).height = 5; }), "says otherwise");
     EXPECT_SAYS(verdict_after("skiplist", [&](tx& t, node& n) { at(n, 19).write(t).next[0] = 20; }),
                 "there is no key 19");
-    EXPECT_NE(verdict_after("skiplist", cut), "");  // which levels the node was on is chance, so one of two things
+    EXPECT_NE(verdict_after("skiplist", cut), "");  // chance decides the node's levels, so either of two errors appears
     const auto beyond = [&](tx& t, node& n) {
         auto& head = at(n, 0).write(t);
         for (auto& next : head.next) next = next == 0 ? 20 : next;

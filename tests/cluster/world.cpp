@@ -8,12 +8,12 @@
 namespace tutti::cluster::testing {
 namespace {
 
-constexpr std::uint64_t patience = 400;      // before a question is asked again
-constexpr std::size_t most_steps = 100'000;  // of a run; one takes some thousand
+constexpr std::uint64_t patience = 400;      // time until a question is asked again
+constexpr std::size_t most_steps = 100'000;  // limit for one run; a run usually takes some thousand steps
 constexpr unsigned attempts_to_seniority = 16;
 constexpr unsigned most_attempts_of_one = 100;
 
-/// The node of a client has ended: its stack is unwound.
+/// Thrown when a client's node has ended, to unwind its stack.
 struct node_has_ended {};
 
 }  // namespace
@@ -34,7 +34,8 @@ plan of_seed(std::uint64_t seed) {
     }
     if (dice.chance(60)) p.directory = {.pointers = 0, .erased = static_cast<std::size_t>(dice.below(2))};
     if (dice.chance(50)) p.share_after = static_cast<unsigned>(1 + dice.below(3));
-    if (dice.chance(30)) p.cache = 64 * (200 + dice.below(300));  // an object, or some, of those of one hash
+    // some 200 to 500 entries of 64 bytes: one object, or a few, of each hash
+    if (dice.chance(30)) p.cache = 64 * (200 + dice.below(300));
     return p;
 }
 
@@ -46,7 +47,7 @@ plan with_an_end(std::uint64_t seed) {
     p.erases = false;
     p.ends_at = 1 + dice.below(40 * p.network.longest);
     p.which_ends = static_cast<node_number>(dice.below(p.nodes));
-    // Soon, so that decisions that are on their way reach some and not others.
+    // The others notice the end soon, so that decisions in transit reach some nodes and miss others.
     if (seed % 2 == 0) p.notice = 1 + p.network.longest / 2;
     return p;
 }
@@ -62,7 +63,7 @@ plan with_a_return(std::uint64_t seed) {
     return p;
 }
 
-/// A thread of a node: a fiber that runs transactions, and the port that they ask others through.
+/// A thread of a node: a fiber that runs transactions, and the port through which they send requests.
 class world::client final : public simulation::caller {
 public:
     client(world& w, node_number at, std::uint16_t slot)
@@ -85,13 +86,13 @@ public:
         while (pausing_) suspend();
     }
 
-    /// That it has been told it holds.
+    /// Returns the names that the client holds, as far as it was told.
     [[nodiscard]] std::span<const wire::claim_item> names() const noexcept { return names_; }
     void resume() override { world_.resume(*this); }
     interleaving::fiber& stack() noexcept { return fiber_; }
     [[nodiscard]] bool done() const noexcept { return done_; }
     [[nodiscard]] bool asleep() const noexcept { return asleep_; }
-    /// One of the objects that it watches may have changed.
+    /// Wakes the client because a watched object may have changed.
     void ring(const object_id& id) {
         if (!watches_ || work_.find(id) == nullptr) return;
         rung_ = true;
@@ -100,12 +101,12 @@ public:
         world_.resume(*this);
     }
     [[nodiscard]] bool may_sleep() const { return is_as_it_was_read(work_, world_.sites()); }
-    /// A node is gone, perhaps with what it watches.
+    /// Wakes the client because a node that may own watched objects is gone.
     void ring_all() {
         rung_ = true;
         if (asleep_) world_.resume(*this);
     }
-    /// Its node has ended.
+    /// Ends the client, because its node has ended.
     void end() {
         has_ended_ = true;
         world_.resume(*this);
@@ -125,7 +126,7 @@ private:
             c.record_.left_alone();
             if (c.world_.irrevocable_ == &c) c.world_.irrevocable_ = nullptr;
         }
-        c.begin({});  // nobody asks in its name any more
+        c.begin({});  // the slot no longer sends requests
         c.done_ = true;
         interleaving::fiber::leave_for(c.fiber_, c.world_.main_);
     }
@@ -149,7 +150,8 @@ private:
             world_.most_attempts_ = std::max(world_.most_attempts_, lost_ + 1);
         }
     }
-    /// Of what the protocol says: whether it is that a node is gone, which ends a transaction, and has to be so.
+    /// Checks outcomes that say that a node is gone. They end the transaction, and the named node must really have
+    /// ended.
     outcome hear(outcome o, node_number gone) {
         if (o != outcome::lost && o != outcome::uncertain) return o;
         if (!world_.has_ended(gone)) world_.wrong_ = runs_and_is_lost;
@@ -165,7 +167,7 @@ private:
         if (++lost_ == most_attempts_of_one) world_.wrong_ = one_starves;
         work_in_vain_ += 1 + static_cast<std::int64_t>(work_.entries().size());
     }
-    /// As the engine's policies do (src/cluster/enlistment.cpp).
+    /// Sets manners as the engine's policies do (src/cluster/enlistment.cpp).
     void mind_others() {
         conduct as = world_.plan_.conduct;
         if (as == conduct::mixed) as = static_cast<conduct>(number() % static_cast<unsigned>(conduct::mixed));
@@ -197,10 +199,10 @@ private:
         work_.behave(m);
     }
 
-    /// One attempt, with abstract locks around it in a part of them; as for a block whose every open nested block
-    /// commits, what it does meanwhile does not matter to the locks.
+    /// Runs one attempt, sometimes with abstract locks around it. The locks behave as for a block whose every open
+    /// nested block commits, so the attempt's own steps do not matter to them.
     bool attempt_once(std::uint64_t what, bool may_sleep) {
-        // By other dice, which leave the transaction as it is without.
+        // A separate generator keeps the transaction the same as without locks.
         wire::simulation dice{what ^ 0x5bd1e995u, {}, nullptr};
         const bool with_names = !dice.chance(70);
         names_.clear();
@@ -213,7 +215,7 @@ private:
         world_.waits_ += work_.waits();
         return done;
     }
-    /// One attempt of a transaction that becomes irrevocable after some steps, and must commit from then on.
+    /// Runs one attempt of a transaction that becomes irrevocable after some steps, and must commit from then on.
     bool run_irrevocably(std::uint64_t what, wire::simulation& dice) {
         record_.begin(number());
         writes_of_100_ = 60;
@@ -236,7 +238,7 @@ private:
         world_.bound_late_ += late != 0 ? 1u : 0u;
         return true;
     }
-    /// False: it has to start over, which it still may if it has opened something.
+    /// Returns false if the attempt has to start over, which is allowed only after it has opened an object.
     bool become_irrevocable(bool from_the_begin) {
         outcome o = claims_.take_token(claims_.name());
         while (o == outcome::conflict && from_the_begin) o = claims_.take_token(claims_.name());
@@ -271,7 +273,7 @@ private:
         return true;
     }
 
-    /// As `retry` does; returns when it is woken.
+    /// Sleeps as `retry` does, and returns when it is woken.
     void sleep() {
         watches_ = true;
         rung_ = false;
@@ -281,13 +283,13 @@ private:
         watches_ = asleep_ = false;
     }
 
-    /// One attempt of the transaction that `what` describes; true if it has committed.
+    /// Runs one attempt of the transaction that `what` describes. Returns true if the attempt has committed.
     bool run_once(std::uint64_t what, bool may_sleep) {
         wire::simulation dice{what, {}, nullptr};
         record_.begin(number());
         writes_of_100_ = dice.chance(40) ? 0 : 60;
         const bool snapshot = writes_of_100_ == 0 && dice.chance(70);
-        static_cast<void>(work_.begin(snapshot));  // there is nothing beside the objects
+        static_cast<void>(work_.begin(snapshot));  // the transaction uses nothing but objects
         if (!snapshot) mind_others();
         const unsigned steps = 1 + static_cast<unsigned>(dice.below(snapshot ? 6 : 5));
         const bool good = run_steps(what, steps, snapshot || dice.chance(25) ? 0 : 45);
@@ -298,7 +300,7 @@ private:
             return false;
         }
         if (!good && snapshot && !is_told_) {
-            // Nobody has kept what a node had owned before it came back.
+            // A node that came back has not kept its former versions.
             if (work_.why() != rollback_reason::too_old || work_.time() >= world_.latest_return())
                 world_.wrong_ = reader_starts_over;
             ++world_.readers_too_late_;
@@ -317,8 +319,8 @@ private:
             return false;
         }
         if (dice.chance(30)) pause(2);
-        // Where a part of the transaction that is not ours says no; one message may have decided by now. By other
-        // dice: the next attempt must not do the same for ever.
+        // Another part of the transaction refuses to commit, unless one message has already decided. A separate
+        // generator ensures that the next attempt does not always do the same.
         if (world_.network().chance(5) && !work_.decided()) {
             work_.abort();
             record_.refused();
@@ -331,7 +333,8 @@ private:
     }
     [[nodiscard]] std::uint64_t now() { return world_.network().now() + 1; }
 
-    /// Goes back to a block where a conflict leaves a way, as the engine does. False: the attempt has to start over.
+    /// Runs the steps. A conflict rewinds to an open block if possible, as in the engine. Returns false if the attempt
+    /// has to start over.
     bool run_steps(std::uint64_t what, unsigned steps, unsigned blocks_of_100) {
         constexpr unsigned most_rewinds = 8;
         unsigned rewinds = 0;
@@ -357,7 +360,7 @@ private:
         }
         return true;
     }
-    /// Perhaps, for what this step opens, or a later one, or none.
+    /// Sometimes prefetches: objects that this step opens, that a later step opens, or that are never opened.
     outcome ask_ahead(std::uint64_t seed) {
         wire::simulation dice{seed * 31 + 7, {}, nullptr};
         if (!dice.chance(20)) return outcome::good;
@@ -368,7 +371,7 @@ private:
     outcome one_step(wire::simulation& dice) {
         std::vector<object_id> ids{{0, dice.below(world_.plan_.objects)}};
         if (dice.chance(30)) ids.push_back({0, dice.below(world_.plan_.objects)});
-        // Also what an attempt has read that then fails was seen by its body, if it got so far.
+        // The body of an attempt that fails later has also seen these values.
         outcome o = work_.open(ids);
         while (o == outcome::conflict && work_.is_bound() && work_.why() == rollback_reason::busy) o = work_.open(ids);
         if (hear(o) != outcome::good) return o;
@@ -378,7 +381,8 @@ private:
         return outcome::good;
     }
 
-    /// Every object alone, then all that are there. Whoever has been told of a commit would expect to see it.
+    /// Opens every object alone, and then all existing objects together. A client that was told of a commit must see
+    /// it.
     void audit() {
         std::vector<object_id> there;
         for (std::uint64_t i = 0; i < world_.plan_.objects; ++i) {
@@ -390,7 +394,7 @@ private:
     }
     void note_out_of_reach(const object_id& id) {
         ++world_.out_of_reach_;
-        // Where all have come back it can only be locked by what a former process had begun.
+        // When all nodes are back, only a commit of a former process can still lock the object.
         const bool in_doubt = std::ranges::any_of(world_.sites(), [&id](const auto& s) {
             wire::object_view view;
             s->objects.look(id, view);
@@ -398,7 +402,7 @@ private:
         });
         if (world_.plan_.comes_back && !in_doubt) world_.wrong_ = out_of_reach_for_nothing;
     }
-    /// False: a node that is needed is gone.
+    /// Returns false if a needed node is gone.
     bool look_at(const std::vector<object_id>& ids) {
         for (unsigned turn = 1;; ++turn) {
             record_.begin(number());
@@ -421,13 +425,13 @@ private:
     std::vector<wire::claim_item> names_;
     unsigned writes_of_100_ = 0;
     bool beaten_ = false;  // the attempt has lost an object to another transaction
-    unsigned lost_ = 0;    // of the transaction, attempts that have
+    unsigned lost_ = 0;    // failed attempts of the transaction
     std::int64_t work_in_vain_ = 0, priority_ = 0;
     interleaving::fiber fiber_;
     bool done_ = false;
     bool pausing_ = false;
-    bool is_told_ = false;    // that a node is gone
-    bool has_ended_ = false;  // its own node has
+    bool is_told_ = false;    // the client was told that a node is gone
+    bool has_ended_ = false;  // the client's own node has ended
     bool audits_ = false;
     bool watches_ = false;
     bool rung_ = false;
@@ -493,7 +497,7 @@ void world::audit() {
     }
 }
 
-/// What the nodes count without looking against what a look finds.
+/// Compares the counters of the nodes with the counts that a scan finds.
 bool world::is_miscounted() {
     return std::ranges::any_of(sites(), [](const auto& s) {
         std::uint64_t found = 0;

@@ -13,7 +13,8 @@
 
 namespace tutti::cluster::testing {
 
-/// How the clients behave where they meet; `mixed`: each in its own way. A client that has lost too often goes by age.
+/// The clients' behaviour in a conflict. With `mixed`, each client has its own. A client that has lost too often goes
+/// by age.
 enum class conduct : std::uint8_t { patient, hasty, age, work, priority, all, mixed };
 
 struct plan {
@@ -21,22 +22,22 @@ struct plan {
     node_number nodes = 3;
     unsigned clients_of_node = 1;
     unsigned objects = 4;
-    unsigned transactions = 6;  ///< of each client
+    unsigned transactions = 6;  ///< number for each client
     moving how = moving::to_writer;
     cluster::testing::conduct conduct = cluster::testing::conduct::patient;
     wire::conditions network;
     store::limits directory;
-    unsigned share_after = 0;      ///< looks, if nodes keep copies
-    std::size_t cache = 1u << 20;  ///< bytes of them
-    bool one_ends = false;         ///< a node, in the middle, and is started again
+    unsigned share_after = 0;      ///< looks before a reader gets a copy; 0: nodes keep no copies
+    std::size_t cache = 1u << 20;  ///< size of the cache of copies, in bytes
+    bool one_ends = false;         ///< a node ends in the middle, and is started again
     std::uint64_t ends_at = 0;     ///< in virtual time
     node_number which_ends = 0;
-    std::uint64_t notice = 200;  ///< within which each of the others notices
-    bool comes_back = false;     ///< and is let in
-    bool another_ends = false;   ///< too, then or later, and comes back
+    std::uint64_t notice = 200;  ///< limit for the time until each of the others notices the end
+    bool comes_back = false;     ///< the ended node is let in again
+    bool another_ends = false;   ///< a second node also ends, then or later, and comes back
     std::uint64_t other_ends_at = 0;
     node_number other_that_ends = 0;
-    bool erases = true;  ///< some of the writes
+    bool erases = true;  ///< some writes are erasures
 };
 
 inline constexpr const char* never_ends = "it does not end";
@@ -53,12 +54,12 @@ inline constexpr const char* on_several = "an object is on several nodes";
 inline constexpr const char* stays_out = "a node that comes back is not let in";
 inline constexpr const char* runs_and_is_lost = "a node that runs is taken for gone";
 
-/// Seeded: what the clients do, too. From `seed` follow the other members, if `of_seed` makes it.
+/// Returns the plan that `seed` determines; the clients' actions also follow from the seed.
 [[nodiscard]] plan of_seed(std::uint64_t seed);
-/// The same, of two nodes and more, of which one ends. Whether an attempt that was under way there has committed is
-/// known from who has read what it wrote, which of an erased object nobody can: so there are none.
+/// Returns such a plan with two or more nodes, one of which ends. Readers of its writes show whether an unfinished
+/// attempt there has committed. An erased object cannot show this, so the plan has no erasures.
 [[nodiscard]] plan with_an_end(std::uint64_t seed);
-/// The same, and it comes back; in a part of the seeds so does another one, at any time.
+/// Returns such a plan in which the node comes back. For some seeds a second node does so too, at any time.
 [[nodiscard]] plan with_a_return(std::uint64_t seed);
 
 class world final : private simulation::mesh {
@@ -66,46 +67,50 @@ public:
     explicit world(const plan& p);
     ~world() override;
 
-    /// What is wrong with the run, or nothing.
+    /// Runs the plan. Returns a description of the first error, or an empty string.
     [[nodiscard]] std::string run();
     [[nodiscard]] const history& past() const noexcept { return history_; }
-    /// Snapshot readers that ran to their end.
+    /// Returns the number of snapshot readers that ran to their end.
     [[nodiscard]] std::size_t snapshots() const noexcept { return snapshots_; }
-    /// Times that a conflict took a client back to a block inside its transaction, and steps that it did not repeat.
+    /// Return the number of times that a conflict rewound a client to a block, and the number of steps that it did not
+    /// repeat.
     [[nodiscard]] std::size_t rewinds() const noexcept { return rewinds_; }
     [[nodiscard]] std::size_t steps_kept() const noexcept { return steps_kept_; }
-    /// Sleepers that were woken.
+    /// Returns the number of sleepers that were woken.
     [[nodiscard]] std::size_t wakes() const noexcept { return wakes_; }
-    /// Times that a client had all abstract locks that it wanted, and that it gave them up.
+    /// Return how often a client got all the abstract locks that it wanted, and how often it gave them up.
     [[nodiscard]] std::size_t names_taken() const noexcept { return names_taken_; }
     [[nodiscard]] std::size_t names_refused() const noexcept { return names_refused_; }
-    /// Attempts that had reserved what they opened; times that one waited; locks that were refused for one that goes
-    /// first, and reservations that passed to one.
+    /// Return the numbers of attempts that reserved the objects they opened, of waits, and of locks refused and
+    /// reservations passed on because another transaction goes first.
     [[nodiscard]] std::size_t shielded() const noexcept { return shielded_; }
     [[nodiscard]] std::size_t waits() const noexcept { return waits_; }
     [[nodiscard]] store::figures stood_back();
-    /// Of one transaction, the most.
+    /// Returns the largest number of attempts of one transaction.
     [[nodiscard]] unsigned most_attempts() const noexcept { return most_attempts_; }
-    /// Times that a directory forgot what its object's home had to be told of.
+    /// Returns the number of times that a directory told an object's home and then forgot the object.
     using mesh::told_homes;
-    /// Irrevocable blocks that committed: all; and those that had opened objects before they became so.
+    /// Return the numbers of irrevocable blocks that committed: all, and those that had opened objects before they
+    /// became irrevocable.
     [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
     [[nodiscard]] std::size_t bound_late() const noexcept { return bound_late_; }
-    /// Transactions that were told that a node is gone; of these, that nobody knows whether they have committed.
+    /// Return the number of transactions that were told that a node is gone, and the number of those whose outcome is
+    /// unknown.
     [[nodiscard]] std::size_t errors() const noexcept { return errors_; }
     [[nodiscard]] std::size_t uncertain() const noexcept { return uncertain_; }
-    /// At the end, objects that a node could read, and that it could not since a node is gone.
+    /// Return the number of objects that a node could read at the end, and of those that were unreadable because a node
+    /// is gone.
     [[nodiscard]] std::size_t still_there() const noexcept { return still_there_; }
     [[nodiscard]] std::size_t out_of_reach() const noexcept { return out_of_reach_; }
-    /// Of transactions whose node has gone: where another participant knew of a commit, or of none; objects that stay
-    /// in doubt.
+    /// Counts transactions of a lost node: commits and aborts that another participant knew, and objects that stay in
+    /// doubt.
     [[nodiscard]] voter::figures doubts();
-    /// Looks that found a copy.
+    /// Returns the number of looks that found a copy.
     [[nodiscard]] std::uint64_t looks_in_copies();
-    /// The same, by processes that have come back.
+    /// Returns the number of looks that found a copy, in processes that have come back.
     [[nodiscard]] std::uint64_t looks_in_copies_after();
-    /// Times that a node was let in again; transactions that its new clients have committed; snapshot readers that
-    /// asked for what was before a return; and objects that have ended with a node, read after that.
+    /// Return the numbers of: nodes let in again; transactions that their new clients have committed; snapshot readers
+    /// that asked for a time before a return; reads of objects that have ended with a node.
     [[nodiscard]] std::size_t returns() const noexcept { return returns_; }
     [[nodiscard]] std::size_t committed_after() const noexcept { return committed_after_; }
     [[nodiscard]] std::size_t readers_too_late() const noexcept { return readers_too_late_; }
@@ -123,9 +128,9 @@ private:
     void start(client& c);
     void end_one(node_number n);
     [[nodiscard]] bool is_on_several();
-    /// Until nothing happens any more. Empty, or never_ends.
+    /// Runs until no event is left. Returns an empty string or never_ends.
     [[nodiscard]] std::string go_on();
-    /// Every node that is left looks at every object: what has been acknowledged is there.
+    /// Lets every remaining node read every object, to check that acknowledged commits are visible.
     void audit();
     [[nodiscard]] bool is_miscounted();
     [[nodiscard]] bool is_held_by_two() const;

@@ -1,4 +1,4 @@
-// Nodes over ZeroMQ: what they say to each other, who is let in, and what becomes of those who are no nodes.
+// Nodes over ZeroMQ: their messages, which peers are let in, and how peers that are not nodes are treated.
 #include <arpa/inet.h>
 #include <openssl/bio.h>
 #include <openssl/evp.h>
@@ -60,7 +60,7 @@ cluster::curve_options keys_of(const certificates& whose, unsigned number, const
 }
 cluster::curve_options keys_of(unsigned number) { return keys_of(keys(), number, keys()); }
 
-/// A cluster on loopback, of which a test starts what it wants.
+/// The addresses of a cluster on loopback. Each test starts the nodes that it needs.
 struct cluster_at {
     explicit cluster_at(unsigned nodes, const std::string& host = "127.0.0.1") {
         for (unsigned i = 0; i < nodes; ++i) {
@@ -74,7 +74,7 @@ struct cluster_at {
         return mine;
     }
     [[nodiscard]] std::string endpoint(unsigned of) const { return "tcp://127.0.0.1:" + std::to_string(ports[of]); }
-    /// Of that process of the node.
+    /// Returns the hello of process `process` of node `from`.
     [[nodiscard]] std::string hello(wire::node_number from, std::uint64_t process = 0) const {
         wire::header h;
         h.oldest = process;
@@ -103,7 +103,7 @@ node_options with_keys(node_options how, const cluster::curve_options& curve) {
     return how;
 }
 
-/// Both at once.
+/// Starts both at once. Returns both errors.
 std::pair<std::string, std::string> troubles_of(const node_options& one, const node_options& other) {
     auto second = std::async(std::launch::async, [&] { return trouble_of(other); });
     std::string first = trouble_of(one);
@@ -112,7 +112,7 @@ std::pair<std::string, std::string> troubles_of(const node_options& one, const n
 
 using raw_key = std::array<std::uint8_t, 32>;
 
-/// The private key of a file, and the public one that belongs to it.
+/// Returns the private key of a file, and the public key that belongs to it.
 std::pair<raw_key, raw_key> parts_of(const std::string& file) {
     const std::unique_ptr<BIO, int (*)(BIO*)> from{::BIO_new_file(file.c_str(), "r"), ::BIO_free};
     const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> both{
@@ -133,7 +133,7 @@ public:
         const auto set = [this](int option, int value) { ::zmq_setsockopt(socket_, option, &value, sizeof value); };
         set(ZMQ_LINGER, 0);
         set(ZMQ_RCVTIMEO, 20'000);
-        set(ZMQ_RCVHWM, 1);  // what it does not hear is with who says it
+        set(ZMQ_RCVHWM, 1);  // messages that this side does not read stay with their sender
         set(ZMQ_RCVBUF, 64 * 1024);
     }
     ~stranger() { hang_up(); }
@@ -143,7 +143,7 @@ public:
     void hang_up() {
         if (socket_ != nullptr) ::zmq_close(std::exchange(socket_, nullptr));
     }
-    /// As who is called, by a key that nobody knows.
+    /// Configures a server that encrypts with a fresh, unknown key.
     void encrypt() {
         const int yes = 1;
         char shown[41], secret[41];
@@ -151,7 +151,7 @@ public:
         ::zmq_setsockopt(socket_, ZMQ_CURVE_SERVER, &yes, sizeof yes);
         ::zmq_setsockopt(socket_, ZMQ_CURVE_SECRETKEY, secret, sizeof secret - 1);
     }
-    /// As who has the key of `caller`, a file, calls the node that has the key of `called`.
+    /// Configures a client that has the key in the file `caller` and expects the server's key in `called`.
     void encrypt(const std::string& caller, const std::string& called) {
         const auto set = [this](int option, const raw_key& k) {
             EXPECT_EQ(::zmq_setsockopt(socket_, option, k.data(), k.size()), 0);
@@ -162,14 +162,14 @@ public:
         set(ZMQ_CURVE_SERVERKEY, parts_of(called).second);
     }
     void call(const std::string& endpoint) { EXPECT_EQ(::zmq_connect(socket_, endpoint.c_str()), 0); }
-    /// As soon as nobody else does.
+    /// Binds as soon as the endpoint is free.
     void listen(const std::string& endpoint) {
         while (::zmq_bind(socket_, endpoint.c_str()) != 0) std::this_thread::yield();
     }
     void say(const std::string& bytes, bool more = false) {
         EXPECT_GE(::zmq_send(socket_, bytes.data(), bytes.size(), more ? ZMQ_SNDMORE : 0), 0);
     }
-    /// One part; empty where none comes.
+    /// Receives one part; returns an empty string if it does not arrive in time.
     std::string hear() {
         zmq_msg_t m;
         ::zmq_msg_init(&m);
@@ -198,7 +198,7 @@ wire::header header_of(const std::string& bytes) {
     return h;
 }
 
-/// What it answers, as node 0, to the hello of such a process of node 1.
+/// Sends the hello of process `process` of node 1. Returns the header of node 0's answer.
 wire::header greet(stranger& says, const cluster_at& where, std::uint64_t process) {
     says.say(where.hello(1, process));
     const std::string answer = says.hear();
@@ -207,7 +207,7 @@ wire::header greet(stranger& says, const cluster_at& where, std::uint64_t proces
     return h;
 }
 
-/// The second of two nodes, as far as hellos go.
+/// Plays node 1 of two nodes; sends and receives only hellos.
 struct false_node {
     explicit false_node(const cluster_at& where, std::uint64_t process = 1) : hears{ZMQ_ROUTER}, says{ZMQ_DEALER} {
         hears.listen(where.endpoint(1));
@@ -215,7 +215,7 @@ struct false_node {
         EXPECT_EQ(greet(says, where, process).call, 0u);
         answer(hears, where, process);
     }
-    /// When node 0 calls.
+    /// Answers the hello when node 0 calls.
     static void answer(stranger& hears, const cluster_at& where, std::uint64_t process) {
         const std::string caller = hears.hear(), said = hears.hear();
         EXPECT_EQ(said, where.hello(0, header_of(said)));
@@ -235,11 +235,11 @@ TEST(cluster_zeromq, carries_more_than_one_piece) {
     EXPECT_TRUE(atomically([&](tx& t) { return ref<std::string>{*a, there}.read(t) == large; }));
 }
 
-// Catches frames that are lost, or come by half, where libzmq has no room for them.
+// Catches frames that are lost or truncated when libzmq's queue is full.
 TEST(cluster_zeromq, keeps_what_a_full_queue_does_not_take) {
     support::watchdog guard{"keeps_what_a_full_queue_does_not_take"};
     constexpr std::uint64_t frames = 6;
-    constexpr std::size_t size = 8'000'000;  // beyond what libzmq and the kernel keep of one node's, together
+    constexpr std::size_t size = 8'000'000;  // together, more than libzmq and the kernel buffer for one node
     cluster_at where{2};
     where.how.patience = 600s;
     std::promise<void> sent;
@@ -270,7 +270,7 @@ TEST(cluster_zeromq, keeps_what_a_full_queue_does_not_take) {
     EXPECT_EQ(heard, frames);
 }
 
-/// The public keys of three nodes, as OpenSSL prints them.
+/// Returns the public keys of three nodes, as OpenSSL prints them.
 std::array<std::string, 3> public_keys(const certificates& of) {
     constexpr int lines_of_a_key = 3;
     std::array<std::string, 3> all;
@@ -298,7 +298,7 @@ TEST(cluster_zeromq, is_encrypted_by_keys_of_all_nodes) {
         starts[i] = std::async(std::launch::async,
                                [&, i] { return std::make_unique<node>(with_keys(where.of(i), keys_of(i))); });
     }
-    // None ends before all have seen it: what libzmq had received from one that is gone may be lost.
+    // Each node ends only after all have seen the sum: libzmq may drop received messages of a peer that is gone.
     std::array<std::unique_ptr<node>, 3> all;
     for (unsigned i = 0; i < 3; ++i) all[i] = starts[i].get();
     all[1].reset();
@@ -317,14 +317,14 @@ TEST(cluster_zeromq, answers_observers) {
     std::array<std::unique_ptr<node>, 3> all;
     for (unsigned i = 0; i < 3; ++i) all[i] = starts[i].get();
     const cluster::observer_options whom{
-        .addresses = where.how.addresses, .within = 20s, .curve = keys_of(2)};  // anybody's
+        .addresses = where.how.addresses, .within = 20s, .curve = keys_of(2)};  // the key of any node
     const ref<long> there{*all[0], all[0]->id_at(1, {7, 7})};
     atomically([&](tx& t) { there.publish(t, 1); });
     std::atomic<bool> over{false};
     std::thread works{[&] {
         while (!over.load()) atomically([&](tx& t) { ++there.write(t); });
     }};
-    // Until an answer is more than one message.
+    // Records until an answer needs more than one message.
     std::size_t events = 0;
     for (auto how_long = 100ms; events < 2500; how_long *= 2) {
         for (const auto& one : cluster::record_nodes(whom, how_long)) {
@@ -356,19 +356,20 @@ TEST(cluster_zeromq, answers_observers) {
     EXPECT_THROW(static_cast<void>(cluster::ask_nodes(wrong)), cluster::connection_error);
 }
 
-// A called node that says why ends the caller's start at once; the called one says it where nobody comes.
+// If the called node sends the reason, the caller's start fails at once. The called node itself reports it when the
+// other node does not come.
 TEST(cluster_zeromq, refuses_keys_that_the_other_does_not_have) {
     support::watchdog guard{"refuses_keys_that_the_other_does_not_have"};
     cluster_at where{3};
     where.how.connect_within = 2s;
     const auto ours = public_keys(keys()), theirs = public_keys(other_keys());
-    // The list of node 1 has the key of node 0, whose list has another one for node 1.
+    // The list of node 1 has the key of node 0. The list of node 0 has another key for node 1.
     const cluster::curve_options stranger_of{.key = other_keys().folder + "/curve-1.key",
                                              .nodes = list_of("half.pem", {ours[0], theirs[1], theirs[2]})};
     const auto refused = troubles_of(with_keys(where.of(0), keys_of(0)), with_keys(where.of(1), stranger_of));
     EXPECT_SAYS(refused.second, "node 0 (" + where.how.addresses[0] + ") refuses the key of this node");
     EXPECT_SAYS(refused.first, "The last that was turned away: ");
-    // Node 2 takes itself for node 1.
+    // Node 2 acts as node 1.
     const cluster::curve_options swapped{.key = keys().folder + "/curve-2.key",
                                          .nodes = list_of("swapped.pem", {ours[0], ours[2], ours[1]})};
     const auto another = troubles_of(with_keys(where.of(0), keys_of(0)), with_keys(where.of(1), swapped));
@@ -376,7 +377,7 @@ TEST(cluster_zeromq, refuses_keys_that_the_other_does_not_have) {
     EXPECT_SAYS(another.second, "did not come within 2000 ms: 0 (");
 }
 
-// Catches a node that takes whoever has some node's key for the one that its hello names.
+// Catches a node that accepts any node's key for the node that the hello names.
 TEST(cluster_zeromq, takes_nobody_for_the_node_of_another_key) {
     support::watchdog guard{"takes_nobody_for_the_node_of_another_key"};
     cluster_at where{3};
@@ -388,7 +389,7 @@ TEST(cluster_zeromq, takes_nobody_for_the_node_of_another_key) {
     EXPECT_SAYS(trouble_of(with_keys(where.of(0), keys_of(0))), "says that it is node 1, and shows the key of node 2");
 }
 
-// Catches a node that waits in silence for one that cannot be spoken to.
+// Catches a node that silently waits for a peer with which it cannot communicate.
 TEST(cluster_zeromq, says_what_is_wrong_with_who_is_called) {
     support::watchdog guard{"says_what_is_wrong_with_who_is_called"};
     const cluster_at where{3};
@@ -422,7 +423,7 @@ TEST(cluster_zeromq, says_what_is_wrong_with_files_of_keys) {
     EXPECT_SAYS(trouble_of(by_certificates), "by keys, and not by certificates");
 }
 
-// Bytes that are none of ZeroMQ's, and messages that are none of ours.
+// Callers send bytes that are not ZeroMQ's, and messages that are not the cluster's.
 TEST(cluster_zeromq, is_joined_by_nodes_whoever_else_calls) {
     support::watchdog guard{"is_joined_by_nodes_whoever_else_calls"};
     const cluster_at where{2};
@@ -442,13 +443,13 @@ TEST(cluster_zeromq, is_joined_by_nodes_whoever_else_calls) {
     const std::string garbage(4096, '\x5a');
     static_cast<void>(::send(raw, garbage.data(), garbage.size(), MSG_NOSIGNAL));
     char some[256];
-    while (::recv(raw, some, sizeof some, 0) > 0) {}  // its connection is ended
+    while (::recv(raw, some, sizeof some, 0) > 0) {}  // until node 0 closes the connection
     ::close(raw);
-    const node second{where.of(1)};  // until the first one has seen it
+    const node second{where.of(1)};  // returns when the first node has seen it
     EXPECT_NE(first.get(), nullptr);
 }
 
-// libzmq cannot close one of its connections for us; it can take no more.
+// libzmq cannot close a single connection on request, but can stop accepting new ones.
 TEST(cluster_zeromq, takes_no_more_callers_than_it_has_room_for) {
     support::watchdog guard{"takes_no_more_callers_than_it_has_room_for"};
     cluster_at where{2};
@@ -464,8 +465,8 @@ std::string frame_of(std::size_t length, wire::node_number from) {
         wire::header{.length = static_cast<std::uint32_t>(length), .kind = wire::kind::beat, .from = from});
 }
 
-// Catches one that is let in beside a process that is not lost, answers and late words of the former process that are
-// taken for the next one's, and a node that does not call the next one.
+// Catches a second process that is let in while the first is not lost, and answers or late messages of the former
+// process that count as the next one's. Catches a node that does not call the next process.
 TEST(cluster_zeromq, tells_the_next_process_of_a_node_from_the_former_one) {
     support::watchdog guard{"tells_the_next_process_of_a_node_from_the_former_one"};
     cluster_at where{2};
@@ -517,7 +518,7 @@ std::string status_frame(std::uint64_t call) {
     return wire::encode(wire::header{.kind = wire::kind::status, .from = wire::observer_number, .call = call});
 }
 
-/// As one who is none of the nodes, at node 0.
+/// Connects to node 0 as an observer.
 void observe(stranger& s, const cluster_at& where) {
     s.call(where.endpoint(0));
     s.say(where.hello(wire::observer_number));
@@ -532,7 +533,7 @@ wire::status_told told_in(const std::string& bytes) {
     return told;
 }
 
-// Catches an observer that keeps others out for ever, or has the node do as much as it likes.
+// Catches an observer that blocks other observers forever, or that makes the node do unbounded work.
 TEST(cluster_zeromq, listens_to_observers_for_what_they_may_ask) {
     support::watchdog guard{"listens_to_observers_for_what_they_may_ask"};
     cluster_at where{2};
@@ -545,7 +546,8 @@ TEST(cluster_zeromq, listens_to_observers_for_what_they_may_ask) {
         observe(late, where);
         EXPECT_FALSE(told_in(late.hear()).admitted);
     }
-    // Each of them is heard no more: what makes no sense, too much, in parts, a second question before the answer.
+    // The node ignores each of these from then on: nonsense, excess bytes, a message in parts, a question before the
+    // last answer.
     many[0].say(where.hello(1));
     many[1].say(status_frame(1) + "x");
     many[2].say(status_frame(1), true);
@@ -576,7 +578,7 @@ TEST(cluster_zeromq, listens_no_longer_to_observers_that_ask_nothing) {
     while (!is_alone()) std::this_thread::yield();
 }
 
-/// Ends the part of a node in its own way.
+/// Ends a false node in one particular way.
 struct ending {
     const char* name;
     void (*how)(false_node&);
@@ -584,7 +586,7 @@ struct ending {
 
 class cluster_zeromq_peer : public ::testing::TestWithParam<ending> {};
 
-// Catches a node that waits for one that is gone, or listens on to one that makes no sense.
+// Catches a node that waits for a peer that is gone, or that goes on listening to a peer that sends nonsense.
 TEST_P(cluster_zeromq_peer, is_lost) {
     support::watchdog guard{"cluster_zeromq_peer.is_lost"};
     cluster_at where{2};

@@ -1,4 +1,4 @@
-// The Atomic class: figure 3.4's list, and what follows a block that commits or aborts.
+// The Atomic class: the list of figure 3.4, and actions after a block commits or aborts.
 #include "cluster/hyflow/account.hpp"
 #include "cluster/hyflow/crew.hpp"
 #include "cluster/hyflow/list_node.hpp"
@@ -91,7 +91,7 @@ TEST(hyflow_atomic, runs_the_list_of_three_nodes) {
     EXPECT_EQ(List::length(), 3 * 4);
 }
 
-// Catches one that commits apart from the block around it.
+// Catches an Atomic block that commits apart from the block around it.
 TEST(hyflow_atomic, is_part_of_the_block_around_it) {
     tutti::cluster::node alone;
     const thread_on here{alone};
@@ -134,7 +134,7 @@ void receipt(HyflowObject*, BenchMarkArgs*, HyflowContext* __context__, BenchMar
     BankAccount::deposit("receipts", ((Paid*)result)->amount, __context__);
 }
 
-/// Its arguments and its result end with it, as in figure 5.7.
+/// Pays in an open nested block. Its arguments and its result end with it, as in figure 5.7.
 void pay_openly(const std::string& to, long money, Atomic::function on_commit) {
     Atomic atomic;
     Payment args(to, money);
@@ -154,7 +154,7 @@ protected:
     thread_on here{*nodes[0]};
 };
 
-// Catches an inner commit that others do not see, an undo that is left out, and an onCommit of a block that has failed.
+// Catches an inner commit that other nodes do not see, a missing undo, and an onCommit that runs for a failed block.
 TEST_F(hyflow_open, commits_at_once_and_is_taken_back_where_the_block_around_it_fails) {
     const auto fails = [&] {
         HYFLOW_ATOMIC_START {
@@ -170,7 +170,7 @@ TEST_F(hyflow_open, commits_at_once_and_is_taken_back_where_the_block_around_it_
     EXPECT_EQ(balance("receipts"), 0);
 }
 
-// Catches an onCommit that is part of the block, which then conflicts over what only that touches.
+// Catches an onCommit that runs as part of the block: the block then conflicts over objects that only onCommit touches.
 TEST_F(hyflow_open, is_followed_by_onCommit_once_the_block_around_it_has_committed) {
     int runs = 0;
     HYFLOW_ATOMIC_START {
@@ -190,11 +190,11 @@ TEST_F(hyflow_open, is_followed_by_onCommit_once_the_block_around_it_has_committ
     EXPECT_EQ(balance("a"), 11);
     EXPECT_EQ(balance("undone"), 0);
     EXPECT_EQ(balance("receipts"), 111);
-    pay_openly("a", 7, receipt);  // with no block around it
+    pay_openly("a", 7, receipt);  // outside of any block
     EXPECT_EQ(balance("receipts"), 118);
 }
 
-// Catches an undo that is left out where the block runs again, so that its payment counts twice.
+// Catches a missing undo when the block runs again, which counts its payment twice.
 TEST_F(hyflow_open, is_taken_back_and_repeated_where_the_block_around_it_meets_a_conflict) {
     int runs = 0;
     HYFLOW_ATOMIC_START {

@@ -17,7 +17,7 @@ struct halves {
     int withdrawals = 0, deposits = 0;
 };
 
-/// As in the figure; what it counts is outside of the block, and so of every roll-back.
+/// Transfers as in the figure. The counts are kept outside of the block, so no roll-back resets them.
 template <class AfterWithdrawal, class AfterDeposit>
 halves transfer(const std::string& account1, const std::string& account2, long money, AfterWithdrawal&& withdrawn,
                 AfterDeposit&& deposited) {
@@ -41,7 +41,7 @@ halves transfer(const std::string& account1, const std::string& account2, long m
 
 constexpr auto nothing = [] {};
 
-// Catches a conflict after the checkpoint that goes back further, and a way back that loses the withdrawal.
+// Catches a conflict after the checkpoint that rewinds further back, and a rewind that loses the withdrawal.
 TEST(hyflow_bank, repeats_the_deposit_alone_where_only_its_account_has_changed) {
     for (const placement where : {placement::home, placement::writer}) {
         const auto nodes = tutti::cluster::testing::start_nodes(2, where);
@@ -59,7 +59,7 @@ TEST(hyflow_bank, repeats_the_deposit_alone_where_only_its_account_has_changed) 
     }
 }
 
-// Catches a checkpoint that is gone back to though what came before it does not hold any more.
+// Catches a rewind to a checkpoint although the reads before the checkpoint are stale.
 TEST(hyflow_bank, repeats_both_where_the_account_before_the_checkpoint_has_changed) {
     const auto nodes = tutti::cluster::testing::start_nodes(2, placement::home);
     const thread_on here{*nodes[0]};
@@ -91,7 +91,7 @@ TEST(hyflow_bank, begins_anew_before_the_first_checkpoint) {
     EXPECT_EQ(balance("from") + balance("to"), 1200);
 }
 
-// Catches money that a way back makes or loses, between nodes that all go back.
+// Catches money that a rewind creates or loses, between nodes that all rewind.
 TEST(hyflow_bank, keeps_its_money_under_checkpoints) {
     tutti::support::watchdog guard{"keeps_its_money_under_checkpoints"};
     for (const placement where : {placement::home, placement::writer}) {

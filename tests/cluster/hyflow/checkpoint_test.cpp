@@ -1,4 +1,4 @@
-// Where a block with several checkpoints goes on, and with what.
+// The checkpoint at which a block with several checkpoints goes on, and the values of its variables there.
 #include <vector>
 
 #include "cluster/hyflow/account.hpp"
@@ -20,7 +20,8 @@ protected:
     thread_on here{*nodes[0]};
 };
 
-/// A loop with a checkpoint at the end of each round, as HyflowCPP's benchmarks have; `i` lives outside of the block.
+/// Runs a loop with a checkpoint at the end of each round, as HyflowCPP's benchmarks do. `i` lives outside of the
+/// block.
 std::vector<int> pay_all(int count, tutti::cluster::node& other, int last, const std::string& changes_then) {
     std::vector<int> rounds;
     bool met = false;
@@ -39,7 +40,7 @@ std::vector<int> pay_all(int count, tutti::cluster::node& other, int last, const
     return rounds;
 }
 
-// Catches a way back to a checkpoint that is too late, or too early; and a variable that is not restored.
+// Catches a rewind to a checkpoint that is too late or too early, and a variable that is not restored.
 TEST_F(hyflow_checkpoints, are_gone_back_to_up_to_the_first_object_that_has_changed) {
     const std::vector<std::vector<int>> right{{0, 1, 2, 3, 0, 1, 2, 3}, {0, 1, 2, 3, 1, 2, 3}, {0, 1, 2, 3, 2, 3}};
     for (int changed = 0; changed < 3; ++changed) {
@@ -48,8 +49,8 @@ TEST_F(hyflow_checkpoints, are_gone_back_to_up_to_the_first_object_that_has_chan
     for (int i = 0; i < 4; ++i) EXPECT_EQ(balance(name(i)), i < 3 ? 13 : 3);
 }
 
-// Catches a way back after which what was written before it is forgotten at the next checkpoint, and a checkpoint whose
-// values go on changing with those of the block.
+// Catches a rewind after which the next checkpoint forgets earlier writes. Catches a checkpoint whose saved values
+// change with the block's variables.
 TEST_F(hyflow_checkpoints, are_gone_back_to_again_and_again) {
     int first = 0, second = 0, third = 0;
     HYFLOW_ATOMIC_START {
@@ -78,7 +79,7 @@ TEST_F(hyflow_checkpoints, are_gone_back_to_again_and_again) {
     EXPECT_EQ(balance(name(3)), 1);
 }
 
-// Catches a note of an object that stays, though the block was restarted before the object was open.
+// Catches a record of an object that stays although the block was restarted before the object was open.
 TEST_F(hyflow_checkpoints, hold_where_opening_an_object_finds_the_conflict) {
     int before = 0, after = 0;
     HYFLOW_ATOMIC_START {
@@ -94,7 +95,7 @@ TEST_F(hyflow_checkpoints, hold_where_opening_an_object_finds_the_conflict) {
                 pay_in(name(2), 10);
             });
         }
-        BankAccount::deposit(name(2), 1, __context__);  // is newer than what was read
+        BankAccount::deposit(name(2), 1, __context__);  // the object is newer than the earlier reads
     }
     HYFLOW_ATOMIC_END;
     EXPECT_EQ(before, 1);
@@ -103,7 +104,7 @@ TEST_F(hyflow_checkpoints, hold_where_opening_an_object_finds_the_conflict) {
     EXPECT_EQ(balance(name(2)), 11);
 }
 
-// The last round has a checkpoint after it: nothing but the commit runs again, with all that was written.
+// A checkpoint follows the last round, so only the commit runs again, with everything that was written.
 TEST_F(hyflow_checkpoints, at_the_end_of_a_block_repeat_nothing) {
     int runs = 0;
     bool met = false;
@@ -121,7 +122,7 @@ TEST_F(hyflow_checkpoints, at_the_end_of_a_block_repeat_nothing) {
     EXPECT_EQ(balance(name(1)), 10);
 }
 
-// Catches a way back that knows of writes alone, and one that publishes or deletes twice.
+// Catches a rewind that restores only writes, and a rewind after which the block publishes or deletes twice.
 TEST_F(hyflow_checkpoints, keep_what_was_published_and_deleted_before_them) {
     int before = 0, after = 0;
     HYFLOW_ATOMIC_START {
@@ -147,7 +148,7 @@ TEST_F(hyflow_checkpoints, keep_what_was_published_and_deleted_before_them) {
     EXPECT_THROW(balance(name(0)), tutti::cluster::no_such_object);
 }
 
-// Catches objects of nested blocks that no checkpoint around them knows of: the block would go on with a stale one.
+// Catches a checkpoint that ignores objects of nested blocks. The block would go on with a stale object.
 TEST_F(hyflow_checkpoints, know_what_nested_blocks_have_touched) {
     int before = 0, after = 0;
     long seen = 0;
@@ -176,8 +177,8 @@ void pay_in_both(const std::string& one, long to_one, const std::string& other, 
     HYFLOW_ATOMIC_END;
 }
 
-/// Reads `id` in a nested block whose first run is taken back, alone, since by then `changes` has been done by another.
-/// `marker` is one of the objects that `changes` writes. How often it ran.
+/// Reads `id` in a nested block. Another thread runs `changes` during its first run, so only the nested block runs
+/// again. `marker` is one of the objects that `changes` writes. Returns the number of its runs.
 template <class F>
 int read_again(const std::string& id, const std::string& marker, tutti::cluster::node& other, long& seen, F changes) {
     int runs = 0;
@@ -190,8 +191,8 @@ int read_again(const std::string& id, const std::string& marker, tutti::cluster:
     return runs;
 }
 
-// ABA: a nested block finds 0, is taken back, runs again and finds 10; when the attempt ends, there is 0 again. Catches
-// a checkpoint that takes what the first run has found for what the block depends on.
+// ABA: a nested block reads 0, is rolled back, runs again and reads 10. At the end of the attempt the value is 0 again.
+// Catches a checkpoint that validates against the first run's read.
 TEST_F(hyflow_checkpoints, do_not_depend_on_what_a_nested_block_found_that_ran_again) {
     int before = 0, after = 0, reads = 0, first_reads = 0;
     long seen = 0;
@@ -215,8 +216,8 @@ TEST_F(hyflow_checkpoints, do_not_depend_on_what_a_nested_block_found_that_ran_a
     EXPECT_EQ(balance(name(3)), balance(name(1)));
 }
 
-// The other way about: what the last run of the nested block has found still holds. Catches a checkpoint that is given
-// up because of what the first one found.
+// The reverse case: the value that the nested block's last run has read is still current. Catches a checkpoint that is
+// dropped because of the first run's read.
 TEST_F(hyflow_checkpoints, hold_where_a_nested_block_ran_again_before_them) {
     int before = 0, after = 0, reads = 0;
     long seen = 0;
@@ -236,7 +237,7 @@ TEST_F(hyflow_checkpoints, hold_where_a_nested_block_ran_again_before_them) {
     EXPECT_EQ(balance(name(3)), 110);
 }
 
-/// Pays in, and after a checkpoint of its own reads `id`; its first run is taken back, alone.
+/// Pays in, and reads `id` after a checkpoint of its own. Only its first run is rolled back.
 void pay_and_read_again(const std::string& paid, const std::string& id, const std::string& marker,
                         tutti::cluster::node& other, int& before, int& after) {
     HYFLOW_ATOMIC_START {
@@ -251,8 +252,8 @@ void pay_and_read_again(const std::string& paid, const std::string& id, const st
     HYFLOW_ATOMIC_END;
 }
 
-// A nested block goes on at a checkpoint of its own. Catches objects before it that the block around forgets with those
-// after it, as read or as written.
+// A nested block rewinds to a checkpoint of its own. Catches an outer block that forgets the objects before that
+// checkpoint, read or written, together with those after it.
 TEST_F(hyflow_checkpoints, know_what_a_nested_block_keeps_that_goes_on_at_its_own) {
     int before = 0, nested_before = 0, nested_after = 0, after = 0;
     HYFLOW_ATOMIC_START {
@@ -282,7 +283,7 @@ void pay_in_and_fail(const std::string& id) {
     HYFLOW_ATOMIC_END;
 }
 
-// Catches a block that writes again what a nested one had, though that was rolled back.
+// Catches a block that repeats the writes of a nested block although they were rolled back.
 TEST_F(hyflow_checkpoints, do_not_keep_what_a_nested_block_has_taken_back) {
     int after = 0;
     HYFLOW_ATOMIC_START {
@@ -314,7 +315,7 @@ TEST_F(hyflow_checkpoints, that_could_not_be_gone_back_to_are_refused) {
         HYFLOW_ATOMIC_END;
     };
     EXPECT_THROW(late_init(), usage_error);
-#if !defined(TUTTI_SANITIZED)  // AddressSanitizer keeps locals elsewhere, where nobody can tell whose they are
+#if !defined(TUTTI_SANITIZED)  // AddressSanitizer moves locals, so nothing can tell which stack they belong to
     const auto store_of_its_own = [] {
         HYFLOW_ATOMIC_START {
             HYFLOW_CHECKPOINT_INIT;

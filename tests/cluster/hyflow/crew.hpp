@@ -11,7 +11,7 @@
 
 namespace hyflow_test {
 
-/// f(thread number) on `count` threads, of which each uses the next of the nodes.
+/// Calls f(thread number) on `count` threads, which use the nodes in turn.
 template <class F>
 void on_threads(const std::vector<std::unique_ptr<tutti::cluster::node>>& nodes, unsigned count, F f) {
     std::vector<std::thread> threads;
@@ -24,7 +24,7 @@ void on_threads(const std::vector<std::unique_ptr<tutti::cluster::node>>& nodes,
     for (std::thread& t : threads) t.join();
 }
 
-/// f() on another thread, which uses that node: what a block meets while it runs.
+/// Calls f() on another thread, which uses node `there`, while a block runs.
 template <class F>
 void meanwhile(tutti::cluster::node& there, F f) {
     std::thread{[&] {

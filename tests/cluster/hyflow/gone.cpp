@@ -1,4 +1,4 @@
-// Does not compile: a variable that the block assigns before a checkpoint, and uses after it, where its value is gone.
+// Does not compile: the block assigns a variable before a checkpoint and uses it afterwards, when its value is lost.
 // With AMONG_OTHERS, in a loop.
 #include <tutti/cluster/hyflow.hpp>
 

@@ -19,7 +19,7 @@ public:
     const std::string& getNextId() const { return next_; }
     void setNextId(const std::string& next) { next_ = next; }
 
-    // As Boost.Serialization has it.
+    // in the form of Boost.Serialization
     template <class Archive>
     void serialize(Archive& ar, const unsigned int /*version*/) {
         ar & value_;
@@ -31,7 +31,7 @@ private:
     std::string next_ = "NULL";
 };
 
-/// Of the nodes that threads make.
+/// Returns an id for a new node, unique among the threads of this process.
 inline std::string next_list_id() {
     static std::atomic<unsigned> made{0};
     return "node-" + std::to_string(made.fetch_add(1));

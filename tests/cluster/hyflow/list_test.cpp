@@ -1,4 +1,4 @@
-// The list of figure 3.2: blocks by the macros.
+// The list of figure 3.2, with blocks written by the macros.
 #include <algorithm>
 #include <vector>
 
@@ -59,7 +59,7 @@ bool deleteNode(int value) {
                 ListNode* currentNode = (ListNode*)HYFLOW_ON_WRITE(next);
                 prevNode->setNextId(currentNode->getNextId());
                 HYFLOW_DELETE_OBJECT(currentNode);
-                // Its memory is the block's until that ends.
+                // The block owns the node's memory until the block ends.
                 found = currentNode->getValue() == value;
                 break;
             }
@@ -111,7 +111,7 @@ TEST(hyflow_list, keeps_what_threads_of_three_nodes_add_and_delete) {
     }
 }
 
-// Catches a block that does not run again, and one whose objects of the first attempt stay.
+// Catches a block that does not run again, and a block that keeps its objects of the first attempt.
 TEST(hyflow_list, runs_a_block_again_that_another_node_was_faster_than) {
     const auto nodes = tutti::cluster::testing::start_nodes(2, placement::home);
     const thread_on here{*nodes[0]};
@@ -126,7 +126,7 @@ TEST(hyflow_list, runs_a_block_again_that_another_node_was_faster_than) {
 
 TEST(hyflow_objects, are_reached_through_what_stands_for_them) {
     tutti::cluster::node alone;
-    use(alone);  // of all threads
+    use(alone);  // for all threads
     make_list();
     HYFLOW_ATOMIC_START {
         const HyflowObject* head = HYFLOW_ON_READ("HEAD");
@@ -147,7 +147,7 @@ TEST(hyflow_objects, are_reached_through_what_stands_for_them) {
 TEST(hyflow_objects, that_changed_after_they_were_published_travel_as_they_are_then) {
     const auto nodes = tutti::cluster::testing::start_nodes(2, placement::home);
     const thread_on here{*nodes[0]};
-    for (int i = 0; i < 8; ++i) {  // homes on both
+    for (int i = 0; i < 8; ++i) {  // half of the ids are at home on each node
         const std::string id = next_list_id();
         HYFLOW_ATOMIC_START {
             ListNode* fresh = new ListNode(7, id);
@@ -210,7 +210,7 @@ TEST(hyflow_objects, that_cannot_travel_or_are_not_there_are_refused_with_advice
     EXPECT_THROW(make_list(), no_such_object);
 }
 
-// What another program sent, or a broken one.
+// Bytes from another program, or a broken one.
 TEST(hyflow_objects, of_bytes_that_are_none_are_refused) {
     using tutti::cluster::serializer;
     using tutti::cluster::hyflow::detail::boxed;
