@@ -54,7 +54,7 @@ struct seat_settings {
                                               ///< dropped
     image_store* images = nullptr;            ///< where it is saved; outlives the seat; null: in memory
     std::size_t piece_shards = 1024, piece_bytes = 256u << 10;  ///< limits of what is saved at once
-    std::size_t message_bytes = 1u << 20;  ///< limit of the entries in one message to a member; a single one may exceed it
+    std::size_t message_bytes = 1u << 20;  ///< limit of the entries in one message, but for a single larger one
     window history;
     std::size_t most_erased = machine::default_most_erased;  ///< R3: the same for all members
     std::uint64_t owed = 0;                                  ///< S5: the last entry that it has lost, or 0

@@ -1,4 +1,5 @@
-// Copies of what was read: what they may show, when they are dropped, and that each step left out is noticed.
+// Cached copies of read objects: the values that they may show, when they are dropped, and tests that notice each
+// injected fault.
 #include <atomic>
 #include <latch>
 #include <thread>
@@ -18,12 +19,12 @@ namespace {
 using namespace tutti;
 using namespace tutti::cluster::testing;
 using namespace tutti::cluster::backend;
-using tutti::cluster::backend::write;  // and not the call of POSIX
+using tutti::cluster::backend::write;  // not POSIX's write
 
 constexpr std::chrono::milliseconds for_ever{3'600'000};
 const key a{"oa"}, b{"ob"};
 
-/// One program with a cache of one server, and another that writes there.
+/// One program with a cache of one server, and another program that writes to that server.
 class programs {
 public:
     explicit programs(std::chrono::milliseconds staleness = for_ever, std::size_t most = 64u << 20)
@@ -32,7 +33,7 @@ public:
 
     version write_there(std::vector<write> all) { return write_at(there_, all); }
     version write_here(std::vector<write> all) { return write_at(cache, all); }
-    /// As a block that begins with it reads it.
+    /// Reads as the first read of a block.
     record read(const key& k) {
         snapshot fresh;
         return read(fresh, k);
@@ -42,8 +43,8 @@ public:
         if (cache.get(of, freshness::same, {}, {&k, 1}, found) != verdict::good) throw std::runtime_error{"unread"};
         return found.front();
     }
-    /// Until the cache answers by itself, with what was written last. At first it may answer from before; a broken one
-    /// does so for ever, which throws.
+    /// Waits until the cache itself answers with the latest value. At first its answer may be older. A broken cache
+    /// stays behind forever, and then this function throws.
     void settle(const key& k) {
         const auto late = std::chrono::steady_clock::now() + std::chrono::seconds{20};
         while (std::chrono::steady_clock::now() < late) {
@@ -54,14 +55,14 @@ public:
         }
         throw std::runtime_error{"it shows for ever what was there before"};
     }
-    /// `a` and `b` are there, and in the cache.
+    /// Publishes `a` and `b` and waits until the cache has both.
     void settle_both() {
         write_there({{a, true, "1"}, {b, true, "1"}});
         server->tell_all();
         settle(a);
         settle(b);
     }
-    /// Until what the cache shows of it is that.
+    /// Waits until the cache shows `bytes` for the key. Returns false at the limit.
     bool comes_to(const key& k, const std::string& bytes, std::chrono::milliseconds limit = std::chrono::seconds{20}) {
         const auto late = std::chrono::steady_clock::now() + limit;
         while (read(k).bytes != bytes) {
@@ -90,7 +91,7 @@ public:
     caching cache;
 };
 
-// Each says what is wrong, or nothing.
+// Each function returns a description of the error, or an empty string.
 
 std::string reads_are_kept_until_they_change() {
     programs p;
@@ -118,7 +119,7 @@ std::string what_is_erased_is_gone() {
     p.settle(a);
     const version gone = p.write_there({{a, false, {}}, {b, true, "here"}});
     if (!p.comes_to(b, "here", std::chrono::seconds{5})) return "it is not told";
-    // Told at once with b, so that it is known by now.
+    // The feed delivered this erasure together with b, so the cache knows it.
     const record now = p.read(a);
     if (now.exists) return "what was erased is still there";
     return now.at == gone ? "" : "what was erased has another version";
@@ -128,7 +129,7 @@ std::string own_commits_are_seen_at_once() {
     programs p;
     p.settle_both();
     p.server->tell_no_more();
-    p.write_there({{b, true, "2"}});  // so that it cannot know the state of its own commit
+    p.write_there({{b, true, "2"}});  // so that the cache cannot know the state of its own commit
     p.write_here({{a, true, "2"}});
     return p.read(a).bytes == "2" ? "" : "it does not see what it has committed itself";
 }
@@ -158,7 +159,7 @@ std::string own_commits_hide_no_others() {
     const version between = p.write_there({{a, true, "2"}});
     p.write_here({{b, true, "2"}});
     if (p.read(a).bytes != "2") return "it shows its own commit, and not the one before it";
-    p.server->tell_until(between);  // what it has put by is next, and nothing more is told
+    p.server->tell_until(between);  // the feed delivers the buffered change next, and then nothing more
     return p.comes_to(b, "2") ? "" : "its own commit is lost";
 }
 
@@ -187,7 +188,7 @@ std::string copies_go_with_the_feed() {
     p.write_there({{a, true, "2"}, {b, true, "2"}});
     if (!p.comes_to(a, "2", std::chrono::seconds{1})) return "it shows what it had, and is told no more";
     p.server->refuse_feeds(false);
-    p.server->await_feeds(2);  // it is told again, of what comes from now on
+    p.server->await_feeds(2);  // the feed is open again, for changes from now on
     p.settle(a);
     return p.read(b).bytes == "2" ? "" : "what it was not told of has a copy of before";
 }
@@ -200,7 +201,7 @@ std::string what_changes_under_a_fetch_is_not_kept() {
     bool once = true;
     p.engine_below().after_get = [&](std::span<const key> wanted) {
         if (wanted.empty() || wanted.front() != a || !std::exchange(once, false)) return;
-        // Fetched, and on its way back; meanwhile it changes, and the cache hears of it.
+        // The value was fetched and is on its way back. Meanwhile it changes, and the cache hears of the change.
         p.write_there({{a, true, "2"}, {b, true, "2"}});
         while (p.read(b).bytes != "2") std::this_thread::sleep_for(std::chrono::microseconds{200});
     };
@@ -240,7 +241,7 @@ std::string commits_are_shown_whole(std::size_t rounds) {
     }
     for (std::size_t i = 1; i <= rounds; ++i) {
         const std::string now = std::to_string(i);
-        // Copies are shown where the cache is not behind its own program.
+        // The cache shows copies only if it is not behind its own program.
         if (i % 40 == 0) p.write_here({{a, true, now}, {b, true, now}});
         else p.write_there({{a, true, now}, {b, true, now}});
         std::this_thread::sleep_for(std::chrono::microseconds{300});
@@ -267,7 +268,7 @@ protected:
         EXPECT_EQ(found(), "");
         injected_fault = f;
         std::string said;
-        for (int i = 0; i < 20 && said.empty(); ++i) said = found();  // chance has a part where threads have to meet
+        for (int i = 0; i < 20 && said.empty(); ++i) said = found();  // chance decides whether threads meet
         injected_fault = fault::none;
         EXPECT_NE(said, "") << "fault " << static_cast<int>(f) << " was not noticed";
         std::printf("fault %d: %s\n", static_cast<int>(f), said.c_str());
@@ -312,7 +313,7 @@ TEST_F(engine_caching, keeps_no_more_than_it_may) {
     const unsigned before = p.asked();
     EXPECT_EQ(p.read(name(99)).bytes, std::string(20, 'x'));
     EXPECT_EQ(p.asked(), before) << "the latest is not kept";
-    p.write_there({{name(99), true, std::string(5000, 'y')}});  // larger than all that may be kept
+    p.write_there({{name(99), true, std::string(5000, 'y')}});  // larger than the whole cache
     EXPECT_TRUE(p.comes_to(name(99), std::string(5000, 'y')));
 }
 

@@ -1,4 +1,4 @@
-// An engine in memory that can be followed, and tells of its commits when the test says so: the reference for caches.
+// An engine in memory for tests of caches. Its feeds report commits when the test says so.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 
 namespace tutti::cluster::testing {
 
-/// What several engines go to, as programs go to one server.
+/// The store that several engines share, as programs share one server.
 class chronicle_store {
 public:
-    /// Lets feeds tell of the commits up to that version, or of all that come.
+    /// Lets feeds report the commits up to version `v`.
     void tell_until(backend::version v) {
         const std::lock_guard hold{guard};
         told = std::max(told, v);
@@ -29,24 +29,24 @@ public:
         const std::lock_guard hold{guard};
         told = latest;
     }
-    /// The version of what was written last.
+    /// Returns the version of the last write of the key.
     backend::version newest(const backend::key& k) {
         const std::lock_guard hold{guard};
         const auto all = records.find(k);
         return all == records.end() ? 0 : all->second.back().at;
     }
-    /// Every feed that is open ends.
+    /// Ends every open feed.
     void break_feeds() {
         const std::lock_guard hold{guard};
         ++broken;
         more.notify_all();
     }
-    /// Until so many have been opened in all.
+    /// Waits until `count` feeds have been opened in total.
     void await_feeds(unsigned count) {
         std::unique_lock hold{guard};
         more.wait(hold, [&] { return feeds >= count; });
     }
-    /// While it is held, no feed opens.
+    /// While `yes`, feeds fail to open.
     void refuse_feeds(bool yes) {
         const std::lock_guard hold{guard};
         refuses = yes;
@@ -54,7 +54,7 @@ public:
 
     std::mutex guard;
     std::condition_variable more;
-    std::map<backend::key, std::vector<backend::record>> records;  // all that there ever were, oldest first
+    std::map<backend::key, std::vector<backend::record>> records;  // every record that ever existed, oldest first
     std::vector<backend::change> log;
     backend::version latest = 1, told = 1;
     unsigned broken = 0, feeds = 0;
@@ -63,7 +63,7 @@ public:
 
 class chronicle final : public backend::engine {
 public:
-    /// Those that share a tide are of one process.
+    /// Creates an engine. Engines that share a tide belong to one process.
     chronicle(std::shared_ptr<chronicle_store> at, std::shared_ptr<backend::tide> of)
         : at_{std::move(at)}, tide_{std::move(of)} {
         can_.name = "a chronicle";
@@ -97,7 +97,7 @@ public:
         backend::request* one = &r;
         commit_all({&one, 1});
     }
-    /// At one version. Its own program sees that at once, whatever feeds tell.
+    /// Commits all requests at one version. Their own program sees that version at once, whatever feeds report.
     void commit_all(std::span<backend::request*> all) override {
         {
             const std::lock_guard hold{at_->guard};
@@ -127,7 +127,7 @@ public:
     }
 
     std::function<void(std::span<const backend::key>)> before_get, after_get;
-    std::atomic<unsigned> asked{0};  // objects
+    std::atomic<unsigned> asked{0};  // number of objects requested
     std::atomic<bool> loses_pulses{false};
 
 private:

@@ -1,4 +1,4 @@
-// One suite for every engine, on a real server of it: TUTTI_ENGINE says which, memory by default.
+// One suite for every engine, on a real server. TUTTI_ENGINE names the engine; the default is memory.
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,7 +35,8 @@ struct account {
     long balance = 0;
 };
 
-/// Where the algorithm runs one block of a process at a time, a block that waits for another one waits for ever.
+/// Returns false if the algorithm runs one block of a process at a time. Then a block that waits for another one waits
+/// forever.
 bool blocks_meet() { return algorithm() != "serial" && algorithm() != "global-lock"; }
 constexpr const char* alone = "a block waits for another block of this process, and this algorithm runs one at a time";
 
@@ -48,7 +49,7 @@ protected:
         which_ = {server_ ? server_->address() : "memory:suite", chosen()};
     }
     static void TearDownTestSuite() { server_.reset(); }
-    /// Rounds: those of memory, and of a server that writes to a disk.
+    /// Returns the number of rounds: one for memory, and one for a server that writes to a disk.
     static std::size_t rounds(std::size_t memory, std::size_t durable) {
         return support::rounds(chosen() == "memory" ? memory : durable);
     }
@@ -147,8 +148,7 @@ TEST_F(engine, a_checkpoint_goes_back_to_the_objects_as_they_were) {
     var<long> x{0}, y{0};
     atomically([&](tx& t) { a.publish(t, {0}); });
     unsigned rests = 0, attempts = 0;
-    // On a thread of its own, whose attempts have never started over: a context that finds checkpoints useless does
-    // without.
+    // A new thread, whose attempts have never started over. A context that finds checkpoints useless does not use them.
     std::thread{[&] {
         atomically([&](tx& t) {
             ++attempts;
@@ -166,8 +166,9 @@ TEST_F(engine, a_checkpoint_goes_back_to_the_objects_as_they_were) {
                         });
                     }}.join();
                 }
-                y.set(u, y.get(u) + 1);  // what it has read of x is over
-                x.set(u, seen + 1);  // and who writes all that it reads does not start over at the vote to protect it
+                y.set(u, y.get(u) + 1);  // its read of x is stale now
+                // a block that writes everything it reads is not protected at the vote, so it does not start over there
+                x.set(u, seen + 1);
             });
         });
     }}.join();
@@ -235,7 +236,7 @@ TEST_F(engine, is_not_waited_for_beyond_the_patience) {
     node far{how};
     const ref<std::string> text{near, "text"}, text_there{far, "text"};
     atomically([&](tx& t) { text.publish(t, "short"); });
-    // More than all buffers on the way take: whoever sends it without an end to its patience hangs.
+    // Larger than all buffers on the path, so a sender without a time limit hangs.
     const std::size_t size = std::min<std::size_t>(far.capabilities().most_bytes / 2, 16u << 20);
     EXPECT_THROW(atomically([&](tx& t) {
                      std::string& all = text_there.write(t);
@@ -269,7 +270,7 @@ TEST_F(engine, an_irrevocable_block_that_fails_leaves_nothing_behind) {
                                 throw std::runtime_error{"no"};
                             }),
                  std::runtime_error);
-    // What it has reserved can be read and written as before.
+    // The formerly reserved objects can be read and written as before.
     atomically([&](tx& t) {
         EXPECT_EQ(b_there.find(t), nullptr);
         EXPECT_EQ(a_there.read(t).balance, 1);
@@ -278,7 +279,7 @@ TEST_F(engine, an_irrevocable_block_that_fails_leaves_nothing_behind) {
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 3);
 }
 
-// Catches a block that is irrevocable with objects which it has not reserved.
+// Catches a block that is irrevocable although it has not reserved its objects.
 TEST_F(engine, a_block_that_has_opened_objects_becomes_irrevocable_from_its_begin) {
     node here{which_.options()};
     const ref<account> a{here, "a"}, b{here, "b"};
@@ -315,7 +316,7 @@ TEST_F(engine, an_irrevocable_block_that_takes_longer_than_others_wait_loses) {
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance * 10 + b.read(t).balance; }), 71);
 }
 
-/// Not a test: the program that the next one kills.
+/// Not a test: the program that the next test kills.
 TEST(holder, DISABLED_holds_until_it_is_killed) {
     cluster::engine_options how;
     how.address = std::getenv("TUTTI_HOLD_AT");
@@ -346,7 +347,7 @@ TEST_F(engine, what_a_killed_program_held_is_free_again) {
         while (line != "it holds" && std::getline(said, line)) {}
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
-    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 1);  // nobody waits to read
+    EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 1);  // readers do not wait
     holder.end();
     atomically([&](tx& t) { a.write(t).balance += 10; });
     EXPECT_EQ(atomically([&](tx& t) { return a.read(t).balance; }), 11);
@@ -364,7 +365,7 @@ TEST_F(engine, is_refused_beside_another_that_decides) {
     EXPECT_TRUE(atomically([&](tx& t) { return a.find(t) == nullptr && b.find(t) == nullptr; }));
 }
 
-// ---- copies of what is read; its broken variants are in caching_test.cpp
+// ---- copies of read objects; caching_test.cpp has the broken variants
 
 TEST_F(engine, copies_answer_and_follow_what_others_write) {
     cluster::engine_options how = which_.options();
@@ -376,7 +377,7 @@ TEST_F(engine, copies_answer_and_follow_what_others_write) {
     for (int value = 1; value < 20; ++value) {
         atomically([&](tx& t) { a.write(t).balance = value; });
         EXPECT_EQ(look(), value);
-        // Its feed tells it, and from then on it needs nobody.
+        // The feed delivers the change. From then on the copy answers without the server.
         for (const std::uint64_t before = there.statistics().cached_reads; there.statistics().cached_reads == before;)
             EXPECT_EQ(look(), value);
     }
@@ -385,7 +386,7 @@ TEST_F(engine, copies_answer_and_follow_what_others_write) {
     EXPECT_GT(all.round_trips, 0u);
 }
 
-// ---- tests of the tests: each broken variant of the embedded engine is noticed by the suite
+// ---- tests of the tests: the suite notices each broken variant of the embedded engine
 
 class broken_engine : public ::testing::Test {
 protected:
@@ -398,7 +399,7 @@ protected:
     static void expect_caught(fault f, F&& look) {
         cluster::backend::injected_fault = f;
         std::string said;
-        // Chance has a part where threads have to meet.
+        // Chance decides whether threads meet.
         for (int i = 0; i < 20 && said.empty(); ++i) said = look();
         cluster::backend::injected_fault = fault::none;
         EXPECT_NE(said, "") << "fault " << static_cast<int>(f) << " was not noticed";

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using clock_of = std::chrono::steady_clock;
 using seconds = std::chrono::duration<double>;
 
-/// Programs' threads that commit all the time, each to an object of its own; and for how long none of them has.
+/// Threads that commit all the time, each to an object of its own. Measures the longest time without a commit.
 class load {
 public:
     explicit load(const std::string& address) {
@@ -52,7 +52,7 @@ public:
         const std::lock_guard hold{guard_};
         longest_ = {};
     }
-    /// Between one answer and the next, whoever gets them, and when it ended.
+    /// Returns the longest time between two consecutive answers to any thread, and the time at which that pause ended.
     std::pair<seconds, clock_of::time_point> longest_pause() {
         const std::lock_guard hold{guard_};
         return {longest_, longest_ended_};
@@ -77,7 +77,7 @@ private:
     std::vector<std::thread> threads_;
 };
 
-/// Waits until another one leads.
+/// Waits until another member leads.
 void await_other(const group_server& g, std::size_t than) {
     while (true) {
         for (const member_facts& m : ask_group(g.places(), 200ms).members) {

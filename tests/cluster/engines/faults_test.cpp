@@ -1,7 +1,7 @@
-// Engines that are killed, stopped and cut off under load, as real processes: what was acknowledged is there, nothing
-// is there twice, what was said to have had no effect had none, and one order explains every attempt.
+// Engines that are killed, stopped and cut off under load, as real processes. Acknowledged commits are visible and
+// happened once. A commit that was reported without effect had none. One order explains every attempt.
 //
-// TUTTI_ENGINE says which; TUTTI_TEST_EFFORT, how many times each is done.
+// TUTTI_ENGINE names the engine; TUTTI_TEST_EFFORT sets the number of repetitions.
 #include <signal.h>
 
 #include <cstdlib>
@@ -50,7 +50,7 @@ TEST_F(engine_faults, killed_and_started_again) {
     EXPECT_EQ(all.judge(server_->address()), "");
 }
 
-// All that this process knows of the server are the connections of those who wait for it.
+// This process knows the server only through the connections of clients that wait for it.
 TEST_F(engine_faults, all_of_it_is_started_again) {
     siege all{server_->address(), 4, server_->tls()};
     all.let_commit(40);
@@ -86,7 +86,7 @@ TEST_F(engine_faults, a_network_that_cuts_delays_and_is_silent) {
         all.let_commit(15);
         const std::uint64_t before = all.errors();
         between.hold(true);
-        // Half of them end while calls still wait, half when somebody has given up.
+        // Half of the faults end while calls still wait, and half after a client has given up.
         if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds{dice.below(200)});
         else
             while (all.errors() == before) std::this_thread::sleep_for(std::chrono::milliseconds{5});

@@ -1,4 +1,4 @@
-// What a program makes of what members say, and do not say: the members are this test.
+// A program's reactions to the answers and the silence of members. This test plays the members.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -24,7 +24,8 @@ namespace group = backend::group;
 using backend::fault;
 using backend::verdict;
 
-/// Welcomes whoever comes, and does with each request as it is told: sends what that returns, or hangs up for nothing.
+/// Accepts every connection and answers each request with the result of `answer`. Closes the connection if that result
+/// is empty.
 class false_member {
 public:
     using answer = std::function<std::string(group::question)>;
@@ -106,10 +107,10 @@ private:
     std::thread thread_;
 };
 
-/// One record: that this group keeps the objects alone.
+/// Returns the answer with one record: this group alone has the objects.
 std::string got() { return group::frame(group::outcome::done, group::get_answer{true, 5, {{true, 4, "7"}}}); }
 
-/// What a commit comes to.
+/// Returns the verdict of a commit.
 verdict commit_to(const std::string& places) {
     const auto e = backend::open_engine("tutti://" + places, {"g", 1500ms});
     const backend::write w{"o1", true, "x"};
@@ -119,7 +120,8 @@ verdict commit_to(const std::string& places) {
     return r.said;
 }
 
-/// Two members that hang up when they are asked to commit: how often they were, together.
+/// Plays two members that close the connection when they get a commit. Returns the number of commits that they got
+/// together.
 int sent_where_answers_are_lost(verdict& said) {
     const auto hang_up = [](group::question q) { return q == group::question::get ? got() : std::string{}; };
     false_member one{hang_up}, two{hang_up};
@@ -137,21 +139,22 @@ TEST_F(group_client, a_commit_whose_answer_is_lost_is_sent_once) {
     verdict said{};
     EXPECT_EQ(sent_where_answers_are_lost(said), 1);
     EXPECT_EQ(said, verdict::unknown);
-    // The test of the test.
+    // A test of the test.
     backend::injected_fault = fault::commit_twice;
     EXPECT_GT(sent_where_answers_are_lost(said), 1);
 }
 
 TEST_F(group_client, what_is_done_nowhere_is_asked_again_where_it_may_be_done) {
-    // Nobody leads: asked again and again, until the patience is over, and nothing is written.
+    // No member leads. The program asks again until its patience is over, and nothing is written.
     const std::string nobody = group::frame(group::outcome::elsewhere, group::text_answer{});
     false_member lost{[&](group::question q) { return q == group::question::get ? got() : nobody; }};
-    // Where the patience ends between a request and its answer, nobody knows: that is chance, and not each time.
+    // If the patience ends between a request and its answer, the outcome is unknown. That happens by chance, not each
+    // time.
     verdict said{};
     for (int i = 0; i < 5 && said != verdict::unreachable; ++i) said = commit_to(lost.place());
     EXPECT_EQ(said, verdict::unreachable);
     EXPECT_GT(lost.commits(), 3);
-    // The one that leads is named.
+    // The answer names the leader.
     group::commit_answer good;
     good.all = {{true, 6}};
     const std::string done = group::frame(group::outcome::done, good);
@@ -168,7 +171,7 @@ TEST_F(group_client, signs_of_life_are_no_answers) {
     good.all = {{true, 6}};
     const std::string done = group::frame(group::outcome::done, good);
     const std::string alive{"\1\0\0\0\0", 5};
-    // One that waits for its disk says that it is there.
+    // A member that waits for its disk sends signs of life.
     false_member slow{[&](group::question q) {
         if (q == group::question::get) return got();
         std::string all;

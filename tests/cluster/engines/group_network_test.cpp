@@ -1,6 +1,6 @@
-// Three real members whose network and disks are bad: each direction of each pair goes through a proxy of its own,
-// which is silent, late, or cut, and a disk takes longer than an election. Clients reach all of them meanwhile, so that
-// whoever believes to lead is asked.
+// Three real members with bad networks and disks. Each direction of each pair goes through a proxy of its own, which is
+// silent, late or cut. A disk may take longer than an election. Meanwhile clients reach all members, so a member that
+// wrongly believes to lead is asked as well.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -41,13 +41,13 @@ TEST_P(group_network, members_that_hear_or_are_heard_by_none_change_nothing) {
     const std::size_t rounds = support::rounds(8);
     for (std::size_t i = 0; i < rounds; ++i) {
         clients.let_commit(10);
-        // The leader more often than the others.
+        // The leader is chosen more often than the others.
         const std::size_t whom = dice.one_in(3) ? dice.below(size) : g.leader();
         const bool deaf = i % 3 != 0, dumb = i % 3 != 1;
         if (dumb) all.hold_from(whom, true);
         if (deaf) all.hold_to(whom, true);
         clients.let_commit(10);  // by the other two
-        // What was held comes late, or never.
+        // The held messages arrive late, or never.
         const bool never = dice.one_in(2);
         all.each([never](proxy& p) {
             if (never) p.cut();
@@ -79,7 +79,8 @@ TEST_P(group_network, links_of_any_pair_are_silent_late_and_cut) {
     EXPECT_EQ(clients.judge(g.address()), "");
 }
 
-/// Leaders that nobody hears, and who hear nobody, are replaced, and asked on meanwhile.
+/// Isolates leaders in both directions. They are replaced, and clients keep asking them. Returns a description of the
+/// error, or an empty string.
 std::string lone_leaders(fault with, const cluster::testing::group_tls& files) {
     group_server g{size, static_cast<int>(with), files};
     member_network all{g, 60};
@@ -108,20 +109,20 @@ std::string lone_leaders(fault with, const cluster::testing::group_tls& files) {
 TEST_P(group_network, leaders_that_are_alone_are_replaced_and_mislead_nobody) {
     EXPECT_EQ(lone_leaders(fault::none, files()), "");
 }
-// The test above would notice.
+// The test above would notice this fault.
 TEST_P(group_network, leaders_that_answer_before_a_majority_has_it_are_caught) {
     EXPECT_NE(lone_leaders(fault::early_answer, files()), "");
 }
 
-/// Ends one, and starts it on a slow disk.
+/// Ends one member and starts it again on a slow disk.
 void slow_down(group_server& g, std::size_t i, std::chrono::milliseconds by) {
     g.at(i).end();
     g.delay_disk(i, by);
     g.start_one(i);
 }
 
-// Longer than a leader may be silent, and than a program waits for one that says nothing: heartbeats and signs of life
-// keep both waiting.
+// The delay is longer than a leader may be silent, and than a program waits for a silent member. Heartbeats and signs
+// of life keep both waiting.
 TEST(group_disk, disks_that_take_longer_than_anybody_may_be_silent_are_waited_for) {
     const support::watchdog guard{"slow_disks", 100s};
     group_server g{size};
@@ -129,7 +130,7 @@ TEST(group_disk, disks_that_take_longer_than_anybody_may_be_silent_are_waited_fo
     for (std::size_t i = 0; i < size; ++i) slow_down(g, i, 1500ms);
     const auto e = engine_at(g.address(), {});
     std::chrono::steady_clock::duration took{};
-    // On a busy machine a leader may be silent for want of a processor, but not each time.
+    // On a busy machine a leader may be silent for lack of a processor, but not each time.
     until([&] {
         const auto begun = std::chrono::steady_clock::now();
         const bool good = put(*e, "o1", "x");
@@ -152,7 +153,7 @@ TEST(group_disk, one_slow_disk_of_three_holds_nobody_up_and_loses_nothing) {
     clients.let_commit(20);
     g.start_one(slow);
     clients.let_commit(20);
-    // Now it is needed: what it has said that it has is all there is beside the third one's.
+    // Now the slow disk is needed: its member and the third one are the only majority.
     g.at(other).end();
     clients.let_commit(4);
     g.start_one(other);

@@ -1,5 +1,5 @@
-// The port of a member, whoever comes: bytes that are none, handshakes that do not go on, more connections than it lets
-// wait. They end within a bounded time, and programs do not notice.
+// A member's port under any callers: random bytes, stalled handshakes, and more connections than may wait. All end
+// within a bounded time, and programs do not notice them.
 #include <sys/resource.h>
 
 #include <deque>
@@ -55,7 +55,7 @@ TEST_P(group_strangers, silent_ones_end_and_make_room) {
     all.let_commit(20);
     const std::uint64_t before = turned_away(g);
     std::vector<stranger> silent;
-    // More than may wait, and than the kernel keeps for it.
+    // More connections than may wait, and than the kernel queues.
     for (int i = 0; i < 600; ++i) silent.push_back(stranger::that_calls(port_of(g.places()[0])));
     all.let_commit(20);
     for (stranger& s : silent) EXPECT_EQ(s.hear(), "");
@@ -69,7 +69,7 @@ TEST_P(group_strangers, slow_ones_are_given_up) {
     group_server g{1, 0, files()};
     g.start();
     siege all{g.address(), 32, g.tls()};
-    // The beginning of something, and no more: a hello, or a handshake that is a whole record, or a part of one.
+    // An incomplete start: of a hello, or of a handshake that is a whole record or a part of one.
     const std::string record{"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11};
     std::vector<stranger> slow;
     for (const std::string& bytes :
@@ -84,7 +84,7 @@ TEST_P(group_strangers, slow_ones_are_given_up) {
     EXPECT_EQ(all.judge(g.address()), "");
 }
 
-/// Some bytes that a stranger may say: a hello, a request, or what is neither, and in most cases not whole.
+/// Returns some bytes of a stranger: a hello, a request, or random bytes, in most cases incomplete.
 std::string some_bytes(support::random& dice) {
     std::string bytes;
     switch (dice.below(4)) {
@@ -115,7 +115,7 @@ TEST_P(group_strangers, any_bytes_end_their_connection_and_nothing_else) {
     for (std::size_t i = 0; i < rounds; ++i) {
         open.push_back(stranger::that_calls(port_of(g.places()[0])));
         stranger& one = open.back();
-        // Half of those who have a certificate use it: what they say is under TLS, and no better.
+        // Half of the strangers with a certificate use it, and send the same bytes under TLS.
         if (GetParam() && dice.one_in(2) && !one.encrypt(ours().program())) continue;
         const std::string bytes = some_bytes(dice);
         const std::size_t cut = dice.below(bytes.size() + 1);
@@ -130,15 +130,15 @@ TEST_P(group_strangers, any_bytes_end_their_connection_and_nothing_else) {
     EXPECT_EQ(all.judge(g.address()), "");
     const long grown = resident_kib(g.at(0).id()) - before;
     std::printf("%ld KiB more than before\n", grown);
-#if !defined(TUTTI_SANITIZED)  // a sanitizer keeps what is freed
+#if !defined(TUTTI_SANITIZED)  // a sanitizer keeps freed memory
     EXPECT_LT(grown, 64 * 1024) << "KiB for strangers that have gone";
 #endif
-    // And not a line for each of them.
+    // The log does not get a line for each of them.
     const std::string log = whole(g.log_of(0));
     EXPECT_LT(std::ranges::count(log, '\n'), 40) << log;
 }
 
-// Who calls itself neither a member nor a program is neither.
+// A peer that calls itself neither a member nor a program is refused.
 TEST_P(group_strangers, nobody_is_taken_for_a_member_by_an_unknown_word) {
     group_server g{1, 0, files()};
     g.start();

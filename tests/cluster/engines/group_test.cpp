@@ -1,4 +1,4 @@
-// Groups of members as real processes: who leads, who comes and goes, and what is lost, which is nothing.
+// Groups of members as real processes: elections, members that join and leave, and data, which must not be lost.
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -83,7 +83,7 @@ std::unique_ptr<link> link_to(const std::string& place) {
 
 bool ask(link& to, const std::string& request) { return to.send(request, link::clock::now() + 5s); }
 
-/// What it says within a while; `alive` stands for nothing.
+/// Returns the outcome that the member sends within `within`; `alive` also stands for silence.
 group::outcome hear(link& from, std::string& rest, std::chrono::milliseconds within) {
     std::string message;
     if (!from.receive(message, link::clock::now() + within)) return group::outcome::alive;
@@ -118,19 +118,19 @@ bool was_acknowledged(group::outcome said, const std::string& rest) {
     return said == group::outcome::done && wire::decode(rest, a) && a.all.size() == 1 && a.all[0].good;
 }
 
-// ---- split brain, one way: the leader is stopped, another is chosen, and the first one goes on
+// ---- split brain, first way: the leader is stopped, another one is elected, and the first one goes on
 
 std::string stopped_leader_misleads(fault with) {
     group_server g{3, static_cast<int>(with)};
     g.start();
     const auto before = engine_at(g.address());
-    until([&] { return put(*before, "o1", "old"); });  // where an answer is lost, again
+    until([&] { return put(*before, "o1", "old"); });  // if an answer is lost, the program asks again
     const std::size_t old = g.leader();
     const auto reads = link_to(g.places()[old]), writes = link_to(g.places()[old]);
     g.at(old).send(SIGSTOP);
     const auto after = engine_at("tutti://" + g.places()[(old + 1) % 3] + "," + g.places()[(old + 2) % 3]);
     until([&] { return put(*after, "o1", "new"); });
-    // What it finds in its sockets when it goes on was sent after the new state was acknowledged.
+    // The old leader finds these requests when it goes on. They were sent after the new state was acknowledged.
     if (!ask(*reads, get_of("g/o1")) || !ask(*writes, commit_of("g/o2", "late"))) return "it takes no bytes";
     g.at(old).send(SIGCONT);
     std::string rest;
@@ -143,7 +143,7 @@ std::string stopped_leader_misleads(fault with) {
     return {};
 }
 
-// ---- the other way: the leader goes on, and is alone
+// ---- second way: the leader goes on, but is isolated
 
 std::string lone_leader_answers(fault with) {
     group_server g{3, static_cast<int>(with)};
@@ -164,7 +164,8 @@ std::string lone_leader_answers(fault with) {
     }
     const auto after = engine_at(g.address());
     const std::string found = look(*after, "o1").bytes;
-    // Whether it was committed is not known to whoever was told "lost"; but it is one of the two, and stays so.
+    // A client that was told "lost" does not know whether the commit happened. The state is one of the two, and does
+    // not change.
     if (found != "old" && found != "alone") return "neither state is there";
     return look(*after, "o1").bytes == found ? "" : "the state changes by itself";
 }
@@ -172,7 +173,7 @@ std::string lone_leader_answers(fault with) {
 TEST_F(groups, a_leader_that_was_stopped_misleads_nobody) { EXPECT_EQ(stopped_leader_misleads(fault::none), ""); }
 TEST_F(groups, a_leader_that_is_alone_answers_nothing) { EXPECT_EQ(lone_leader_answers(fault::none), ""); }
 
-// Tests of the tests: members that leave a step out are noticed.
+// Tests of the tests: members that skip a step are noticed.
 TEST_F(groups, reads_without_a_barrier_are_caught) { EXPECT_NE(lone_leader_answers(fault::no_barrier), ""); }
 TEST_F(groups, answers_before_the_commit_are_caught) { EXPECT_NE(lone_leader_answers(fault::early_answer), ""); }
 // ---- under load
@@ -216,7 +217,7 @@ TEST_F(groups, members_come_and_go) {
     all.let_commit(40);
     const auto facts = cluster::ask_group(g.places(), 2000ms);
     ASSERT_EQ(facts.members.size(), 4u);
-    // The one that leads goes: it commits that it is none, and then leads no more.
+    // The leader leaves: it commits its own removal, and then does not lead any more.
     const std::size_t leads = g.leader();
     std::uint64_t id = 0;
     for (const cluster::member_facts& m : facts.members) {
@@ -232,7 +233,7 @@ TEST_F(groups, members_come_and_go) {
     EXPECT_EQ(all.judge("tutti://" + g.places()[(leads + 1) % 4] + "," + g.places()[(leads + 2) % 4]), "");
 }
 
-/// Each of its first `count` members is replaced by another one, at another address.
+/// Replaces each of the first `count` members with another one at another address.
 void replace_members(group_server& g, std::size_t count, const std::function<void()>& after_each) {
     for (std::size_t i = 0; i < count; ++i) {
         g.add();
@@ -254,7 +255,7 @@ TEST_F(groups, a_program_that_was_given_one_address_keeps_a_group_whose_members_
     ASSERT_TRUE(put(*e, "o1", "old"));
     std::size_t there = 3;
     replace_members(g, 3, [&] {
-        // The program learns without a word of its own.
+        // The program learns the new addresses by itself.
         const auto left =
             std::vector<std::string>(g.places().begin() + static_cast<std::ptrdiff_t>(++there - 3), g.places().end());
         until([&] {
@@ -282,7 +283,7 @@ TEST_F(groups, one_member_of_a_group_that_has_lost_the_others_begins_a_new_one_w
     EXPECT_EQ(look(*after, "o1").bytes, "49");
     EXPECT_TRUE(put(*after, "o1", "new"));
     EXPECT_EQ(cluster::ask_group({g.places()[kept]}, 2000ms).members.size(), 1u);
-    // Members of the old group do not reach it, whatever they do, and it does not begin once more.
+    // The members of the old group cannot reach the new one, and it cannot be founded a second time.
     for (std::size_t i = 0; i < 3; ++i) {
         if (i != kept) g.start_one(i);
     }
@@ -307,11 +308,11 @@ TEST_F(groups, a_group_whose_members_have_all_moved_has_what_it_had) {
         g.at(i).end();
         moves.push_back({g.places()[i], free_place()});
     }
-    // The first is where the second was.
+    // The first member moves to the former address of the second.
     moves[1].to = std::exchange(moves[0].to, g.places()[1]);
     for (std::size_t i = 0; i < 3; ++i) {
         cluster::readdress_member(g.folder_of(i), moves);
-        // One address of two members, or one that no member has: nothing changes.
+        // One address for two members, or an unknown address: the call fails and changes nothing.
         EXPECT_THROW(cluster::readdress_member(g.folder_of(i), {{moves[0].to, moves[2].to}}), cluster::member_error);
         EXPECT_THROW(cluster::readdress_member(g.folder_of(i), {{"127.0.0.1:1", "127.0.0.1:2"}}),
                      cluster::member_error);
@@ -324,7 +325,7 @@ TEST_F(groups, a_group_whose_members_have_all_moved_has_what_it_had) {
     std::vector<std::string> listed;
     for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms).members) listed.push_back(m.address);
     EXPECT_TRUE(std::ranges::is_permutation(listed, g.places()));
-    // Whoever leads calls one that joins.
+    // The leader calls a member that joins.
     g.add();
     EXPECT_EQ(cluster::ask_group(g.places(), 2000ms).members.size(), 4u);
 }
@@ -344,7 +345,7 @@ TEST_F(groups, a_member_that_has_moved_alone_tells_the_others) {
         }
         return false;
     });
-    // It is the leader's word, and not that of the member: the leader calls it where it is now.
+    // The leader tells the others, and calls the moved member at its new address.
     const auto e = engine_at("tutti://" + g.places()[(moves + 1) % 3]);
     until([&] { return put(*e, "o1", "x"); });
 }
@@ -388,7 +389,7 @@ TEST_F(groups, members_are_known_by_names_and_by_numbers_of_ipv6) {
         runs_one.join();
         runs_two.join();
     }
-    // Where it listens may change. What it is known by changes only by `readdress_member`.
+    // The listening address may change. Only `readdress_member` changes the member's known address.
     first.address = free_place();
     {
         cluster::member again{first, silent};
@@ -425,7 +426,7 @@ TEST_F(groups, objects_are_saved_of_one_state_while_programs_write_and_restored_
     erasure.writes = {&erased, 1};
     e->commit(erasure);
     ASSERT_EQ(erasure.said, backend::verdict::good);
-    // Two objects are always equal, whoever looks.
+    // Two objects are equal in every state.
     std::atomic<bool> over{false};
     std::thread writes{[&] {
         for (int i = 1; !over; ++i) {
@@ -445,7 +446,7 @@ TEST_F(groups, objects_are_saved_of_one_state_while_programs_write_and_restored_
     }
     over = true;
     writes.join();
-    // Into a group that has nothing, and into no other.
+    // Objects are restored only into an empty group.
     EXPECT_THROW(cluster::restore_objects(where, file), cluster::connection_error);
     where.address = fresh.address();
     const std::string good = whole(file);
@@ -464,7 +465,7 @@ TEST_F(groups, objects_are_saved_of_one_state_while_programs_write_and_restored_
     EXPECT_EQ(look(*back, "oa").bytes, look(*back, "ob").bytes);
     EXPECT_EQ(look(*back, "ox1").bytes, std::string(100, 'x'));
     EXPECT_FALSE(look(*back, "ox0").exists);
-    // What is written from now on is newer than what was there.
+    // A new write has a newer version than the restored objects.
     ASSERT_TRUE(put(*back, "oa", "new"));
     EXPECT_GT(look(*back, "oa").at, saved.version);
     std::filesystem::remove(file);
@@ -483,13 +484,13 @@ TEST_F(groups, a_member_that_has_lost_its_disk_is_another_one) {
     g.at(lost).end();
     std::filesystem::remove_all(g.folder_of(lost));
     if (lost == 0) {
-        // It would begin a group of its own; a new one of that group is what the others refuse, too.
+        // The lost founder would found a group of its own, and the other members refuse it.
         all.let_commit(40);
         EXPECT_EQ(all.judge(g.address()), "");
         return;
     }
     g.start_one(lost);
-    // It asks to be let in, under another number; its address is taken as long as the lost one is a member.
+    // The member asks to join under another number. Its address is taken as long as the lost member is in the group.
     until([&] { return whole(g.log_of(lost)).find("not let in yet") != std::string::npos; });
     all.let_commit(40);
     cluster::remove_member(g.places(), id, 20s);
@@ -504,7 +505,7 @@ TEST_F(groups, a_member_whose_disk_is_full_says_so_and_the_others_go_on) {
     siege all{g.address(), 15};
     all.let_commit(40);
     const std::size_t full = g.leader();
-    // Files are made as large as they may become: none can be made any more.
+    // C-Raft creates files at full size, so with this limit it cannot create any.
     const rlimit none{4096, 4096};
     ASSERT_EQ(::prlimit(g.at(full).id(), RLIMIT_FSIZE, &none, nullptr), 0);
     until([&] { return g.at(full).has_ended(); });
@@ -516,7 +517,7 @@ TEST_F(groups, a_member_whose_disk_is_full_says_so_and_the_others_go_on) {
     EXPECT_EQ(all.judge(g.address()), "");
 }
 
-/// Turns a bit in the middle of what was written to the open segment of a member's log. Returns its file.
+/// Flips a bit in the middle of the data in the open segment of a member's log. Returns the file.
 std::string damage_log(const std::string& folder) {
     for (const auto& one : std::filesystem::directory_iterator{folder + "/log"}) {
         const std::string file = one.path().string();
@@ -556,9 +557,9 @@ TEST_F(groups, a_member_with_a_damaged_log_does_not_start_until_it_is_repaired) 
     EXPECT_EQ(all.judge(g.address()), "");
 }
 
-// ---- who sleeps
+// ---- sleepers
 
-/// A block sleeps in retry, the leader goes, and another program changes what it waits for.
+/// A block sleeps in retry, the leader goes, and another program changes an object that the block waits for.
 void expect_woken(const std::function<void(group_server&, std::size_t)>& go) {
     group_server g{3};
     g.start();
@@ -584,7 +585,7 @@ void expect_woken(const std::function<void(group_server&, std::size_t)>& go) {
 TEST_F(groups, sleepers_wake_when_the_leader_is_stopped) {
     expect_woken([](group_server& g, std::size_t leads) { g.at(leads).send(SIGSTOP); });
 }
-// It goes on saying that it is there, and tells of nothing.
+// The former leader still sends signs of life, but no changes.
 TEST_F(groups, sleepers_wake_when_the_leader_leads_no_more) {
     expect_woken([](group_server& g, std::size_t leads) {
         for (const cluster::member_facts& m : cluster::ask_group(g.places(), 2000ms).members) {
@@ -593,7 +594,7 @@ TEST_F(groups, sleepers_wake_when_the_leader_leads_no_more) {
     });
 }
 
-// ---- what is large
+// ---- large data
 
 TEST_F(groups, a_log_of_large_commits_does_not_grow_for_good) {
     group_server g{1};
@@ -601,9 +602,9 @@ TEST_F(groups, a_log_of_large_commits_does_not_grow_for_good) {
     const auto e = engine_at(g.address());
     const std::string large(group::most_commit_bytes - 100, 'x');
     constexpr int commits = 60;  // 240 MiB
-    // On a busy machine an answer may be lost: then it is done again.
+    // On a busy machine an answer may be lost, and then the commit is repeated.
     for (int i = 0; i < commits; ++i) until([&] { return put(*e, "o1", large); });
-    // Others may still be written or removed by C-Raft's threads.
+    // C-Raft's threads may still write or remove files.
     const auto bytes = [&] {
         std::uintmax_t all = 0;
         std::error_code gone;
@@ -613,7 +614,7 @@ TEST_F(groups, a_log_of_large_commits_does_not_grow_for_good) {
         return all >> 20;
     };
     until([&] { return bytes() < 200; });
-    // All of it reaches who joins later.
+    // A member that joins later gets all of the data.
     const std::size_t second = g.add();
     const auto there = [&] {
         const auto facts = cluster::ask_group(g.places(), 2000ms).members;
@@ -675,10 +676,10 @@ TEST_F(groups, strangers_are_refused) {
     const auto e = engine_at(g.address());
     ASSERT_TRUE(put(*e, "o1", "x"));
     std::string why;
-    // Another group's number.
+    // The number of another group.
     EXPECT_EQ(link::open(g.places()[0], link_to(other.places()[0])->group(), link::clock::now() + 5s, why), nullptr);
     EXPECT_NE(why.find("another group"), std::string::npos) << why;
-    // A request that is too large, bytes that are none, and a frame of nothing.
+    // A request that is too large, invalid bytes, and an empty frame.
     std::string rest;
     const auto large = link_to(g.places()[0]);
     ASSERT_TRUE(ask(*large, std::string("\xff\xff\xff\x7f", 4)));

@@ -1,4 +1,5 @@
-// Groups under TLS as real processes: members and programs that belong together, and who is refused, with what words.
+// Groups under TLS as real processes: members and programs with valid certificates, and the error messages of refused
+// peers.
 #include <signal.h>
 
 #include <filesystem>
@@ -36,7 +37,7 @@ protected:
     support::watchdog guard_{"group_tls", 100s};
 };
 
-// ---- those that belong together
+// ---- valid peers
 
 TEST_F(group_tls, members_and_programs_work_as_in_the_clear) {
     group_server g{3, 0, {ours().folder}};
@@ -48,7 +49,7 @@ TEST_F(group_tls, members_and_programs_work_as_in_the_clear) {
         all.let_commit(40);  // by the others
         g.start();
     }
-    // A member that comes gets all that there is.
+    // A member that joins gets all of the data.
     const std::string files = ours().sign("member-3", "subjectAltName=DNS:member.tutti");
     g.add();
     all.let_commit(40);
@@ -58,7 +59,8 @@ TEST_F(group_tls, members_and_programs_work_as_in_the_clear) {
     for (const cluster::member_facts& m : facts.members) EXPECT_EQ(m.trouble, "") << m.address;
 }
 
-// A record of TLS holds 16 KiB, a local socket some hundreds: what is larger takes many turns in both directions.
+// A TLS record holds 16 KiB, and a local socket buffers some hundred KiB. Larger data takes many turns in both
+// directions.
 TEST_F(group_tls, what_is_large_arrives_whole) {
     group_server g{2, 0, {ours().folder}};
     g.start();
@@ -182,7 +184,7 @@ TEST_F(group_tls, programs_refuse_ciphers_that_openssl_does_not_know) {
     EXPECT_THROW(static_cast<void>(cluster::ask_group({"127.0.0.1:7001"}, 100ms, how)), cluster::member_error);
 }
 
-// ---- who may do what
+// ---- permissions
 
 TEST_F(group_tls, a_programs_certificate_does_not_change_who_the_members_are) {
     group_server g{1, 0, {ours().folder}};
@@ -204,8 +206,8 @@ TEST_F(group_tls, a_programs_certificate_does_not_change_who_the_members_are) {
     EXPECT_EQ(cluster::ask_group(g.places(), 2000ms, g.tls()).members.size(), 1u);
 }
 
-/// Whether a member of the group welcomes who calls it with these files, or none, and says hello as `who`. If not, it
-/// says so to the operator.
+/// Returns true if a member welcomes a caller that has these files, or none, and sends a hello as `who`. Otherwise
+/// checks that the member reports `says` to its operator.
 bool welcomes(const group_server& g, const std::string& files, backend::group::speaker who, const std::string& says) {
     const auto facts = cluster::ask_group(g.places(), 5000ms, g.tls()).members;
     const std::uint64_t id = facts.empty() ? 0 : facts[0].id;
@@ -223,7 +225,7 @@ bool welcomes(const group_server& g, const std::string& files, backend::group::s
     return false;
 }
 
-/// What is wrong with how a group refuses those that it must not let in; empty: nothing.
+/// Returns a description of a wrongly admitted peer, or an empty string.
 std::string lets_in(wire::fault with) {
     group_server g{1, 0, {ours().folder, static_cast<int>(with)}};
     g.start();
@@ -297,7 +299,7 @@ TEST_F(group_tls, a_member_of_another_authority_does_not_join) {
     await_line(g, 0, "refuses the certificate that it was shown");
 }
 
-// ---- one side in the clear
+// ---- TLS on one side only
 
 TEST_F(group_tls, who_is_in_the_clear_and_who_is_not_both_say_so) {
     group_server secured{1, 0, {ours().folder}}, clear{1};
@@ -307,7 +309,7 @@ TEST_F(group_tls, who_is_in_the_clear_and_who_is_not_both_say_so) {
     await_line(secured, 0, "a connection from 127.0.0.1 speaks no TLS: give it a certificate");
     EXPECT_SAYS(why_not(engine_options_of(clear.address(), secured.tls())), "speaks no TLS: give it a certificate");
     await_line(clear, 0, "a connection from 127.0.0.1 speaks TLS, and this side does not: give");
-    // What a stranger in the clear hears is an alert of TLS.
+    // A stranger without TLS receives a TLS alert.
     stranger one = stranger::that_calls(port_of(secured.places()[0]));
     one.say(hello_of(backend::group::speaker::member));
     EXPECT_EQ(one.hear(), wire::alert_in_the_clear());
@@ -320,7 +322,7 @@ TEST_F(group_tls, a_member_that_is_started_without_its_certificate_is_told) {
     siege all{g.address(), 22, g.tls()};
     g.at(follows).end();
     g.start_one(follows, "");
-    // Whom it calls, and who calls it.
+    // The message appears for outgoing and for incoming connections.
     await_line(g, follows, g.places()[(follows + 1) % 3] + " speaks TLS, and this side does not");
     await_line(g, follows, "a connection from 127.0.0.1 speaks TLS, and this side does not");
     all.let_commit(40);
@@ -354,7 +356,7 @@ TEST_F(group_tls, files_that_change_are_used_by_the_next_connection) {
     const std::string fresh = mine.sign("fresh", "subjectAltName=DNS:member.tutti,DNS:fresh.tutti");
     copy_of(fresh, mine.member(0));
     EXPECT_EQ(shown(), "member.tutti, fresh.tutti");
-    // A key that is of no certificate: what was good goes on, and the operator is told.
+    // A key without a matching certificate: the old files stay in use, and the operator is told.
     std::ofstream{mine.member(0) + ".key"} << "no key";
     EXPECT_EQ(shown(), "member.tutti, fresh.tutti");
     await_line(g, 0, "files that have changed are not in use");
@@ -370,12 +372,12 @@ TEST_F(group_tls, a_program_uses_new_files_when_it_connects_again) {
     g.start();
     const auto e = engine_at(g.address(), mine.options(files));
     ASSERT_TRUE(put(*e, "o1", "x"));
-    // What it has read is over by now, and would be refused.
+    // The certificate that the program has read has expired by now, and would be refused.
     const std::string old = mine.sign_expired("over", "program.tutti");
     g.at(0).end();
     copy_of(old, files);
     g.start_one(0);
-    until([&] { return put(*e, "o1", "y"); });  // by the files before, which are not over
+    until([&] { return put(*e, "o1", "y"); });  // with the previous files, which have not expired
     copy_of(mine.sign("program-fresh", "subjectAltName=DNS:program.tutti"), files);
     g.at(0).end();
     g.start_one(0);

@@ -1,4 +1,4 @@
-// Two groups of real processes, and programs that are killed and stopped in the middle of commits that span them.
+// Two groups of real processes, and programs that are killed and stopped in the middle of commits that span both.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ struct account {
 };
 
 ref<account> account_of(const node& n, std::uint64_t i) { return {n, {1, i}}; }
-/// Of a program that moves money: how many times it has.
+/// Returns the object in which a program that moves money counts its transfers.
 ref<account> count_of(const node& n, std::uint64_t program) { return {n, {2, program}}; }
 
 cluster::engine_options options(const std::string& address) {
@@ -70,7 +70,7 @@ long sum(const node& n) {
     });
 }
 
-/// A block that writes an object meets the transaction that still holds it, if one does.
+/// Writes every object, so that each block meets a transaction that still holds the object.
 void touch_all(const node& n, std::uint64_t programs) {
     for (std::uint64_t i = 0; i < accounts; ++i) atomically([&](tx& t) { account_of(n, i).write(t).balance += 0; });
     for (std::uint64_t i = 0; i < programs; ++i) atomically([&](tx& t) { count_of(n, i).write(t).balance += 0; });
@@ -85,7 +85,7 @@ std::uint64_t prepared(groups_server& all) {
     return count;
 }
 
-/// A program that moves money, one to four pieces at once, and says how often it has, or "?" where it was not told.
+/// A program that moves money in one to four transfers at once. It prints its count, or "?" if the outcome is unknown.
 [[noreturn]] void move_money(const std::string& address, std::uint64_t self) {
     support::random dice{static_cast<std::uint64_t>(::getpid())};
     std::unique_ptr<node> here;
@@ -112,7 +112,7 @@ std::uint64_t prepared(groups_server& all) {
     }
 }
 
-/// A program that moves ten from the first account to all others, once, and dies or stops on its way.
+/// A program that moves ten from the first account to all others, once, and dies or stops on the way.
 int come_to(const std::string& address, fault step) {
     node here{options(address)};
     cluster::backend::injected_fault = step;
@@ -124,8 +124,8 @@ int come_to(const std::string& address, fault step) {
     return 0;
 }
 
-/// A program that evens out which group has what, one of them joining, or leaving if there is a minus in front; it says
-/// how many slots have moved after each step.
+/// A program that balances the objects over the groups. The group `who` joins, or leaves if a minus precedes it. The
+/// program prints the number of moved slots after each step.
 int even_out(const std::string& address, const std::string& who) {
     cluster::groups_change what;
     if (who.starts_with('-')) what.leaves.push_back(who.substr(1));
@@ -142,7 +142,7 @@ int even_out(const std::string& address, const std::string& who) {
     return 0;
 }
 
-/// This program anew, as one of these: see main.
+/// Starts this program again in one of these roles; see main.
 process evening_out(const std::string& address, const std::string& who, const std::string& log) {
     return process{{"/proc/self/exe", "evens-out", address, who}, log};
 }
@@ -154,7 +154,7 @@ process coming_to(fault step, const std::string& address, const std::string& log
 }
 
 struct said {
-    long last = 0;  ///< count that was acknowledged
+    long last = 0;  ///< the last acknowledged count
     long unknown = 0;
 };
 
@@ -236,7 +236,7 @@ TEST_F(spread_groups, money_is_all_there_while_a_group_joins_and_another_leaves)
     const std::string address = all.address();
     node here{options(address)};
     open_accounts(here, programs);
-    // A block that sleeps until the end hears of it, in a group that was not there when it began to.
+    // A block that sleeps until the end is woken in a group that did not exist when it began to sleep.
     std::thread sleeper{[&] {
         atomically([&](tx& t) {
             if (account_of(here, accounts).find(t) == nullptr) retry(t);
@@ -256,7 +256,7 @@ TEST_F(spread_groups, money_is_all_there_while_a_group_joins_and_another_leaves)
         std::ifstream in{log_of(3)};
         return std::count(std::istreambuf_iterator<char>{in}, {}, '\n');
     };
-    /// Killed twice on its way; what it has done stays done.
+    /// The mover is killed twice on its way; its finished steps stay done.
     const auto evens_out = [&](const std::string& who, std::size_t group) {
         for (int lives = 0; lives < 2; ++lives) {
             process mover = evening_out(address, who, log_of(3));
@@ -282,7 +282,7 @@ TEST_F(spread_groups, money_is_all_there_while_a_group_joins_and_another_leaves)
     ASSERT_EQ(now.groups.size(), 3u);
     EXPECT_EQ(now.groups[0].slots + now.groups[1].slots + now.groups[2].slots, 256u);
     EXPECT_EQ(std::ranges::count_if(now.groups, [](const auto& g) { return g.left && g.slots == 0; }), 1);
-    // For good. Programs that run and programs that begin do without it.
+    // The old groups end for good. Running programs and new programs work without them.
     for (process& one : tellers) one.end();
     for (std::size_t i = 0; i < 3; ++i) all.at(0).at(i).end();
     EXPECT_EQ(sum(here), at_first * static_cast<long>(accounts));
@@ -298,7 +298,7 @@ TEST_F(spread_groups, money_is_all_there_while_a_group_joins_and_another_leaves)
     }
 }
 
-/// Until the groups say that the third one is at `places`.
+/// Waits until the groups report that the third one is at `places`.
 void until_told(const std::string& address, std::uint64_t third, std::vector<std::string> places) {
     std::ranges::sort(places);
     const auto as_told = [&] {
@@ -326,16 +326,16 @@ TEST_F(spread_groups, a_group_that_joined_by_one_address_is_found_by_all_that_it
     cluster::move_objects(options(address), {{third.place()}, {}});
     const std::uint64_t number = cluster::ask_group(third.places(), 2000ms).group;
     until_told(address, number, third.places());
-    // The one that was named goes, and programs that name the first two groups find the others.
+    // The named member goes. Programs that name only the first two groups find the other members.
     third.at(0).end();
     const node late{options(address)};
     EXPECT_EQ(sum(late), at_first * static_cast<long>(accounts));
-    // Programs that run tell the groups of a member that comes, and those that begin are told.
+    // Running programs tell the groups of a new member, and new programs are told of it.
     third.start_one(0);
     third.add();
     EXPECT_EQ(sum(here), at_first * static_cast<long>(accounts));
     until_told(address, number, third.places());
-    // One of the groups that a program names may have other addresses by now.
+    // A group that a program names may have other addresses by now.
     const std::string nowhere = "tutti://" + all.at(0).place() + ";" + all.at(1).place() + ";127.0.0.1:1";
     const node later{options(nowhere)};
     EXPECT_EQ(sum(later), at_first * static_cast<long>(accounts));
@@ -348,7 +348,7 @@ TEST_F(spread_groups, a_program_that_is_killed_between_prepare_and_decision_has_
     open_accounts(here, 0);
     process one = coming_to(fault::killed_when_prepared, all.address(), log_of(0));
     EXPECT_FALSE(one.wait());
-    EXPECT_EQ(prepared(all), 1u);  // the status says so
+    EXPECT_EQ(prepared(all), 1u);  // the status reports it
     EXPECT_EQ(atomically([&](tx& t) { return account_of(here, 0).read(t).balance; }), at_first);
     touch_all(here, 0);
     EXPECT_EQ(prepared(all), 0u);
@@ -364,7 +364,7 @@ TEST_F(spread_groups, a_program_that_is_killed_after_the_decision_has_done_all) 
     process one = coming_to(fault::killed_when_decided, all.address(), log_of(0));
     EXPECT_FALSE(one.wait());
     EXPECT_EQ(prepared(all), 1u);
-    // Both groups start anew, from their disks.
+    // Both groups restart from their disks.
     for (std::size_t g = 0; g < 2; ++g) {
         all.at(g).at(0).end();
         all.at(g).start();
@@ -390,7 +390,7 @@ TEST_F(spread_groups, a_program_that_was_stopped_for_too_long_tries_again) {
     });
     touch_all(here, 0);
     EXPECT_EQ(prepared(all), 0u);
-    // It stops once more when it tries again.
+    // The program stops once more when it tries again.
     ::kill(one.id(), SIGCONT);
     for (int status = 0; ::waitpid(one.id(), &status, WUNTRACED) != one.id() || !WIFSTOPPED(status);) {}
     ::kill(one.id(), SIGCONT);
@@ -431,7 +431,7 @@ TEST_F(spread_groups, what_does_not_work_over_several_groups_is_refused) {
 
 }  // namespace
 
-/// Without arguments of its own, the tests; or one of the programs that they start.
+/// Runs the tests, or one of the programs that they start, if there are arguments.
 int main(int argc, char** argv) {
     if (argc == 4 && std::string_view{argv[1]} == "moves") move_money(argv[2], std::strtoull(argv[3], nullptr, 10));
     if (argc == 4 && std::string_view{argv[1]} == "comes-to")

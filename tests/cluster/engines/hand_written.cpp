@@ -12,7 +12,7 @@ namespace {
 
 std::string name_of(std::uint64_t i) {
     std::string digits = std::to_string(i);
-    return "hand/" + std::string(33 - digits.size(), '0') + digits;  // as long as ours
+    return "hand/" + std::string(33 - digits.size(), '0') + digits;  // as long as Tutti's names
 }
 
 class in_etcd final : public hand_written {
@@ -57,7 +57,7 @@ private:
     std::unique_ptr<etcdserverpb::KV::Stub> kv_;
 };
 
-/// Two round trips, as ours: begin and read, write and commit.
+/// Two round trips, as in Tutti: begin and read; write and commit.
 class in_postgres final : public hand_written {
 public:
     explicit in_postgres(const std::string& address) : to_{PQconnectdb(address.c_str())} {
@@ -124,7 +124,7 @@ std::unique_ptr<hand_written> make_hand_written(const std::string& engine, const
 }
 
 void fill_by_hand(const std::string& engine, const std::string& address, std::uint64_t count) {
-    if (engine == "etcd") return;  // they are made by the first who writes them
+    if (engine == "etcd") return;  // the first writer creates the objects
     PGconn* const c = PQconnectdb(address.c_str());
     PQclear(PQexec(c, "CREATE TABLE hand (key text PRIMARY KEY, value bigint NOT NULL) WITH (fillfactor = 70)"));
     for (std::uint64_t i = 0; i < count; ++i)

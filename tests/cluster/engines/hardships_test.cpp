@@ -1,7 +1,7 @@
-// Engines whose disks are full or slow and whose wall clock jumps, as real processes under load: what was acknowledged
-// is there, nothing is there twice, programs get errors that name the engine, and work when it is over.
+// Engines with full or slow disks and jumping wall clocks, as real processes under load. Acknowledged commits are
+// visible and happened once. Programs get errors that name the engine, and work again afterwards.
 //
-// TUTTI_ENGINE says which; TUTTI_TEST_EFFORT, how many times each is done.
+// TUTTI_ENGINE names the engine; TUTTI_TEST_EFFORT sets the number of repetitions.
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -44,17 +44,17 @@ protected:
     support::watchdog guard_{chosen(), 100s};
 };
 
-/// Large objects, one after the other, until the engine takes no more.
+/// Writes large objects one after another until the engine refuses a write.
 class flood {
 public:
     explicit flood(const std::string& address) { how_.address = address; }
-    /// What the program is told then.
+    /// Writes until the engine refuses. Returns the error that the program gets.
     std::string until_refused() {
         how_.patience = 700ms;
         try {
             const cluster::node here{how_};
             while (true) {
-                atomically([&](tx& t) {  // the last one may be there after all
+                atomically([&](tx& t) {  // the last object may exist although its write failed
                     if (at(here, written_).find(t) == nullptr) at(here, written_).publish(t, next());
                 });
                 ++written_;
@@ -67,7 +67,7 @@ public:
             return e.what();
         }
     }
-    /// All of it is there; then none of it, so that the next round needs no larger disk.
+    /// Checks that all written objects exist, and erases them, so that the next round needs no larger disk.
     std::string judge() {
         how_.patience = 20s;
         const cluster::node here{how_};
@@ -78,7 +78,7 @@ public:
     }
 
 private:
-    using large = std::array<std::uint64_t, 20000>;  // which no engine makes smaller
+    using large = std::array<std::uint64_t, 20000>;  // no engine can compress it
     static cluster::ref<large> at(const cluster::node& n, std::uint64_t i) { return {n, {7, i}}; }
     large next() {
         large all{};
@@ -90,15 +90,16 @@ private:
     std::uint64_t written_ = 0;
 };
 
-/// What its files take when nothing was written, and some more.
+/// Returns the size of an empty engine's files, plus a reserve.
 std::size_t megabytes() {
     if (chosen() == "redis") return 8;
-    if (chosen() == "tutti3") return 600;  // each member's log and snapshots, of which it writes one when it starts
+    if (chosen() == "tutti3") return 600;  // each member's log and snapshots; a member writes one snapshot at its start
     if (chosen() == "etcd") return 200;
     return chosen() == "etcd3" ? 450 : 128;
 }
 
-/// What judge() says. Meanwhile whatever ends is started again, by this thread, with which it would end.
+/// Returns the result of judge(). Meanwhile this thread restarts processes that end; they are its children and would
+/// end with it.
 template <class F>
 std::string while_reviving(server& of, F&& judge) {
     std::future<std::string> said = std::async(std::launch::async, std::forward<F>(judge));
@@ -131,7 +132,7 @@ TEST_F(hardships, a_disk_is_full) {
                 server->revive();
                 std::this_thread::sleep_for(5ms);
             }
-            // What has met the full disk may end later than clients go on.
+            // A process that met the full disk may end after the clients have gone on.
             EXPECT_EQ(while_reviving(*server, [&] { return more.judge(); }), "");
         }
         EXPECT_EQ(while_reviving(*server, [&] { return all.judge(server->address()); }), "");
@@ -158,7 +159,7 @@ std::string slow_disk() {
 }
 
 TEST_F(hardships, a_disk_is_slow) { EXPECT_EQ(slow_disk(), ""); }
-// A block whose answer is lost is run again. It may have had no effect by chance, but not each time.
+// A block whose answer is lost runs again. Chance may hide a double effect, but not each time.
 TEST_F(hardships, commits_that_are_not_looked_up_are_caught) {
     cluster::backend::injected_fault = cluster::backend::fault::forget_marks;
     std::string said;
@@ -167,7 +168,7 @@ TEST_F(hardships, commits_that_are_not_looked_up_are_caught) {
     EXPECT_NE(said, "no disk was slow");
 }
 
-/// Two that take turns, each of which sleeps until it is its turn: a wake that is lost ends it for good.
+/// Two clients that take turns, each of which sleeps until its turn. A lost wake-up stops the rally for good.
 class rally {
 public:
     explicit rally(const std::string& address) {
@@ -192,7 +193,7 @@ private:
     void play(unsigned side) {
         const cluster::node mine{how_};
         while (true) {
-            const bool last = over_.load();  // the other one may need this turn to see that it is over
+            const bool last = over_.load();  // the other client may need this turn to see the end
             const bool played = atomically([&](tx& t) {
                 const std::uint64_t tag = ball(mine).read(t).tag;
                 if (tag == ended) return false;

@@ -1,4 +1,4 @@
-// What attempts of several threads read and wrote, for `history` to judge when the run is over.
+// Records reads and writes of attempts in several threads. `history` judges them after the run.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ struct tagged {
     std::uint64_t tag = 0;
 };
 
-/// Attempts of several threads, which are told to the history when the run is over: each has a number of its own.
+/// Attempts of several threads, each with a number of its own. The history gets them after the run.
 class journal {
 public:
     struct entry {
@@ -26,7 +26,7 @@ public:
         bool committed = false;
     };
     explicit journal(std::uint64_t most) : entries_(most) {}
-    /// Tags count from 1.
+    /// Begins an attempt and returns its tag. Tags count from 1.
     std::uint64_t begin(unsigned client) {
         const std::uint64_t tag = next_.fetch_add(1) + 1;
         if (tag > entries_.size()) throw std::runtime_error{"more attempts than the journal has room for"};
@@ -42,7 +42,7 @@ public:
             attempt& a = past.of(past.begin(e.client));
             a.committed = e.committed;
             for (const auto& [object, seen_tag] : e.reads) {
-                // Those of before the run are nobody's.
+                // A tag of 0 means a value from before the run.
                 a.reads.push_back({{0, object}, seen_tag != 0, 0, seen_tag});
             }
             for (const std::uint64_t object : e.writes) a.writes.push_back({0, object});

@@ -1,5 +1,5 @@
-// A group in memory: the state machine of a member, without a log, a network or others. What it is asked for is
-// counted, and answers are lost if a test says so.
+// A group in memory: a member's state machine without a log, a network or other members. It counts requests, and loses
+// answers if a test says so.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace tutti::cluster::testing {
 
-/// What several programs go to.
+/// The store that several programs use.
 struct local_store {
     explicit local_store(std::uint64_t of, std::size_t most_erased = replica::machine::default_most_erased)
         : number{of}, records{{}, most_erased} {}
@@ -116,7 +116,7 @@ public:
     }
     std::unique_ptr<backend::feed> open_feed() override { return std::make_unique<told>(at_); }
 
-    /// What becomes of the next one: its answer is lost, and it happens, or not, or when `late` is called.
+    /// Loses the answer of the next request. The request takes effect anyway, or not, or when `late` is called.
     enum class loss : std::uint8_t { none, after, before, late };
     std::atomic<loss> lose_commit{loss::none}, lose_prepare{loss::none}, lose_adopt{loss::none};
     bool loses_all_prepares = false, lose_finish = false;

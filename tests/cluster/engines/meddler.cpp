@@ -32,14 +32,14 @@ namespace {
 constexpr sock_filter load(std::size_t at) {
     return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(at));
 }
-/// Over so many of the lines that follow, if it is not that number.
+/// Skips `skip` of the following lines if the system call is not `number`.
 constexpr sock_filter unless(long number, std::uint8_t skip) {
     return BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(number), 0, skip);
 }
 constexpr sock_filter end(std::uint32_t how) { return BPF_STMT(BPF_RET | BPF_K, how); }
 constexpr sock_filter tell = end(SECCOMP_RET_USER_NOTIF), pass = end(SECCOMP_RET_ALLOW);
 
-/// The monotonic clock is the kernel's alone: nobody can set it, and Go looks at it all the time.
+/// The monotonic clock is not intercepted: nobody can set it, and Go reads it all the time.
 constexpr std::array filter{
     load(offsetof(seccomp_data, nr)),
     unless(SYS_fsync, 1),
@@ -67,16 +67,16 @@ constexpr std::array filter{
     pass,
 };
 
-/// In the child: an error is what the parent finds in the place of the descriptor.
+/// Installs the filter, in the child. On error, the parent gets the error number instead of the descriptor.
 int listen_to_myself() noexcept {
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return -1;
     const sock_fprog all{static_cast<unsigned short>(filter.size()), const_cast<sock_filter*>(filter.data())};
-    // Signals that the process handles do not interrupt a call that is being answered.
+    // A signal that the process handles does not interrupt a call that is being answered.
     return static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
                                       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &all));
 }
 
-/// One descriptor beside one byte.
+/// Room for a message with one descriptor and one byte.
 union carriage {
     cmsghdr head;
     char room[CMSG_SPACE(sizeof(int))];
@@ -94,7 +94,8 @@ std::uintptr_t stack_of(pid_t stopped) {
 #endif
 }
 
-/// REQUIRES: it has just executed its program, whose words, environment and auxiliary vector are on its stack.
+/// REQUIRES: the process has just executed its program, so its arguments, environment and auxiliary vector are on its
+/// stack.
 void hide_vdso(pid_t stopped) {
     std::uintptr_t at = stack_of(stopped);
     const auto next = [&] {
@@ -104,7 +105,7 @@ void hide_vdso(pid_t stopped) {
         at += sizeof word;
         return word;
     };
-    next();  // how many words
+    next();  // the number of arguments
     while (next() != 0) {}
     while (next() != 0) {}  // the environment
     for (long type = next(); type != AT_NULL; type = next()) {
@@ -163,7 +164,7 @@ meddler::~meddler() {
 }
 
 void meddler::adopt(introduction& by, pid_t child) {
-    ::close(std::exchange(by.child_, -1));  // so that a child that has died is noticed
+    ::close(std::exchange(by.child_, -1));  // so that the death of a child is noticed
     char byte = 0;
     iovec text{&byte, 1};
     carriage room{};
@@ -180,7 +181,7 @@ void meddler::adopt(introduction& by, pid_t child) {
         const std::lock_guard hold{guard_};
         listeners_.push_back(listener);
     }
-    // It stops when it has executed its program.
+    // The child stops when it has executed its program.
     int how = 0;
     while (::waitpid(child, &how, 0) == child && WIFSTOPPED(how) && WSTOPSIG(how) != SIGTRAP)
         ::ptrace(PTRACE_CONT, child, nullptr, WSTOPSIG(how));
@@ -196,11 +197,11 @@ void meddler::answer_all() {
             const std::lock_guard hold{guard_};
             for (const int l : listeners_) all.push_back({l, POLLIN, 0});
         }
-        ::poll(all.data(), all.size(), 10);  // new ones are looked for, too
+        ::poll(all.data(), all.size(), 10);  // the timeout lets the loop find new listeners
         for (const pollfd& one : all) {
             if ((one.revents & POLLIN) != 0) {
                 answer(one.fd);
-            } else if (one.revents != 0) {  // all that it stood before has ended
+            } else if (one.revents != 0) {  // every process of this listener has ended
                 const std::lock_guard hold{guard_};
                 std::erase(listeners_, one.fd);
                 ::close(one.fd);
@@ -211,14 +212,15 @@ void meddler::answer_all() {
 
 void meddler::answer(int listener) {
     seccomp_notif asked{};
-    if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) return;  // who asked is gone
+    if (::ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) return;  // the caller is gone
     seccomp_notif_resp said{};
     said.id = asked.id;
     const auto pid = static_cast<pid_t>(asked.pid);
     const auto& given = asked.data.args;
     timespec now{};
     const auto look = [&](clockid_t which) {
-        ::syscall(SYS_clock_gettime, which, &now);  // not what a test may have put before the library's
+        // a system call, because a test may have replaced the library's function
+        ::syscall(SYS_clock_gettime, which, &now);
         now.tv_sec += clock_.load();
         looked_.fetch_add(1);
     };
@@ -239,7 +241,7 @@ void meddler::answer(int listener) {
             said.val = now.tv_sec;
             break;
 #endif
-        default: {  // of a disk
+        default: {  // a disk call
             const auto begun = std::chrono::steady_clock::now();
             if (disk_.load() != 0) delayed_.fetch_add(1);
             while (std::chrono::steady_clock::now() < begun + std::chrono::milliseconds{disk_.load()} && !over_.load())
@@ -248,7 +250,7 @@ void meddler::answer(int listener) {
         }
     }
     if (!sound) said.error = -EFAULT;
-    ::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &said);  // fails if it was killed meanwhile
+    ::ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &said);  // fails if the caller was killed meanwhile
 }
 
 }  // namespace tutti::cluster::testing

@@ -1,11 +1,12 @@
-// Between a process and its kernel: disks that are slow, and a wall clock that jumps, for any program, also one that
-// is linked statically or calls the kernel itself, as those in Go do.
+// Slow disks and a jumping wall clock for any program, even for one that is linked statically or makes system calls
+// itself, as Go programs do.
 //
-// The process, and all that it starts, hand some of their system calls to a thread here (seccomp_unotify(2)), which
-// lets them go on late, or answers in the kernel's place. A clock is usually read from a page of the kernel's
-// (vdso(7)): where to find it is taken out of what the program is told at its start, so it has to ask.
+// The process and its children hand some of their system calls to a thread here (seccomp_unotify(2)). That thread lets
+// them continue late, or answers in place of the kernel. Programs usually read a clock from a page of the kernel
+// (vdso(7)). The meddler removes the address of that page from the program's start data, so the program has to make a
+// system call.
 //
-// Thread safety: what tests set, any thread; a process is started by one thread at a time.
+// Thread safety: any thread may call the setters; one thread at a time starts a process.
 #pragma once
 
 #include <sys/types.h>
@@ -23,21 +24,22 @@ namespace tutti::cluster::testing {
 class meddler {
 public:
     meddler();
-    /// REQUIRES: processes that it stands before have ended; their calls would fail from now on.
+    /// REQUIRES: the intercepted processes have ended; their calls would fail from now on.
     ~meddler();
     meddler(const meddler&) = delete;
     meddler& operator=(const meddler&) = delete;
 
-    /// What has been written is on the disk so much later, from now on: fsync(2) and its like wait, one by one.
+    /// Delays fsync(2) and similar calls by `by` from now on, one after another.
     void delay_disk(std::chrono::milliseconds by) noexcept { disk_.store(by.count()); }
-    /// The wall clock is so far from the machine's, from now on.
+    /// Sets the wall clock's offset from the machine's clock from now on.
     void set_clock(std::chrono::seconds off) noexcept { clock_.store(off.count()); }
-    /// How many calls it has held up, and how many looks at the clock it has answered.
+    /// Return the number of delayed calls, and the number of clock calls that were answered.
     [[nodiscard]] std::uint64_t delayed() const noexcept { return delayed_.load(); }
     [[nodiscard]] std::uint64_t looked() const noexcept { return looked_.load(); }
 
-    /// How a process gets under it: the child calls `submit` last before it executes its program, and then the parent
-    /// calls `adopt`. The child's is safe between fork and exec, and does not return if it fails.
+    /// The handshake that puts a process under the meddler. The child calls `submit` last before it executes its
+    /// program, and then the parent calls `adopt`. `submit` is safe between fork and exec, and does not return if it
+    /// fails.
     class introduction {
     public:
         introduction();
@@ -50,7 +52,7 @@ public:
         friend class meddler;
         int parent_ = -1, child_ = -1;
     };
-    /// Throws std::runtime_error where the system does not allow it.
+    /// Throws std::runtime_error if the system does not allow the interception.
     void adopt(introduction& by, pid_t child);
 
 private:
@@ -61,7 +63,7 @@ private:
     std::atomic<std::uint64_t> delayed_{0}, looked_{0};
     std::atomic<bool> over_{false};
     std::mutex guard_;
-    std::vector<int> listeners_;  // one for each process, and what it starts
+    std::vector<int> listeners_;  // one for each process and its children
     std::thread thread_;
 };
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# `tutti member`: a group of three by the command alone, its status, a member that goes, and what is refused; under TLS,
-# where the script that makes certificates is given.
+# Tests `tutti member`: a group of three made by the command alone, its status, a member that leaves, and refused calls.
+# With the script that makes certificates, everything runs under TLS.
 #
 #   member_command.sh <tutti> <tutti-cluster> [<certificates.sh>]
 set -euo pipefail
@@ -14,8 +14,8 @@ fail() {
     tail -n 5 "$folder"/*.log >&2 || true
     exit 1
 }
-# An address of loopback that no other process uses, since none other has this one's number: the kernel cannot give its
-# ports away before a member listens there.
+# A loopback address that no other process uses, because it contains this process's id. The kernel cannot give its ports
+# away before a member listens there.
 home=127.$((1 + ($$ >> 16))).$(($$ >> 8 & 255)).$(($$ & 255))
 # says <status> <text> <command>...
 says() {
@@ -33,7 +33,7 @@ until_well() {
     fail "never: $* $(cat "$folder/out")"
 }
 
-# files <name>: as options. The member b has them from the environment.
+# files <name>: prints the TLS options. Member b gets them from the environment.
 files() { printf -- '--certificate %s/%s.pem --key %s/%s.key --authority %s/ca.pem' "$folder" "$1" "$folder" "$1" "$folder"; }
 as_a=() as_b=() as_c=() as_program=()
 if [[ -n $certificates ]]; then
@@ -60,7 +60,7 @@ three() { [[ $(status --group "$b" | grep -c -E 'leader|follower') == 3 ]]; }
 until_well three
 says 0 "the invariant holds" bank "$a,$b,$c"
 
-# Its objects in a file, and in another group.
+# Saves the objects to a file, and restores them in another group.
 saved=$(bank "$a,$b,$c" | sed -n 's/.* under the prefix \([-a-z0-9]*\).*/\1/p')
 f=$home:7011
 "$tutti" member run --folder "$folder/f" --listen "$f" --new-group "${as_a[@]}" >"$folder/f.log" 2>&1 &
@@ -75,7 +75,7 @@ objects export "$f" | cut -d, -f1,3 >"$folder/other"
 [[ -s $folder/one ]] || fail "nothing was exported"
 cmp "$folder/one" "$folder/other" || fail "what was restored is not what was saved"
 
-# What Prometheus sees.
+# The metrics for Prometheus.
 port=$(sed -n 's/.*metrics on port \([0-9]*\) of loopback.*/\1/p' "$folder/a.log")
 page() {
     exec 3<>"/dev/tcp/$home/$port"
@@ -99,7 +99,7 @@ says 0 "the invariant holds" bank "$a,$b,$c;$d"
 says 0 " prepared" status --group "$d"
 says 0 '"prepared": 0' status --group "$d" --json
 
-# A third one joins, and the second leaves.
+# A third group joins, and the second leaves.
 e=$home:7008
 "$tutti" member run --folder "$folder/h" --listen "$e" --new-group "${as_a[@]}" >"$folder/h.log" 2>&1 &
 pids+=($!)
@@ -117,7 +117,7 @@ alone=$(bank "$e" | sed -n 's/.* under the prefix \([-a-z0-9]*\).*/\1/p')
 says 1 "in one group alone" "$tutti" member move --groups "$e" --prefix "$alone" "${as_program[@]}"
 says 1 "no program has used" "$tutti" member groups --groups "$e" --prefix nobody "${as_program[@]}"
 
-# The first one is killed: another leads, and the status says what is the matter.
+# The first member is killed. Another one leads, and the status reports the problem.
 kill -9 "${pids[0]}"
 led() { [[ $(status --group "$b" || true) == *" leader "* ]]; }
 until_well led
@@ -136,13 +136,13 @@ fi
 says 0 "is a member no more" "$tutti" member remove "$a" --group "$b" "${as_a[@]}"
 says 0 '"leader": "127.' status --group "$c" --json
 
-# SIGTERM ends a member in good order.
+# SIGTERM ends a member cleanly.
 kill -TERM "${pids[2]}"
 wait "${pids[2]}" || fail "status $? after SIGTERM"
 grep -q '"ended"\|ended' "$folder/c.log" || fail "it does not say that it has ended"
 says 1 "which is no majority" status --group "$b"
 
-# What is in its folder, and in a damaged copy. The file of the latest entries is the last one by name.
+# Checks a member's folder, and a damaged copy. The file with the latest entries is the last one by name.
 says 0 "The log is whole." "$tutti" log check "$folder/c"
 cp -r "$folder/c" "$folder/damaged"
 logged=$(find "$folder/damaged/log" -name '0*-0*' | sort | tail -n 1)
@@ -151,7 +151,7 @@ says 1 "is damaged at byte 8" "$tutti" log check "$folder/damaged"
 says 1 "$logged is damaged at byte 8" "$tutti" member run --folder "$folder/damaged" "${as_c[@]}"
 says 1 "no member lives in" "$tutti" log check "$folder"
 
-# One that nobody can let in ends all the same.
+# A member that cannot be let in also ends on SIGTERM.
 "$tutti" member run --folder "$folder/e" --listen "$home:7004" --join "$b" "${as_c[@]}" >"$folder/e.log" 2>&1 &
 pids+=($!)
 joins() { grep -q "not let in yet" "$folder/e.log"; }
@@ -159,7 +159,7 @@ until_well joins
 kill -TERM "${pids[-1]}"
 timeout 20 tail --pid="${pids[-1]}" -f /dev/null || fail "it does not end while it waits to be let in"
 
-# Another address for one that does not run.
+# Changes the address of a member that does not run.
 says 1 "tutti member readdress" "$tutti" member run --folder "$folder/c" --listen "$home:7009" "${as_c[@]}"
 says 2 "give OLD=NEW" "$tutti" member readdress --folder "$folder/c" "$c"
 says 1 "has no member at 127.0.0.1:1" "$tutti" member readdress --folder "$folder/c" "127.0.0.1:1=$home:7009"
@@ -170,7 +170,7 @@ pids+=($!)
 moved() { status --group "$b" | grep -q "$home:7009 .*follower\|$home:7009 .*leader"; }
 until_well moved
 
-# It goes on without the other one.
+# The member goes on without the other one.
 kill -9 "${pids[-1]}"
 wait "${pids[-1]}" 2>/dev/null || true
 says 0 "the only one of a new group" "$tutti" member force-new-group --folder "$folder/c" "${as_c[@]}"

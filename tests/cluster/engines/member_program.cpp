@@ -1,4 +1,4 @@
-// A member of a group for the tests, which may leave steps out:
+// A group member for the tests, with injectable faults:
 //   member_program <folder> <address> new|<address to join>
 //                  [fault [files of TLS, or "", authority, fault of TLS [delay of the disk, setting...]]]
 // A setting is address=place, or snapshot-bytes=number.
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
         if (name == "snapshot-bytes") how.snapshot_bytes = std::stoull(value);
         else replica::injected_routes[name] = value;
     }
-    ::signal(SIGXFSZ, SIG_IGN);  // a test limits the size of files: as a full disk, it is an error of the write
+    ::signal(SIGXFSZ, SIG_IGN);  // a test limits the file size; like a full disk, this must be an error of the write
     sigset_t ends;
     ::sigemptyset(&ends);
     ::sigaddset(&ends, SIGTERM);

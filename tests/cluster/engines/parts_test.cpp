@@ -1,4 +1,4 @@
-// What needs no server: who waits for whom when a feed is opened, what an address may name, ports for servers.
+// Tests that need no server: threads that wait while a feed is opened, valid addresses, and ports for servers.
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
@@ -27,7 +27,7 @@ namespace {
 using namespace tutti;
 namespace backend = cluster::backend;
 
-/// Feeds open when the test says so.
+/// An engine whose feeds open when the test allows it.
 class hesitant final : public cluster::testing::wrapped {
 public:
     using wrapped::wrapped;
@@ -58,7 +58,7 @@ TEST(engine_bells, nobody_waits_for_a_feed_but_who_needs_it) {
     all.stop();
 }
 
-/// The first time that a feed is wanted there is no memory for it, once the test lets it go on.
+/// An engine whose first feed fails with bad_alloc once the test lets it go on.
 class exhausted final : public cluster::testing::wrapped {
 public:
     using wrapped::wrapped;
@@ -72,7 +72,7 @@ public:
     std::atomic<int> opened{0};
 };
 
-// Catches who waits for a feed that another opens, and is left waiting where that one leaves by an exception.
+// Catches a thread that waits for another one to open a feed, and keeps waiting when that one leaves by an exception.
 TEST(engine_bells, an_exception_of_who_opens_a_feed_leaves_nobody_waiting) {
     const support::watchdog guard{"exceptions", std::chrono::seconds{60}};
     exhausted engine{backend::open_engine("memory:", {"tutti"})};
@@ -97,14 +97,14 @@ TEST(engine_bells, an_exception_of_who_opens_a_feed_leaves_nobody_waiting) {
         });
     }
     about_to_wait.wait();
-    // So that they do wait: an attempt of theirs to open one would be seen.
+    // Gives the threads time to wait: an attempt to open a feed would be counted.
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
     EXPECT_EQ(engine.opened.load(), 1);
     engine.go_on.count_down();
     opens.join();
     for (std::thread& t : crew) t.join();
     EXPECT_TRUE(thrown);
-    // Whoever was left without a feed has opened one; and nothing is left of the failure: the feed rings.
+    // One of the waiting threads has opened a feed. The failure has left nothing behind: the feed rings.
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(heard[i]);
     ASSERT_TRUE(all.enrol(first, {&key, 1}));
     EXPECT_EQ(engine.opened.load(), 2);
@@ -118,7 +118,7 @@ TEST(engine_bells, an_exception_of_who_opens_a_feed_leaves_nobody_waiting) {
     all.stop();
 }
 
-/// Its first feed breaks when the test says so.
+/// An engine whose first feed breaks when the test says so.
 class brittle final : public cluster::testing::wrapped {
 public:
     using wrapped::wrapped;
@@ -138,8 +138,8 @@ private:
     };
 };
 
-// Catches a block that waits for the thread that rings, while that waits for the block: it reads what that writes, and
-// cannot be made to give way.
+// Catches a deadlock between a block and the thread that rings. The block is irrevocable, and reads a variable that
+// this thread writes.
 TEST(engine_bells, who_enrols_waits_for_no_ring) {
     const support::watchdog guard{"rings", std::chrono::seconds{60}};
     brittle engine{backend::open_engine("memory:", {"tutti"})};
@@ -151,7 +151,7 @@ TEST(engine_bells, who_enrols_waits_for_no_ring) {
         EXPECT_EQ(sleeper.get(t), 0u);
         engine.fails.count_down();
         bool heard = true;
-        // Until it is known that the first has broken, there is no second.
+        // The second feed opens only after the failure of the first is known.
         while (heard && engine.feeds < 2) heard = all.enrol(mine, {&key, 1});
         EXPECT_TRUE(heard);
         EXPECT_EQ(sleeper.get(t), 0u) << "it has rung, and this test has tested nothing";
@@ -173,7 +173,7 @@ TEST(engine_bells, who_enrols_waits_for_no_ring) {
     all.stop();
 }
 
-/// Takes its time over a get, so that others meet behind it.
+/// An engine with slow gets, so that other requests queue behind.
 class slow final : public cluster::testing::wrapped {
 public:
     using wrapped::wrapped;
@@ -217,7 +217,7 @@ TEST(engine_batching, everybody_gets_what_he_has_asked_for) {
     EXPECT_EQ(wrong.load(), 0u);
 }
 
-/// Answers requests when the test says so, one by one.
+/// An engine that answers requests one by one, when the test says so.
 class gated final : public cluster::testing::wrapped {
 public:
     using wrapped::wrapped;
@@ -230,7 +230,7 @@ public:
         hold.unlock();
         wrapped::commit_all(all);
     }
-    /// Of request `number`, counted from 1; waits for it to come.
+    /// Returns the size of request `number`, counted from 1; waits until the request arrives.
     std::size_t size_of(std::size_t number) {
         std::unique_lock hold{guard_};
         changed_.wait(hold, [&] { return sizes_.size() >= number; });
@@ -249,7 +249,7 @@ private:
     std::size_t released_ = 0;
 };
 
-// While a large request is under way none goes that is smaller: small ones cost the engine as much.
+// While a large request is in progress, no smaller one is sent: a small request costs the engine as much.
 TEST(engine_batching, requests_do_not_get_small_again) {
     const support::watchdog guard{"sizes", std::chrono::seconds{60}};
     std::size_t large = 0;
@@ -304,14 +304,14 @@ TEST(engine_leases, have_one_holder_who_may_be_late) {
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
     EXPECT_NE(first, second);
     EXPECT_EQ(mine.is_over(name, first, later), backend::verdict::good);
-    mine.give_up(name, first);  // late: it is another's by now
+    mine.give_up(name, first);  // late: another program has the lease by now
     EXPECT_EQ(mine.is_over(name, second, later), backend::verdict::conflict);
     yours.give_up(name, second);
     EXPECT_EQ(mine.is_over(name, second, later), backend::verdict::good);
     EXPECT_EQ(mine.try_take(name, later, third), backend::verdict::good);
 }
 
-/// Sets a variable of the environment while it lives.
+/// Sets an environment variable during its lifetime.
 class environment {
 public:
     environment(const char* name, const char* value) : name_{name} { ::setenv(name, value, 1); }
@@ -350,7 +350,7 @@ TEST(engine_addresses, postgres_is_near_whoever_names_it) {
         EXPECT_FALSE(is_far("postgres:///db?host=/nowhere"));
     }
     const environment set{"PGHOSTADDR", "192.0.2.1"};
-    EXPECT_TRUE(is_far("postgres:///db?host=/nowhere"));  // it would go there all the same
+    EXPECT_TRUE(is_far("postgres:///db?host=/nowhere"));  // libpq would connect there even so
 }
 
 TEST(ports, are_of_one_caller_and_not_given_to_others) {

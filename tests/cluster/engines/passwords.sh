@@ -1,5 +1,5 @@
 #!/bin/bash
-# An engine that asks for a password says so to a program, which has none to give.
+# An engine that requires a password reports this to a program that has none.
 #
 #   passwords.sh <redis|etcd> <tutti-cluster>
 set -euo pipefail
@@ -13,7 +13,7 @@ fail() {
     tail -n 5 "$folder/log" >&2 || true
     exit 1
 }
-# An address of loopback that no other process uses, since none other has this one's number.
+# A loopback address that no other process uses, because it contains this process's id.
 home=127.$((1 + ($$ >> 16))).$(($$ >> 8 & 255)).$(($$ & 255))
 until_well() {
     for ((i = 0; i < 400; ++i)); do
@@ -23,7 +23,7 @@ until_well() {
     fail "never: $* $(cat "$folder/out")"
 }
 bank() { "$program" --engine "$1" --workload bank --objects 2 --nodes 1 --seconds 0.05; }
-# of_etcd <what> <JSON>: by its gateway for JSON.
+# of_etcd <what> <JSON>: calls etcd through its JSON gateway.
 of_etcd() {
     local line
     exec 3<>"/dev/tcp/$home/7001"

@@ -1,4 +1,4 @@
-// PostgreSQL's commits tell listeners of what they wrote up to a version that a listener has said in time.
+// PostgreSQL's commits notify listeners of writes up to a version that the listener has announced in advance.
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(postgres_feed, breaks_where_more_has_been_committed_than_it_foresaw) {
     r.writes = {&w, 1};
     engine->commit(r);
     ASSERT_EQ(r.said, backend::verdict::good);
-    // Nobody tells of it: then it says so, and everybody looks.
+    // The notification is missing. The feed reports this, and every sleeper looks again.
     std::vector<backend::key> written;
     while (feed->next(written)) ASSERT_TRUE(written.empty()) << "it was told of: is the bound not looked at?";
 }

@@ -84,7 +84,7 @@ void proxy::carry(int from, std::uint64_t seed) {
     const std::uint64_t mine = generation_.load();
     support::random dice{seed};
     const int to = connect_to(to_);
-    constexpr int on = 1;  // what is late is late by our dice, not by Nagle's algorithm
+    constexpr int on = 1;  // delays come from the generator here, not from Nagle's algorithm
     for (const int s : {from, to}) static_cast<void>(::setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
     std::array<char, 16384> bytes{};
     const auto pass = [&](int in, int out) {

@@ -1,5 +1,5 @@
-// A bad network in user space: it takes connections on a port of loopback, passes bytes on in pieces and late, cuts
-// connections, and is silent for a while.
+// A bad network in user space. The proxy accepts connections on a loopback port, and passes bytes on in pieces and
+// late. It can cut connections, and be silent for a while.
 #pragma once
 
 #include <atomic>
@@ -21,13 +21,13 @@ public:
     proxy& operator=(const proxy&) = delete;
 
     [[nodiscard]] std::string place() const { return "127.0.0.1:" + std::to_string(port_); }
-    /// Pieces of any size, each up to a millisecond late.
+    /// Passes bytes on in pieces of any size, each up to a millisecond late.
     void disturb(bool on) noexcept { disturbed_.store(on); }
-    /// Passes nothing on, and keeps what comes: a partition. Afterwards it arrives.
+    /// Passes nothing on and buffers the bytes, as in a partition. Delivers them afterwards.
     void hold(bool on) noexcept { held_.store(on); }
-    /// Bytes from who has connected to the place behind it.
+    /// Returns the number of bytes that went from callers to the place behind the proxy.
     [[nodiscard]] std::uint64_t carried() const noexcept { return carried_.load(); }
-    /// Ends all connections; bytes that are under way are lost.
+    /// Closes all connections; bytes in transit are lost.
     void cut() noexcept { generation_.fetch_add(1); }
 
 private:
@@ -41,10 +41,10 @@ private:
     std::atomic<std::uint64_t> generation_{0}, carried_{0};
     std::uint64_t seed_;
     std::thread accepting_;
-    std::vector<std::thread> carrying_;  // of the accepting thread
+    std::vector<std::thread> carrying_;  // used by the accepting thread
 };
 
-/// One in front of each of several places.
+/// One proxy in front of each of several places.
 class proxies {
 public:
     proxies(const std::vector<std::string>& to, std::uint64_t seed) {

@@ -1,4 +1,4 @@
-// What tests of groups under TLS have in common.
+// Shared helpers of tests of groups under TLS.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ inline ::testing::AssertionResult says(const char*, const char*, const std::stri
     return ::testing::AssertionFailure() << "'" << part << "' is missing: " << text;
 }
 
-/// An authority with members and a program; and another one with the same names.
+/// Return an authority with members and a program, and another authority with the same names.
 inline const strangers::certificates& ours() {
     static const strangers::certificates all{"tls-group", "tutti", "member"};
     return all;
@@ -48,7 +48,7 @@ void until(Test&& test) {
     while (!test()) std::this_thread::sleep_for(std::chrono::milliseconds{5});
 }
 
-/// Of what a member says.
+/// Waits until the log of member `i` contains `part`.
 inline void await_line(const group_server& g, std::size_t i, const std::string& part) {
     until([&] { return whole(g.log_of(i)).find(part) != std::string::npos; });
 }
@@ -72,7 +72,7 @@ inline std::unique_ptr<backend::engine> engine_at(const std::string& address, co
     return backend::open_engine(address, settings_of(engine_options_of(address, tls)));
 }
 
-/// What a program is told that cannot use an engine; empty: it can.
+/// Returns the error of a program that cannot use an engine, or an empty string if it can.
 inline std::string why_not(engine_options how) {
     how.patience = std::chrono::milliseconds{1500};
     try {
@@ -99,7 +99,7 @@ inline std::string look(backend::engine& e, const std::string& k) {
     return found.front().bytes;
 }
 
-/// As a program would say it, or a member that wants the one with that number.
+/// Returns the hello of a program, or of a member that wants the member `wanted`.
 inline std::string hello_of(backend::group::speaker who, std::uint64_t wanted = 0) {
     backend::group::hello all;
     all.who = who;

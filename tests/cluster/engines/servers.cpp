@@ -52,12 +52,12 @@ std::string postgres_folder() {
     return {};
 }
 
-/// A folder that goes with its owner.
+/// A temporary folder that is removed with its owner.
 class folder {
 public:
-    /// In that one, or wherever it is best.
+    /// Creates the folder in `in`, or in the fastest suitable place.
     explicit folder(std::filesystem::path in = {}) {
-        // A process that is killed loses nothing of what is in memory, and no disk is waited for.
+        // A killed process does not lose data in memory, and memory has no disk delays.
         const bool memory = ::access("/dev/shm", W_OK) == 0 && std::getenv("TUTTI_ENGINE_ON_DISK") == nullptr;
         if (in.empty()) in = memory ? "/dev/shm" : std::filesystem::temp_directory_path();
         std::string name = (in / "tutti-engine-XXXXXX").string();
@@ -76,7 +76,7 @@ private:
     std::string path_;
 };
 
-/// Also if nobody has waited for it: a container's first process may not.
+/// Returns true if the process has ended, even if its parent has not reaped it: a container's first process may not.
 bool is_gone(pid_t p) {
     std::ifstream stat{"/proc/" + std::to_string(p) + "/stat"};
     std::string all;
@@ -85,12 +85,12 @@ bool is_gone(pid_t p) {
     return state < all.size() && all[state] == 'Z';
 }
 
-/// Until a node can be made of it.
+/// Waits until a node can connect to the engine.
 void wait_for(const std::string& address, const process& p, const tls_options& tls = {}) {
     const auto late = std::chrono::steady_clock::now() + std::chrono::seconds{60};
     while (true) {
         try {
-            // Not the prefix of the tests: a group that is one of several is asked alone here.
+            // A prefix of its own: a group that is one of several is used alone here.
             const node here{engine_options{
                 .address = address, .prefix = "started", .patience = std::chrono::milliseconds{1000}, .tls = tls}};
             return;
@@ -102,7 +102,7 @@ void wait_for(const std::string& address, const process& p, const tls_options& t
     }
 }
 
-/// Whether any of them had ended by itself.
+/// Reaps ended processes. Returns true if any of them had ended by itself.
 bool bury(std::span<process> all) {
     bool any = false;
     for (process& p : all) {
@@ -235,7 +235,7 @@ public:
     void revive() override {
         if (bury({&process_, 1})) start();
     }
-    /// kill -9 would leave its shared memory to the machine.
+    /// kill -9 would leave its shared memory behind.
     ~postgres_server() override { process_.ask_to_end(SIGINT, std::chrono::seconds{20}); }
 
 private:
@@ -327,7 +327,8 @@ void group_server::start() {
         if (members_[i].running() || retired_.contains(i)) continue;
         const bool joins = !std::filesystem::exists(folder_of(i));
         start_one(i);
-        if (i == 0 && joins) wait_for(address_by(places_[0]), members_[0], tls());  // there has to be somebody to join
+        // the next member needs a running member to join
+        if (i == 0 && joins) wait_for(address_by(places_[0]), members_[0], tls());
         const auto is_voter = [&] {
             for (const member_facts& m : ask_group(places_, std::chrono::milliseconds{500}, tls()).members) {
                 if (m.address == places_[i]) return m.votes;
@@ -358,7 +359,7 @@ void group_server::send(int signal) {
     for (process& m : members_) m.send(signal);
 }
 
-/// Does not wait until they answer: while it does, the next one may end.
+/// Does not wait for answers: during such a wait, another member may end.
 void group_server::revive() {
     if (bury(members_)) start_unasked();
 }
@@ -388,7 +389,8 @@ groups_server::groups_server(unsigned members) {
 
 std::string groups_server::address() const {
     std::string all;
-    for (const auto& one : all_) all += all.empty() ? one->address() : ";" + one->address().substr(8);  // tutti://
+    // the length of "tutti://"
+    for (const auto& one : all_) all += all.empty() ? one->address() : ";" + one->address().substr(8);
     return all;
 }
 
@@ -445,7 +447,7 @@ process::process(const std::vector<std::string>& words, const std::string& log, 
     }
     if (who != nullptr && (::setgroups(0, nullptr) != 0 || ::setgid(who->pw_gid) != 0 || ::setuid(who->pw_uid) != 0))
         ::_exit(126);
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // after the change of the user, which forgets it
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // after the change of the user, which clears this setting
     if (::getppid() != parent) ::_exit(126);
     ::dup2(out, 1);
     ::dup2(out, 2);
@@ -477,7 +479,7 @@ void process::end() {
     if (those.empty()) return;
     for (const pid_t p : those) ::kill(p, SIGKILL);
     ::waitpid(std::exchange(id_, 0), nullptr, 0);
-    // Children of its own are not ours to wait for, and hold its memory until they are gone.
+    // This process cannot wait for grandchildren, and they keep their memory until they are gone.
     const auto late = std::chrono::steady_clock::now() + std::chrono::seconds{10};
     for (const pid_t p : those) {
         while (!is_gone(p) && std::chrono::steady_clock::now() < late)
@@ -511,7 +513,7 @@ std::string missing_for(const std::string& engine) {
 
 namespace {
 
-/// With certificates of its own.
+/// A group with certificates of its own.
 class secured_group final : public server {
 public:
     secured_group() : group_{3, 0, {make(folder_)}} {}

@@ -1,5 +1,5 @@
-// Real servers for the tests: each in a temporary folder, on a port of its own or a Unix socket, and ended
-// with the test, however that ends.
+// Real servers for the tests. Each runs in a temporary folder, on a port of its own or a Unix socket, and ends with the
+// test, however the test ends.
 #pragma once
 
 #include <sys/types.h>
@@ -18,12 +18,13 @@ namespace tutti::cluster::testing {
 
 class meddler;
 
-/// A process that is killed with its owner, and with those that it has started.
+/// A process that is killed, with its descendants, when its owner is destroyed.
 class process {
 public:
     process() = default;
-    /// `log` gets what it prints. As root, `unprivileged` becomes the user postgres, or nobody. `between` it and the
-    /// kernel there may be somebody, who outlives it; then it gets no library of LD_PRELOAD.
+    /// Starts the process; `log` gets its output. With `unprivileged`, a root process becomes the user postgres, or
+    /// nobody. `between` is an optional meddler, which must outlive the process; a process under a meddler does not get
+    /// LD_PRELOAD.
     process(const std::vector<std::string>& words, const std::string& log, bool unprivileged = false,
             meddler* between = nullptr);
     ~process() { end(); }
@@ -32,21 +33,21 @@ public:
         std::swap(id_, other.id_);
         return *this;
     }
-    /// SIGSTOP: returns when no thread of it runs any more, which is some time after the signal.
+    /// Sends a signal. After SIGSTOP, returns when all threads have stopped, which is some time after the signal.
     void send(int signal) const;
-    /// kill -9, and waits for it.
+    /// Kills the process with SIGKILL and waits for its end.
     void end();
-    /// A signal that it ends on, cleanly; kill -9 if it has not within the patience.
+    /// Sends a signal that ends the process cleanly. Sends SIGKILL if the process has not ended within the patience.
     void ask_to_end(int signal, std::chrono::milliseconds patience);
-    /// Waits until it has ended by itself: whether with status 0.
+    /// Waits until the process has ended by itself. Returns true for status 0.
     bool wait();
-    /// By itself, or by `end`.
+    /// Returns true if the process has ended, by itself or by `end`.
     [[nodiscard]] bool has_ended() const;
     [[nodiscard]] pid_t id() const noexcept { return id_; }
     [[nodiscard]] bool running() const noexcept { return id_ != 0; }
 
 private:
-    /// It, and those that it has started.
+    /// Returns the process and its descendants.
     [[nodiscard]] std::vector<pid_t> all() const;
     pid_t id_ = 0;
 };
@@ -54,50 +55,50 @@ private:
 class server {
 public:
     virtual ~server();
-    /// As engine_options take it.
+    /// Returns the address in the form of engine_options.
     [[nodiscard]] virtual std::string address() const = 0;
-    /// Where it listens: host:port, or a path.
+    /// Returns the listening place: host:port, or a path.
     [[nodiscard]] virtual std::string place() const = 0;
-    /// The same by another place, such as a proxy's.
+    /// Returns the address of the same server at another place, such as a proxy's.
     [[nodiscard]] virtual std::string address_by(const std::string& host_and_port) const = 0;
-    /// The places of all that a program has to reach, and the address by others that stand for them.
+    /// Return the places that a program has to reach, and the address in which `those` replace them.
     [[nodiscard]] virtual std::vector<std::string> places_to_reach() const { return {place()}; }
     [[nodiscard]] virtual std::string address_by_all(const std::vector<std::string>& those) const {
         return address_by(those.front());
     }
-    /// Starts it, on the data that it has, and returns when it answers. Throws std::runtime_error.
+    /// Starts the server on its existing data, and returns when it answers. Throws std::runtime_error.
     virtual void start() = 0;
-    /// kill -9; of one member, and another each time, where there are several.
+    /// Sends SIGKILL. If there are several members, kills one of them, another one each time.
     virtual void kill() = 0;
     virtual void send(int signal) = 0;
-    /// Starts again what has ended by itself.
+    /// Restarts processes that have ended by themselves.
     virtual void revive() = 0;
-    /// Starts what does not run, on the data that it has. Neither waits nor connects: the connections of a program that
-    /// waits for the server are all that this process has.
+    /// Starts stopped processes on their existing data. Neither waits nor connects, so the only connections of this
+    /// process are those of a program that waits for the server.
     virtual void start_unasked() = 0;
-    /// The number of processes.
+    /// Returns the number of processes.
     [[nodiscard]] virtual std::size_t processes() const { return 1; }
-    /// As engine_options take it.
+    /// Returns the TLS options in the form of engine_options.
     [[nodiscard]] virtual tls_options tls() const { return {}; }
 };
 
-/// Where servers keep their data, a temporary folder if it is empty; and who is between their processes and the kernel.
+/// The folder for the servers' data (a temporary one if empty), and an optional meddler for their system calls.
 struct whereabouts {
     std::string folder{};
     meddler* kernel = nullptr;
 };
 
-/// What members of a group under TLS show: member-<n> of a folder that apps/cluster/certificates.sh has made; and one
-/// of wire::fault.
+/// The certificates of group members under TLS: member-<n> in a folder that apps/cluster/certificates.sh has made.
+/// `fault` is one of wire::fault.
 struct group_tls {
     std::string folder;
     int fault = 0;
 };
 
-/// A group of members, each a process: "tutti" is of one, "tutti3" of three, "tutti3tls" of three under TLS.
+/// A group of members, each a process: "tutti" has one, "tutti3" has three, and "tutti3tls" has three under TLS.
 class group_server final : public server {
 public:
-    /// `fault` is one of replica::fault, which every member has.
+    /// `fault` is one of replica::fault, and applies to every member.
     explicit group_server(unsigned members, int fault = 0, group_tls encrypted = {}, const whereabouts& at = {});
     ~group_server() override;
     [[nodiscard]] std::string address() const override;
@@ -114,23 +115,23 @@ public:
     [[nodiscard]] const std::vector<std::string>& places() const noexcept { return places_; }
     [[nodiscard]] process& at(std::size_t i) { return members_[i]; }
     [[nodiscard]] std::string folder_of(std::size_t i) const;
-    /// Which of them leads, once one of those that answer does; waits for it.
+    /// Waits until a member that answers reports a leader. Returns the leader's index.
     [[nodiscard]] std::size_t leader() const;
-    /// Lets another one join; it is started, and a voter when this returns.
+    /// Starts another member and lets it join. Returns when that member is a voter. Its index is the result.
     std::size_t add();
-    /// One that is started from now on has another address.
+    /// Gives a member another address for its next start.
     void move_to(std::size_t i, const std::string& place) { places_[i] = place; }
-    /// Ends one for good: the group does without it from now on.
+    /// Ends a member for good; the group continues without it.
     void retire(std::size_t i);
-    /// Starts one on its data, and does not wait.
+    /// Starts a member on its existing data, and does not wait.
     void start_one(std::size_t i);
-    /// Has member `from` reach member `to` by another place; REQUIRES: it has not been started.
+    /// Lets member `from` reach member `to` through another place. REQUIRES: `from` has not been started.
     void route(std::size_t from, std::size_t to, const std::string& by);
-    /// The disk of a member that is started from now on says so much later that it has written.
+    /// Delays the disk of a member that is started from now on.
     void delay_disk(std::size_t i, std::chrono::milliseconds by) { hardships_[i].disk = by; }
-    /// Members that are started from now on keep so many bytes of log at least.
+    /// Sets the minimum of log bytes that members keep; applies to members that start later.
     void keep_log(std::size_t bytes);
-    /// The same as `start_one(i)`, with other files than its own: their names without .pem and .key.
+    /// Starts a member with other TLS files than its own; `files` is their path without .pem and .key.
     void start_one(std::size_t i, const std::string& files);
     [[nodiscard]] std::string log_of(std::size_t i) const;
 
@@ -145,13 +146,13 @@ private:
         std::vector<std::string> routes;  // address=place
         std::chrono::milliseconds disk{0};
     };
-    std::map<std::size_t, hardship> hardships_;  // of some members
+    std::map<std::size_t, hardship> hardships_;  // only for some members
     std::size_t victim_ = 0;
     const int fault_;
     const group_tls encrypted_;
 };
 
-/// Two groups that objects are spread over: "groups" of one member each, "groups3" of three.
+/// Two groups that share the objects: "groups" has one member each, "groups3" has three each.
 class groups_server final : public server {
 public:
     explicit groups_server(unsigned members);
@@ -174,9 +175,9 @@ private:
     std::size_t victim_ = 0;
 };
 
-/// "memory" has none: null. Throws std::runtime_error where the server is not installed.
+/// Returns a server, or null for "memory". Throws std::runtime_error if the server is not installed.
 [[nodiscard]] std::unique_ptr<server> make_server(const std::string& engine, const whereabouts& at = {});
-/// What has to be installed for it; empty where it is.
+/// Returns the missing software for the engine, or an empty string.
 [[nodiscard]] std::string missing_for(const std::string& engine);
 
 }  // namespace tutti::cluster::testing

@@ -1,4 +1,4 @@
-// Clients that go on whatever happens to their engine, and what is wrong when it is over.
+// Clients that go on through every failure of their engine, and a check afterwards.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@ namespace tutti::cluster::testing {
 inline constexpr unsigned clients = 3;
 inline constexpr std::uint64_t objects = 5;
 
-/// Clients that go on whatever happens. Each block links to the one before it of its client, by an object that no other
-/// writes: what has committed is what the chains hold at the end.
+/// Clients that go on through every failure. Each block of a client links to the client's previous block through an
+/// object that no other client writes. The chains therefore show at the end which blocks have committed.
 class siege {
 public:
     siege(std::string address, std::uint64_t seed, const tls_options& tls = {})
@@ -40,7 +40,7 @@ public:
     }
     ~siege() { stop(); }
 
-    /// Returns when so many more blocks have committed.
+    /// Returns when `count` more blocks have committed.
     void let_commit(std::uint64_t count) const {
         const std::uint64_t until = acknowledged_.load() + count;
         while (acknowledged_.load() < until) std::this_thread::sleep_for(std::chrono::milliseconds{1});
@@ -53,7 +53,7 @@ public:
         threads_.clear();
     }
 
-    /// What is wrong, when the engine answers again.
+    /// Waits until the engine answers again. Returns a description of the error, or an empty string.
     std::string judge(const std::string& address) {
         stop();
         how_.address = address;
@@ -118,7 +118,7 @@ private:
                 note(failed_, tag);
                 errors_.fetch_add(1);
                 std::this_thread::sleep_for(std::chrono::milliseconds{1});
-            } catch (const std::length_error&) {  // it takes no writes
+            } catch (const std::length_error&) {  // the engine refuses writes
                 note(failed_, tag);
                 errors_.fetch_add(1);
                 std::this_thread::sleep_for(std::chrono::milliseconds{1});

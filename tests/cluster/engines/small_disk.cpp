@@ -17,7 +17,7 @@ bool own_mounts() {
     const uid_t user = ::geteuid();
     const gid_t group = ::getegid();
     if (::unshare(CLONE_NEWNS) != 0) {
-        // A user that may not mount may do so in a namespace of its own, where it stays who it is.
+        // A user without the right to mount gets it in a user namespace of its own, where its user id stays the same.
         if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
         const auto say = [](const char* file, const std::string& text) {
             return static_cast<bool>(std::ofstream{std::string{"/proc/self/"} + file} << text << std::flush);

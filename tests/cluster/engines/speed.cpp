@@ -1,11 +1,11 @@
-// Blocks over an engine beside the same transactions in its own client library: read two objects, write both.
+// Compares blocks over an engine with the same transactions in its own client library: read two objects, write both.
 //
 //   tutti-bench-engines <etcd, postgres, tutti or tutti3> <threads> [rounds] [seconds]
 //   tutti-bench-engines fail-over [leaders]
 //
-// Nobody writes clients of groups by hand: blocks over one take turns with a client by hand of etcd with as many
-// members.
-// Both take turns, round by round, on one server: the ratio of each pair counts, and their median is what is printed.
+// Groups have no hand-written client. Blocks over a group are therefore compared with a hand-written client of etcd
+// with as many members. Both sides alternate round by round on one server. The program prints the median of the pairs'
+// ratios.
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ struct amount {
 
 using step = std::function<void(std::uint64_t, std::uint64_t)>;
 
-/// Seconds of processors that this process has used, and those that it has started.
+/// Processor seconds of this process, and of the processes that it has started.
 struct work {
     double ours = 0, theirs = 0;
 };
@@ -61,7 +61,7 @@ work work_so_far() {
         if (!std::getline(file, line) || std::sscanf(line.c_str(), "%d", &id) != 1) continue;
         process_times t;
         unsigned long user = 0, system = 0;
-        // Behind the name, which may have anything in it.
+        // The fields follow the name, which may contain any characters.
         if (std::sscanf(line.c_str() + line.rfind(')') + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
                         &t.parent, &user, &system) != 3)
             continue;
@@ -81,10 +81,10 @@ work work_so_far() {
 
 struct pace {
     double a_second = 0;
-    double ours_us = 0, theirs_us = 0;  // of processors, for each transaction
+    double ours_us = 0, theirs_us = 0;  // processor time for each transaction
 };
 
-/// Transactions of so many threads, each of which makes itself a step.
+/// Measures transactions of `threads` threads, each of which makes its own step.
 pace measure(unsigned threads, double seconds, const std::function<step()>& make) {
     std::atomic<bool> stop{false};
     std::atomic<std::uint64_t> done{0};

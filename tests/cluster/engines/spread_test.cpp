@@ -1,5 +1,5 @@
-// Commits, reads and feeds over several groups, in one process: which group is asked for what, what becomes of lost
-// answers, and threads that meet.
+// Commits, reads and feeds over several groups, in one process: which group gets which request, how lost answers are
+// resolved, and threads that conflict.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -32,10 +32,10 @@ using backend::verdict;
 using backend::write;
 using loss = local_group::loss;
 
-/// Groups that programs share.
+/// The groups that programs share.
 struct stores {
     std::vector<std::shared_ptr<local_store>> all{std::make_shared<local_store>(11), std::make_shared<local_store>(12)};
-    std::size_t first = 0;  ///< that the prefix began with; 0: all
+    std::size_t first = 0;  ///< the number of groups that the prefix began with; 0: all
 };
 
 /// Draws the same names in each run, so that each mark is in the same slot.
@@ -47,7 +47,7 @@ private:
     mutable unsigned next_ = 0;
 };
 
-/// One program's engine over them.
+/// The engine of one program over these groups.
 struct program {
     explicit program(const stores& at, std::chrono::milliseconds patience = 20s,
                      const backend::surroundings& around = backend::surroundings::real()) {
@@ -62,7 +62,7 @@ struct program {
         engine = std::make_unique<backend::spread>(std::move(groups), first, how, around);
         committer = std::make_unique<backend::exactly_once>(*engine, patience);
     }
-    /// The n-th key in that part.
+    /// Returns the n-th key of that part.
     [[nodiscard]] key in(std::size_t part, unsigned n = 0) const {
         for (unsigned i = 0;; ++i) {
             const key k = "o" + std::to_string(i);
@@ -121,7 +121,7 @@ TEST_F(engine_spread, what_is_in_one_group_is_asked_of_it_alone_and_once) {
     ASSERT_EQ(p.put({a, b}, "1"), verdict::good);
     EXPECT_EQ(p.parts[1]->commits, 1u);
     EXPECT_EQ(p.parts[0]->commits + p.parts[0]->gets + p.parts[0]->prepares + p.parts[1]->prepares, 0u);
-    // A block goes on in the state that it began with, whatever others commit.
+    // A block keeps the state in which it began, whatever other programs commit.
     const unsigned before = p.parts[1]->gets;
     backend::snapshot state;
     std::vector<record> found;
@@ -133,7 +133,7 @@ TEST_F(engine_spread, what_is_in_one_group_is_asked_of_it_alone_and_once) {
     EXPECT_EQ(found[0].bytes, "1");
     EXPECT_TRUE(state.is_of_the_state_of(first));
     EXPECT_EQ(p.parts[1]->gets, before + 2);
-    // An object of another group: all of it is of now.
+    // An object of another group: all objects are read in a current state.
     const key c = p.in(0);
     ASSERT_EQ(p.engine->get(state, freshness::same, {&held, 1}, {&c, 1}, found), verdict::good);
     EXPECT_FALSE(state.is_of_the_state_of(first));
@@ -194,7 +194,7 @@ TEST_F(engine_spread, a_group_that_prepares_and_never_says_so_is_waited_for_unti
     for (const key& k : both) EXPECT_FALSE(program{at_}.look(k).exists);
 }
 
-/// A transaction of that program stays prepared, undecided, in the groups that do not have the last of the keys.
+/// Leaves a transaction of the program prepared and undecided in every group except the one of the last key.
 void leave_prepared(program& p, const std::vector<key>& keys) {
     for (local_group* const g : p.parts) g->lose_commit = loss::before;
     EXPECT_EQ(p.put(keys, "left", false), verdict::unknown);
@@ -206,7 +206,8 @@ TEST_F(engine_spread, one_that_waits_holds_nothing_behind_what_it_waits_for) {
     ASSERT_EQ(gone.put({a, b}, "1"), verdict::good);
     leave_prepared(gone, {a, b});
     ASSERT_EQ(at_.all[0]->prepared(), 1u);
-    // The last write is in the first group, so this one prepares in the second first, and does not wait in the first.
+    // The last write is in the first group. This transaction therefore prepares in the second first, and must not wait
+    // in the first.
     const program p{at_};
     backend::request r;
     const std::vector<write> writes{{b, true, "2"}, {a, true, "2"}};
@@ -215,7 +216,7 @@ TEST_F(engine_spread, one_that_waits_holds_nothing_behind_what_it_waits_for) {
     EXPECT_EQ(r.said, verdict::conflict);
     EXPECT_EQ(at_.all[1]->prepared(), 0u);
     EXPECT_EQ(at_.all[0]->prepared(), 1u);
-    // In the usual order it waits, and settles what was left.
+    // In the usual order the transaction waits, and settles the prepared one.
     EXPECT_EQ(p.put({a, b}, "2"), verdict::good);
     EXPECT_EQ(at_.all[0]->prepared(), 0u);
 }
@@ -226,17 +227,17 @@ TEST_F(engine_spread, one_that_meets_another_lets_go_what_it_has_prepared_at_onc
     const key a = gone.in(0), b = gone.in(1), c = gone.in(2);
     ASSERT_EQ(gone.put({a, b, c}, "1"), verdict::good);
     EXPECT_EQ(gone.parts[0]->prepares + gone.parts[1]->prepares, 2u);
-    // In the way in the first group, so that the one that waits for it must not hold the second.
+    // A transaction in the first group is in the way, so a waiting transaction must not hold objects in the second.
     for (local_group* const g : gone.parts) g->lose_commit = loss::before;
     EXPECT_EQ(gone.put({a, c}, "left", false), verdict::unknown);
     ASSERT_EQ(at_.all[0]->prepared(), 1u);
     const program p{at_};
-    p.parts[2]->hides_decisions = true;  // so it goes on waiting
+    p.parts[2]->hides_decisions = true;  // so the transaction keeps waiting
     const std::vector<write> writes{{a, true, "2"}, {b, true, "2"}, {c, true, "2"}};
     backend::request r;
     r.writes = writes;
     std::thread waits{[&] { p.engine->commit(r); }};
-    while (p.parts[0]->prepares < 3) std::this_thread::yield();  // it waits, in the order of the groups
+    while (p.parts[0]->prepares < 3) std::this_thread::yield();  // the transaction waits, in the order of the groups
     EXPECT_EQ(p.parts[1]->prepares, 1u);
     EXPECT_EQ(at_.all[1]->prepared(), 0u);
     // Another program's commit does not wait for it.
@@ -248,7 +249,7 @@ TEST_F(engine_spread, one_that_meets_another_lets_go_what_it_has_prepared_at_onc
     for (const auto& store : at_.all) EXPECT_EQ(store->prepared(), 0u);
 }
 
-// One group has another transaction in the way, which would be waited for; the other has a conflict.
+// In one group another transaction is in the way, which could be waited for. The other group reports a conflict.
 TEST_F(engine_spread, of_several_answers_the_one_that_ends_it_counts) {
     for (const std::size_t meets : {0u, 1u}) {
         const std::size_t conflicts = 1 - meets;
@@ -284,7 +285,7 @@ TEST_F(engine_spread, whoever_has_little_patience_gives_up_and_whoever_comes_lat
     backend::snapshot any;
     std::vector<record> found;
     EXPECT_EQ(hasty.engine->get(any, freshness::now, {}, {&a, 1}, found), verdict::unreachable);
-    // It remembers since when it has seen that one.
+    // The program remembers since when it has seen the transaction.
     verdict said = verdict::unreachable;
     while (said == verdict::unreachable) said = hasty.engine->get(any, freshness::now, {}, {&a, 1}, found);
     EXPECT_EQ(said, verdict::good);
@@ -369,7 +370,7 @@ TEST_F(engine_spread, a_feed_tells_of_all_groups) {
     closes.join();
 }
 
-/// The order that groups come to have, or what is said against it.
+/// Returns the order of the groups, or the error.
 std::string laid_out(const std::vector<std::shared_ptr<local_store>>& named) {
     std::vector<std::unique_ptr<backend::group_engine>> groups;
     for (const auto& one : named) groups.push_back(std::make_unique<local_group>(one));
@@ -423,7 +424,7 @@ TEST_F(engine_spread, addresses_of_groups) {
         EXPECT_THROW(static_cast<void>(backend::group::parse_groups(none, true)), backend::refusal) << none;
     for (const char* const far : {"//10.0.0.1:1", "//[2001:db8::1]:1"})
         EXPECT_THROW(static_cast<void>(backend::group::parse_groups(far, false)), backend::refusal) << far;
-    // What a name means is known when it is looked up, and in the clear only numbers of loopback are used.
+    // A name is resolved on use. Without TLS, only numeric loopback addresses are accepted.
     std::string why;
     EXPECT_FALSE(backend::group::places_of("localhost:7", false, why).empty()) << why;
     EXPECT_TRUE(backend::group::places_of("10.0.0.1:7", false, why).empty());
@@ -433,7 +434,7 @@ TEST_F(engine_spread, addresses_of_groups) {
 
 using moved = backend::moving::end;
 
-/// The slots of these keys, and of marks in the same part.
+/// Returns the slots of these keys, and of marks in the same part.
 std::vector<std::uint32_t> slots_of(const program& p, const std::vector<key>& keys) {
     std::vector<std::uint32_t> all;
     for (const key& k : keys) all.push_back(p.engine->places().slot_of(k));
@@ -449,13 +450,13 @@ TEST_F(engine_spread, what_moves_keeps_its_versions_and_is_where_it_is) {
     const record before = p.look(keys[0]);
     ASSERT_EQ(mover.engine->moves().move(slots_of(p, {keys[0]}), 0, 1), moved::moved);
     EXPECT_EQ(mover.engine->part_of(keys[0]), 1u);
-    EXPECT_EQ(p.engine->part_of(keys[0]), 0u);  // as far as it knows
+    EXPECT_EQ(p.engine->part_of(keys[0]), 0u);  // as far as this program knows
     const record after = p.look(keys[0]);
     EXPECT_EQ(p.engine->part_of(keys[0]), 1u);
     EXPECT_EQ(after.at, before.at);
     EXPECT_EQ(after.bytes, "1");
-    // What a block has read before the move is good after it, also blindly; and nothing is left where it was.
-    // The program draws its mark in the part that the key was in, and in another slot, which has not moved.
+    // A read from before the move stays valid after it, also in a blind write, and the old group keeps nothing. The
+    // program draws its mark in the key's former part, in another slot that has not moved.
     const numbered_names names;
     const program late{at_, 20s, names};
     std::vector<check> checks{{keys[0], before.at}};
@@ -465,14 +466,14 @@ TEST_F(engine_spread, what_moves_keeps_its_versions_and_is_where_it_is) {
     EXPECT_GT(p.look(keys[0]).at, before.at);
     EXPECT_EQ(at_.all[0]->records.holds().objects, static_cast<std::size_t>(std::ranges::count_if(
                                                        keys, [&](const key& k) { return p.engine->part_of(k) == 0; })) +
-                                                       1 + 2);  // and a mark, and what it says of two slots
-    // And back.
+                                                       1 + 2);  // plus a mark and the records of two slots
+    // Moves the slot back.
     ASSERT_EQ(mover.engine->moves().move(slots_of(p, {keys[0]}), 1, 0), moved::moved);
     EXPECT_EQ(p.look(keys[0]).bytes, "2");
     EXPECT_EQ(p.put({keys[0], keys[2]}, "3"), verdict::good);
 }
 
-/// Whether a program whose mark is in a slot that has moved commits again.
+/// Returns true if a program whose mark is in a moved slot commits again.
 bool goes_on_with_its_mark(const stores& at) {
     const program p{at}, mover{at};
     const key k = p.in(0);
@@ -480,7 +481,7 @@ bool goes_on_with_its_mark(const stores& at) {
     std::vector<std::uint32_t> slots;
     for (std::uint32_t s = 0; s < mover.engine->places().slots(); s += 2) slots.push_back(s);
     EXPECT_EQ(mover.engine->moves().move(slots, 0, 1), moved::moved);
-    EXPECT_TRUE(p.engine->look_around());  // so that it takes the mark that it has
+    EXPECT_TRUE(p.engine->look_around());  // so that the program uses its existing mark
     return p.put({k}, "2") == verdict::good;
 }
 
@@ -629,7 +630,7 @@ TEST_F(engine_spread, a_block_that_goes_back_is_not_shown_what_came_later) {
     const check held{stays, found[0].at};
     ASSERT_EQ(mover.put({stays, comes}, "2"), verdict::good);
     ASSERT_EQ(mover.engine->moves().move(slots_of(p, {comes}), 0, 1), moved::moved);
-    EXPECT_EQ(p.look(comes).bytes, "2");  // it knows where it is
+    EXPECT_EQ(p.look(comes).bytes, "2");  // it knows the object's place
     EXPECT_EQ(p.engine->get(state, freshness::same, {&held, 1}, {&comes, 1}, found), verdict::conflict);
 }
 
@@ -646,7 +647,7 @@ TEST_F(engine_spread, a_slot_that_whoever_moves_it_has_left_closed_is_opened_aga
     EXPECT_EQ(p.put({k}, "2"), verdict::good);
     EXPECT_GE(std::chrono::steady_clock::now() - begun, backend::settling::grace);
     EXPECT_EQ(p.look(k).bytes, "2");
-    // And a mover does the same.
+    // A mover opens the slot again in the same way.
     replica::entry again;
     again.add_commit({}, std::vector<write>{{of_slot, true, "closed 12"}});
     ASSERT_EQ(at_.all[0]->apply(std::move(again)).said, verdict::good);
@@ -673,7 +674,8 @@ TEST_F(engine_spread, what_is_prepared_in_a_slot_is_waited_for) {
     const program p{at_}, mover{at_};
     const std::vector<key> both{p.in(0), p.in(1)};
     ASSERT_EQ(p.put(both, "1"), verdict::good);
-    // One that has prepared, and is decided when the mover has met it: it asks to close the slot, and has to wait.
+    // This transaction has prepared, and is decided after the mover has met it: the mover asks to close the slot and
+    // must wait.
     const key of_slot = backend::slot_record::key_of(p.engine->places().slot_of(both[0]));
     replica::entry e;
     e.add_prepare({"t", 12}, std::vector<check>{{both[0], p.look(both[0]).at}, {of_slot, 0}},
@@ -691,7 +693,7 @@ TEST_F(engine_spread, what_is_prepared_in_a_slot_is_waited_for) {
     EXPECT_EQ(at_.all[0]->prepared(), 0u);
 }
 
-/// Whether a feed that was opened before a slot moved ends with that.
+/// Returns true if a feed that was opened before a slot moved ends with the move.
 bool ends_with_a_move(stores& at) {
     const program p{at}, mover{at};
     const key k = p.in(0);

@@ -1,4 +1,4 @@
-// What a test asks for, and what an engine holds and takes.
+// Options of the tests, and the size and existence of objects in an engine.
 #include "cluster/engines/suite.hpp"
 
 #include <atomic>
@@ -27,7 +27,7 @@ engine_options under_test::options(std::chrono::milliseconds patience) const {
     how.address = address;
     how.prefix = fresh_prefix();
     how.patience = patience;
-    // Also for nodes that share it: what their process has committed is never missing from what they see.
+    // The staleness also applies to nodes that share the engine; they never miss commits of their own process.
     if (const char* const given = std::getenv("TUTTI_ENGINE_STALENESS"))
         how.staleness = std::chrono::milliseconds{std::atoi(given)};
     return how;

@@ -1,8 +1,8 @@
-// What every engine must do, as functions that say what is wrong, or nothing: so the same ones judge real servers and,
-// with a step left out, the embedded engine.
+// Requirements for every engine, as functions that return an error or an empty string. The same functions judge real
+// servers and, with an injected fault, the embedded engine.
 //
-// suite_isolation.cpp: blocks that meet; suite_answers.cpp: answers that are lost; suite_waiting.cpp: retry and
-// irrevocable blocks; suite.cpp: the rest.
+// suite_isolation.cpp: conflicting blocks; suite_answers.cpp: lost answers; suite_waiting.cpp: retry and irrevocable
+// blocks; suite.cpp: all others.
 #pragma once
 
 #include <string>
@@ -11,40 +11,43 @@
 
 namespace tutti::cluster::testing {
 
-/// Whom the functions below share an engine with: each makes nodes of its own of it.
+/// The engine under test. Each function makes its own nodes.
 struct under_test {
     std::string address;
     std::string engine;  ///< its name in the suite
     [[nodiscard]] engine_options options(std::chrono::milliseconds patience = std::chrono::seconds{20}) const;
 };
 
-/// Threads of two nodes read and write a few objects at random; one order must explain every attempt, also those that
-/// were rolled back (opacity).
+/// Threads of two nodes read and write a few objects at random. One order must explain every attempt, including
+/// rolled-back ones (opacity).
 [[nodiscard]] std::string history_is_clean(const under_test& e, std::size_t rounds);
-/// Objects beside variables that change together: no attempt sees them differ.
+/// Objects and variables change together, and every attempt sees them equal.
 [[nodiscard]] std::string variables_agree(const under_test& e, std::size_t rounds);
-/// One block reads a variable and writes an object, another reads the object and writes the variable: not both.
+/// One block reads a variable and writes an object; another reads the object and writes the variable. At most one of
+/// them commits on the old state.
 [[nodiscard]] std::string no_skew_with_variables(const under_test& e, std::size_t rounds);
-/// Two blocks read two objects, and then each writes the other one: not both.
+/// Two blocks read two objects, and then each writes the other object. At most one of them commits on the old state.
 [[nodiscard]] std::string no_skew_between_objects(const under_test& e);
-/// Two objects that one block writes: nobody sees one of the writes without the other.
+/// One block writes two objects. Other blocks see both writes or neither.
 [[nodiscard]] std::string writes_are_whole(const under_test& e, std::size_t rounds);
-/// A block reads one of two objects, another changes both, and the block reads the second: never one of each.
+/// A block reads one of two objects, another block changes both, and the first block reads the second. It never sees
+/// one old and one new value.
 [[nodiscard]] std::string held_reads_stay_true(const under_test& e);
-/// A nested block that is rolled back alone, over a variable, takes a new state of the objects, too.
+/// A nested block that is rolled back alone, because of a variable, also takes a new state of the objects.
 [[nodiscard]] std::string rolled_back_reads_take_a_new_state(const under_test& e);
-/// What is erased and made again is not what it was.
+/// An object that was erased and published again differs from the former one.
 [[nodiscard]] std::string absent_twice_differs(const under_test& e);
-/// A block that sleeps in retry goes on when another node has changed what it read; if it has not within `limit`, it
-/// counts as asleep for good.
+/// A block that sleeps in retry continues when another node has changed an object that it read. If it still sleeps
+/// after `limit`, the test fails.
 [[nodiscard]] std::string retry_wakes(const under_test& e, std::chrono::seconds limit);
-/// Answers that are lost, before the commit, after it, or with a commit that comes late: nothing twice, nothing lost.
+/// Answers are lost before the commit, after the commit, or with a commit that takes effect late. No commit happens
+/// twice or gets lost.
 [[nodiscard]] std::string lost_answers_are_found_out(const under_test& e, std::size_t rounds);
-/// What tells of commits is gone with its program, unless a late commit may still be about.
+/// The marks of commits are removed with their program, unless a late commit may still take effect.
 [[nodiscard]] std::string marks_are_forgotten(const under_test& e);
-/// Blocks that are irrevocable beside others that write the same objects: each runs once, and none is lost.
+/// Irrevocable blocks beside others that write the same objects: each runs once, and none is lost.
 [[nodiscard]] std::string irrevocable_blocks_run_once(const under_test& e, std::size_t rounds);
-/// Refused with the engine's name, and nothing of it is written.
+/// A too large commit is refused with the engine's name, and nothing of it is written.
 [[nodiscard]] std::string too_large_is_refused(const under_test& e);
 
 }  // namespace tutti::cluster::testing

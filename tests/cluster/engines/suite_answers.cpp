@@ -1,4 +1,4 @@
-// Commits whose answers are lost, and what is left behind to find out about them.
+// Commits whose answers are lost, and the marks that help to find out about them.
 #include "cluster/engines/suite.hpp"
 
 #include <stdexcept>
@@ -13,12 +13,12 @@
 namespace tutti::cluster::testing {
 namespace {
 
-/// An engine whose answers to commits are lost: what it was asked happened, or did not, or happens a while later.
+/// An engine that loses answers to commits. A commit may have happened, or not, or happens a while later.
 class forgetful final : public wrapped {
 public:
     forgetful(std::unique_ptr<engine> of, std::uint64_t seed) : wrapped{std::move(of)}, dice_{seed} {}
     void commit(backend::request& r) override {
-        // Before the one that voids it, or long after its owner was told that it never happens.
+        // A late commit arrives before the one that voids it, or long after its owner was told that it never happens.
         if (dice_.one_in(2)) deliver();
         const std::uint64_t what = dice_.below(6);
         if (what == 1) {
@@ -48,7 +48,7 @@ private:
     std::vector<kept> late_;
 };
 
-/// Remembers which marks were written, and has an answer lost if told.
+/// Records which marks were written, and loses an answer if told to.
 class noting final : public wrapped {
 public:
     using wrapped::wrapped;
@@ -57,7 +57,7 @@ public:
             if (w.of.starts_with("m")) mark = w.of;
         }
         if (!std::exchange(lose_next, false)) return wrapped::commit(r);
-        r.said = backend::verdict::unknown;  // and it may come later
+        r.said = backend::verdict::unknown;  // the commit may take effect later
     }
     backend::key mark;
     bool lose_next = false;
@@ -92,7 +92,7 @@ std::string lost_answers_are_found_out(const under_test& e, std::size_t rounds) 
             if (said == backend::verdict::good) break;
         }
         ++acknowledged;
-        // After each, so that one too many and one too few do not make up for each other.
+        // Checks after each commit, so that one extra and one missing increment do not cancel out.
         if (const std::string bytes = look().bytes; bytes != std::to_string(acknowledged))
             return "the count is " + bytes + " after " + std::to_string(acknowledged) + " acknowledged increments";
     }
@@ -102,7 +102,7 @@ std::string lost_answers_are_found_out(const under_test& e, std::size_t rounds) 
 std::string marks_are_forgotten(const under_test& e) {
     const engine_options how = e.options();
     noting engine{backend::open_engine(how.address, {how.prefix, how.patience})};
-    // Whether the mark is as if never written when its owner is gone.
+    // Returns true if the mark does not exist after its owner is gone.
     const auto is_forgotten = [&](bool lost) {
         {
             backend::exactly_once committer{engine, how.patience};

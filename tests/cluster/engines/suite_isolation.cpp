@@ -1,4 +1,4 @@
-// Blocks that meet: one order explains what all of them have seen.
+// Conflicting blocks: one order explains the values that all of them have read.
 #include "cluster/engines/suite.hpp"
 
 #include <atomic>
@@ -51,7 +51,7 @@ std::string history_is_clean(const under_test& e, std::size_t rounds) {
                         }
                         for (std::uint64_t k = 0; k < count; ++k) {
                             const ref<tagged> one{mine, {0, at}};
-                            // What it has written itself tells nothing of others.
+                            // The block's own write says nothing about other blocks.
                             if (const std::uint64_t seen = one.read(t).tag; seen != tag)
                                 all.of(tag).reads.emplace_back(at, seen);
                             if (!reads_only && k == 0) {
@@ -99,7 +99,7 @@ std::string variables_agree(const under_test& e, std::size_t rounds) {
                         b = y.read(t).tag;
                         a = x.get(t);
                     }
-                    if (a != b || c > b) ++wrong;  // seen by the body, also of an attempt that is rolled back
+                    if (a != b || c > b) ++wrong;  // the body sees these values even in an attempt that is rolled back
                 });
             }
         });
@@ -163,7 +163,7 @@ std::string no_skew_between_objects(const under_test& e) {
     atomically([&](tx& t) {
         for (const ref<tagged>& one : published) one.publish(t, {0});
     });
-    // Both have read both before either commits; a later attempt of one finds the other's commit.
+    // Both blocks have read both objects before either commits; a later attempt sees the other block's commit.
     std::barrier have_read{2};
     std::vector<std::thread> clients;
     for (unsigned me : {0U, 1U}) {
@@ -246,7 +246,7 @@ std::string rolled_back_reads_take_a_new_state(const under_test& e) {
     var<std::uint64_t> x{0}, y{0};
     bool differed = false;
     unsigned attempts = 0;
-    // On a thread of its own: a context that finds going back useless does without.
+    // A new thread: a context that finds rewinds useless does not use them.
     std::thread{[&] {
         atomically([&](tx&) {
             atomically([&](tx& t) {

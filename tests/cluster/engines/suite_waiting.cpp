@@ -1,4 +1,4 @@
-// Blocks that wait: for a change, or for those that are irrevocable.
+// Blocks that wait: for a change, or for irrevocable blocks.
 #include "cluster/engines/suite.hpp"
 
 #include <sys/types.h>
@@ -21,13 +21,13 @@
 namespace tutti::cluster::testing {
 namespace {
 
-/// Whether that thread has been asleep for some milliseconds.
+/// Returns true if the thread has slept for some milliseconds.
 bool sleeps(pid_t thread) {
     for (int look = 0; look < 5; ++look) {
         std::ifstream file{"/proc/self/task/" + std::to_string(thread) + "/stat"};
         std::string text;
         std::getline(file, text);
-        const std::size_t name_ends = text.rfind(')');  // the name may hold anything
+        const std::size_t name_ends = text.rfind(')');  // the name may contain any characters
         if (name_ends == std::string::npos || text.compare(name_ends + 2, 1, "S") != 0) return false;
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
@@ -50,13 +50,14 @@ std::string retry_wakes(const under_test& e, std::chrono::seconds limit) {
         atomically([&](tx& t) {
             const std::uint64_t seen = bell.read(t).tag;
             if (attempts.fetch_add(1) == 0) looked.count_down();
-            // Beside what never comes, so that it does not end by itself: the caller's limit is the test's.
+            // Also waits for an object that never appears, so that the block cannot end by itself; the caller's limit
+            // applies.
             if (seen == 0) retry(t);
         });
         woken = true;
     }};
     looked.wait();
-    // Else it would find the change by itself, on its way to sleep.
+    // Without this wait, the block could find the change on its way to sleep.
     while (!sleeps(who)) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     atomically([&](tx& t) { other.publish(t, {1}); });
     atomically([&](tx& t) { bell_there.write(t).tag = 1; });
@@ -67,7 +68,7 @@ std::string retry_wakes(const under_test& e, std::chrono::seconds limit) {
         sleeper.join();
         return {};
     }
-    backend::injected_fault = backend::fault::none;  // so that it ends
+    backend::injected_fault = backend::fault::none;  // so that the thread ends
     atomically([&](tx& t) { bell_there.write(t).tag = 2; });
     sleeper.join();
     return "a block sleeps on, although what it read has changed";
@@ -92,7 +93,7 @@ std::string irrevocable_blocks_run_once(const under_test& e, std::size_t rounds)
     };
     std::vector<std::thread> crew;
     for (unsigned n = 0; n < 2; ++n) {
-        crew.emplace_back([&, n] {  // both grow together
+        crew.emplace_back([&, n] {  // both objects grow together
             try {
                 while (!stop.load()) {
                     atomically([&](tx& t) {

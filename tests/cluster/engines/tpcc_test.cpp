@@ -1,6 +1,6 @@
-// TPC-C over a real server of each engine: several clients, then every consistency condition, read at one instant.
+// TPC-C over a real server of each engine: several clients, then every consistency condition in one snapshot.
 //
-// TUTTI_ENGINE says which; the embedded one without it.
+// TUTTI_ENGINE names the engine; the default is the embedded one.
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ std::set<int> violated(const remote::tables& in, moment when) {
     return which;
 }
 
-/// One client: so many transactions of each hundred are New-Orders, Payments and Deliveries; the others read.
+/// Runs one client: 45 % New-Orders, 35 % Payments, 8 % Deliveries, and reading transactions.
 void run_client(const remote::tables& db, std::uint64_t number, std::size_t transactions) {
     random_source dice{derive_seed(seed, purpose::worker, 2 * number)};
     input_source inputs{tiny, constants, warehouses, random_source{derive_seed(seed, purpose::worker, 2 * number + 1)}};
@@ -68,7 +68,7 @@ void run_client(const remote::tables& db, std::uint64_t number, std::size_t tran
     }
 }
 
-/// How many orders a Delivery delivers.
+/// Returns the number of orders that a Delivery delivers.
 auto delivered(const remote::tables& db, const delivery_input& in) {
     return std::ranges::count_if(remote::delivery(db, in).result, [](order_id o) { return o != 0; });
 }
@@ -147,14 +147,14 @@ TEST_F(tpcc_over_objects, delivery_takes_the_oldest_of_each_district_until_there
     EXPECT_EQ(violated(db, moment::after_run), std::set<int>{});
 }
 
-// ---- tests of the tests: a profile with a step left out violates what the specification says it does
+// ---- tests of the tests: a profile that skips a step violates the condition that the specification names
 
 class broken_tpcc : public tpcc_over_objects {
 protected:
     void SetUp() override {
         if (chosen() != "memory") GTEST_SKIP() << "the profiles are the same over every engine";
     }
-    /// What one client, that many times each profile, violates.
+    /// Returns the conditions that one client violates after `times` runs of each profile.
     std::set<int> after(fault f, std::size_t times) {
         const node here{which_.options()};
         const remote::tables db{here};
@@ -164,7 +164,7 @@ protected:
         remote::injected_fault = fault::none;
         return violated(db, moment::after_run);
     }
-    /// What goes wrong where two clients draw the number of an order of one district.
+    /// Returns the error when two clients draw an order number of one district.
     std::string when_two_meet(fault f) {
         const tutti::cluster::engine_options how = which_.options();
         node nodes[2]{node{how}, node{how}};
@@ -212,7 +212,7 @@ TEST_F(broken_tpcc, a_number_drawn_in_another_block_is_caught) {
 }
 TEST_F(broken_tpcc, a_number_that_another_block_has_read_is_caught) {
     std::string said;
-    for (int i = 0; i < 20 && said.empty(); ++i) said = when_two_meet(fault::number_unread);  // chance has a part
+    for (int i = 0; i < 20 && said.empty(); ++i) said = when_two_meet(fault::number_unread);  // chance decides
     EXPECT_NE(said, "") << "two orders had one number, and nobody was told";
     EXPECT_EQ(when_two_meet(fault::none), "");
 }
@@ -235,14 +235,14 @@ TEST_F(broken_tpcc, a_payment_that_its_customer_elsewhere_does_not_see_is_caught
     EXPECT_EQ(after(fault::remote_payer, 60), conditions{10});
 }
 
-/// Several processes, as users start them.
+/// Runs several processes, as users start them.
 TEST_F(tpcc_over_objects, the_program_runs_it_in_several_processes) {
     const char* const program = std::getenv("TUTTI_TEST_CLUSTER_PROGRAM");
     if (program == nullptr || !server_) GTEST_SKIP() << "needs the program, and a server that it can reach";
     const std::string log = ::testing::TempDir() + "tutti-tpcc-" + chosen() + std::to_string(::getpid());
     process run{
         {program, "--workload", "tpcc", "--engine", which_.address, "--nodes", "2", "--threads", "2", "--seconds", "1",
-         "--patience", "20"},  // as for the rest of the suite: a block that checks all conditions reads everything
+         "--patience", "20"},  // as in the rest of the suite: a block that checks all conditions reads everything
         log};
     const bool well = run.wait();
     std::ifstream file{log};

@@ -1,5 +1,5 @@
-// A library for LD_PRELOAD: the wall clock of the process jumps by a hundred and thirty years between one look and the
-// next, forwards and back. The kernel's time-outs and the monotonic clock stay as they are.
+// A library for LD_PRELOAD. The wall clock of the process jumps forwards and back by a hundred and thirty years at
+// every call. The kernel's timeouts and the monotonic clock do not change.
 #include <dlfcn.h>
 #include <sys/time.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-// An engine that is asked through another, which may say something else.
+// An engine that forwards requests to another one, for tests that change some of them.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What happens when, in a simulation: time stands still but between events. From one seed everything follows.
+// The event queue of a simulation. Time advances only between events, and one seed determines everything.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ public:
         events_.emplace(std::pair{std::max(when, now_), ++counted_}, std::move(what));
     }
     void after(instant delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
-    /// Does what is next. False: there is nothing.
+    /// Runs the next event. Returns false if the queue is empty.
     bool step() {
         if (events_.empty()) return false;
         auto next = events_.extract(events_.begin());
@@ -30,7 +30,7 @@ public:
         next.mapped()();
         return true;
     }
-    /// Nothing that was planned will happen.
+    /// Drops all planned events.
     void forget_all() { events_.clear(); }
 
     [[nodiscard]] std::uint64_t below(std::uint64_t n) { return n == 0 ? 0 : dice_() % n; }

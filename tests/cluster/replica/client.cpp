@@ -46,8 +46,8 @@ task<answer> client::get(question q) {
     co_return a;
 }
 
-/// Sends it until somebody takes it. Whoever sends what may have arrived once already learns from a conflict only that
-/// it is not the second one that happened.
+/// Sends the commit until a member accepts it. If an earlier send may have arrived, a conflict only says that a second
+/// commit did not happen.
 task<client::outcome> client::commit(question q) {
     bool may_have_arrived = false;
     for (unsigned tries = 0; tries < 8; ++tries) {
@@ -154,7 +154,7 @@ task<bool> client::attempt_once() {
     mine->called = agenda_.now();
     mine->said = verdict::unknown;
     const outcome o = co_await commit(std::move(q));
-    mine = &past_.of(attempt_);  // others have begun since
+    mine = &past_.of(attempt_);  // other attempts have begun since
     mine->returned = agenda_.now();
     mine->said = o.said;
     mine->at = o.at;

@@ -1,5 +1,5 @@
-// A program that uses a group: it asks whoever it takes for the leader, reads and commits, and finds out about commits
-// that nobody answers by a mark, as backend/exactly_once.hpp has it.
+// A program that uses a group. It asks the member that it considers the leader, and reads and commits. It resolves
+// unanswered commits by a mark, as backend/exactly_once.hpp does.
 #pragma once
 
 #include <string>
@@ -25,11 +25,11 @@ public:
     void start() { life_.start(); }
     [[nodiscard]] bool done() const noexcept { return life_.done(); }
 
-    /// Reads everything there is, until somebody answers. REQUIRES: it is awaited, or kept until it is done.
+    /// Reads every object until a member answers. REQUIRES: the task is awaited, or kept until it is done.
     [[nodiscard]] task<bool> read_all();
     [[nodiscard]] std::size_t resent() const noexcept { return resent_; }
     [[nodiscard]] std::size_t voided() const noexcept { return voided_; }
-    /// Gets whose state was no longer there.
+    /// Returns the number of gets whose state was no longer kept.
     [[nodiscard]] std::size_t outlived() const noexcept { return outlived_; }
 
 private:
@@ -39,7 +39,7 @@ private:
     };
     task<bool> live();
     task<bool> attempt_once();
-    /// Without an answer: unreachable, with an empty `why`.
+    /// Sends a question. Without an answer, returns unreachable with an empty `why`.
     task<answer> ask(question q);
     task<answer> get(question q);
     task<outcome> commit(question q);

@@ -100,7 +100,7 @@ verdict crossing_client::write(writer_tag tag, std::vector<backend::check> held,
     std::set<std::size_t> touched;
     for (const backend::check& c : held) touched.insert(engine_->part_of(c.of));
     crossings_ += touched.size() > 1 ? 1 : 0;
-    outcomes_.push_back(t);  // it may be killed before it hears more
+    outcomes_.push_back(t);  // recorded now, because the program may be killed before it hears more
     const std::size_t mine = outcomes_.size() - 1;
     past_.of(tag).ended = 0;
     backend::version at = 0;
@@ -113,7 +113,7 @@ verdict crossing_client::write(writer_tag tag, std::vector<backend::check> held,
 }
 
 void crossing_client::attempt_once() {
-    // Each for itself: what is unknown may happen after the next one.
+    // Each attempt counts as a client of its own: an unknown commit may happen after the next attempt.
     const writer_tag tag = past_.begin(static_cast<unsigned>(past_.attempts().size()));
     past_.of(tag).begun = agenda_.now();
     std::vector<backend::check> held;
@@ -127,7 +127,7 @@ void crossing_client::attempt_once() {
 
 void crossing_client::look_last() {
     connect();
-    // Nor any slot, and one group has each.
+    // Also checks that no transaction holds a slot, and that exactly one group has each slot.
     backend::placing& places = engine_->places();
     std::vector<std::uint32_t> slots(places.slots());
     std::iota(slots.begin(), slots.end(), 0u);

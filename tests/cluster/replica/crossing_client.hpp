@@ -1,5 +1,5 @@
-// A program that uses several groups: the code of programs, `spread` and `exactly_once`, over simulated groups. It can
-// be killed wherever it waits, and begins anew then.
+// A program that uses several groups. It runs the code of real programs, `spread` and `exactly_once`, over simulated
+// groups. A kill can hit it at every wait, and it then starts anew.
 #pragma once
 
 #include <memory>
@@ -17,12 +17,12 @@ class crossing_client {
 public:
     struct habits {
         unsigned objects = 8;
-        unsigned first = 2;  ///< groups that begin with objects
+        unsigned first = 2;  ///< number of groups that begin with objects
         unsigned attempts = 12;
-        instant answer = 300 * ms;     ///< how long for one
-        instant patience = 1500 * ms;  ///< for a get or commit
+        instant answer = 300 * ms;     ///< time limit for one answer
+        instant patience = 1500 * ms;  ///< time limit for a get or commit
     };
-    /// What became of an attempt that was to write, as its program was told.
+    /// The outcome of a writing attempt, as its program was told.
     struct told {
         cluster::testing::writer_tag tag = 0;
         backend::verdict said = backend::verdict::unknown;
@@ -39,20 +39,20 @@ public:
     void start() {
         strand_.start([this] { live(); });
     }
-    /// Writes each object alone, so that nothing is held any more, and then reads all, and what the groups say of
-    /// slots. Runs until `done`.
+    /// Writes each object alone, so that no transaction holds it any more. Then reads all objects and the groups'
+    /// records of slots. Runs until `done`.
     void start_last_look() {
         strand_.start([this] { look_last(); });
     }
     [[nodiscard]] bool done() const noexcept { return !strand_.runs(); }
     [[nodiscard]] bool commits() const noexcept { return commits_; }
-    /// With kill -9: in the middle of whatever it does. False: it does nothing.
+    /// Kills the program as kill -9 does, in the middle of its work. Returns false if the program is idle.
     bool kill();
     void stop_until(instant when) noexcept { strand_.stop_until(when); }
     [[nodiscard]] own_clock& clock() noexcept { return around_.shown(); }
 
     [[nodiscard]] const std::vector<told>& outcomes() const noexcept { return outcomes_; }
-    /// After the last look: how many groups say of a slot that it is their own.
+    /// Returns, after the last look, the number of groups that claim each slot.
     [[nodiscard]] const std::vector<unsigned>& owners() const noexcept { return owners_; }
     [[nodiscard]] std::size_t crossings() const noexcept { return crossings_; }
     [[nodiscard]] static key name_of(std::uint64_t i) { return "o" + std::to_string(i); }
@@ -67,7 +67,7 @@ private:
     void look_last();
     void connect();
     void attempt_once();
-    /// Opens objects in several steps. False: the attempt is over.
+    /// Opens objects in several steps. Returns false if the attempt is over.
     bool read_some(cluster::testing::writer_tag tag, std::vector<backend::check>& held);
     bool read(cluster::testing::writer_tag tag, backend::snapshot& state, backend::freshness how,
               std::vector<backend::check>& held, const std::vector<std::uint64_t>& wanted);

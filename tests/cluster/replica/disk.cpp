@@ -9,7 +9,7 @@ namespace {
 
 template <class T>
 T* give_room(std::size_t n) {
-    // One byte at least: what was given is not null.
+    // At least one byte, so that the result is not null.
     void* room = raft_malloc(std::max<std::size_t>(n * sizeof(T), 1));
     if (room == nullptr) throw std::bad_alloc{};
     return static_cast<T*>(room);

@@ -1,5 +1,5 @@
-// What a member has written down, and keeps when it is killed. Writes take effect one after the other; of those that
-// are under way when it is killed, some of the first have taken effect.
+// The persistent data of a member, which survive a kill. Writes take effect one after another. When the member is
+// killed, some first part of the writes in progress has taken effect.
 #pragma once
 
 #include <cstdint>
@@ -35,20 +35,20 @@ struct disk {
     raft_term term = 0;
     raft_id voted_for = 0;
     std::optional<stored_snapshot> snapshot;
-    raft_index start = 1;  ///< of the first entry
+    raft_index start = 1;  ///< index of the first entry
     std::vector<stored_entry> entries;
 
     void truncate(raft_index from);
-    /// Entries up to it go, but for the last `trailing`; 0: all go.
+    /// Stores a snapshot. Removes the entries up to its index, except the last `trailing` ones; 0 removes all.
     void put(stored_snapshot s, unsigned trailing);
 };
 
-// Between these and what C-Raft owns.
+// Conversions between these types and C-Raft's own.
 
 [[nodiscard]] std::vector<stored_entry> copy_of(const raft_entry* entries, std::size_t n);
 [[nodiscard]] std::vector<stored_server> copy_of(const raft_configuration& c);
 [[nodiscard]] stored_snapshot copy_of(const raft_snapshot& s);
-/// One batch, as messages and disks bring them. Null for none.
+/// Converts entries into one batch, as messages and disks deliver it. Returns null for an empty vector.
 [[nodiscard]] raft_entry* give(const std::vector<stored_entry>& entries);
 void give(const std::vector<stored_server>& servers, raft_configuration& into);
 [[nodiscard]] raft_buffer give(const std::string& bytes);

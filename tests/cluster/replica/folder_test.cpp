@@ -1,5 +1,5 @@
-// A member's folder, looked at before a start: whatever bit of whatever file is another, whatever page is zero, cut
-// off, exchanged or there twice, a start does not go on in silence with less than was acknowledged.
+// Checks a member's folder before a start. The tests flip every bit of every file, and zero, cut, swap or duplicate
+// pages. A start must never silently continue with less than was acknowledged.
 #include "cluster/replica/folder.hpp"
 
 #include <unistd.h>
@@ -47,7 +47,7 @@ struct one {
     std::string bytes;
 };
 
-/// As C-Raft writes it.
+/// Returns a batch in C-Raft's format.
 std::string batch(const std::vector<one>& entries) {
     std::string header = words(std::uint64_t{entries.size()}), data;
     for (const one& e : entries) {
@@ -73,7 +73,7 @@ std::string configuration(unsigned voters) {
 
 const std::string format = words(std::uint64_t{1});
 
-/// A member of three that has a snapshot of the entries up to 3, a closed segment of 3 to 5 and an open one from 6 on.
+/// A member of three. It has a snapshot of the entries up to 3, a closed segment of 3 to 5, and an open one from 6 on.
 class member_folder : public ::testing::Test {
 protected:
     static constexpr std::uint64_t last = 9, term = 7, vote = 2;
@@ -120,7 +120,7 @@ protected:
         return found.damage.empty() && found.last == last && found.snapshot_index == 3 && found.term == term &&
                found.vote == vote;
     }
-    /// Neither damage nor as it was: a start would go on in silence.
+    /// Returns true if the folder is changed but shows no damage, so that a start would continue silently.
     [[nodiscard]] bool misleads() {
         identity who;
         try {
@@ -137,7 +137,7 @@ protected:
         for (const auto& f : fs::directory_iterator{log()}) all.push_back(f.path().string());
         return all;
     }
-    /// `change` is made to each file, and taken back.
+    /// Applies `change` to each file, and then restores the file.
     void each(const std::function<void(const std::string&, const std::string&)>& change) {
         for (const std::string& f : files()) {
             const std::string before = whole(f);
@@ -146,13 +146,13 @@ protected:
         }
     }
 
-    /// Of another member: the same log, cut into other segments.
+    /// Returns a segment of another member, which has the same log, cut into other segments.
     [[nodiscard]] std::string segment_of(std::uint64_t first, std::uint64_t to) const {
         std::string bytes = format;
         for (std::uint64_t i = first; i <= to; ++i) bytes += batch({entries_[i - 1]});
         return bytes;
     }
-    /// A crash of the machine, which leaves the durable record with less than the disk.
+    /// Simulates a machine crash after which the durable record has less than the disk.
     void forget_behind(std::uint64_t index) const { ASSERT_TRUE(durable_record{folder_ + "/durable"}.lower(index)); }
 
     static inline const std::string zeros = std::string(512, '\0');
@@ -168,7 +168,7 @@ protected:
                                     barrier_};
     std::string folder_;
     folder_contents whole_;
-    std::size_t damaged_ = 0;  // looks that found damage
+    std::size_t damaged_ = 0;  // number of checks that found damage
 };
 
 TEST_F(member_folder, a_bit_that_is_another_misleads_nobody) {
@@ -176,7 +176,7 @@ TEST_F(member_folder, a_bit_that_is_another_misleads_nobody) {
         const bool ring = f.ends_with("/durable");
         for (std::size_t at = 0; at < before.size(); ++at) {
             if (ring && at >= 1024 + 16 * (last + 2)) break;
-            if (at % 16 != 0 && before.find_first_not_of('\0', at) == std::string::npos) continue;  // all zeros behind
+            if (at % 16 != 0 && before.find_first_not_of('\0', at) == std::string::npos) continue;  // only zeros follow
             for (unsigned bit = 0; bit < 8; ++bit) {
                 std::string other = before;
                 other[at] = static_cast<char>(other[at] ^ (1 << bit));
@@ -206,7 +206,7 @@ TEST_F(member_folder, nor_a_piece_that_is_zero_or_cut_off) {
 }
 
 TEST_F(member_folder, metadata_that_are_longer_are_damage) {
-    // C-Raft refuses them, too, and says neither what is damaged nor what to do.
+    // C-Raft refuses them as well, but reports neither the damage nor the remedy.
     for (const char* const name : {"/metadata1", "/metadata2"}) {
         const std::string before = whole(log() + name);
         put(log() + name, before + std::string(512, '\0'));
@@ -326,7 +326,7 @@ TEST_F(member_folder, a_repair_keeps_what_is_whole_and_owes_the_rest) {
 TEST_F(member_folder, a_segment_of_another_member_adds_nothing_that_is_owed) {
     for (const std::string name : {"/0000000000000003-0000000000000005", "/open-4"}) {
         const std::string before = whole(log() + name);
-        // A barrier alone cannot be told from a new one.
+        // A single barrier cannot be distinguished from a new one.
         for (std::uint64_t first = 2; first < last; ++first) {
             for (std::uint64_t to = first; to <= last; ++to) {
                 put(log() + name, segment_of(first, to));
@@ -385,7 +385,7 @@ TEST_F(member_folder, what_a_record_that_a_crash_made_older_does_not_know_is_owe
 
 TEST_F(member_folder, what_is_equal_to_an_earlier_entry_and_may_be_a_new_one_is_owed) {
     const std::string closed = log() + "/0000000000000003-0000000000000005", open = log() + "/open-4";
-    // Behind what is known of: a barrier, and a commit whose program asked again.
+    // Behind the known entries: a barrier, and a commit that its program repeated.
     put(open, segment_of(6, last) + batch({barrier_}) + batch({entries_[7]}));
     ASSERT_TRUE(look().damage.empty());
     put(closed, segment_of(2, 2));
@@ -415,7 +415,7 @@ TEST_F(member_folder, every_bit_that_is_another_can_be_repaired_or_is_refused_as
                     ASSERT_TRUE(now.last == last || now.known->owed == last) << f << " byte " << at;
                 }
             } catch (const backend::refusal&) {
-                // A snapshot that cannot be read: nothing stands without it.
+                // The snapshot is unreadable, and the folder is useless without it.
                 ASSERT_NE(f.find("snapshot"), f.npos) << f << " byte " << at;
             }
             fs::remove_all(folder_);

@@ -54,7 +54,8 @@ void group::heard(node& n) {
     const machine& m = n.sits->state();
     const version reached = std::exchange(reached_, std::max(reached_, m.latest()));
     if (!m.changes_after(n.place, static_cast<std::size_t>(-1), all)) {
-        // A snapshot has replaced its state, or its window is small. Others have told of what is missing.
+        // A snapshot has replaced the member's state, or its window is small. Other members have told the missing
+        // versions.
         ++counts_.installs;
         if (m.floor() > reached) wrong_ = "a member holds what none has applied";
         n.place = m.floor();
@@ -105,7 +106,7 @@ void group::ask(raft_id whom, question q, std::function<void(answer)> back) {
     agenda_.after(delay(), [this, whom, q = std::move(q), back = std::move(back)]() mutable {
         const auto at = nodes_.find(whom);
         if (at == nodes_.end() || !at->second.sits) {
-            // Its port is closed.
+            // The port of a killed member is closed.
             if (agenda_.chance(50))
                 agenda_.after(
                     delay(), [back = std::move(back)] { back({{.why = "no", .elsewhere = true}, {}, {}, 0, {}, {}}); });
@@ -116,7 +117,8 @@ void group::ask(raft_id whom, question q, std::function<void(answer)> back) {
             answer_question(at->second, std::move(q), back);
             return;
         }
-        // The system has taken it, and the process finds it when it runs again; if it is still the same one.
+        // The system has accepted the request. The process finds it when it runs again, if it is still the same
+        // process.
         agenda_.at(until + agenda_.below(3 * ms),
                    [this, &n = at->second, life = at->second.life, q = std::move(q), back = std::move(back)]() mutable {
                        if (n.sits && n.life == life) answer_question(n, std::move(q), back);
@@ -145,7 +147,7 @@ void group::tell_records(const machine& of, raft_id self, const question& q, ans
 
 void group::answer_question(node& n, question q, const std::function<void(answer)>& back) {
     const auto tell = [this, &n, life = n.life, back](answer a) {
-        if (n.life != life || !n.sits) return;  // it was killed: nobody hears of what its end says
+        if (n.life != life || !n.sits) return;  // the member was killed, so its answer is lost
         a.leader = n.sits->leader().id;
         if (!agenda_.chance(how_.lost_of_100)) agenda_.after(delay(), [back, a = std::move(a)] { back(a); });
     };
@@ -168,7 +170,7 @@ void group::answer_question(node& n, question q, const std::function<void(answer
                         });
             break;
         case question::get:
-            // As a member's process does: every member that has applied a state may show it, leader or not.
+            // As in a real member's process, every member that has applied a state may show it, not only the leader.
             if (q.how == backend::freshness::same && q.of.at != 0 && n.sits->state().latest() >= q.of.at) {
                 reply r;
                 std::vector<backend::record> found;
@@ -229,7 +231,7 @@ void group::kill(raft_id id) {
     node& n = nodes_.at(id);
     ++counts_.kills;
     n.io->kill();
-    // What it knew in memory is gone; what C-Raft keeps of it is given back when its close has come to an end.
+    // The memory of the process is gone. C-Raft's part of it is freed when its close has finished.
     seat* ends = n.sits.get();
     ending_.emplace_back(std::move(n.sits), std::move(n.io));
     ends->close([this, ends] {

@@ -1,4 +1,4 @@
-// The members of a group, their disks and the network between them, in one thread; and what goes wrong with them.
+// The members of a group, their disks and the network between them, in one thread, with injected faults.
 #pragma once
 
 #include <map>
@@ -14,13 +14,13 @@
 
 namespace tutti::cluster::replica::testing {
 
-/// What says that a group stands still begins so.
+/// The prefix of an error that says that a group hangs.
 inline constexpr const char* never_ends = "it does not end";
 
 struct conditions {
     unsigned members = 3;
-    instant network_delay = 5 * ms, disk_delay = 5 * ms;  ///< at most, usually
-    unsigned slow_of_100 = 2;                             ///< messages that take up to fifty times as long
+    instant network_delay = 5 * ms, disk_delay = 5 * ms;  ///< upper bounds in the usual case
+    unsigned slow_of_100 = 2;  ///< percentage of messages that take up to fifty times as long
     unsigned lost_of_100 = 2;
     unsigned snapshot_threshold = 40, snapshot_trailing = 8;
     std::size_t message_bytes = 1u << 20;  ///< of entries
@@ -30,15 +30,15 @@ struct conditions {
 
 struct question {
     enum kind : std::uint8_t { get, commit, prepare, finish, forget, list, changed, adopt } is = get;
-    backend::holder who{};   ///< of prepare and finish
-    bool committed = false;  ///< of finish: it is to be written
+    backend::holder who{};   ///< for prepare and finish
+    bool committed = false;  ///< for finish: commit or abort
     backend::snapshot of;
     backend::freshness how = backend::freshness::same;
     std::vector<backend::check> checks;
     std::vector<backend::write> writes;
     std::vector<backend::key> wanted;
-    backend::slot_set slots{};  ///< of list and changed
-    backend::listing from{};    ///< of list
+    backend::slot_set slots{};  ///< for list and changed
+    backend::listing from{};    ///< for list
     std::vector<backend::change> adopted{};
     backend::version absence = 0;  ///< of adopt
 };
@@ -48,7 +48,7 @@ struct answer {
     backend::snapshot of;
     std::vector<backend::record> found;
     raft_id leader = 0;
-    backend::listing place{};  ///< of list; of changed, `over` and, as the version that comes before, `begun`
+    backend::listing place{};  ///< for list; for changed: `over` and, as the version before the changes, `begun`
     std::vector<backend::change> listed{};
 };
 
@@ -57,42 +57,44 @@ public:
     group(agenda& events, past& truth, conditions how);
     ~group() override;
 
-    /// Over a network that loses and delays; a member that is not there refuses, or says nothing.
+    /// Sends a question over a network that loses and delays messages. A member that is down refuses it or does not
+    /// answer.
     void ask(raft_id whom, question q, std::function<void(answer)> back);
 
-    [[nodiscard]] std::vector<raft_id> members() const;  ///< that are meant to be in it
-    /// Not killed, and not stopped.
+    [[nodiscard]] std::vector<raft_id> members() const;  ///< members that should be in the group
+    /// Returns true if the member is neither killed nor stopped.
     [[nodiscard]] bool runs(raft_id id) const;
     [[nodiscard]] bool has_process(raft_id id) const;
     [[nodiscard]] std::size_t down() const;
-    /// 0: nobody that runs believes it.
+    /// Returns the member that runs and considers itself the leader, or 0.
     [[nodiscard]] raft_id leader() const;
 
     void kill(raft_id id);
     void restart(raft_id id);
     void stop(raft_id id, instant how_long);
-    /// A write fails; whoever runs it kills it when it says so.
+    /// Makes a write fail. The simulation kills the member when it reports the failure.
     void break_disk(raft_id id);
-    /// Messages between those and all others are lost, or those in one direction.
+    /// Drops messages between these members and all others, in both directions or in one.
     void cut_off(const std::set<raft_id>& those, bool one_way);
     void heal();
-    /// Its clock jumps, or stands still, or goes at another speed, until all is well.
+    /// Makes the member's clock jump, stop, or run at another speed until the group is mended.
     void upset_clock(raft_id id);
-    /// The clocks go as fast as all others, from where they are.
+    /// Makes all clocks run at the same speed from their current values.
     void mend_clocks();
-    /// The leader asks another to lead.
+    /// Makes the leader ask another member to lead.
     void hand_over();
-    /// Looks it up at the leader: who asked for a change may not have heard that it was made.
+    /// Asks the leader for the members: the requester of a change may not have heard of its success.
     void ask_who_is_in_it();
-    /// Through the leader there is.
+    /// Changes the membership through the current leader.
     void let_one_join();
     void let_one_leave(raft_id id);
 
-    /// All members run and hold the same, and have applied all; or what is different.
+    /// Returns an empty string if all members run, have applied everything and hold the same data. Otherwise returns
+    /// the difference.
     [[nodiscard]] std::string compare();
-    /// At most, at a member: transactions that wait to be finished.
+    /// Returns the largest number of prepared transactions at any member.
     [[nodiscard]] std::size_t prepared() const;
-    /// What was noticed while it ran.
+    /// Returns the first error noticed during the run.
     [[nodiscard]] const std::string& wrong() const noexcept { return wrong_; }
 
     struct counts {
@@ -107,18 +109,18 @@ private:
         raft_id id = 0;
         bool in_group = true;
         disk stored;
-        std::unique_ptr<own_clock> clock;  // of its machine: it outlives the process
+        std::unique_ptr<own_clock> clock;  // the clock of the member's machine, which outlives the process
         std::unique_ptr<simulated_io> io;
         std::unique_ptr<seat> sits;
-        unsigned life = 0;  // which of its processes it is
+        unsigned life = 0;  // number of the member's current process
         bool flush_planned = false;
-        version place = 0;  // what it has told the past
+        version place = 0;  // the last version that the member has told the past
     };
 
     bool send(raft_id from, raft_id to, parcel what) override;
     void note_size(const node& from, const parcel& what);
     void deliver(raft_id to, const parcel& what);
-    /// What a member says to list and changed.
+    /// Answers the questions list and changed.
     static void tell_records(const machine& of, raft_id self, const question& q, answer& a);
     void answer_question(node& n, question q, const std::function<void(answer)>& back);
     void plan_flush(node& n);
@@ -133,9 +135,9 @@ private:
     const conditions how_;
     std::map<raft_id, node> nodes_;
     std::set<std::pair<raft_id, raft_id>> cut_;
-    std::map<std::pair<raft_id, raft_id>, instant> last_;  // a connection keeps the order
+    std::map<std::pair<raft_id, raft_id>, instant> last_;  // a connection delivers messages in order
     std::vector<std::pair<std::unique_ptr<seat>, std::unique_ptr<simulated_io>>> ending_;
-    version reached_ = 1;  // by any member
+    version reached_ = 1;  // the highest version of any member
     std::string wrong_;
     counts counts_;
 };

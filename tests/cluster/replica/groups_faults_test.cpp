@@ -1,4 +1,5 @@
-// A transaction over several groups with a step left out, in a program or in members: a seed shows it by its history.
+// A transaction over several groups in which a program or a member skips a step: the history of some seed must show the
+// fault.
 #include <cstdio>
 #include <string>
 
@@ -28,7 +29,7 @@ TEST_P(groups_fault, is_caught) {
     std::string found;
     tutti::cluster::backend::injected_fault = GetParam().of_program;
     injected_fault = GetParam().of_member;
-    // By its history: that something stands still, or is left behind, says nothing of the judge.
+    // The history must show the fault. A hang, or a leftover transaction, does not test the judge.
     const auto history = [&] { return !found.empty() && !found.starts_with(never_ends) && found != left_prepared; };
     while (!history() && seed < 3000) found = run_seed(++seed);
     tutti::cluster::backend::injected_fault = fault::none;

@@ -1,4 +1,4 @@
-// Several groups under seeded troubles, and programs that are killed in the middle of commits that span them.
+// Several groups under seeded faults, and programs that are killed in the middle of commits that span several groups.
 // TUTTI_CLUSTER_SEED=<n> runs one seed.
 #include <algorithm>
 #include <cstdio>
@@ -57,7 +57,7 @@ TEST(replica_groups_simulation, one_order_explains_every_attempt) {
         all.attempts, all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided,
         all.finished_by_others, all.moved, all.moves_lost, all.copied_again, all.movers_killed, all.killed, all.stopped,
         all.groups.kills, all.groups.elections, all.groups.installs, all.groups.upset_clocks, all.upset_clocks);
-    // Of a few seeds nobody can ask for everything.
+    // A few seeds do not cover everything.
     if (seeds < 100) return;
     for (const std::size_t n :
          {all.good, all.conflicts, all.unreachable, all.unknown, all.crossings, all.voided, all.finished_by_others,
@@ -77,8 +77,8 @@ TEST(replica_groups_simulation, a_seed_runs_the_same_again) {
     }
 }
 
-/// How long an update of an object in each of three groups takes, by the simulation's clock: the mean of a hundred, of
-/// one program without troubles.
+/// Returns the simulated time of an update of one object in each of three groups: the mean of a hundred updates of one
+/// program without faults.
 double milliseconds_of_an_update(fault how) {
     constexpr unsigned three = 3, updates = 100;
     agenda events{1};
@@ -98,10 +98,10 @@ double milliseconds_of_an_update(fault how) {
                 std::make_unique<simulated_group>(events, program, *groups[g], g + 1, around, 1000 * ms, 20000 * ms));
         }
         tutti::cluster::backend::spread engine{std::move(parts), three, {}, around};
-        std::vector<key> keys(three);  // one in each
+        std::vector<key> keys(three);  // one in each group
         for (unsigned i = 0; std::ranges::find(keys, "") != keys.end(); ++i)
             keys[engine.part_of("o" + std::to_string(i))] = "o" + std::to_string(i);
-        around.pause(std::chrono::seconds{3});  // until somebody leads
+        around.pause(std::chrono::seconds{3});  // until a leader is elected
         for (unsigned i = 0; i <= updates; ++i) {
             std::vector<tutti::cluster::backend::write> writes;
             for (const key& k : keys) writes.push_back({k, true, std::to_string(i)});
@@ -109,7 +109,7 @@ double milliseconds_of_an_update(fault how) {
             r.writes = writes;
             engine.commit(r);
             good += r.said == tutti::cluster::backend::verdict::good ? 1 : 0;
-            if (i == 0) begun = events.now();  // the first has found the leaders
+            if (i == 0) begun = events.now();  // the first update has found the leaders
         }
         over = events.now();
     });
@@ -123,7 +123,7 @@ TEST(replica_groups_simulation, groups_prepare_at_once_and_finish_at_once) {
     const double in_turn = milliseconds_of_an_update(fault::in_turn), at_once = milliseconds_of_an_update(fault::none);
     std::printf("an update of three groups: %.1f ms in turn, %.1f ms at once: %.2f of it\n", in_turn, at_once,
                 at_once / in_turn);
-    // Three round trips in the place of five, of which two are the longer one of two.
+    // Three round trips instead of five; two of the three take as long as the slower one of two.
     EXPECT_LT(at_once, 0.8 * in_turn);
     EXPECT_GT(at_once, 0.5 * in_turn);
 }

@@ -30,7 +30,7 @@ groups_plan groups_of_seed(std::uint64_t seed) {
         p.movers = static_cast<unsigned>(dice.between(1, 2));
         p.moves = static_cast<unsigned>(dice.between(3, 12));
         p.habits.first = dice.chance(10) ? 1 : static_cast<unsigned>(dice.between(2, p.groups));
-        // As of_seed says: an entry has to fit, and here it may bring what there is of many slots.
+        // As in of_seed, an entry has to fit. Here an entry may contain the data of many slots.
         if (p.how.history.writes < window{}.writes) p.how.history.writes = dice.between(150, 250);
     }
     return p;
@@ -66,7 +66,7 @@ bool groups_world::run_until(instant when, const std::function<bool()>& done) {
     return done() && noticed().empty();
 }
 
-/// Where it hurts, as a rule: in the middle of a commit.
+/// Prefers a client in the middle of a commit, where a fault hurts most.
 crossing_client& groups_world::a_client() {
     crossing_client* one = nullptr;
     for (unsigned tries = 0; tries < 4 && (one == nullptr || !one->commits()); ++tries)
@@ -146,7 +146,7 @@ std::string groups_world::run() {
     for (std::size_t i = 1; i < clients_.size(); ++i) clients_[i]->start();
     for (const auto& m : movers_) m->start();
     agenda_.after(agenda_.below(300 * ms), [this] { trouble(); });
-    // A program that was killed begins anew, so being done is no end before the troubles are over.
+    // A killed program starts anew, so a program that is done counts only after the fault period.
     (void)run_until(plan_.trouble + 2000 * ms, [] { return false; });
     for (const auto& g : groups_) make_well(*g);
     for (const auto& c : clients_) c->clock().run_at(100);
@@ -188,7 +188,7 @@ groups_world::counts groups_world::happened() const {
             all.conflicts += t.said == verdict::conflict ? 1 : 0;
             all.unreachable += t.said == verdict::unreachable ? 1 : 0;
             all.unknown += t.said == verdict::unknown ? 1 : 0;
-            // Its program has not heard of it any more.
+            // The program has not heard of its commit.
             all.finished_by_others += t.said == verdict::unknown && history_.attempts()[t.tag - 1].committed ? 1 : 0;
         }
     }
@@ -210,7 +210,7 @@ std::string run_seed(std::uint64_t seed) {
     try {
         groups_world w{groups_of_seed(seed)};
         return w.run();
-    } catch (const backend::refusal& r) {  // a member does not take what another has saved
+    } catch (const backend::refusal& r) {  // a member refuses data that another one has saved
         return r.what();
     }
 }

@@ -1,4 +1,4 @@
-// Several groups, the programs that use them, and what happens to them in the meantime: all from one seed.
+// Several groups, the programs that use them, and faults: one seed determines everything.
 #pragma once
 
 #include <memory>
@@ -16,22 +16,22 @@ struct groups_plan {
     unsigned groups = 2;
     unsigned clients = 3;
     crossing_client::habits habits;
-    unsigned movers = 0;          ///< programs that move slots
-    unsigned moves = 10;          ///< of each, until it is killed and begins anew
-    instant trouble = 3000 * ms;  ///< for so long something goes wrong now and then
-    unsigned kills_of_100 = 40;   ///< troubles that are a program's: kill -9, or SIGSTOP for a while
+    unsigned movers = 0;          ///< number of programs that move slots
+    unsigned moves = 10;          ///< moves of each such program until it is killed and starts anew
+    instant trouble = 3000 * ms;  ///< the period with occasional faults
+    unsigned kills_of_100 = 40;   ///< percentage of faults that hit a program: kill -9, or SIGSTOP for a while
 };
 
 [[nodiscard]] groups_plan groups_of_seed(std::uint64_t seed);
 
-/// What says that a transaction was left as it was begins so.
+/// The prefix of an error that says that a transaction was left prepared.
 inline constexpr const char* left_prepared = "a transaction is still prepared";
 
 class groups_world {
 public:
     explicit groups_world(const groups_plan& p);
 
-    /// What is wrong with the run, or nothing.
+    /// Runs the plan. Returns a description of the error, or an empty string.
     [[nodiscard]] std::string run();
 
     struct counts {
@@ -48,7 +48,7 @@ private:
     void hurt_mover(moving_client& one);
     [[nodiscard]] bool run_until(instant when, const std::function<bool()>& done);
     [[nodiscard]] std::string noticed() const;
-    /// Of what each attempt has written in all groups: all or nothing, once, and as it was said.
+    /// Checks the writes of each attempt in all groups: all or nothing, once, and as the program was told.
     [[nodiscard]] std::string judge_writes();
 
     const groups_plan plan_;
@@ -62,7 +62,8 @@ private:
     std::size_t killed_ = 0, stopped_ = 0, upset_clocks_ = 0;
 };
 
-/// What is wrong with the run of a seed, or nothing; what a member refuses to take counts as wrong.
+/// Runs the plan of a seed. Returns the error, or an empty string. Data that a member refuses to load also counts as an
+/// error.
 [[nodiscard]] std::string run_seed(std::uint64_t seed);
 
 }  // namespace tutti::cluster::replica::testing

@@ -1,5 +1,5 @@
-// The file that a member writes an image to: what is in it at the end, what becomes of errors, and that the loop is
-// free while it is written.
+// The file to which a member writes an image: its content at the end, error handling, and a loop that stays free during
+// the writes.
 #include "cluster/replica/image_file.hpp"
 
 #include <sys/resource.h>
@@ -24,11 +24,11 @@ protected:
         ::uv_run(&loop_, UV_RUN_DEFAULT);
         EXPECT_EQ(::uv_loop_close(&loop_), 0);
     }
-    /// What the store says of the piece, when the loop has gone on.
+    /// Puts a piece, runs the loop, and returns the status that the store reports.
     int put(image_file& to, std::string piece, bool last) {
         int said = -1;
         to.put(std::move(piece), last, [&said](int status) { said = status; });
-        EXPECT_EQ(said, -1);  // the disk is no work of this thread
+        EXPECT_EQ(said, -1);  // this thread does not do the disk's work
         ::uv_run(&loop_, UV_RUN_DEFAULT);
         return said;
     }

@@ -12,7 +12,7 @@
 namespace tutti::cluster::replica::testing {
 namespace {
 
-/// Behind 127.: an address of loopback that no other process uses. Its ports are never given away between two members.
+/// Returns the lower part of a 127.x.y.z address that no other process uses, so two members never get the same port.
 std::uint32_t own_host() { return (1u << 22) + (static_cast<std::uint32_t>(::getpid()) & 0x3f'ffffu); }
 
 std::string address_of(std::uint16_t port) {
@@ -41,7 +41,7 @@ lone_member::lone_member(std::uint16_t port)
     transport_.emplace(
         loop_.raw(), transport::self{own_id, group_number, who_.address, nullptr}, where_,
         [this](arrival a) { sessions_.take(std::move(a)); }, [](const std::string&) {});
-    // As C-Raft does. What comes to it from a member is its own to judge.
+    // As C-Raft does. C-Raft judges the messages of members itself.
     demand(transport_->raft()->listen(transport_->raft(), [](raft_uv_transport*, raft_id, const char*, uv_stream_t* s) {
         ::uv_close(reinterpret_cast<uv_handle_t*>(s), [](uv_handle_t* h) { raft_free(h); });
     }) == 0);
@@ -70,7 +70,7 @@ lone_member::~lone_member() {
 
 void lone_member::turn() {
     ::uv_run(&loop_.raw(), UV_RUN_NOWAIT);
-    // What is asked for is on the disk, and applied, within so much; elections and changes of members take longer.
+    // A request is on the disk and applied within this time; elections and membership changes take longer.
     const instant until = events_.now() + 1 * ms;
     while (events_.now() < until && events_.step()) {}
 }
@@ -110,7 +110,8 @@ socket_end socket_end::listen(std::uint16_t& port) {
 
 socket_end socket_end::connect(std::uint16_t port) {
     socket_end made{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    // From another address each time: one has ports for a minute of work, for as long as the kernel keeps them.
+    // Uses another source address each time: a closed connection keeps its port for about a minute, so one address
+    // could run out of ports.
     static std::uint32_t host = 0;
     host = host % 0xfffffd + 2;
     const sockaddr_in from = loopback(0, host), to = loopback(port);

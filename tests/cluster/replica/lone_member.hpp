@@ -1,5 +1,5 @@
-// A whole member for a fuzzer: its port, its connections, what serves them, its seat and state machine. Only its disk
-// is in memory, and it is the only one in its group. All that it does, it does when `turn` is called.
+// A whole member for a fuzzer: its port, its connections, their handlers, its seat and state machine. Its disk is in
+// memory, and it is the only member of its group. It works only inside `turn`.
 #pragma once
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ inline void demand(bool holds) {
     if (!holds) std::abort();
 }
 
-/// No message of a hostile program names them.
+/// No message of a hostile program contains these numbers.
 inline constexpr std::uint64_t own_id = 0x9e37'79b9'7f4a'7c15, group_number = 7;
 
 class lone_member final : private network {
@@ -27,19 +27,19 @@ public:
     explicit lone_member(std::uint16_t port);
     ~lone_member() override;
 
-    /// Whatever its loop and its disk have to do now.
+    /// Does the pending work of the loop and the disk.
     void turn();
-    /// It calls another member; `told` of how that went, once.
+    /// Calls another member, and passes the outcome to `told` once.
     void call(std::uint64_t whom, std::uint16_t port, std::function<void(int)> told);
     [[nodiscard]] const machine& state() const noexcept { return seat_->state(); }
     [[nodiscard]] std::uint64_t turned_away() const noexcept { return transport_->turned_away(); }
 
 private:
-    /// Others are not there.
+    /// Drops the message, because the group has no other member.
     bool send(raft_id, raft_id, parcel) override { return true; }
 
     identity who_;
-    address_book where_{"/nowhere"};  // empty, and nothing is entered
+    address_book where_{"/nowhere"};  // always empty
     agenda events_{1};
     own_clock clock_{events_};
     disk stored_;
@@ -51,7 +51,7 @@ private:
     loop loop_;
 };
 
-/// A socket of loopback that is not waited for, and is closed with the object.
+/// A nonblocking loopback socket that its destructor closes.
 class socket_end {
 public:
     explicit socket_end(int fd) noexcept : fd_{fd} {}
@@ -61,12 +61,12 @@ public:
 
     [[nodiscard]] static socket_end listen(std::uint16_t& port);
     [[nodiscard]] static socket_end connect(std::uint16_t port);
-    /// Null: nobody has come yet.
+    /// Returns the next connection, or nothing if none is pending.
     [[nodiscard]] std::optional<socket_end> accept() const;
-    /// The other side may have ended the connection.
+    /// Sends bytes, even if the other side has closed the connection.
     void send(std::string_view bytes);
     void send_no_more();
-    /// Appends what has come. False: that was all.
+    /// Appends the received bytes. Returns false at the end of the stream.
     [[nodiscard]] bool receive(std::string& all);
 
 private:

@@ -1,4 +1,4 @@
-// Entries for a state machine that is alone, and what it says to them.
+// Entries for a state machine without a group, and the machine's answers.
 #pragma once
 
 #include <string>

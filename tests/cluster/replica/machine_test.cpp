@@ -1,5 +1,5 @@
-// The state machine of a group, alone: what entries make of the records, what can still be read, and what it does with
-// bytes that nobody has written.
+// The state machine of a group, alone: the effect of entries on records, the readable states, and the treatment of
+// invalid bytes.
 #include "cluster/replica/machine.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ TEST(replica_machine, a_commit_writes_all_or_nothing_and_checks_what_it_has_read
     const auto first = commit(m, {{"a", 0}}, {{"a", true, "1"}, {"b", true, "1"}});
     ASSERT_EQ(first.said, verdict::good);
     EXPECT_EQ(commit(m, {{"a", 0}}, {{"a", true, "2"}, {"c", true, "2"}}).said, verdict::conflict);
-    // Write skew: what is checked is another record than what is written.
+    // Write skew: the checked record is not the written one.
     EXPECT_EQ(commit(m, {{"b", first.at + 1}}, {{"c", true, "2"}}).said, verdict::conflict);
     const auto found = read(m, {"a", "b", "c"});
     EXPECT_EQ(found[0].bytes, "1");
@@ -60,7 +60,7 @@ TEST(replica_machine, absent_is_not_the_same_twice) {
     EXPECT_EQ(commit(m, {{"a", 0}}, {{"a", true, "2"}}).said, verdict::conflict);
     EXPECT_EQ(m.holds().erased, 1u);
     EXPECT_EQ(m.holds().objects, 0u);
-    // Until nobody can ask for it any more. Its versions do not come again.
+    // An erasure is kept until it can no longer be requested. Its versions are never used again.
     entry e;
     e.add_forget(keys{"a"});
     ASSERT_TRUE(m.apply(e.finish()).readable);
@@ -71,7 +71,7 @@ TEST(replica_machine, absent_is_not_the_same_twice) {
 
 TEST(replica_machine, earlier_states_can_be_read_until_the_window_has_gone_on) {
     machine m{{.writes = 4}};
-    // Nothing is a state, too: who has read it does not see what comes after.
+    // The empty state is a state, too: its readers do not see later writes.
     backend::snapshot nothing;
     std::vector<backend::record> none;
     ASSERT_EQ(m.get(nothing, freshness::same, {}, keys{"a"}, none), verdict::good);
@@ -88,7 +88,7 @@ TEST(replica_machine, earlier_states_can_be_read_until_the_window_has_gone_on) {
     EXPECT_EQ(m.get(of, freshness::same, {}, keys{"a"}, found), verdict::conflict);
     of.at = m.latest() + 1;
     EXPECT_EQ(m.get(of, freshness::same, {}, keys{"a"}, found), verdict::conflict);
-    // What is held is looked at in the state that is asked for.
+    // Held records are checked in the requested state.
     of.at = at[5];
     EXPECT_EQ(m.get(of, freshness::same, checks{{"a", at[5]}}, keys{"b"}, found), verdict::good);
     EXPECT_EQ(m.get(of, freshness::now, checks{{"a", at[5]}}, keys{"b"}, found), verdict::conflict);
@@ -111,7 +111,7 @@ TEST(replica_machine, changes_come_in_the_order_of_commits_and_of_whole_ones) {
     version place = first.at - 1;
     std::vector<backend::change> all;
     ASSERT_TRUE(m.changes_after(place, 1, all));
-    ASSERT_EQ(all.size(), 2u);  // of one commit
+    ASSERT_EQ(all.size(), 2u);  // both of one commit
     EXPECT_EQ(place, first.at);
     EXPECT_EQ(all[1].is.bytes, "1");
     ASSERT_TRUE(m.changes_after(place, 100, all));
@@ -127,7 +127,7 @@ TEST(replica_machine, changes_come_in_the_order_of_commits_and_of_whole_ones) {
     EXPECT_FALSE(m.changes_after(place, 100, all));
 }
 
-/// What a machine is for, in a few lines: the whole history of each record.
+/// A simple model of the machine: the whole history of each record.
 struct model {
     std::map<backend::key, std::map<version, backend::record>> all;
     version latest = 1;
@@ -213,7 +213,7 @@ TEST(replica_machine, agrees_with_a_model_and_with_one_that_was_loaded_in_betwee
             }
         }
         ASSERT_EQ(m.save(), other.save()) << seed;
-        // And the counts are those of one that has counted anew.
+        // The counters equal those of a machine that has counted anew.
         machine fresh;
         fresh.load(m.save());
         ASSERT_EQ(fresh.save(), m.save());
@@ -250,7 +250,7 @@ TEST(replica_machine, an_entry_that_nobody_has_written_changes_nothing) {
     EXPECT_TRUE(m.apply(good).readable);
 }
 
-/// Whatever follows a checksum that is right, is read within its bounds.
+/// Bytes that follow a valid checksum are read within their bounds.
 TEST(replica_machine, hostile_entries_are_judged_alike) {
     std::mt19937_64 dice{1};
     entry e;
@@ -294,7 +294,7 @@ TEST(replica_machine, a_snapshot_that_nobody_has_saved_is_refused_and_changes_no
         bytes[n] = static_cast<char>(bytes[n] ^ 4);
         is_refused(bytes);
     }
-    // With a checksum that fits: a count that promises more, versions of the future, a record twice.
+    // With a valid checksum: a count that is too large, versions of the future, a record twice.
     const auto summed = [](std::string bytes) {
         replica::seal(bytes);
         return bytes;
@@ -314,7 +314,7 @@ TEST(replica_machine, a_snapshot_that_nobody_has_saved_is_refused_and_changes_no
     bytes[body.size() - 8 - 10] = 'a';  // the key b
     is_refused(summed(bytes));
     bytes = body;
-    bytes[body.size() - 8] = 1;  // a prepared transaction that is not there
+    bytes[body.size() - 8] = 1;  // a prepared transaction that is missing
     is_refused(summed(bytes));
     other.load(good);
     EXPECT_EQ(other.save(), good);
@@ -512,7 +512,7 @@ TEST(replica_machine, records_of_another_group_bring_what_it_has_dropped) {
     EXPECT_EQ(to.apply(impossible.finish()).outcomes[0].said, verdict::refused);
 }
 
-// Each of these is noticed by the simulation, too; here it is seen which rule of the machine it breaks.
+// The simulation notices each of these faults as well. These tests show which rule of the machine each fault breaks.
 #if defined(TUTTI_CLUSTER_FAULTS)
 
 TEST(replica_machine, a_window_that_is_too_old_shows_another_state_if_nobody_looks) {
@@ -545,16 +545,16 @@ TEST(replica_machine, records_of_another_group_keep_their_versions) {
     EXPECT_EQ(read(m, {"a"})[0].at, 900u);
     EXPECT_EQ(read(m, {"c"})[0].at, 3u);
     EXPECT_FALSE(read(m, {"c"})[0].exists);
-    // It was not here in states before; and what is written now has a version that it never had.
+    // Earlier states do not have the record, and a new write gets a version that the record never had.
     EXPECT_EQ(read(m, {"a"}, before)[0].at, 0u);
     EXPECT_GT(commit(m, {{"a", 900}}, {{"a", true, "10"}}).at, 900u);
     EXPECT_EQ(adopt(m, {{"p", before + 1}}, {record_of("b", 950, "2")}).said, verdict::conflict);
     EXPECT_EQ(adopt(m, {}, {record_of("b", ~version{0}, "2")}).said, verdict::refused);
-    // What comes late replaces nothing.
+    // A late record does not replace anything.
     const version now = read(m, {"a"})[0].at;
     ASSERT_EQ(adopt(m, {}, {record_of("a", 900, "9")}).said, verdict::good);
     EXPECT_EQ(read(m, {"a"})[0].at, now);
-    // No commit of this group has written it.
+    // No commit of this group has written the record.
     version place = before;
     std::vector<backend::change> told;
     ASSERT_TRUE(m.changes_after(place, 100, told));
@@ -579,7 +579,7 @@ TEST(replica_machine, what_has_gone_to_another_group_is_only_in_states_before) {
     for (int i = 0; i < 8; ++i) commit(m, {}, {{"b", true, std::to_string(i)}});
     EXPECT_GT(m.floor(), one);
     EXPECT_EQ(read(m, {"a"})[0].at, 0u);
-    // It comes back.
+    // The record comes back.
     ASSERT_EQ(adopt(m, {}, {record_of("a", one, "1")}).said, verdict::good);
     EXPECT_EQ(read(m, {"a"})[0].at, one);
 }
@@ -598,7 +598,7 @@ TEST(replica_machine, all_of_some_keys_is_listed_in_pieces) {
     } while (place.next != place.buckets);
     EXPECT_EQ(found.size(), 100u);
     EXPECT_GT(pieces, 5u);
-    // What has grown meanwhile does not move what is not listed yet.
+    // Records that grow meanwhile do not move the records that are not listed yet.
     place = {};
     found.clear();
     m.list(place, 1000, 50, [](std::string_view k) { return k.starts_with('o'); }, found);
@@ -609,14 +609,14 @@ TEST(replica_machine, all_of_some_keys_is_listed_in_pieces) {
     const auto everything = ~std::size_t{0};
     m.list(place, everything, everything, [](std::string_view k) { return k.starts_with('o'); }, found);
     EXPECT_EQ(std::ranges::count(found, "1", [](const backend::change& c) { return c.is.bytes; }), 100);
-    // A place of another machine's table is none of this one's.
+    // A place in another machine's table is not valid here.
     place = {7, 3};
     found.clear();
     m.list(place, everything, everything, [](std::string_view k) { return k.starts_with('o'); }, found);
     EXPECT_EQ(found.size(), 2100u);
 }
 
-/// What an image makes of a machine that goes on meanwhile.
+/// Returns the image of a machine that continues to work meanwhile.
 std::string image_of(machine& m, const std::function<void()>& between) {
     std::string all;
     m.begin_image();
@@ -684,8 +684,8 @@ TEST(replica_machine, an_image_copies_what_changes_meanwhile_and_no_piece_is_lar
         largest = std::max(largest, piece.size());
     }
     EXPECT_GT(pieces, 100u);
-    EXPECT_LT(largest, 20'000u);  // and one more shard
-    // One that is not finished is no part of the next one.
+    EXPECT_LT(largest, 20'000u);  // plus one shard
+    // An unfinished image is not part of the next one.
     m.begin_image();
     commit(m, {}, {{"o1", true, "other"}});
     const std::string before = m.save();

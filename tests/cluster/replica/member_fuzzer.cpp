@@ -1,9 +1,9 @@
-// libFuzzer's target: whatever comes to the port of a member, or answers its call, and in whatever pieces, its bytes
-// end their connection and nothing else; every request whose bytes are sound is answered once, and none of the others.
-// And whatever an entry of the log or a snapshot says, of which another member is the author: it is read as a whole or
-// not at all, and two members make the same of it. The first byte chooses what is attacked, and the size of the pieces.
+// A libFuzzer target. It covers bytes that arrive at a member's port or answer its call, in pieces of any size. Such
+// bytes may only end their connection; every valid request is answered once, and an invalid one never. It also covers
+// entries of the log and snapshots, whose author may be another member. Each is read completely or not at all, and two
+// members derive the same state. The first byte chooses the target and the size of the pieces.
 //
-// What a member's connection brings after its hello is C-Raft's to read, and not attacked here.
+// After a member's hello, C-Raft reads the connection, which is not attacked here.
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -19,10 +19,11 @@ using namespace backend::group;
 namespace protocol = backend::group;
 using backend::refusal;
 
-/// How long something is waited for, in turns of the member: a millisecond of its time each.
-constexpr std::size_t most_turns = 200;     // what may never come
-constexpr std::size_t patience = 2200;      // what has to come: only a kernel that is busy with other processes is late
-constexpr std::size_t turns_at_once = 190;  // from then on each takes some real time as well
+/// Time limits, in turns of the member, each a millisecond of its time.
+constexpr std::size_t most_turns = 200;  // for an answer that may never come
+// for an answer that must come; it is late only if the kernel is busy with other processes
+constexpr std::size_t patience = 2200;
+constexpr std::size_t turns_at_once = 190;  // from this turn on, each turn also takes some real time
 
 std::uint16_t a_port() {
     std::uint16_t port = 0;
@@ -37,17 +38,17 @@ std::string hello_of(speaker who) {
     return wire::encode(said);
 }
 
-/// Another turn, with time for a kernel that is late with what was sent.
+/// Runs another turn, and gives a slow kernel time to deliver.
 void turn(lone_member& one, std::size_t turns) {
     one.turn();
     if (turns >= turns_at_once) std::this_thread::sleep_for(std::chrono::milliseconds{5});
 }
 
-/// What a member has said, cut into its welcome and the outcomes of its answers.
+/// The bytes from a member, split into its welcome and the outcomes of its answers.
 struct heard {
-    bool ended = false;  // the connection is
+    bool ended = false;  // true when the connection has ended
     bool welcomed = false;
-    std::vector<protocol::outcome> answers;  // but for what is told, and signs of life
+    std::vector<protocol::outcome> answers;  // without notifications and signs of life
 
     bool operator==(const heard&) const = default;
     void take(std::string_view all) {
@@ -72,7 +73,7 @@ struct heard {
     }
 };
 
-/// Says it in pieces, and hears until the member has ended the connection, or so many turns have passed.
+/// Sends the bytes in pieces. Reads until the member closes the connection, or for `most` turns.
 heard say(lone_member& to, std::uint16_t port, std::string_view bytes, std::size_t piece, std::size_t most) {
     socket_end mine = socket_end::connect(port);
     std::string all;
@@ -91,7 +92,8 @@ heard say(lone_member& to, std::uint16_t port, std::string_view bytes, std::size
     return what;
 }
 
-/// Another program goes on as if nothing had been: it writes what no hostile one names, and reads it.
+/// Lets another program work as if nothing had happened: it writes a record that hostile programs cannot name, and
+/// reads it back.
 void let_honest_program_work(lone_member& at, std::uint16_t port, const std::string& bytes) {
     static constexpr const char* secret = "o0xc2b2ae3d27d4eb4f";
     const protocol::transaction put{{}, {{secret, true, bytes}}};
@@ -108,7 +110,7 @@ void let_honest_program_work(lone_member& at, std::uint16_t port, const std::str
     demand(found.at(0).exists && found.at(0).bytes == bytes);
 }
 
-/// How many of a program's requests are sound, up to the first that is not; `surely` that many are answered.
+/// The number of valid requests before the first invalid one; at least `surely` of them are answered.
 struct expected {
     std::size_t sound = 0, surely = 0;
 };
@@ -138,7 +140,7 @@ expected expect(std::string_view bytes) {
         std::uint32_t length = 0;
         bytes.copy(reinterpret_cast<char*>(&length), sizeof length);
         const bool whole = bytes.size() >= sizeof length + length;
-        if (length > most_frame) {  // refused, and the connection is over
+        if (length > most_frame) {  // refused; the connection ends
             ++all.sound;
             all.surely += sure ? 1 : 0;
             break;
@@ -149,7 +151,7 @@ expected expect(std::string_view bytes) {
         question what{};
         if (!take_head(message, what) || !is_sound(what, message)) break;
         ++all.sound;
-        // A member that is let in has to get the log first, and what follows changes is asked for nothing more.
+        // A member that joins must get the log first. A request after `follow` is not answered.
         sure = sure && what != question::add && what != question::remove;
         all.surely += sure ? 1 : 0;
         sure = sure && what != question::follow;
@@ -175,7 +177,7 @@ heard attack_port(std::string_view bytes, std::size_t piece, bool as_program) {
     return said;
 }
 
-/// The member calls another, who answers so.
+/// The member calls another one, which answers with these bytes.
 void attack_call(std::string_view bytes, std::size_t piece) {
     static const std::uint16_t port = a_port();
     std::uint16_t others = 0;
@@ -215,7 +217,7 @@ std::string sealed_as(std::string_view name, std::string_view content) {
     return all;
 }
 
-/// The log: a part of the bytes, a length of two bytes in front of each, is an entry.
+/// Splits the bytes into entries of the log, each with a two-byte length in front.
 void attack_log(std::string_view bytes) {
     machine one, other;
     while (bytes.size() >= 2) {
@@ -235,7 +237,7 @@ void attack_log(std::string_view bytes) {
     demand(loaded.save() == all);
 }
 
-/// A snapshot, loaded by a member that has something else.
+/// Loads the bytes as a snapshot into a member with other data.
 void attack_snapshot(std::string_view bytes) {
     machine one;
     entry e;

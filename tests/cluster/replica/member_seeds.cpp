@@ -1,5 +1,5 @@
-// member_seeds <folder>: writes what member_fuzzer begins with, one file for each kind of message that a member is
-// sent, and a list of them, `all`. Made by the schema, so that they are never of an older one.
+// member_seeds <folder>: writes the initial inputs of member_fuzzer, one file for each kind of message to a member, and
+// a list of them, `all`. The schema encodes them, so they always match its current version.
 #include <fstream>
 #include <string>
 
@@ -15,7 +15,7 @@ using replica::entry;
 class seeds {
 public:
     explicit seeds(std::string folder) : folder_{std::move(folder)} {}
-    /// `attacked` as member_fuzzer's first byte; pieces of nine bytes.
+    /// Writes an input; `attacked` is the target in member_fuzzer's first byte. Pieces have nine bytes.
     void write(const std::string& name, unsigned attacked, const std::string& bytes) {
         const std::string path = folder_ + "/" + name;
         std::ofstream{path, std::ios::binary} << static_cast<char>(8 * 8 + attacked) << bytes;
@@ -28,7 +28,7 @@ private:
     std::string folder_, list_;
 };
 
-/// Without the name and the format in front, and the checksum.
+/// Removes the name and the format at the front, and the checksum.
 std::string content(const std::string& sealed, std::size_t front) {
     return sealed.substr(front, sealed.size() - front - 8);
 }

@@ -21,7 +21,7 @@ void moving_client::live() {
     how.patience = std::chrono::milliseconds{how_.patience / ms};
     engine_ = std::make_unique<backend::spread>(std::move(all), how_.first, how, around_);
     pause(500 * ms);
-    // What one that was killed has left.
+    // Removes the leftovers of a killed program.
     for (std::size_t i = 0; i < groups_.size() && agenda_.chance(70); ++i) static_cast<void>(engine_->moves().clear(i));
     while (made_ < how_.moves) {
         ++made_;
@@ -32,7 +32,7 @@ void moving_client::live() {
 
 void moving_client::move_some() {
     using end = backend::moving::end;
-    // Marks are in any slot, objects in few.
+    // Any slot may have marks, but only a few have objects.
     const bool many = agenda_.chance(40);
     std::vector<std::uint32_t> slots;
     const auto slots_in_all = static_cast<std::uint32_t>(backend::slots_for(how_.first));

@@ -1,5 +1,5 @@
-// A program that moves slots from group to group, as `tutti member move` does: the code of programs, over simulated
-// groups. It can be killed wherever it waits, and begins anew then.
+// A program that moves slots between groups, as `tutti member move` does. It runs the code of real programs over
+// simulated groups. A kill can hit it at every wait, and it then starts anew.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ class moving_client {
 public:
     struct habits {
         unsigned objects = 8;
-        unsigned first = 2;            ///< groups that begin with objects
-        unsigned moves = 10;           ///< that it tries, and then ends
-        instant answer = 300 * ms;     ///< how long for one
-        instant patience = 1500 * ms;  ///< for a get or commit
+        unsigned first = 2;            ///< number of groups that begin with objects
+        unsigned moves = 10;           ///< number of moves that the program tries before it ends
+        instant answer = 300 * ms;     ///< time limit for one answer
+        instant patience = 1500 * ms;  ///< time limit for a get or commit
     };
     moving_client(agenda& events, const std::vector<std::unique_ptr<group>>& groups, habits how)
         : agenda_{events}, groups_{groups}, how_{how}, strand_{events}, around_{events, strand_} {}
@@ -29,7 +29,7 @@ public:
         strand_.start([this] { live(); });
     }
     [[nodiscard]] bool done() const noexcept { return !strand_.runs(); }
-    /// With kill -9. False: it does nothing.
+    /// Kills the program as kill -9 does. Returns false if the program is idle.
     bool kill();
     void stop_until(instant when) noexcept { strand_.stop_until(when); }
     [[nodiscard]] own_clock& clock() noexcept { return around_.shown(); }

@@ -1,4 +1,4 @@
-// A process's clock in a simulation: it may jump, stand still, or go at another speed than that of the others.
+// The clock of one process in a simulation. It may jump, stand still, or run at another speed than the others.
 #pragma once
 
 #include "cluster/replica/agenda.hpp"
@@ -10,11 +10,11 @@ public:
     explicit own_clock(const agenda& events) : agenda_{events} {}
 
     [[nodiscard]] instant now() const noexcept { return showed_ + (agenda_.now() - at_) * of_100_ / 100; }
-    /// It never goes back, as a monotonic clock does not.
+    /// Moves the clock forward. Like a monotonic clock, it never goes back.
     void jump(instant forward) noexcept { go_on(now() + forward, of_100_); }
-    /// 100 is that of the others; 0: it stands still.
+    /// Sets the speed: 100 is that of the other clocks, 0 stops the clock.
     void run_at(unsigned of_100) noexcept { go_on(now(), of_100); }
-    /// How long it takes to show so much more; as long as others need for it, if it stands still.
+    /// Returns the time until the clock has advanced by `show`. For a stopped clock, returns `show` itself.
     [[nodiscard]] instant time_to(instant show) const noexcept { return of_100_ == 0 ? show : show * 100 / of_100_; }
     [[nodiscard]] bool stands_still() const noexcept { return of_100_ == 0; }
 
@@ -30,7 +30,7 @@ private:
     unsigned of_100_ = 100;
 };
 
-/// What goes wrong with one, for a while.
+/// Applies a random fault to a clock, for a while.
 inline void upset(agenda& events, own_clock& one) {
     switch (events.below(3)) {
         case 0: one.jump(events.between(20, events.chance(20) ? 3'600'000 : 2000) * ms); break;

@@ -75,7 +75,7 @@ std::string past::judge_commit(const attempt& a) const {
             return w.of == c.of && w.exists && c.is.exists && w.bytes == c.is.bytes;
         });
     };
-    // The mark is among the writes of every commit, and tells whose it is.
+    // The mark is among the writes of every commit, and identifies its owner.
     std::vector<version> times;
     for (const auto& [at, changes] : done_) {
         if (std::ranges::any_of(changes, is_mine)) times.push_back(at);
@@ -96,7 +96,7 @@ std::string past::judge_commit(const attempt& a) const {
     return {};
 }
 
-/// Whoever begins after something has returned is not before it.
+/// Checks that a call that begins after another one has returned does not precede it in the order.
 std::string past::judge_times() const {
     struct call {
         instant called = 0, returned = 0;

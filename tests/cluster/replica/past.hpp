@@ -1,8 +1,8 @@
-// What clients of a group were told, beside what the log has done; and whether the one fits the other.
+// The answers to a group's clients, and a check that the log explains them.
 //
-// The group says itself in which order its commits are: by versions (B6). So nobody has to look for an order: it is
-// enough that this one explains everything, in real time. Then the history is strictly serializable, and each attempt,
-// also one that did not commit, has seen one state.
+// The versions give the order of the group's commits (B6), so the check does not have to search for an order. That
+// order must explain everything, in real time. Then the history is strictly serializable, and each attempt, committed
+// or not, has seen one state.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace tutti::cluster::replica::testing {
 
 using backend::version;
 
-/// A get that was answered well.
+/// A successful get.
 struct seen {
     instant called = 0, returned = 0;
-    bool fresh = true;  ///< it had no snapshot before, or wanted the state of now
+    bool fresh = true;  ///< true if the get had no earlier snapshot, or asked for the current state
     version before = 0, at = 0;
     std::vector<backend::check> held;
     std::vector<backend::key> wanted;
@@ -31,24 +31,25 @@ struct seen {
 struct attempt {
     unsigned client = 0;
     std::vector<seen> gets;
-    // Of its commit.
+    // The commit of the attempt.
     instant called = 0, returned = 0;
     std::vector<backend::check> checks;
     std::vector<backend::write> writes;
-    std::optional<backend::verdict> said;  ///< none: it only read
+    std::optional<backend::verdict> said;  ///< empty: the attempt only read
     version at = 0;
 };
 
 class past {
 public:
-    /// What the log did, as a member tells it: from `first` on, whole commits.
+    /// Adds what the log did, as a member reports it: whole commits, in order. Returns the first contradiction, or an
+    /// empty string.
     [[nodiscard]] std::string tell(const std::vector<backend::change>& changes);
     [[nodiscard]] version latest() const noexcept { return latest_; }
 
-    /// All of it.
+    /// Returns all commits by version.
     [[nodiscard]] const std::map<version, std::vector<backend::change>>& done() const noexcept { return done_; }
 
-    /// The bytes that the attempt's writes begin with: "<number>.".
+    /// Begins an attempt. Its writes begin with the bytes "<number>.".
     [[nodiscard]] std::size_t begin(unsigned client) {
         attempts_.push_back({.client = client, .gets = {}, .checks = {}, .writes = {}, .said = {}});
         return attempts_.size() - 1;
@@ -56,7 +57,7 @@ public:
     [[nodiscard]] attempt& of(std::size_t number) { return attempts_[number]; }
     [[nodiscard]] const std::vector<attempt>& attempts() const noexcept { return attempts_; }
 
-    /// What is wrong, or nothing.
+    /// Returns a description of the error, or an empty string.
     [[nodiscard]] std::string judge() const;
 
 private:
@@ -72,7 +73,7 @@ private:
     std::vector<attempt> attempts_;
     std::map<version, std::vector<backend::change>> done_;
     std::map<backend::key, std::vector<done_write>> by_key_;
-    version latest_ = 1;  // of the empty state
+    version latest_ = 1;  // the version of the empty state
 };
 
 }  // namespace tutti::cluster::replica::testing

@@ -1,4 +1,4 @@
-// Transactions of several groups, as the state machine of one of them has them (machine.hpp, R5 and R6).
+// Transactions of several groups in the state machine of one of them (machine.hpp, R5 and R6).
 #include <string>
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ replica::outcome finish(machine& m, const std::string& id, bool commits) {
     return m.apply(e.finish()).outcomes.at(0);
 }
 
-/// The transaction in the way of a get, or "" where it is answered, or "conflict".
+/// Returns the transaction that is in the way of a get, "" if the get is answered, or "conflict".
 std::string met_by_get(const machine& m, const checks& held, const keys& wanted, version at = 0) {
     backend::snapshot of{.at = at};
     std::vector<backend::record> found;
@@ -37,7 +37,7 @@ TEST(replica_prepared, what_is_prepared_is_held_until_it_is_finished) {
     const version one = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}, {"c", true, "1"}}).at;
     ASSERT_EQ(prepare(m, "t", {{"a", one}, {"b", one}}, {{"a", true, "2"}}).said, verdict::good);
     EXPECT_EQ(m.holds().prepared, 1u);
-    // What it writes is not seen, and not overwritten; what it has only read may be read, but not overwritten.
+    // Its writes are neither seen nor overwritten. An object that it only reads may be read, but not overwritten.
     EXPECT_EQ(met_by_get(m, {}, {"a"}), "t");
     EXPECT_EQ(met_by_get(m, {{"a", one}}, {}), "t");
     EXPECT_EQ(met_by_get(m, {{"b", one}}, {"b", "c"}), "");
@@ -50,7 +50,7 @@ TEST(replica_prepared, what_is_prepared_is_held_until_it_is_finished) {
         EXPECT_EQ(said.met.decides, 7u);
         EXPECT_EQ(prepare(m, "u", c, w).met.id, "t");
     }
-    // Waiting does not help a block that has read something old.
+    // A block that has read an old version does not benefit from waiting.
     EXPECT_FALSE(commit(m, {{"a", one - 1}}, {{"a", true, "3"}}).met);
     EXPECT_FALSE(prepare(m, "u", {{"a", one - 1}}, {{"a", true, "3"}}).met);
     // Readers share.
@@ -79,7 +79,7 @@ TEST(replica_prepared, what_is_finished_is_finished_once) {
     EXPECT_EQ(m.latest(), second);
 }
 
-// By its decision, which is in another group, it may have been over when these states were current.
+// Another group has the decision. By that decision, the transaction may have ended while these states were current.
 TEST(replica_prepared, states_in_which_it_was_prepared_do_not_show_what_it_overwrote) {
     machine m;
     const version before = commit(m, {}, {{"a", true, "1"}, {"b", true, "1"}}).at;
@@ -103,7 +103,8 @@ TEST(replica_prepared, states_in_which_it_was_prepared_do_not_show_what_it_overw
     EXPECT_EQ(met_by_get(let_go, {}, {"a"}, after), "");
 }
 
-/// Whether a member that has not heard of a prepared transaction claims to have the state that it was prepared in.
+/// Returns true if a member that has not heard of a prepared transaction claims to know the state in which it was
+/// prepared.
 bool claims_to_know() {
     machine ahead, behind;
     for (machine* const one : {&ahead, &behind}) commit(*one, {}, {{"a", true, "1"}});

@@ -1,4 +1,4 @@
-// One member, and the messages of leaders that the test makes up: what stands between C-Raft and its disk.
+// One member, and messages of leaders that the test invents: the layer between C-Raft and its disk.
 #include "cluster/replica/shim.hpp"
 
 #include <functional>
@@ -56,7 +56,8 @@ protected:
         sit();
         seat_->start();
     }
-    /// An AppendEntries of a leader, and the index that the answer to it names; none: it was refused, or not answered.
+    /// Sends an AppendEntries of a leader. Returns the index in the answer, or nothing if the request was refused or
+    /// not answered.
     std::optional<raft_index> append(raft_id leader, raft_term term, raft_index previous, raft_term of_previous,
                                      std::vector<stored_entry> entries, raft_index committed) {
         parcel p;
@@ -80,7 +81,7 @@ protected:
         io_->receive(p);
         for (int i = 0; i < 12; ++i) agenda_.step();
     }
-    /// The member gets the lead of term 3, by the hand of the leader before and the vote of another.
+    /// Makes the member the leader of term 3: the former leader hands over, and another member votes for it.
     void make_leader(raft_index last) {
         receive(2, RAFT_IO_TIMEOUT_NOW, [last](raft_message& m) { m.timeout_now = {2, last, 2}; });
         receive(3, RAFT_IO_REQUEST_VOTE_RESULT,
@@ -103,8 +104,8 @@ protected:
                 [last](raft_message& m) { m.append_entries_result = {3, 0, last}; });
     }
     [[nodiscard]] backend::version applied() const { return seat_->state().latest(); }
-    /// The log up to index 10: nine commands, committed, of which a snapshot has removed the first; and with them the
-    /// configuration.
+    /// Fills the log up to index 10 with the configuration and nine committed commands. A snapshot has removed the
+    /// first entries.
     void fill() {
         std::vector<stored_entry> nine;
         for (int i = 0; i < 9; ++i) nine.push_back(command(2, std::to_string(i)));
@@ -113,7 +114,7 @@ protected:
         for (int i = 0; i < 20; ++i) agenda_.step();
         ASSERT_GT(disk_.start, 1u);
     }
-    /// So many entries more, committed, and the disk has done its work. Returns how many it has put into the log.
+    /// Appends `count` committed entries and waits for the disk. Returns the number of entries that were appended.
     std::size_t go_on(raft_index last, unsigned count) {
         for (unsigned i = 0; i < count; ++i, ++last) {
             if (append(2, 2, last, last == 1 ? 1 : 2, {command(2, std::to_string(last))}, last + 1) != last + 1)
@@ -186,13 +187,13 @@ private:
 
 TEST_F(replica_shim, a_follower_names_no_more_than_the_leader_has_compared) {
     ASSERT_EQ(append(2, 2, 1, 1, {command(2, "x"), command(2, "y")}, 1), 3u);
-    // Another leader, whose log is the same up to 1: whatever is behind it is not known to be its own.
+    // Another leader, whose log is equal up to 1. The later entries of this member may differ from the leader's.
     EXPECT_EQ(append(3, 3, 1, 1, {}, 1), 1u);
     EXPECT_EQ(append(3, 3, 2, 2, {}, 1), 2u);
     injected_fault = fault::more_than_compared;
-    EXPECT_EQ(append(3, 3, 1, 1, {}, 1), 3u);  // as C-Raft has it
+    EXPECT_EQ(append(3, 3, 1, 1, {}, 1), 3u);  // C-Raft's own behaviour
     injected_fault = fault::none;
-    // It has another entry there.
+    // This leader has another entry there.
     EXPECT_EQ(append(3, 3, 2, 2, {command(3, "z")}, 1), 3u);
     EXPECT_EQ(disk_.entries.at(2).term, 3u);
     EXPECT_EQ(append(3, 3, 3, 3, {command(3, "z"), command(3, "z")}, 1), 5u);
@@ -286,7 +287,7 @@ TEST_F(replica_shim, none_is_saved_while_it_is_not_committed) {
     EXPECT_EQ(disk_.snapshot->configuration.size(), 4u);
 }
 
-/// A leader that does not know how far this member is begins with the first entry.
+/// A leader that does not know this member's progress begins with the first entry.
 TEST_F(replica_shim, entries_that_a_snapshot_has_are_not_appended_again) {
     fill();
     const auto before = applied();
@@ -296,7 +297,7 @@ TEST_F(replica_shim, entries_that_a_snapshot_has_are_not_appended_again) {
     for (int i = 0; i < 20; ++i) agenda_.step();
     EXPECT_EQ(applied(), before + 1);
     EXPECT_EQ(disk_.start + disk_.entries.size(), 12u);
-    // Also those that it has all of, and those that begin in the middle of what is gone.
+    // Also entries that are all in the snapshot, and entries that begin in its middle.
     EXPECT_EQ(append(2, 2, 0, 0, {all.begin(), all.begin() + 2}, 11), 11u);
     EXPECT_EQ(append(2, 2, 2, 2, {all.begin() + 2, all.end()}, 11), 11u);
     EXPECT_EQ(append(2, 2, 11, 2, {command(2, "more")}, 12), 12u);
@@ -308,7 +309,7 @@ TEST_F(replica_shim, entries_are_applied_while_an_image_is_written) {
     kill_and_restart();
     io().hold_images();
     ASSERT_EQ(go_on(1, 12), 12u);
-    // It has begun one, and its first piece has come nowhere yet.
+    // The member has begun an image, and its first piece is not written yet.
     EXPECT_EQ(io().pieces(), 1u);
     EXPECT_FALSE(disk_.snapshot);
     EXPECT_EQ(applied(), 13u);
@@ -317,7 +318,7 @@ TEST_F(replica_shim, entries_are_applied_while_an_image_is_written) {
     ASSERT_EQ(go_on(13, 1), 1u);
     EXPECT_GT(io().pieces(), 10u);
     ASSERT_TRUE(disk_.snapshot);
-    // Of the state in which it was begun, not of the one in which it was whole.
+    // The image shows the state at its begin, not at its end.
     EXPECT_LT(disk_.snapshot->index, 8u);
     machine of_snapshot;
     of_snapshot.load(disk_.snapshot->bytes);
@@ -336,7 +337,7 @@ TEST_F(replica_shim, an_image_that_fails_costs_nothing_but_the_attempt) {
     EXPECT_FALSE(disk_.snapshot);
     EXPECT_EQ(disk_.entries.size(), 13u);
     EXPECT_EQ(applied(), 13u);
-    // It waits before it tries again, however many entries come.
+    // The member waits before the next attempt, however many entries arrive.
     ASSERT_EQ(go_on(13, 1), 1u);
     EXPECT_LE(io().pieces(), agenda_.now() / (1000 * ms) + 1);
     io().fail_images(0);

@@ -64,7 +64,7 @@ verdict simulated_group::get(backend::snapshot& of, backend::freshness how, std:
     q.how = how;
     const bool back = how == backend::freshness::same && of.at != 0;
     if (!back) q.checks.assign(held.begin(), held.end());
-    // Every member that has that state may show it, and a program may have been told of another leader meanwhile.
+    // Every member that has this state may show it. The program may also have been told of another leader meanwhile.
     if (const std::vector<raft_id> all = group_.members(); back && agenda_.chance(40))
         leader_ = all[agenda_.below(all.size())];
     q.wanted.assign(wanted.begin(), wanted.end());

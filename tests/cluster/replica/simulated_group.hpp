@@ -1,5 +1,5 @@
-// A group of a simulation as a program's code sees it: asked as `caller` and `replicated` ask a real one, but by the
-// clock of the simulation, and on a strand.
+// A group of a simulation, as a program's code sees it. The code asks this group as `caller` and `replicated` ask a
+// real one, but on a strand and by the simulation's clock.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tutti::cluster::replica::testing {
 
-/// The simulation's time, by a clock of the program's.
+/// The simulation's time, read from a clock of the program.
 class simulated_surroundings final : public backend::surroundings {
 public:
     simulated_surroundings(agenda& events, strand& of) : agenda_{events}, strand_{of}, clock_{events} {}
@@ -31,7 +31,7 @@ private:
 
 class simulated_group final : public backend::group_engine {
 public:
-    /// `patience`: for one answer, and for all tries.
+    /// `patience` limits one answer; `for_all` limits all tries.
     simulated_group(agenda& events, strand& by, group& of, std::uint64_t number, const backend::surroundings& around,
                     instant patience, instant for_all);
 
@@ -40,7 +40,7 @@ public:
     backend::verdict get(backend::snapshot& of, backend::freshness how, std::span<const backend::check> held,
                          std::span<const key> wanted, std::vector<backend::record>& found) override;
     void commit(backend::request& r) override;
-    /// No program waits for it, so it may be lost.
+    /// Forgets the keys. No program waits for this, so it may be lost.
     void forget(std::span<const key> all) noexcept override;
     std::unique_ptr<backend::feed> open_feed() override { return nullptr; }
     std::uint64_t number() const noexcept override { return number_; }
@@ -62,7 +62,7 @@ private:
     };
     [[nodiscard]] strand::promise<answer> send(const question& q);
     [[nodiscard]] asked begin(question q);
-    /// What may not be asked twice is unknown as soon as an answer does not come.
+    /// Ends a request. If the request must not be sent twice, a missing answer makes its outcome unknown.
     answer end(const asked& a, bool twice);
     [[nodiscard]] std::function<void()> begin_to_settle(backend::request& r, question q);
 

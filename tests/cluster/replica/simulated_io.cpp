@@ -123,7 +123,7 @@ void simulated_io::work() {
 void simulated_io::kill() {
     if (killed_) return;
     killed_ = true;
-    // What it had asked the disk to do may have happened: all of the first ones, and a part of the next.
+    // The pending disk operations may have happened: some first ones completely, and a part of the next.
     if (failed_) return;
     const std::uint64_t whole = agenda_.below(operations_.size() + 1);
     for (std::uint64_t i = 0; i < operations_.size(); ++i) {

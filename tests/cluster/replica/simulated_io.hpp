@@ -1,4 +1,5 @@
-// A raft_io without sockets, disks and clocks: time and chance are the agenda's, messages the network's.
+// A raft_io without sockets, disks and clocks. The agenda provides time and chance, and the network carries the
+// messages.
 #pragma once
 
 #include <deque>
@@ -14,7 +15,7 @@
 
 namespace tutti::cluster::replica::testing {
 
-/// A message under way: what it points to is its own.
+/// A message in transit, which owns the data that it points to.
 struct parcel {
     raft_message message{};
     std::string from_address;
@@ -32,37 +33,37 @@ public:
 
 class simulated_io {
 public:
-    /// A write takes up to `disk_delay`. What it measures and waits for, it does by its `clock`.
+    /// A write takes up to `disk_delay`. `clock` measures all its times and waits.
     simulated_io(agenda& events, const own_clock& clock, network& net, disk& of, raft_id id, instant disk_delay);
     ~simulated_io();
     simulated_io(const simulated_io&) = delete;
     simulated_io& operator=(const simulated_io&) = delete;
 
     [[nodiscard]] raft_io& io() noexcept { return io_; }
-    /// Pieces take up to `disk_delay` each, and one of so many hundreds of them fails.
+    /// Returns the store of images. A piece takes up to `disk_delay`; fail_images sets the percentage that fails.
     [[nodiscard]] image_store& images() noexcept { return images_; }
     void fail_images(unsigned of_100) { failing_pieces_of_100_ = of_100; }
-    /// A message takes up to `most` until it is written to its connection.
+    /// Delays the write of a message to its connection by up to `most`.
     void delay_writes(instant most) { write_delay_ = most; }
-    /// From now on no piece is answered, until `let_images_go`.
+    /// Stops answering pieces until `let_images_go`.
     void hold_images() { holds_images_ = true; }
     void let_images_go();
     [[nodiscard]] std::size_t pieces() const noexcept { return images_.pieces; }
-    /// The process is killed: nothing comes out of it or into it any more, but the end of raft_close.
+    /// Kills the process. Nothing comes out of it or into it afterwards, except the end of raft_close.
     void kill();
-    /// Until then it does not run; what comes for it waits.
+    /// Stops the process until `when`; incoming messages wait.
     void stop_until(instant when) { stopped_until_ = when; }
     [[nodiscard]] instant stopped_until() const noexcept { return stopped_until_; }
-    /// The next write fails, and has happened in part; nothing is written after it.
+    /// Makes the next write fail after a partial effect, and all later writes fail without effect.
     void fail_next_write() { fails_ = true; }
-    /// REQUIRES: neither killed nor stopped.
+    /// Delivers a message. REQUIRES: the process is neither killed nor stopped.
     void receive(const parcel& what);
 
 private:
     struct operation {
         std::function<void(disk&)> effect;
-        std::function<void(disk&, agenda&)> part;  // of its effect, when it is killed; null: all or nothing
-        std::function<void(int status)> done;      // null: nobody waits
+        std::function<void(disk&, agenda&)> part;  // its partial effect after a kill; null: all or nothing
+        std::function<void(int status)> done;      // null if nothing waits for it
     };
     [[nodiscard]] static simulated_io& of(raft_io* io) { return *static_cast<simulated_io*>(io->impl); }
     class slow_image final : public image_store {
@@ -71,16 +72,16 @@ private:
         void put(std::string piece, bool last, stored done) override;
         [[nodiscard]] raft_buffer whole() override { return whole_.whole(); }
         void drop() noexcept override;
-        std::size_t pieces = 0;  // that were ever put
+        std::size_t pieces = 0;  // number of pieces that were ever put
 
     private:
         friend class simulated_io;
         simulated_io& of_;
         memory_image whole_;
-        std::uint64_t turn_ = 0;  // which image it is
+        std::uint64_t turn_ = 0;  // number of the current image
         std::function<void()> held_;
     };
-    /// Does it if this io is still there and the process runs; later, if it is stopped.
+    /// Plans an event. It is dropped if this object or its process is gone, and delayed while the process is stopped.
     void plan(instant delay, std::function<void()> what);
     void begin(operation o);
     void work();
@@ -106,7 +107,7 @@ private:
     std::string address_;
     const instant disk_delay_;
     instant write_delay_ = 0;
-    std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);  // events look at it
+    std::shared_ptr<bool> lives_ = std::make_shared<bool>(true);  // events check it
     bool killed_ = false;
     instant stopped_until_ = 0;
     unsigned tick_ms_ = 0;

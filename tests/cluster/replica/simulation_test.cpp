@@ -1,4 +1,4 @@
-// Whole groups under seeded troubles. TUTTI_CLUSTER_SEED=<n> runs one of them.
+// Whole groups under seeded faults. TUTTI_CLUSTER_SEED=<n> runs one seed.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -61,7 +61,7 @@ TEST(replica_simulation, every_history_is_explained_by_the_log) {
         attempts, good, conflicts, unknown, resent, voided, outlived, all.kills, all.cuts, all.stops, all.joins,
         all.leaves, all.installs, all.elections, all.broken_disks, all.handed_over, all.upset_clocks, all.cut,
         all.held);
-    // A checker of nothing finds nothing. Of a few seeds nobody can ask for everything.
+    // A check of an empty history passes, so the faults must have happened. A few seeds do not cover all of them.
     if (seeds < 100) return;
     for (const std::size_t n :
          {good, conflicts, resent, voided, outlived, all.kills, all.cuts, all.stops, all.joins, all.leaves,
@@ -85,10 +85,10 @@ TEST(replica_simulation, a_seed_runs_the_same_again) {
     }
 }
 
-// A sanitizer judges memory and threads; whether a check notices a broken step is not its question.
+// A sanitizer checks memory and threads; whether a test notices a broken step is tested in other builds.
 #if !defined(TUTTI_SANITIZED)
 
-/// Why reads go by barriers: a lease is right for as long as all clocks are.
+/// Shows why reads use barriers: a lease is correct only if all clocks are.
 TEST(replica_simulation, reads_by_a_lease_are_wrong_when_a_clock_is) {
     const auto run = [](std::uint64_t seed, plan::troubles hurts) {
         plan p = of_seed(seed);
@@ -120,7 +120,7 @@ TEST_P(replica_fault, is_caught) {
     std::uint64_t seed = 0;
     std::string found;
     injected_fault = GetParam().what;
-    // By its history: that a broken group may also stand still says nothing of the judge.
+    // The history must show the fault: a broken group may also hang, which would not test the judge.
     while ((found.empty() || found.starts_with(never_ends)) && seed < 3000) found = run_seed(++seed);
     injected_fault = fault::none;
     ASSERT_NE(found, "") << "no seed up to " << seed << " shows it";

@@ -1,5 +1,5 @@
-// A client of a simulation that runs the code of a program, which waits for answers where it stands: on a stack of its
-// own, which it leaves while it waits.
+// A client of a simulation that runs the code of a program on a stack of its own. The code blocks while it waits for an
+// answer, and the strand then leaves its stack.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,14 @@ class strand {
 public:
     explicit strand(agenda& events) : agenda_{events}, stack_{256u << 10} {}
 
-    /// Runs `body` until it waits for something. REQUIRES: it does not run.
+    /// Runs `body` until it waits. REQUIRES: the strand is idle.
     void start(std::function<void()> body) {
         body_ = std::move(body);
         runs_ = true;
         stack_.prepare(enter, this);
         interleaving::fiber::change(outside_, stack_);
     }
-    /// As kill -9 does, but that what is on its stack is destroyed.
+    /// Kills the strand as kill -9 does, but destroys the objects on its stack.
     void kill() {
         if (!runs_) return;
         killed_ = true;
@@ -31,31 +31,31 @@ public:
         killed_ = false;
     }
     [[nodiscard]] bool runs() const noexcept { return runs_; }
-    /// As SIGSTOP, and SIGCONT later: what it is answered meanwhile it finds then.
+    /// Acts as SIGSTOP now and SIGCONT at `when`. Answers in between wait for the strand.
     void stop_until(instant when) noexcept { stopped_until_ = when; }
 
-    /// What is answered once, later or at once.
+    /// A result that arrives later or immediately.
     template <class T>
     using promise = std::shared_ptr<std::optional<T>>;
 
-    /// In the body: what `begin` is answered.
+    /// Runs `begin` and waits for its result. REQUIRES: the caller is the body.
     template <class T>
     T await(const std::function<void(std::function<void(T)>)>& begin) {
         return wait_for(ask(begin));
     }
-    /// In the body, and it goes on: what `begin` will have been answered. Further answers are dropped.
+    /// Runs `begin` and returns without waiting; further results are dropped. REQUIRES: the caller is the body.
     template <class T>
     promise<T> ask(const std::function<void(std::function<void(T)>)>& begin) {
         const auto got = std::make_shared<std::optional<T>>();
         begin([this, weak = std::weak_ptr{got}](T value) {
-            const auto mine = weak.lock();  // gone: the body waits no more
+            const auto mine = weak.lock();  // null if the body no longer waits
             if (!mine || *mine) return;
             *mine = std::move(value);
             wake(weak);
         });
         return got;
     }
-    /// In the body.
+    /// Waits for the result. REQUIRES: the caller is the body.
     template <class T>
     T wait_for(const promise<T>& got) {
         if (!*got) {

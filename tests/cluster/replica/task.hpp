@@ -1,5 +1,5 @@
-// Coroutines of a simulation: what a client does is written down in one piece, and goes on when an event says so. What
-// has not ended when its task is destroyed is destroyed with it.
+// Coroutines of a simulation. Each contains all actions of a client, and continues when an event resumes it. A task's
+// destructor also destroys an unfinished coroutine.
 #pragma once
 
 #include <coroutine>
@@ -10,7 +10,7 @@
 
 namespace tutti::cluster::replica::testing {
 
-/// Begins when it is awaited, or by `start`.
+/// A coroutine that begins when it is awaited, or by `start`.
 template <class T>
 class task {
 public:
@@ -56,7 +56,7 @@ private:
     std::coroutine_handle<promise_type> self_;
 };
 
-/// Something that one coroutine waits for, and that the first who settles it decides.
+/// A value that one coroutine waits for. The first call of settle() sets it.
 template <class T>
 class awaited {
 public:

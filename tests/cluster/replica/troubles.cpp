@@ -31,7 +31,7 @@ void hurt(agenda& events, group& of, bool membership) {
             break;
         }
         case 5:
-            // The power of the house: not a minority, and nothing is lost all the same.
+            // A power failure of all members: more than a minority fails, and still nothing is lost.
             if (!events.chance(10)) break;
             for (const raft_id id : all) {
                 if (!of.has_process(id)) continue;

@@ -1,13 +1,13 @@
-// What goes wrong with a group, one thing at a time, and what is well again.
+// Injects faults into a group, one at a time, and ends them.
 #pragma once
 
 #include "cluster/replica/group.hpp"
 
 namespace tutti::cluster::replica::testing {
 
-/// `membership`: also members that join and leave.
+/// Injects a random fault. With `membership`, members may also join and leave.
 void hurt(agenda& events, group& of, bool membership);
-/// A member is cut off for a while; or, with `clocks`, its clock goes wrong.
+/// Cuts a member off for a while. With `clocks`, may instead disturb its clock.
 void hurt_network(agenda& events, group& of, bool clocks);
 void make_well(group& of);
 

@@ -17,7 +17,7 @@ plan of_seed(std::uint64_t seed) {
     p.how.lost_of_100 = static_cast<unsigned>(dice.below(6));
     p.how.snapshot_threshold = static_cast<unsigned>(dice.between(8, 60));
     p.how.snapshot_trailing = static_cast<unsigned>(dice.between(1, 10));
-    // Never so few that an entry does not fit, whose changes the members are asked for.
+    // Large enough for an entry whose changes the members are asked for.
     if (dice.chance(40)) p.how.history.writes = dice.between(25, 60);
     p.clients = static_cast<unsigned>(dice.between(2, 5));
     p.habits.objects = static_cast<unsigned>(dice.between(2, 8));
@@ -72,14 +72,14 @@ std::string world::run() {
     }
     if (!group_.wrong().empty()) return group_.wrong();
     if (!well) return never_ends;
-    // Everything is asked for once more, when it has been quiet.
+    // Reads every object again after a quiet period.
     (void)run_until(agenda_.now() + 3000 * ms, [] { return false; });
     make_well(group_);
     well = read_all();
     if (!group_.wrong().empty()) return group_.wrong();
     if (std::string wrong = past_.judge(); !wrong.empty()) return wrong;
-    // A member whose own snapshot is newer than the leader's may get nothing from C-Raft until the leader takes its
-    // next one, so somebody goes on asking: every question is an entry.
+    // A member whose snapshot is newer than the leader's may get nothing from C-Raft until the leader takes its next
+    // snapshot. The loop keeps asking, because every question is an entry.
     std::string differs = well ? group_.compare() : never_ends;
     for (int i = 0; i < 200 && well && differs.starts_with(never_ends) && group_.wrong().empty(); ++i) {
         (void)run_until(agenda_.now() + 100 * ms, [] { return false; });

@@ -1,4 +1,4 @@
-// A group, its clients, and what happens to them in the meantime: all from one seed.
+// A group, its clients, and faults: one seed determines everything.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ struct plan {
     conditions how;
     unsigned clients = 3;
     client::habits habits;
-    instant trouble = 4000 * ms;  ///< for so long something goes wrong now and then
+    instant trouble = 4000 * ms;  ///< the period with occasional faults
     bool membership = false;      ///< members join and leave
     enum class troubles : std::uint8_t { all, cuts, cuts_and_clocks } hurts = troubles::all;
 };
@@ -25,11 +25,11 @@ class world {
 public:
     explicit world(const plan& p);
 
-    /// What is wrong with the run, or nothing.
+    /// Runs the plan. Returns a description of the error, or an empty string.
     [[nodiscard]] std::string run();
     [[nodiscard]] const past& what_was() const noexcept { return past_; }
     [[nodiscard]] group::counts happened() const noexcept { return group_.happened(); }
-    /// Of all clients.
+    /// Returns the sum over all clients.
     [[nodiscard]] std::size_t sum(std::size_t (client::*of)() const noexcept) const;
 
 private:
