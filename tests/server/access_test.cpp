@@ -1,5 +1,5 @@
-// Users: who is let in, what each may call, how urgently and how often. Catches a connection that may something before
-// its password was looked at, a login that outlives its client, and limits that one form of a call goes around.
+// Users: logins, permitted calls, priorities and rates. Catches a connection that gets permissions before its password
+// is checked, a login that outlives its client, and limits that one form of a call avoids.
 
 #include <crypt.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The cheapest hash that counts as safe.
+/// Returns the password's hash by the cheapest method that counts as safe.
 std::string hashed(const char* password) {
     crypt_data memory{};
     return ::crypt_rn(password, "$y$j75$saltsalt", &memory, sizeof memory);
@@ -88,7 +88,7 @@ TEST(access, nobody_is_let_in_without_the_password) {
     EXPECT_EQ(c({"ACL", "LIST"}).substr(0, 4), "-ERR");
 }
 
-// What a pipeline has behind its login waits for it, and is answered in its turn.
+// The requests behind a login in a pipeline wait for it, and are answered in their order.
 TEST(access, a_pipeline_waits_for_its_login) {
     bank_server bank{with_users()};
     bare_socket c{bank.port()};
@@ -101,7 +101,7 @@ TEST(access, a_pipeline_waits_for_its_login) {
     EXPECT_TRUE(all.ends_with("\r\n+OK\r\n:1000\r\n$5\r\nclerk\r\n+OK\r\n")) << all;
 }
 
-/// Keeps what it is given back, in place of an I/O thread.
+/// Records the requests that it gets back, in place of an I/O thread.
 class taker final : public giver {
 public:
     void give_back(request& done) noexcept override {
@@ -144,7 +144,7 @@ TEST(access, a_crowd_at_the_door_is_told_so_and_who_has_left_it_costs_nothing) {
     EXPECT_EQ(std::ranges::count(said, verdict::busy), 744);
 }
 
-// Catches an end that waits for the passwords of all who stand at the door.
+// Catches a server whose end waits for the pending password checks.
 TEST(access, nobody_is_looked_at_once_the_server_ends) {
     accounts users{with_users().users};
     taker given;
@@ -206,7 +206,7 @@ TEST(access, no_call_is_more_urgent_than_its_user_may_be) {
     EXPECT_EQ(c({"CALL", "PRIORITY", "4", "how"}).substr(0, 9), "-ARGUMENT");
     EXPECT_EQ(c({"CALL", "PRIORITY", "3", "how"}).substr(0, 2), "(3");
     EXPECT_EQ(c({"CALL", "how", "PRIORITY", "4"}).substr(0, 9), "-ARGUMENT");
-    // Its own priority is 4.
+    // The procedure's own priority is 4.
     EXPECT_EQ(c({"CALL", "balance", "1"}), "1000");
     EXPECT_NE(bank->info().find("turnaround_balance_3:"), std::string::npos) << bank->info();
 }
@@ -219,7 +219,7 @@ TEST(access, calls_beyond_the_rate_are_refused_on_all_connections) {
     client one{bank.port()}, two{bank.port()};
     ASSERT_EQ(one({"AUTH", "clerk", "secret"}), "OK");
     ASSERT_EQ(two({"AUTH", "clerk", "secret"}), "OK");
-    // Until two of them come within one second; all that is not refused is run.
+    // Repeats until two calls arrive within one second. Every call that is not refused runs.
     int run = 0, refused = 0;
     while (refused == 0) {
         for (client* const c : {&one, &two}) {

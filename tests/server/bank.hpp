@@ -1,5 +1,5 @@
-// A server of the bank's procedures in this process, on ports that the system chooses. Its executor is that of the
-// default, or threads if the environment has TUTTI_TEST_THREADS: the tests run with both.
+// A server of the bank's procedures in this process, on ports that the system chooses. With TUTTI_TEST_THREADS in the
+// environment, the server uses threads; otherwise, the default executor. The tests run with both.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace tutti::server {
 
-/// Holds the workers that call `gate` until it is opened.
+/// Blocks the workers that call `gate` until the test opens it.
 class gate {
 public:
     void wait() {
@@ -25,7 +25,7 @@ public:
         open_ = true;
         open_.notify_all();
     }
-    /// Until `n` workers are in it.
+    /// Waits until `n` workers are in it.
     void await(int n) {
         for (int now = inside_; now < n; now = inside_) inside_.wait(now);
     }
@@ -59,7 +59,7 @@ private:
     service service_;
 };
 
-/// What a call from within the program is answered, in RESP3.
+/// Returns the answer to a call from within the program, in RESP3.
 inline std::string answer_of(bank_server& bank, std::string_view procedure, const call_options& how = {}) {
     const auto answered = std::make_shared<std::promise<std::string>>();
     bank->call_raw(procedure, {}, how,
@@ -67,7 +67,8 @@ inline std::string answer_of(bank_server& bank, std::string_view procedure, cons
     return answered->get_future().get();
 }
 
-/// How often a transaction that is aborted once is run, when it is run by what takes the answer of a call.
+/// Returns the number of runs of a transaction that is aborted once. The receiver of a call's answer runs that
+/// transaction.
 inline int attempts_after(bank_server& bank, std::string_view procedure) {
     const auto counted = std::make_shared<std::promise<int>>();
     bank->call_raw(procedure, {}, {}, [counted](std::string_view) {

@@ -1,4 +1,4 @@
-// What the tests of the server load: accounts, and procedures that misbehave.
+// The procedures that the server's tests load: accounts, and procedures that misbehave.
 #include <pthread.h>
 #include <threads.h>
 
@@ -36,7 +36,7 @@ struct bank {
     std::atomic<bool> released{false};
 };
 
-/// Transactional steps for ever.
+/// Runs transactional steps forever.
 [[noreturn]] void loop_for_ever(bank& b) {
     tutti::atomically([&](tutti::tx& t) {
         for (;;) static_cast<void>(b.accounts[0].get(t));
@@ -44,7 +44,7 @@ struct bank {
     std::abort();
 }
 
-/// Steps for ever, with a look at an account in each one if there is a transaction.
+/// Recurses forever, and reads an account in each step if there is a transaction.
 [[gnu::noinline]] long dive(bank& b, tutti::tx* t, long depth) {
     volatile long kept[16] = {depth};
     if (t != nullptr) kept[1] = b.accounts[0].get(*t);
@@ -52,19 +52,19 @@ struct bank {
     return dive(b, t, depth + 1) + kept[depth % 16];
 }
 
-/// Takes a coin as soon as there is one.
+/// Takes a coin, and waits until there is one.
 void take_coin(bank& b) {
     tutti::atomically([&](tutti::tx& t) {
         if (b.coins.get(t) == 0) tutti::retry(t);
         b.coins.set(t, b.coins.get(t) - 1);
     });
 }
-/// Has a destructor, but no memory that a function without destructors would leak.
+/// A type with a destructor but without memory, which a function without destructors would leak.
 std::atomic<int> ends{0};
 struct counts_its_end {
     ~counts_its_end() { ++ends; }
 };
-/// The same in functions that refuse exceptions: without anything to destroy, with something, and as a destructor.
+/// Take a coin in functions that are noexcept: without a local object to destroy, with one, and in a destructor.
 [[gnu::noinline]] void take_plainly(bank& b) noexcept { take_coin(b); }
 [[gnu::noinline]] void take_with_locals(bank& b) noexcept {
     const counts_its_end local;
@@ -74,7 +74,7 @@ struct takes_at_end {
     bank& of;
     ~takes_at_end() { take_coin(of); }
 };
-/// Steps for ever in the body of a block.
+/// Reads forever in the body of a block.
 [[gnu::noinline]] void read_for_ever(bank& b, tutti::tx& t) noexcept {
     while (b.accounts[0].get(t) != -1) {}
 }
@@ -83,7 +83,7 @@ struct takes_at_end {
 
 TUTTI_PROCEDURES(server) {
     const auto b = std::make_shared<bank>(std::stoul(server.setting("accounts", "100")));
-    // A pipe, until whose end loading lasts.
+    // A pipe; loading waits until its end.
     if (const std::string await = server.setting("await", ""); !await.empty()) std::ifstream{await}.get();
 
     server.add("noop", {.priority = 3}, [] {});
@@ -121,7 +121,7 @@ TUTTI_PROCEDURES(server) {
                [](const call& how) { return std::pair{how.priority, how.deadline.exists()}; });
     server.add("echo_two", {}, [](const std::string& one, const std::string& two) { return one + " " + two; });
     server.add("large", {}, [](std::size_t bytes) { return std::string(bytes, 'x'); });
-    // Out of a block that has written, and on to its end as if nothing had happened.
+    // Jumps out of a block that has written, and goes on as if nothing had happened.
     server.add("jump_out", {}, [b] {
         std::jmp_buf target;
         if (setjmp(target) == 0) {
@@ -166,11 +166,11 @@ TUTTI_PROCEDURES(server) {
             if (b->accounts[0].get(t) != -1) tutti::retry(t);
         });
     });
-    // Two blocks of one name.
+    // Two blocks with the same name.
     server.add("put", {}, [b](long coins) {
         tutti::atomically({.name = "coins"}, [&](tutti::tx& t) { b->coins.set(t, b->coins.get(t) + coins); });
     });
-    // What it counts stays counted, whatever becomes of its wait.
+    // The count stays, whether or not the wait succeeds.
     server.add("take", {}, [b] {
         tutti::atomically([&](tutti::tx& t) { b->calls.set(t, b->calls.get(t) + 1); });
         tutti::atomically({.name = "coins"}, [&](tutti::tx& t) {
@@ -200,7 +200,7 @@ TUTTI_PROCEDURES(server) {
         });
     };
     server.add("take_anyway", {.outlives_client = true}, take_anyway);
-    // Takes long, and gives back what its client will not get.
+    // Takes long, and returns the coin if the client has gone.
     server.add("take_unless_gone", {}, [b](const call& how) {
         ++b->waiting;
         while (!how.abandoned()) std::this_thread::sleep_for(1ms);
@@ -233,7 +233,7 @@ TUTTI_PROCEDURES(server) {
             }
         }
     });
-    // Hardly ever in code of its own.
+    // Rarely runs code of its own.
     server.add("watch_clock", {.priority = 1}, [] {
         while (std::chrono::steady_clock::now() != std::chrono::steady_clock::time_point::max()) {}
     });
@@ -247,7 +247,7 @@ TUTTI_PROCEDURES(server) {
     });
     server.add("crash", {.priority = 3}, [](int signal, const std::string&) { ::raise(signal); });
     server.add("late", {.refuse_late = true}, [] {});
-    // Until the end of a pipe.
+    // Waits until the end of a pipe.
     server.add("hold_open", {.priority = 1}, [](const std::string& pipe) { std::ifstream{pipe}.get(); });
     server.at_end([b] {
         long sum = 0;

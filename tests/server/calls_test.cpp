@@ -1,5 +1,5 @@
-// What a caller gets, over a socket and from within the program. Catches answers out of order, wrong codes, and errors
-// of one procedure that reach others.
+// Answers to callers, over a socket and from within the program. Catches answers out of order, wrong codes, and errors
+// of one procedure that affect other calls.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -51,7 +51,7 @@ TEST(calls, arguments_are_no_options) {
     EXPECT_EQ(ask({"CALL", "echo_two", "PRIORITY", "31"}), "PRIORITY 31");
 }
 
-// Clients may bring up to the procedure's bound; the program any.
+// Clients may pass a priority up to the procedure's bound; the program may pass any priority.
 TEST(calls, a_procedure_bounds_what_clients_bring) {
     bank_server bank;
     client ask{bank.port()};
@@ -94,7 +94,7 @@ TEST(calls, errors_have_stable_codes) {
     EXPECT_EQ(ask({"CALL", "total"}), "100000") << "the others live on";
 }
 
-// Catches a block that a jump leaves open on the worker: later calls would be a part of it, and lost with it.
+// Catches a block that a jump leaves open on the worker. Later calls would join it, and be lost with it.
 TEST(calls, a_block_that_is_left_by_a_jump_is_rolled_back) {
     bank_server bank{{.workers = 1}};
     client ask{bank.port()};
@@ -105,7 +105,7 @@ TEST(calls, a_block_that_is_left_by_a_jump_is_rolled_back) {
         EXPECT_EQ(ask({"CALL", "put", "1"}), "OK");
         EXPECT_EQ(client{bank.port()}({"CALL", "left"}), std::to_string(i));
     }
-    // Inside a block around the calls.
+    // The same inside a block around several calls.
     EXPECT_EQ(ask({"MULTI"}), "OK");
     EXPECT_EQ(ask({"CALL", "put", "1"}), "QUEUED");
     EXPECT_EQ(ask({"CALL", "jump_out"}), "QUEUED");
@@ -191,7 +191,7 @@ TEST(calls, a_time_limit_cancels_what_runs_for_ever) {
         EXPECT_EQ(ask({"CALL", "loop"}).substr(0, 8), "-TIMEOUT");
         EXPECT_EQ(ask({"CALL", "wait"}).substr(0, 8), "-TIMEOUT");
     }
-    // Neither worker is lost, nor does what was cancelled harm what runs next.
+    // Both workers still work, and the cancelled calls do not harm the next ones.
     ask.send({"CALL", "gate"});
     ask.send({"CALL", "gate"});
     EXPECT_EQ(client{bank.port()}({"PING"}), "PONG");
@@ -200,7 +200,7 @@ TEST(calls, a_time_limit_cancels_what_runs_for_ever) {
     EXPECT_EQ(ask.receive() + ask.receive(), "OKOK");
 }
 
-// Catches a cancellation that ends the process at a function that refuses exceptions.
+// Catches a cancellation that ends the process at a noexcept function.
 TEST(calls, a_time_limit_cancels_what_no_exception_leaves) {
     bank_server bank{{.workers = 1}};
     client ask{bank.port()};
@@ -216,7 +216,7 @@ TEST(calls, a_time_limit_cancels_what_no_exception_leaves) {
     EXPECT_EQ(ask({"CALL", "left"}), "0");
 }
 
-// The block around several calls runs again when one of them retries: that signal passes the procedure.
+// If one of several calls retries, the block around them runs again. The retry signal passes through the procedure.
 TEST(calls, several_may_run_again_where_no_exception_leaves) {
     bank_server bank{{.workers = 2}};
     client ask{bank.port()}, other{bank.port()};
@@ -232,7 +232,7 @@ TEST(calls, several_may_run_again_where_no_exception_leaves) {
     }
 }
 
-// It reaches no transaction, so it cannot be cancelled; its client need not wait for it.
+// The call never reaches a transaction, so it cannot be cancelled. Its client still gets an answer in time.
 TEST(calls, a_time_limit_answers_even_what_cannot_be_cancelled) {
     bank_server bank{{.workers = 1}, std::chrono::milliseconds{1}};
     client ask{bank.port()};
@@ -271,7 +271,7 @@ TEST(calls, a_time_limit_answers_the_program_while_the_call_still_runs) {
     EXPECT_NE(bank->info().find("procedure_gate:OK=1,"), std::string::npos) << "it was counted once, by how it ended";
 }
 
-// What is aborted there runs again, although its call has been interrupted.
+// A transaction that is aborted there runs again, although its call has been interrupted.
 TEST(calls, who_takes_the_answer_of_a_cancelled_call_may_run_transactions) {
     bank_server bank{{.workers = 1}};
     for (const std::string_view name : {"loop", "wait"}) EXPECT_EQ(attempts_after(bank, name), 2) << name;
@@ -293,7 +293,7 @@ TEST(calls, answers_keep_the_order_of_their_requests) {
     }
 }
 
-// Also where hardly any call has a context yet.
+// This also holds if few calls have a context yet.
 TEST(calls, the_highest_priority_runs_first) {
     bank_server bank{{.workers = 1, .preemption = {.contexts = 2}}};
     std::mutex mutex;
@@ -329,8 +329,8 @@ TEST(calls, a_program_calls_without_a_socket) {
     EXPECT_THROW(bank.call<void>("noop", {.priority = 99}).get(), call_error);
     bank.drain();
     EXPECT_THROW(bank.call<void>("noop", {}).get(), call_error);
-    // Only now: ThreadSanitizer does not see how the C++ library counts references to an exception, and the worker,
-    // which is over, had one.
+    // Only now: ThreadSanitizer does not see how the C++ library counts references to an exception, and the ended
+    // worker had such a reference.
     try {
         failing.get();
         FAIL();
@@ -412,7 +412,7 @@ TEST(calls, several_are_one_transaction) {
     EXPECT_EQ(ask({"EXEC"}), "()");
 }
 
-// The second one fails when the first has moved money already.
+// The second call fails after the first has moved money.
 TEST(calls, none_of_several_has_an_effect_if_one_fails) {
     bank_server bank;
     client ask{bank.port()};
@@ -427,7 +427,7 @@ TEST(calls, none_of_several_has_an_effect_if_one_fails) {
     }
 }
 
-// Catches a client that has the server hold what nobody counts.
+// Catches a client that makes the server hold memory that is not counted.
 TEST(calls, what_is_queued_counts_as_held) {
     bank_server bank;
     client ask{bank.port()}, other{bank.port()};
@@ -439,7 +439,7 @@ TEST(calls, what_is_queued_counts_as_held) {
     EXPECT_LT(held(), 100'000U);
 }
 
-// Catches answers that are counted only when their turn has come.
+// Catches answers that are counted only when it is their turn.
 TEST(calls, what_waits_behind_a_slow_call_counts_as_held) {
     bank_server bank{{.workers = 2}};
     client ask{bank.port()}, other{bank.port()};
@@ -466,7 +466,7 @@ TEST(calls, several_are_refused_if_one_was) {
     EXPECT_EQ(ask({"DISCARD"}), "-ERR DISCARD without MULTI");
 }
 
-// Without one transaction over both a total would be seen between a withdrawal and its deposit.
+// Without one transaction over both calls, another client would see a total between a withdrawal and its deposit.
 TEST(calls, nobody_sees_half_of_several) {
     bank_server bank{{.workers = 2}};
     client ask{bank.port()}, other{bank.port()};
@@ -506,7 +506,7 @@ TEST(calls, with_an_id_run_once) {
     EXPECT_EQ(ask({"CALL", "ID", ""}).substr(0, 9), "-ARGUMENT");
 }
 
-// One that has not run is not remembered.
+// A call that has not run is not remembered.
 TEST(calls, with_an_id_that_were_refused_may_come_again) {
     bank_server bank{{.workers = 1, .queue = 1}};
     client first{bank.port()}, second{bank.port()}, third{bank.port()};
@@ -535,7 +535,7 @@ TEST(calls, several_with_an_id_run_once) {
     EXPECT_EQ(ask({"DISCARD"}), "OK");
 }
 
-// Catches a key that is bounded for one call alone: it would be held, and counted nowhere.
+// Catches a key whose length is bounded only for single calls: the server would hold its memory uncounted.
 TEST(calls, a_key_has_128_bytes_at_most_for_several_calls_as_for_one) {
     bank_server bank;
     client ask{bank.port()};

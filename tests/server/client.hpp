@@ -1,4 +1,4 @@
-// Clients for tests: a whole one, hiredis, and a bare socket for what no client library would send.
+// Clients for tests: a complete one (hiredis), and a bare socket that can send any bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ struct redisContext;
 
 namespace tutti::server {
 
-/// One connection of hiredis. Answers are turned into text: errors with a minus before them, elements of lists between
-/// parentheses, "nil".
+/// One hiredis connection. Answers become text: a minus precedes an error, parentheses enclose the elements of a list,
+/// and a null is "nil".
 class client {
 public:
     explicit client(std::uint16_t port);
@@ -21,7 +21,7 @@ public:
 
     std::string operator()(const std::vector<std::string>& words);
     void send(const std::vector<std::string>& words);
-    /// "closed" when the connection has ended.
+    /// Returns the next answer, or "closed" when the connection has ended.
     std::string receive();
 
 private:
@@ -36,31 +36,32 @@ public:
     bare_socket(const bare_socket&) = delete;
     bare_socket& operator=(const bare_socket&) = delete;
 
-    /// False when the other side has gone.
+    /// Sends all bytes. Returns false if the other side has closed the connection.
     bool send(std::string_view bytes);
-    /// Without waiting; how many were taken.
+    /// Sends without blocking. Returns the number of bytes sent.
     std::size_t send_some(std::string_view bytes);
     void half_close();
     /// Sends a reset instead of an orderly end.
     void reset();
-    /// What comes up to the end of the connection.
+    /// Receives until the connection ends.
     std::string receive_all();
-    /// At least that much, unless the connection ends.
+    /// Receives at least `bytes` bytes, or less if the connection ends.
     std::string receive(std::size_t bytes);
-    /// Until so many lines have come, or the connection ends. REQUIRES: no more than that are on their way.
+    /// Receives until `lines` lines have arrived or the connection ends. REQUIRES: no more than `lines` lines are on
+    /// the way.
     std::string receive_lines(std::ptrdiff_t lines);
 
 private:
     int socket_;
 };
 
-/// A request as clients send it.
+/// Returns the request in the form in which clients send it.
 [[nodiscard]] std::string wire(const std::vector<std::string>& words);
 
-/// The answer of HTTP to a GET, whole: "" if nobody listens.
+/// Returns the whole HTTP response to a request, or "" if no server listens.
 [[nodiscard]] std::string http_get(std::uint16_t port, const std::string& path, const std::string& method = "GET");
 
-/// What INFO says of `key`; zero if it does not name it.
+/// Returns the number that INFO gives for `key`, or zero if INFO does not have the key.
 [[nodiscard]] std::size_t number_of(const std::string& info, const std::string& key);
 
 }  // namespace tutti::server

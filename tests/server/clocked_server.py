@@ -23,7 +23,7 @@ while line := client.readline():
         began = time.monotonic_ns()
         with open(sys.argv[2], "w", encoding="ascii") as file:
             file.write(str(began))
-        time.sleep(0.3)  # who is asked next begins later
+        time.sleep(0.3) # the server that is asked next begins later
     elif words[-1] == "NOW":
         text = str(time.monotonic_ns() + ahead).encode()
         answer = b"$%d\r\n%s\r\n" % (len(text), text)

@@ -1,5 +1,5 @@
-// How procedures take arguments and answer. Catches answers that are not one value, and parameters that take what a
-// later one needs.
+// The conversion of arguments and answers. Catches an answer that is not exactly one value, and a parameter that takes
+// words of a later one.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Calls over several connections at once, of which each is answered by a number of its own.
+// Calls over several connections at once. Each is answered with a number of its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,12 +14,12 @@ namespace tutti::server {
 
 struct counted_calls {
     std::size_t connections;
-    std::size_t calls;  ///< over each connection; see support::rounds
-    std::size_t ahead;  ///< so many requests are sent before their answers have come
-    std::vector<std::string> (*request)(std::mt19937& random);  ///< a call of `count`
+    std::size_t calls;  ///< calls over each connection; see support::rounds
+    std::size_t ahead;  ///< number of requests sent before their answers have arrived
+    std::vector<std::string> (*request)(std::mt19937& random);  ///< makes a call of `count`
 };
 
-/// Each is run once and answered once. REQUIRES: the bank has counted no calls before.
+/// Checks that each call runs once and is answered once. REQUIRES: the bank has not counted any calls before.
 inline void expect_each_once(const bank_server& bank, const counted_calls& how) {
     const std::size_t calls = support::rounds(how.calls);
     std::vector<std::vector<long>> numbers(how.connections);

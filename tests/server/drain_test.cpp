@@ -1,4 +1,4 @@
-// No accepted request is lost, and none answered or run twice: while clients die at random, and when the server ends.
+// An accepted request is never lost, answered twice or run twice, while clients die at random and when the server ends.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -13,13 +13,13 @@
 namespace tutti::server {
 namespace {
 
-/// Sums up what one client was answered.
+/// The answers that one client got.
 struct answers {
     std::size_t ok = 0;
     std::size_t refused = 0;
 };
 
-/// Counts complete lines of answers to `count`. What is cut off at the end is no answer.
+/// Counts complete lines of answers to `count`. Ignores an incomplete line at the end.
 answers tally(const std::string& text) {
     answers a;
     for (std::size_t at = 0; (at = text.find("\r\n", at)) != std::string::npos; at += 2) {
@@ -81,7 +81,8 @@ TEST(drain, killed_clients_lose_answers_but_no_call) {
         std::string all;
         for (std::size_t n = 0; n < calls; ++n) all += wire({"CALL", "count"});
         victim.send(all + "*2\r\n$4\r\nCA");
-        // At least one answer: by then the piece that it was in has been taken, and the pieces are whole.
+        // At least one answer: by then the server has read the piece that contains this call, and pieces contain whole
+        // calls.
         const std::string got = victim.receive(1 + random() % 3);
         EXPECT_EQ(got.front(), ':');
         if (random() % 2 == 0) victim.reset();
@@ -100,7 +101,8 @@ TEST(drain, every_call_is_run_once_and_answered_once) {
                             }});
 }
 
-// A client's call holds the end up; meanwhile a new call of the program would make it wait for more and more.
+// A client's call delays the end. Without the refusal, new calls of the program would delay the end further and
+// further.
 TEST(drain, the_program_too_is_refused_while_the_server_ends) {
     bank_server bank{{.workers = 2, .write_timeout = std::chrono::milliseconds{100}}};  // the client does not leave
     client ask{bank.port()};
@@ -115,8 +117,8 @@ TEST(drain, the_program_too_is_refused_while_the_server_ends) {
     EXPECT_EQ(ask.receive(), "OK") << "what was accepted before is answered";
 }
 
-// Catches an end that waits for ever for calls that nothing can wake, and one that does not wait for what wakes them.
-// With the executor of threads the calls that sleep, and the gate, have every worker.
+// Catches an end that waits forever for calls that nothing can wake, and an end that does not wait for calls that can
+// wake them. With threads, the sleeping calls and the gate occupy every worker.
 TEST(drain, a_call_in_retry_that_nothing_can_wake_is_told_so) {
     bank_server bank{{.workers = 4, .preemption = {.contexts = 4}}};
     auto answer = std::async(std::launch::async, [&] { return client{bank.port()}({"CALL", "take"}); });
@@ -146,7 +148,7 @@ TEST(drain, a_call_in_retry_that_nothing_can_wake_is_told_so) {
     EXPECT_NE(bank->info().find("procedure_take:OK=2,"), std::string::npos);
 }
 
-// Catches an end of the server that a function without exceptions turns into the end of the process.
+// Catches an end of the server that becomes the end of the process because of a noexcept function.
 TEST(drain, so_is_one_that_no_exception_leaves) {
     bank_server bank{{.workers = 2}};
     std::future<void> waits[] = {bank->call<void>("take_noexcept", {}), bank->call<void>("take_in_destructor", {})};
@@ -161,8 +163,8 @@ TEST(drain, so_is_one_that_no_exception_leaves) {
     }
 }
 
-// An undo action is not left by an interruption. For the executor of threads; retry_test.cpp has it for the other one.
-// Catches an end that chooses the undo action again and again, and one that lets it spin.
+// An interruption does not end an undo action. This test is for the executor of threads; retry_test.cpp covers the
+// other one. Catches an end that chooses the undo action again and again, and an end that lets it spin.
 TEST(drain, what_cannot_be_ended_keeps_the_end_from_nobody_else) {
     tutti::var<int> key{0}, never{0};
     const auto wait_for = [](const tutti::var<int>& v) {
@@ -192,7 +194,7 @@ TEST(drain, what_cannot_be_ended_keeps_the_end_from_nobody_else) {
     EXPECT_NO_THROW(undo.get());
 }
 
-// It would wait for the write timeout.
+// Without the exception for idle clients, the end would wait for the write timeout.
 TEST(drain, idle_clients_do_not_hold_the_end_up) {
     bank_server bank{{.write_timeout = std::chrono::hours{1}}};
     bare_socket silent{bank.port()};
@@ -221,7 +223,7 @@ TEST(drain, who_comes_while_it_ends_is_refused) {
     ending.join();
 }
 
-// Clients that come between two servers wait for the second.
+// Clients that connect between the two servers wait for the second one.
 TEST(drain, an_inherited_socket_is_left_to_the_next_server) {
     const handle listener = listen_tcp("127.0.0.1", 0);
     const auto next_server = [&] {
@@ -276,7 +278,7 @@ TEST(drain, at_end_does_not_run_where_nothing_was_served) {
     bank_server bank;
     bool ran = false;
     {
-        service other{{.port = bank.port()}};  // which is taken
+        service other{{.port = bank.port()}};  // the port is already in use
         other.procedures().at_end([&] { ran = true; });
         EXPECT_THROW(other.start(), std::system_error);
         EXPECT_NO_THROW(other.drain());
@@ -284,7 +286,7 @@ TEST(drain, at_end_does_not_run_where_nothing_was_served) {
     EXPECT_FALSE(ran);
 }
 
-// It listens nowhere, so that it may be asked beside the server that it is to replace.
+// A checked server does not listen, so it can be checked beside the running server that it will replace.
 TEST(drain, at_end_does_not_run_where_a_server_was_only_checked) {
     bank_server bank;
     bool ran = false;
@@ -300,7 +302,7 @@ TEST(drain, at_end_does_not_run_where_a_server_was_only_checked) {
     EXPECT_FALSE(ran);
 }
 
-// Each time that it reads is progress; without a bound on all of it the end would take as long as it likes.
+// Each read is progress, so the end needs a bound on the total time.
 TEST(drain, who_reads_slowly_does_not_hold_the_end_up_for_as_long_as_it_likes) {
     bank_server bank{{.write_timeout = std::chrono::milliseconds{150}}};
     constexpr std::size_t bytes = 50'000'000;

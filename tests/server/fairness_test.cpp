@@ -1,5 +1,5 @@
-// How a server divides memory, attention, places and logins among clients that take all they can. Catches silent
-// clients that make the calls of others BUSY, commands that delay calls, and strangers that lock an operator out.
+// How a server divides memory, attention, connections and logins among greedy clients. Catches silent clients that make
+// the calls of other clients BUSY, commands that delay calls, and strangers that lock an operator out.
 
 #include <crypt.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Looks until `done` holds, which it will; a mistake here ends in the test's time limit.
+/// Polls until `done` holds; the test's time limit ends a wait that never succeeds.
 template <class F>
 void wait_for(F&& done) {
     while (!done()) std::this_thread::sleep_for(1ms);
@@ -40,7 +40,7 @@ settings with_operator(settings how) {
     return how;
 }
 
-/// With users clerk and teller who may call everything, at the lowest priority.
+/// Adds the users clerk and teller, who may call everything at the lowest priority.
 settings with_callers(settings how) {
     how = with_operator(std::move(how));
     how.users.front().calls = {"*"};
@@ -48,7 +48,7 @@ settings with_callers(settings how) {
     return how;
 }
 
-/// The head of a request, and so many bytes of it, but not all.
+/// Returns a request of which `bytes` bytes have arrived, but not all.
 std::string unfinished(std::size_t bytes) {
     return "*3\r\n$4\r\nCALL\r\n$5\r\nlarge\r\n$" + std::to_string(bytes + 1000) + "\r\n" + std::string(bytes, 'x');
 }
@@ -87,10 +87,10 @@ TEST(fairness, silent_clients_make_no_call_of_others_busy) {
     std::deque<bare_socket> silent;
     constexpr std::size_t many = 12;
     for (std::size_t i = 0; i < many; ++i) {
-        silent.emplace_back(bank.port()).send(unfinished(900'000));  // false: it was closed meanwhile
+        silent.emplace_back(bank.port()).send(unfinished(900'000));  // false: the server has closed it meanwhile
         EXPECT_EQ(other({"CALL", "noop"}), "OK");
     }
-    // Three of them are within the bound of 3,000,000 bytes.
+    // Three of them fit into the bound of 3,000,000 bytes.
     wait_for([&] { return number_of(other({"INFO"}), "clients_evicted") >= many - 3; });
     EXPECT_EQ(other({"CALL", "noop"}), "OK");
     const std::string info = other({"INFO"});
@@ -99,7 +99,7 @@ TEST(fairness, silent_clients_make_no_call_of_others_busy) {
     EXPECT_NE(info.find("(address 127.0.0.1) was closed: it held "), std::string::npos);
 }
 
-// What it has queued between MULTI and EXEC, and what it does not read, counts as well.
+// Calls queued between MULTI and EXEC, and answers that a client does not read, count as well.
 TEST(fairness, all_that_a_client_holds_counts) {
     bank_server bank{{.workers = 1, .max_held = 4'000'000}};
     client watcher{bank.port()};
@@ -220,7 +220,7 @@ TEST(principals, an_address_with_accepted_calls_is_not_forgotten) {
     EXPECT_TRUE(calls->has_no_calls());
 }
 
-// A client that is closed, or leaves, cannot take its accepted calls with it.
+// The accepted calls of a client stay when the client is closed or leaves.
 TEST(fairness, accepted_calls_of_clients_that_left_make_no_call_of_others_busy) {
     bank_server bank{with_callers({.workers = 1, .max_held = 4'000'000})};
     client chief{bank.port()}, teller{bank.port()};
@@ -233,7 +233,7 @@ TEST(fairness, accepted_calls_of_clients_that_left_make_no_call_of_others_busy) 
     const auto refused = [](const std::string& info) {
         return std::stoul(info.substr(info.find("BUSY=", info.find("procedure_join:")) + 5));
     };
-    // Waits until so many calls of `join` have been accepted or refused. Returns false if the server is full before.
+    // Waits until `all` calls of `join` have been accepted or refused. Returns false if the server fills up before.
     const auto await_calls = [&](std::size_t all) {
         bool is_full = false;
         wait_for([&] {
@@ -256,7 +256,7 @@ TEST(fairness, accepted_calls_of_clients_that_left_make_no_call_of_others_busy) 
     const std::string info = chief({"INFO"});
     EXPECT_LE(number_of(info, "bytes_held_by_calls"), 500'000U) << "half of what is for calls";
     EXPECT_EQ(number_of(info, "calls_beyond_share"), refused(info));
-    // The user that has too many is told so, and others are not concerned.
+    // The user with too many calls gets an error, and other users do not.
     client clerk{bank.port()};
     EXPECT_EQ(clerk({"AUTH", "clerk", "secret"}), "OK");
     EXPECT_EQ(clerk({"CALL", "join", "-", std::string(bytes, 'x')}).substr(0, 38),
@@ -272,7 +272,7 @@ TEST(fairness, accepted_calls_of_clients_that_left_make_no_call_of_others_busy) 
     EXPECT_EQ(clerk({"CALL", "join", "-", "a", "b"}), "a-b");
 }
 
-// Catches a share that calls of the lowest priority use up for the others of their user.
+// Catches a share that a user's calls of the lowest priority use up.
 TEST(fairness, a_call_is_accepted_where_less_urgent_ones_of_its_user_hold_their_share) {
     settings how = with_callers({.workers = 1, .max_held = 4'000'000});
     how.users.front().highest = highest_priority;
@@ -305,7 +305,7 @@ TEST(fairness, a_call_is_accepted_where_less_urgent_ones_of_its_user_hold_their_
     wait_for([&] { return figure("bytes_held_by_calls") == 0; });
 }
 
-// An operator's call is accepted, and begins, when the server holds all that it may.
+// An operator's call is accepted and begins even if the server holds its maximum.
 TEST(fairness, calls_of_operators_run_whatever_the_server_holds) {
     bank_server bank{with_callers({.workers = 1, .max_held = 2'000'000, .max_held_clients = 0})};
     client chief{bank.port()}, clerk{bank.port()};
@@ -339,7 +339,7 @@ TEST(fairness, a_request_that_the_server_does_not_read_on_is_not_late) {
     bare_socket ahead{bank.port()};
     ahead.send(wire({"CALL", "gate"}) + "*1\r\n$4\r\nPI");
     bank.held.await(1);
-    // Another one, in its time, shows that the limit has passed.
+    // Another connection times out, which shows that the limit has passed.
     bare_socket late{bank.port()};
     late.send("*1\r\n$4\r\nPI");
     EXPECT_NE(late.receive_all(), "");
@@ -411,7 +411,7 @@ TEST(fairness, who_asks_for_much_that_is_costly_waits_and_gets_all_of_it) {
     EXPECT_GE(number_of(other({"INFO"}), "commands_delayed"), 1U);
 }
 
-// The connections of one address take turns: one that asks without end does not keep another one of them waiting.
+// The connections of one address take turns: one that sends without end does not starve another one.
 TEST(fairness, connections_of_one_principal_take_turns) {
     bank_server bank{{.workers = 1, .max_pipeline = 30'000}};
     constexpr std::size_t many = 20'000;
@@ -445,13 +445,13 @@ TEST(fairness, an_operator_gets_in_whoever_is_there) {
     client chief{bank.port()};
     EXPECT_EQ(chief({"AUTH", "chief", "more"}), "OK");
     EXPECT_EQ(chief({"CALL", "PRIORITY", "31", "noop"}), "OK");
-    // And stays, however many come.
+    // The operator's connection stays, however many others come.
     for (int i = 0; i < 50; ++i) silent.emplace_back(bank.port());
     wait_for([&] { return number_of(chief({"INFO"}), "clients_displaced") >= 90; });
     EXPECT_EQ(one({"ACL", "WHOAMI"}), "clerk");
 }
 
-// Where a password is all that a login shows, whoever knows the password is an operator.
+// If the password is the only credential, every client that knows it is an operator.
 TEST(fairness, whoever_knows_the_password_gets_in_past_strangers) {
     bank_server bank{{.password = "open", .max_clients = 2, .reserved_clients = 2, .login_timeout = 0ms}};
     std::deque<bare_socket> silent;
@@ -496,7 +496,7 @@ TEST(client_directory, displaces_of_the_address_with_the_most_and_operators_last
 
 // ---- the door
 
-/// Keeps the order in which logins are given back.
+/// Records the order in which logins are given back.
 class noting_giver final : public giver {
 public:
     void give_back(request& done) noexcept override {

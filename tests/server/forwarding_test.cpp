@@ -1,5 +1,5 @@
-// Calls that run where their objects are, without a network: what becomes of each where memory runs out, or where
-// another server says what none says.
+// Calls that run at the nodes of their objects, without a network. Covers memory exhaustion, and invalid messages of
+// another server.
 
 #include <array>
 #include <functional>
@@ -21,7 +21,7 @@ using cluster::forwarded_answer;
 using cluster::forwarded_call;
 using cluster::forwarded_fate;
 
-/// Node 0 of three, all of whose objects are elsewhere.
+/// Node 0 of three; all objects are at other nodes.
 class carrier final : public cluster::call_carrier {
 public:
     cluster::call_handler* whom = nullptr;
@@ -42,7 +42,7 @@ public:
     }
     void recall(unsigned, std::uint64_t, bool) override {}
     void answer(unsigned, std::uint64_t, const forwarded_answer& how) noexcept override {
-        const std::uint64_t refused = std::exchange(support::refuse_after, 0);  // not what is tried here
+        const std::uint64_t refused = std::exchange(support::refuse_after, 0);  // the test does not refuse memory here
         answers.push_back(how);
         support::refuse_after = refused;
     }
@@ -77,7 +77,7 @@ private:
 };
 
 struct forwarding_test : ::testing::Test {
-    /// As another server asks.
+    /// Delivers a call of another server.
     void ask(std::string procedure = "put", bool for_good = true) {
         net.whom->run(1, 9,
                       {.procedure = std::move(procedure), .arguments = {"1"}, .about = {1, 1}, .for_good = for_good});
@@ -102,7 +102,7 @@ private:
     }
 };
 
-// Catches a list of those that are lost which takes memory, and one that is broken by what ends a call.
+// Catches a list of lost calls that needs memory, and a list that breaks when a call ends.
 TEST_F(forwarding_test, no_memory_where_a_node_goes_loses_no_answer) {
     ASSERT_TRUE(calls.offer(one));
     net.owned_by = 2;
@@ -131,7 +131,7 @@ TEST_F(forwarding_test, no_memory_to_take_anothers_call_declines_it) {
     EXPECT_EQ(net.answers[0].fate, forwarded_fate::declined);
 }
 
-// The call has run: its client has to hear that, or that nobody knows.
+// The call has run. Its client must hear that, or that the outcome is unknown.
 TEST_F(forwarding_test, no_memory_for_the_answer_to_anothers_call_is_said_without_it) {
     for (const std::size_t length : {std::size_t{1000}, std::size_t{100'000}}) {
         net.answers.clear();
@@ -144,7 +144,7 @@ TEST_F(forwarding_test, no_memory_for_the_answer_to_anothers_call_is_said_withou
         EXPECT_EQ(net.answers[0].fate, forwarded_fate::ran);
         EXPECT_EQ(net.answers[0].answer, "");
     }
-    // And by the one who has asked:
+    // The asking server reports the outcome:
     ASSERT_TRUE(calls.offer(one));
     net.whom->answered(1, net.sent[0].second, std::move(net.answers[0]));
     EXPECT_EQ(one.how_it_ended, ending::unknown);
@@ -162,7 +162,7 @@ TEST_F(forwarding_test, an_answer_of_another_node_or_to_no_call_is_none) {
     EXPECT_EQ(one.endings, 1);
 }
 
-// Catches a call that waits for ever for a node that has gone, or that is ended by two threads.
+// Catches a call that waits forever for a lost node, or that two threads end.
 TEST_F(forwarding_test, a_node_that_goes_while_it_is_sent_a_call_leaves_it_unknown) {
     net.while_it_sends = [this] {
         net.whom->lose(1);
@@ -174,7 +174,7 @@ TEST_F(forwarding_test, a_node_that_goes_while_it_is_sent_a_call_leaves_it_unkno
     EXPECT_EQ(calls.look().awaited, 0u);
 }
 
-// F1, F2. Catches a call that is sent on and on by servers that know different owners.
+// F1, F2. Catches a call that servers with different knowledge of the owner forward again and again.
 TEST_F(forwarding_test, a_call_is_sent_on_once) {
     ASSERT_TRUE(calls.offer(one));
     const auto sent_on = [&](unsigned from, std::uint16_t to) {

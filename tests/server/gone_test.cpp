@@ -1,5 +1,5 @@
-// Clients that leave while their calls are under way. Catches a call that waits for something on behalf of no client:
-// it would keep its client's place for ever, and take what the next one should have got.
+// Clients that leave while their calls run. Catches a call that keeps waiting after its client has left. Such a call
+// keeps a place forever, and takes the coin of the next call.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ TEST(gone, a_call_that_waits_ends_with_its_client) {
     EXPECT_EQ(stays({"CALL", "put", "1"}), "OK");
     EXPECT_EQ(stays({"CALL", "left"}), "1") << "nobody is there to take it";
     EXPECT_EQ(stays({"CALL", "take"}), "OK");
-    // Nothing of those who went is left in what is used again: who waits now is looked at several times meanwhile.
+    // State that is reused keeps nothing of the former clients. The waiting call is checked several times meanwhile.
     client waits{bank.port()};
     waits.send({"CALL", "take"});
     std::this_thread::sleep_for(300ms);
@@ -51,7 +51,7 @@ TEST(gone, a_call_that_waits_ends_with_its_client) {
     EXPECT_EQ(waits.receive(), "OK");
 }
 
-// Catches an end of a client that is seen by what it sends alone: of this one no more is read.
+// Catches a server that notices a client's end only by reading. The server does not read any more from this one.
 TEST(gone, a_client_whose_pipeline_is_full_is_seen_to_leave) {
     bank_server bank{{.workers = 2, .max_pipeline = 1}};
     client stays{bank.port()};
@@ -72,7 +72,7 @@ TEST(gone, who_only_sends_no_more_is_told) {
     EXPECT_EQ(leaving.receive_all(), "+OK\r\n-GONE take: its client has gone, and it was waiting in `retry`\r\n");
 }
 
-// An interruption is an exception. Catches one that ends the process at a function that refuses it.
+// An interruption is an exception. Catches an interruption that ends the process at a noexcept function.
 TEST(gone, a_call_that_waits_where_no_exception_leaves_ends_with_its_client) {
     bank_server bank{{.workers = 2}};
     client stays{bank.port()};

@@ -1,6 +1,5 @@
-// What those see by HTTP who look after a server. Catches a server that is called alive while an I/O thread does not
-// answer, or none of its workers comes back; one that is called dead for a single call that does not; and one that is
-// called ready while it would refuse what comes.
+// The HTTP view of a server. Catches a server that reports alive while an I/O thread or all workers hang. Catches a
+// server that reports dead because of one hanging call, and one that reports ready while it would refuse calls.
 #include <gtest/gtest.h>
 
 #include <sys/prctl.h>
@@ -32,7 +31,7 @@ settings with_pages(settings how = {}) {
     return how;
 }
 
-/// However long a thread may take to be seen: the test's own limit ends the wait.
+/// Waits until the page has this status; the test's own time limit ends the wait.
 void await(bank_server& bank, const char* page, int status, const std::string& what) {
     while (!says(http_get(bank->metrics_port(), page), status, what)) std::this_thread::sleep_for(1ms);
 }
@@ -53,7 +52,7 @@ TEST(health, pages_are_read_and_not_written) {
     EXPECT_TRUE(head.ends_with("\r\n\r\n")) << head;
 }
 
-// The clients of the figures, and of whether the server is well, are no more trusted than others.
+// Clients of the metrics and health pages are no more trusted than others.
 TEST(health, silent_clients_keep_nobody_from_a_page) {
     bank_server bank{with_pages()};
     await(bank, ready, 200, "ready");
@@ -83,7 +82,7 @@ TEST(health, names_what_keeps_a_worker_and_ends_when_it_keeps_all) {
     one.send({"CALL", "gate"});
     await(bank, alive, 200, "a worker of 2 has been kept for");
     EXPECT_TRUE(says(http_get(bank->metrics_port(), alive), 200, "by procedure 'gate', priority 31\n"));
-    bank->call_raw("gate", {}, {}, [](std::string_view) {});  // from the program, which another thread watches
+    bank->call_raw("gate", {}, {}, [](std::string_view) {});  // called by the program, so another thread watches it
     await(bank, alive, 503, "\r\n\r\nstuck\n");
     bank.held.open();
     EXPECT_EQ(one.receive(), "OK");
@@ -139,7 +138,7 @@ TEST(health, not_ready_but_alive_while_it_ends) {
     EXPECT_THROW(static_cast<void>(http_get(port, ready)), std::exception) << "nobody is left to answer";
 }
 
-/// Keeps one thread of this process from running, as a debugger does; a process of its own has to.
+/// Stops one thread of this process, as a debugger does; a process of its own has to do that.
 class stopped_thread {
 public:
     explicit stopped_thread(pid_t which) {
@@ -149,13 +148,13 @@ public:
         if (tracer_ == 0) {
             ::close(held[1]);
             char byte = '-';
-            static_cast<void>(!::read(held[0], &byte, 1));  // until it may
+            static_cast<void>(!::read(held[0], &byte, 1));  // waits until the parent allows it
             if (::ptrace(PTRACE_SEIZE, which, nullptr, nullptr) == 0 &&
                 ::ptrace(PTRACE_INTERRUPT, which, nullptr, nullptr) == 0 && ::waitpid(which, nullptr, __WALL) == which)
                 byte = '+';
             static_cast<void>(!::write(told[1], &byte, 1));
-            static_cast<void>(!::read(held[0], &byte, 1));  // its end
-            ::_exit(0);                                     // which lets the thread go on
+            static_cast<void>(!::read(held[0], &byte, 1));  // waits for the parent's end of the pipe
+            ::_exit(0);                                     // lets the thread go on
         }
         ::prctl(PR_SET_PTRACER, tracer_, 0, 0, 0);
         ::close(told[1]);
@@ -193,7 +192,7 @@ std::vector<pid_t> threads_called(const std::string& name) {
 
 TEST(health, an_io_thread_that_does_not_answer_is_named) {
     bank_server bank{with_pages({.io_threads = 2})};
-    await(bank, alive, 200, "alive");  // each has its name by now
+    await(bank, alive, 200, "alive");  // each thread has its name by now
     const std::vector<pid_t> threads = threads_called("tutti-io_thread");
     ASSERT_EQ(threads.size(), 2U);
     {

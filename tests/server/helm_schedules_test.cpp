@@ -1,6 +1,6 @@
-// Who does an I/O thread's part, in every order of a thread's and two workers' steps that takes few preemptions
-// (tests/interleaving). Catches two that have it at once, whatever time that takes on a real processor, and a thread
-// that sleeps on when a worker has gone.
+// The roles at the helm of an I/O thread, in every order of the steps of a thread and two workers that needs few
+// preemptions (tests/interleaving). Catches two owners at the same time, even if that is rare on a real processor.
+// Catches a thread that sleeps on when a worker has gone.
 #include <gtest/gtest.h>
 
 #include "interleaving/explore.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto order = std::memory_order_seq_cst;
 
-/// What a thread and its deputies share. The thread sleeps for good as soon as it may.
+/// The state that a thread and its deputies share. The thread sleeps as soon as it may, and never wakes by itself.
 struct ship {
     helm steered{1};
     tutti::detail::shared<std::uint32_t> at_the_helm{0};
@@ -27,7 +27,7 @@ struct ship {
         static_cast<void>(steered.stand_by());
         steer();
     }
-    /// Once, if it is to be had.
+    /// Takes the helm once, if it is free.
     void be_a_worker(bool hands_over) {
         if (!steered.take()) return;
         steer();
@@ -36,7 +36,7 @@ struct ship {
     }
 };
 
-/// Two workers, which leave or hand over as they are told.
+/// Runs two workers that either leave or hand over.
 void expect_one_at_a_time(bool first_hands_over, bool second_hands_over) {
     interleaving::scheduler runs;
     const auto found = interleaving::explore(

@@ -1,5 +1,5 @@
-// Who does an I/O thread's part. Catches two that have it at once, a worker's place that nobody takes, and a thread
-// that sleeps on when a worker has gone.
+// The helm of an I/O thread. Catches two owners at the same time, a worker's place that stays empty, and a thread that
+// sleeps on when a worker has gone.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -46,7 +46,7 @@ TEST(helm, is_taken_from_a_worker_that_stays_away) {
     EXPECT_FALSE(h.take());
 }
 
-// The thread sleeps for good while a worker waits for clients. Without the wake-up this hangs.
+// The thread never wakes by itself while a worker waits for clients. Without the wake-up this test hangs.
 TEST(helm, wakes_the_thread_when_a_worker_leaves_after_long) {
     const support::watchdog dog{"helm"};
     for (int round = 0; round < 3; ++round) {
@@ -60,11 +60,11 @@ TEST(helm, wakes_the_thread_when_a_worker_leaves_after_long) {
     }
 }
 
-// As I/O threads and workers do, with a step that no two may be in.
+// Works as I/O threads and workers do, with a step that must have one owner at a time.
 TEST(helm, is_had_by_one_at_a_time) {
     helm h;
     const std::size_t rounds = support::rounds(2000);
-    long steps = 0;  // no atomic one: a race detector looks at it
+    long steps = 0;  // not atomic, so that a race detector checks it
     std::atomic<bool> over{false};
     std::array<std::thread, 3> workers;
     std::array<long, 3> taken{};
@@ -105,8 +105,8 @@ TEST(pace, calls_a_procedure_brief_once_it_was_for_long_and_forgives_one_that_wa
     EXPECT_FALSE(p.is_brief(0)) << "one in ten does";
 }
 
-// Catches workers that are interrupted although another one is free sooner, and an I/O thread whose place is taken by
-// a worker for as long.
+// Catches interrupts of workers although another worker will be free sooner, and an I/O thread that a worker replaces
+// for too long.
 TEST(pace, counts_the_workers_that_may_come_free) {
     constexpr auto brief = 20us;
     pace p{1, brief, 4};

@@ -1,4 +1,4 @@
-// An executor that runs nothing, for tests of what asks one.
+// An executor that runs no jobs, for tests of its callers.
 #pragma once
 
 #include "server/calls/executor.hpp"

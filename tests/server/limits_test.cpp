@@ -1,5 +1,5 @@
-// Bounds of memory and time, as decisions: no test here waits for a time to pass. Catches buffers that grow with what
-// has long been sent, clients that talk their way past a limit, and calls that are interrupted more and more.
+// Bounds of memory and time, tested as decisions: these tests do not wait. Catches buffers that grow with data already
+// sent, clients that evade a limit by sending, and calls that are interrupted more and more.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 const instant start = instant{} + 1h;
 
-/// No client is at its other end.
+/// A stream without a client at the other end.
 class quiet_stream final : public stream {
 public:
     explicit quiet_stream(bool established) : stream{handle{}}, established_{established} {}
@@ -34,7 +34,7 @@ std::unique_ptr<connection> arrived_at_start(bool trusted, bool established = tr
     return made;
 }
 
-// Catches calls that run as one and are less urgent, or due later, than one of them alone, and a queue without bound.
+// Catches calls run as one that are less urgent, or due later, than one of them alone. Catches an unbounded queue.
 TEST(multi, is_as_urgent_as_the_most_urgent_of_its_calls) {
     const entry which{.number = 0, .what = {.name = "p", .options = {}, .least = 0, .most = 9, .body = {}}};
     const std::string_view word = "a word";
@@ -80,7 +80,7 @@ TEST(remembered, the_oldest_answers_are_forgotten) {
     EXPECT_TRUE(knows("c", start + 62s));
 }
 
-// A client that reads, but never all: the queue is never empty.
+// A client reads, but never everything, so the queue is never empty.
 TEST(byte_queue, what_has_been_sent_takes_no_memory) {
     byte_queue unread;
     const std::string answer(1000, 'x');
@@ -119,7 +119,7 @@ private:
     byte_budget plenty{1'000'000'000};
 };
 
-// What is answered behind a call that runs for long is held, too.
+// Answers behind a long-running call count as held.
 TEST(connection, answers_that_wait_for_an_earlier_one_are_counted) {
     nobody home;
     request first{home}, second{home};
@@ -190,7 +190,7 @@ TEST(overdue, the_end_of_a_server_waits_for_nobody_for_ever) {
     }
 }
 
-// It reads a little now and then.
+// The client reads a little now and then.
 TEST(overdue, the_end_of_a_server_waits_for_slow_readers_only_so_long) {
     const auto slow = arrived_at_start(true);
     slow->out.append("OK");
@@ -203,7 +203,7 @@ TEST(overdue, the_end_of_a_server_waits_for_slow_readers_only_so_long) {
     EXPECT_FALSE(overdue(*slow, {}, true, start + 61s)) << "a call of it still runs";
 }
 
-// Catches an end of the server that closes a connection whose call is on its way: its client could not know that the
+// Catches an end of the server that closes a connection whose call is on its way. Its client could not know that the
 // call had no effect.
 TEST(may_be_asking, who_came_or_asked_a_moment_ago_until_it_has_been_refused) {
     const auto fresh = arrived_at_start(true);

@@ -1,6 +1,6 @@
-// What a server tells its operator. Catches
-//   - a caller that waits for whoever reads the lines, or for the end of the process
-//   - lines that are lost in silence, or told of where no line gets through
+// The messages of a server to its operator. Catches
+//   - a caller that waits for the reader of the lines, or for the end of the process
+//   - lines that are lost silently, or losses that are reported while no line gets through
 //   - lines out of order
 #include "tutti/server/line_writer.hpp"
 
@@ -17,11 +17,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto long_enough = 1h;  // the test's own limit of time is the only one
+constexpr auto long_enough = 1h;  // only the test's own time limit applies
 
 std::string loss(std::uint64_t lines) { return std::to_string(lines) + " lost\n"; }
 
-/// A pipe that takes nothing until its reader has taken what is in it.
+/// A pipe that accepts nothing until its reader has read its content.
 class full_pipe {
 public:
     full_pipe() {
@@ -40,7 +40,7 @@ public:
 
     [[nodiscard]] int writer() const { return ends_[1]; }
     void make_room() { static_cast<void>(read(std::exchange(held_, 0))); }
-    /// Reads until the text ends in this.
+    /// Reads until the text ends with `end`.
     std::string read_to(const std::string& end) {
         std::string all;
         while (!all.ends_with(end)) all += read(1);
@@ -73,7 +73,7 @@ TEST(line_writer, nobody_waits_for_a_reader_and_what_is_lost_is_told) {
     EXPECT_FALSE(to.flush(0ms));
     pipe.make_room();
     for (int i = 0; i < 10; ++i) EXPECT_EQ(pipe.read_to("\n"), line);
-    // How many lines a telling is about depends on when the writer's thread looks.
+    // The number of lines in one report depends on when the writer's thread looks.
     for (unsigned long told = 0; told < 15;) told += std::stoul(pipe.read_to(" lost\n"));
     EXPECT_TRUE(to.flush(long_enough));
     to.write("after\n");

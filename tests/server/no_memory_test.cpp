@@ -1,5 +1,5 @@
-// Memory that is refused at the worst moment. Catches a pool that waits for threads which are never ended, an entry in
-// a list of what is gone already, a client that ends the server of all, and one that gets no answer.
+// Memory that is refused at the worst moment. Catches a pool that waits for threads that never end, and a list entry of
+// an object that is gone. Catches a client that ends the whole server, and a client that gets no answer.
 
 #include <gtest/gtest.h>
 
@@ -16,11 +16,12 @@
 namespace tutti::server {
 namespace {
 
-/// Refuses what it does not take; then memory, too, once on the thread that asked.
+/// Refuses jobs until `takes` is set. Can then refuse memory, once, on the calling thread.
 class full_executor final : public idle_executor {
 public:
     std::atomic<bool> takes{false}, spoils_memory{false}, had_memory{false};
-    std::atomic<std::uint64_t> spoils_memory_later{0};  // once, so many allocations after the next call
+    // Refuses once, after this number of allocations of the next call.
+    std::atomic<std::uint64_t> spoils_memory_later{0};
     job* taken = nullptr;
 
     std::span<job*> submit(std::span<job*> jobs, unsigned) noexcept override {
@@ -117,7 +118,7 @@ TEST(no_memory, a_client_whose_call_is_refused_without_it_is_told_so) {
     EXPECT_EQ(s.serving->counted().endings(0, ending::busy), 2U);
 }
 
-// Catches an ID that is under way for ever: its call was taken, and there was no memory to hand it in.
+// Catches an ID that stays in progress forever because its accepted call could not be queued for lack of memory.
 TEST(no_memory, an_id_whose_call_does_not_come_to_run_is_free_again) {
     for (std::uint64_t n = 1;; ++n) {
         full_server s;
@@ -136,7 +137,7 @@ TEST(no_memory, an_id_whose_call_does_not_come_to_run_is_free_again) {
     }
 }
 
-// Catches a place of max_clients that is taken for ever by one for whom there was no memory.
+// Catches a place of max_clients that stays taken by a client that was refused for lack of memory.
 TEST(no_memory, a_client_that_is_not_let_in_takes_no_place) {
     for (std::uint64_t n = 1;; ++n) {
         full_server s;

@@ -1,5 +1,5 @@
-// Requests are cut from the stream whatever pieces it comes in, and nothing that is sent makes the parser hold more
-// than its limits. Catches a parser that forgets where it was, or reads beyond what has come.
+// The parser finds the same requests whatever pieces the stream arrives in, and never holds more than its limits.
+// Catches a parser that loses its position, or reads beyond the received bytes.
 
 #include "server/protocol/request_parser.hpp"
 
@@ -20,14 +20,14 @@ struct cut {
     std::optional<std::string> error;
 };
 
-/// Feeds `bytes` in pieces whose ends are at `ends`.
+/// Feeds `bytes` in pieces that end at `ends`.
 cut feed(const std::string& bytes, const std::vector<std::size_t>& ends, const request_limits& limits = {}) {
     cut result;
     request_parser parser;
     std::size_t start = 0;
     for (const std::size_t end : ends) {
         for (;;) {
-            // A copy of its own, so that a sanitizer sees what is read beyond it.
+            // A copy of its own, so that a sanitizer finds reads beyond its end.
             const std::string seen = bytes.substr(start, end - start);
             const outcome o = parser.parse(seen, limits);
             if (o == outcome::incomplete) break;

@@ -1,5 +1,5 @@
-// Calls that interrupt calls, over real sockets. Catches an executor that makes an urgent call wait for what runs,
-// loses what was interrupted, runs it twice, or cannot end it.
+// Calls that interrupt calls, over real sockets. Catches an executor that makes an urgent call wait for a running one.
+// Catches an executor that loses interrupted calls, runs them twice, or cannot end them.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ protected:
     }
 };
 
-// What holds the workers ends only by a call that is made meanwhile: without preemption none is answered.
+// Only another call releases the workers, so without preemption no call is answered.
 TEST_F(preemption, an_urgent_call_is_answered_while_every_worker_is_busy) {
     for (const std::string ticks : {"on-demand", "periodic"}) {
         bank_server bank{{.workers = 2, .preemption = {.ticks = ticks}}};
@@ -39,7 +39,7 @@ TEST_F(preemption, an_urgent_call_is_answered_while_every_worker_is_busy) {
     }
 }
 
-// Catches a setting that reaches no worker, or is not compared with the priority that the call has.
+// Catches a setting that does not reach a worker, or that is not compared with the call's priority.
 TEST_F(preemption, gives_workers_a_real_time_priority_for_what_is_urgent) {
     if (!support::may_have_realtime_threads()) GTEST_SKIP() << support::no_realtime_rights;
     const std::vector<std::string> usual{"tutti-io_thread 7"}, urgent{"tutti-io_thread 7", "tutti-worker 1"};
@@ -54,7 +54,7 @@ TEST_F(preemption, gives_workers_a_real_time_priority_for_what_is_urgent) {
     }
 }
 
-/// How the slices of each call ended, in their order.
+/// Returns how the slices of each call ended, in order.
 std::map<std::string, std::vector<std::string>> slices_of(const std::string& trace, const std::string& procedure) {
     static const std::regex slice{R"re("name":"(\w+)".*"call":(\d+),.*"then":"(\w+)")re"};
     std::map<std::string, std::vector<std::string>> by_call;
@@ -66,7 +66,7 @@ std::map<std::string, std::vector<std::string>> slices_of(const std::string& tra
     return by_call;
 }
 
-// Catches a trace that does not show which call gave way, or takes what went on for another call.
+// Catches a trace that does not show which call was preempted, or that assigns a resumed slice to another call.
 TEST_F(preemption, is_seen_in_the_timeline) {
     bank_server bank{{.workers = 1}};
     client busy{bank.port()}, ask{bank.port()};
@@ -85,7 +85,7 @@ TEST_F(preemption, is_seen_in_the_timeline) {
     EXPECT_NE(low.begin()->first, high.begin()->first);
 }
 
-// Catches a slow log that does not say why a call took so long.
+// Catches a slow log that does not say why a call took long.
 TEST_F(preemption, is_counted_in_the_slow_log) {
     bank_server bank{{.workers = 1, .slow_log_slower_than = std::chrono::microseconds{0}}};
     client busy{bank.port()}, ask{bank.port()};
@@ -116,13 +116,13 @@ TEST_F(preemption, equal_and_lower_priorities_wait) {
     EXPECT_EQ(busy.receive() + other.receive() + other.receive(), "OKOKOK");
 }
 
-// Its time passes while it is not on a processor. What comes after it runs only if it has ended.
+// The call's time passes while it is off the processor. The next call runs only after it has ended.
 TEST_F(preemption, a_time_limit_ends_what_is_interrupted) {
     bank_server bank{{.workers = 1}};
     client looping{bank.port()};
     looping.send({"CALL", "loop", "PRIORITY", "2"});
     client ask{bank.port()};
-    // It ends by itself, perhaps before we look.
+    // The call ends by itself, perhaps before the test looks.
     const auto has_begun = [&] {
         const std::string info = ask({"INFO"});
         return number_of(info, "running") == 1 ||
@@ -137,7 +137,7 @@ TEST_F(preemption, a_time_limit_ends_what_is_interrupted) {
     EXPECT_EQ(ask({"CALL", "noop", "PRIORITY", "1"}), "OK");
 }
 
-// Catches calls in retry that keep the contexts, and with them what would end their wait from beginning.
+// Catches calls in retry that occupy all contexts, so that the calls that would wake them cannot begin.
 TEST_F(preemption, calls_in_retry_keep_nobody_from_beginning) {
     bank_server bank{{.workers = 1, .preemption = {.contexts = 2}}};
     constexpr std::size_t calls = 20;
@@ -150,7 +150,7 @@ TEST_F(preemption, calls_in_retry_keep_nobody_from_beginning) {
     EXPECT_EQ(ask({"CALL", "counted"}), std::to_string(calls)) << "none ran twice";
 }
 
-// The threads of the other executor have stacks that the system guards: running over one ends the process.
+// The system guards the stacks of the other executor's threads: an overflow there ends the process.
 TEST_F(preemption, a_stack_that_does_not_suffice_is_an_error_of_its_call) {
     bank_server bank{{.workers = 1, .preemption = {.contexts = 3}}};
     client ask{bank.port()};
@@ -175,7 +175,7 @@ TEST_F(preemption, a_stack_that_does_not_suffice_is_an_error_of_its_call) {
     for (const std::string_view name : {"dive", "dive_reading"}) EXPECT_EQ(attempts_after(bank, name), 2) << name;
 }
 
-// Every call interrupts some and is interrupted by others, in the middle of a transaction that all have in common.
+// Every call interrupts some calls and is interrupted by others, in the middle of a transaction on a shared counter.
 TEST_F(preemption, every_call_is_run_once_and_answered_once) {
     bank_server bank{{.workers = 2, .preemption = {.contexts = 64, .most_preemptions = 3, .lazy_promotion = true}}};
     expect_each_once(bank, {.connections = 3, .calls = 10'000, .ahead = 50, .request = [](std::mt19937& random) {
@@ -184,7 +184,7 @@ TEST_F(preemption, every_call_is_run_once_and_answered_once) {
                             }});
 }
 
-// A second server in the process has threads unless it insists.
+// A second server in the process uses threads, unless its settings demand preemption.
 TEST_F(preemption, one_server_of_a_process_preempts) {
     bank_server bank;
     service second{{}};

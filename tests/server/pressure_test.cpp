@@ -1,5 +1,5 @@
-// Nothing that one client does, or leaves undone, harms another. Catches queues and buffers without a bound, and
-// I/O threads that wait for a client.
+// A client cannot harm other clients, whatever it does or omits. Catches unbounded queues and buffers, and I/O threads
+// that wait for a client.
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Looks until `done` holds, which it will; a mistake here ends in the test's time limit.
+/// Polls until `done` holds; the test's time limit ends a wait that never succeeds.
 template <class F>
 void until(F&& done) {
     while (!done()) std::this_thread::sleep_for(1ms);
@@ -33,7 +33,7 @@ TEST(pressure, a_full_queue_answers_busy) {
     client other{bank.port()};
     for (int i = 0; i < 10; ++i) other.send({"CALL", "count"});
     other.send({"PING"});
-    // The answers of those that wait come first, so the gate must open before they can be read.
+    // The answers of the waiting calls come first, so the gate must open before the refusals can be read.
     client watcher{bank.port()};
     until([&] { return watcher({"INFO"}).find("procedure_count:OK=0,BUSY=6") != std::string::npos; });
     bank.held.open();
@@ -51,7 +51,7 @@ public:
         holds_.send({"CALL", "gate"});
         bank.held.await(1);
     }
-    /// Returns when so many calls of a priority wait.
+    /// Returns when `calls` calls of this priority wait.
     void await(int priority, std::size_t calls) {
         until([&] { return number_of(watcher({"INFO"}), "waiting_" + std::to_string(priority)) == calls; });
     }
@@ -72,7 +72,7 @@ private:
     client holds_;
 };
 
-// Catches a queue that is full for everybody, one that gives up what is nearest to its turn, and answers out of order.
+// Catches a queue that is full for every call, a queue that drops the call next in turn, and answers out of order.
 TEST(pressure, a_full_queue_gives_up_the_least_urgent) {
     crowded c;
     client low{c.bank.port()}, high{c.bank.port()};
@@ -92,7 +92,7 @@ TEST(pressure, a_full_queue_gives_up_the_least_urgent) {
     for (const char* number : {"2", "3", "1"}) EXPECT_EQ(high.receive(), number);
 }
 
-// None of those that hand calls in is to answer it: an I/O thread, or a worker in the midst of another one.
+// Neither an I/O thread nor a worker in the middle of another call may answer the dropped call.
 TEST(pressure, a_call_of_the_program_gives_way_too) {
     crowded c;
     std::promise<std::string> answered;
@@ -128,7 +128,7 @@ TEST(pressure, what_gives_way_has_had_no_effect_and_may_come_again) {
     EXPECT_EQ(named(once), "1");
 }
 
-// Calls of one I/O thread give way to those of another, and all to those of the program.
+// Calls of one I/O thread are dropped for calls of another, and all of these for calls of the program.
 TEST(pressure, each_call_is_run_once_or_refused_once_however_many_give_way) {
     bank_server bank{{.io_threads = 2, .workers = 1, .queue = 8}};
     const std::size_t calls = support::rounds(5000);
@@ -160,7 +160,7 @@ TEST(pressure, each_call_is_run_once_or_refused_once_however_many_give_way) {
     EXPECT_EQ(client{bank.port()}({"CALL", "counted"}), std::to_string(ran.load()));
 }
 
-// A few small requests that ask for large answers, which their client does not read.
+// A few small requests ask for large answers, which their client does not read.
 TEST(pressure, what_is_held_for_all_clients_has_a_bound) {
     bank_server bank{{.workers = 1, .max_held = 2'000'000, .max_held_clients = 0}};
     bare_socket greedy{bank.port(), 4096};
@@ -193,7 +193,7 @@ TEST(pressure, who_reads_nothing_is_not_read_from) {
     bank_server bank{{.max_unsent = 100'000, .write_timeout = 0ms}};
     bare_socket greedy{bank.port(), 4096};
     const std::string call = wire({"CALL", "large", "50000"});
-    // It stops being read from, so at some time its own socket takes no more.
+    // The server stops reading, so at some time the client's own socket accepts no more bytes.
     std::size_t sent = 0;
     for (int refused = 0; refused < 50;) {
         const std::size_t took = greedy.send_some(call);
@@ -204,7 +204,7 @@ TEST(pressure, who_reads_nothing_is_not_read_from) {
         }
         ASSERT_LT(sent, 50'000'000U);
     }
-    // What it asked for is all there once it reads.
+    // All answers arrive once the client reads.
     const std::string first = greedy.receive(50'010);
     EXPECT_EQ(first.substr(0, 8), "$50000\r\n");
 }
@@ -218,7 +218,7 @@ TEST(pressure, who_reads_nothing_is_closed_in_the_end) {
     EXPECT_EQ(watcher({"CALL", "total"}), "100000");
 }
 
-// The end of the server waits for such a client, too.
+// The end of the server waits for such a client as well.
 TEST(pressure, who_never_stops_sending_is_closed_in_the_end) {
     bank_server bank{{.write_timeout = 100ms}};
     bare_socket dripping{bank.port()};
@@ -246,15 +246,15 @@ TEST(pressure, half_closed_clients_get_all_answers) {
     EXPECT_TRUE(answers.ends_with(":100\r\n+OK\r\n+PONG\r\n")) << answers;
 }
 
-// A process that has inherited the socket keeps it open. Catches an I/O thread that hears of a client after it has
-// forgotten it.
+// A process that has inherited the socket keeps it open. Catches an I/O thread that gets events of a client after it
+// has dropped that client.
 TEST(pressure, a_client_may_leave_while_another_process_has_its_socket) {
     bank_server bank;
     bare_socket leaving{bank.port()};
     leaving.send(wire({"PING"}));
     EXPECT_EQ(leaving.receive_lines(1), "+PONG\r\n");
     const pid_t copy = ::fork();
-    ASSERT_NE(copy, -1);  // to signal that would be to signal all processes
+    ASSERT_NE(copy, -1);  // a signal to process -1 would reach all processes
     if (copy == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;) ::pause();
@@ -268,7 +268,7 @@ TEST(pressure, a_client_may_leave_while_another_process_has_its_socket) {
     ::waitpid(copy, nullptr, 0);
 }
 
-// A socket that is closed while something unread lies in it resets the connection, and what was written last is lost.
+// A close with unread received data resets the connection, and the last answers are lost.
 TEST(pressure, the_last_answers_arrive_whatever_is_still_sent) {
     bank_server bank;
     bare_socket chatty{bank.port(), 4096};

@@ -1,5 +1,5 @@
-// libFuzzer's target: any bytes, cut in any pieces, give the same requests, within the limits, and every request one
-// answer that is one value. The first byte chooses the size of the pieces.
+// A libFuzzer target. Any bytes give the same requests, in whatever pieces they arrive, and within the limits. Every
+// request gets one answer that is one value. The first byte chooses the size of the pieces.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -27,7 +27,7 @@ private:
     byte_budget plenty{1'000'000'000};
 };
 
-/// One client, which stays.
+/// Returns the directory with one permanent client.
 client_directory& clients() {
     static client_directory all;
     return all;
@@ -38,7 +38,7 @@ client_directory::entry& the_client() {
     return e;
 }
 
-/// Every request as text, and "!" where the stream was understood no more.
+/// Returns every request as text, and "!" where the stream becomes invalid.
 std::vector<std::string> cut(std::string_view bytes, std::size_t piece, const commands* known) {
     std::vector<std::string> seen;
     request_parser parser;
@@ -49,7 +49,8 @@ std::vector<std::string> cut(std::string_view bytes, std::size_t piece, const co
     std::size_t start = 0;
     for (std::size_t end = std::min(piece, bytes.size());; end = std::min(end + piece, bytes.size())) {
         for (;;) {
-            const std::string given{bytes.substr(start, end - start)};  // its end is where a sanitizer looks
+            // a heap copy, so that a sanitizer finds reads beyond its end
+            const std::string given{bytes.substr(start, end - start)};
             const auto outcome = parser.parse(given, limits);
             if (outcome == request_parser::outcome::incomplete) break;
             if (outcome == request_parser::outcome::malformed) {

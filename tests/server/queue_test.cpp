@@ -1,5 +1,5 @@
-// Which call stands first, and which gives way when there is no room for all. Catches a queue that forgets priorities,
-// deadlines, or the order of arrival.
+// The order of calls in the queue, and the call that is dropped when the queue is full. Catches a queue that ignores
+// priorities, deadlines, or the order of arrival.
 
 #include <gtest/gtest.h>
 
@@ -73,7 +73,7 @@ TEST(ranked_queue, gives_up_what_would_begin_last) {
     EXPECT_TRUE(queue.empty());
 }
 
-// Against a list that is sorted each time.
+// Compares the queue with a list that is sorted each time.
 TEST(ranked_queue, keeps_the_most_urgent_of_all_that_came) {
     std::mt19937 random{7};
     std::deque<idle_job> jobs;
@@ -102,7 +102,7 @@ TEST(ranked_queue, keeps_the_most_urgent_of_all_that_came) {
     }
 }
 
-/// Counts its runs, and those of all.
+/// Counts its own runs, and the runs of all jobs.
 struct counted_job final : job {
     explicit counted_job(std::atomic<int>& total) : all{total} {}
     void run() noexcept override {

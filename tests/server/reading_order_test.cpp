@@ -1,5 +1,5 @@
-// Whom an I/O thread reads first. Catches clients that are read in the order in which they happened to send, rounds
-// without an end, and clients that are left out for ever.
+// The order in which an I/O thread reads its clients. Catches clients that are read in the order of their sending,
+// rounds without an end, and clients that are skipped forever.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -53,8 +53,8 @@ TEST(reading_turn, is_late_some_time_after_it_was_left_out_first) {
     EXPECT_FALSE(t.is_late(late));
 }
 
-/// Notes the priorities of what is handed in together, and takes nothing. While it is asked to, it holds the thread
-/// that hands in.
+/// Records the priorities of jobs that are submitted together, and takes none of them. On request, holds the submitting
+/// thread.
 class noting_executor final : public idle_executor {
 public:
     std::span<job*> submit(std::span<job*> jobs, unsigned) noexcept override {
@@ -69,7 +69,7 @@ public:
         }
         return jobs;
     }
-    /// The next to hand in stays inside. `before`: sends what it is to hand in.
+    /// Holds the next submitting thread. `before` sends the calls that it submits.
     template <class F>
     void hold(F&& before) {
         holds_ = true;
@@ -78,7 +78,7 @@ public:
         const std::scoped_lock lock{mutex_};
         noted_.clear();
     }
-    /// The one inside goes on, and the next one stays inside.
+    /// Releases the held thread, and holds the next one.
     void step() {
         leave_.release();
         inside_.acquire();
@@ -124,14 +124,14 @@ protected:
     void receive(std::size_t which, std::size_t answers) {
         for (std::size_t i = 0; i < answers; ++i) EXPECT_EQ(clients_[which]->receive().substr(0, 5), "-BUSY");
     }
-    /// All clients have sent so many calls, and nobody reads.
+    /// Lets all clients send `calls` calls while nothing is read.
     void send_unread(std::size_t calls) {
         executor_.hold([&] { clients_.back()->send({"CALL", "PRIORITY", "5", "noop"}); });
         for (std::size_t i = 0; i < calls; ++i) {
             for (std::size_t c = 0; c < priorities.size(); ++c) call(c);
         }
     }
-    /// What was handed in then, round by round.
+    /// Returns the priorities that were submitted then, round by round.
     std::vector<std::vector<int>> rounds_of(std::size_t calls) {
         send_unread(calls);
         executor_.let_go();
@@ -175,7 +175,7 @@ TEST_F(reading_order, is_that_of_priorities) {
     EXPECT_EQ(rounds[0], (std::vector<int>{5, 5, 2, 2, 1, 1, 1, 1}));
 }
 
-// 256 requests are enough, and the last client is read whole.
+// One round reads 256 requests, but finishes the client that it has begun.
 TEST_F(reading_order, leaves_out_the_least_urgent_for_a_round) {
     const auto rounds = rounds_of(100);
     ASSERT_EQ(rounds.size(), 2U);
@@ -184,7 +184,7 @@ TEST_F(reading_order, leaves_out_the_least_urgent_for_a_round) {
     EXPECT_EQ(rounds[1], std::vector<int>(100, 1));
 }
 
-// However much the more urgent send: the one that was left out comes, once it has been for long, and it alone.
+// A client that was skipped for long is read next, and alone, however much the more urgent clients send.
 TEST_F(reading_order, leaves_nobody_out_for_long) {
     send_unread(100);
     executor_.step();

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What users do with `tutti serve`: serve.sh <case> <tutti> <shared object> [another program]. The cases are in serve/.
+# Users' tasks with `tutti serve`: serve.sh <case> <tutti> <shared object> [another program]. The cases are in serve/.
 set -euo pipefail
 
 case=$1 tutti=$2 object=$3
@@ -18,7 +18,7 @@ fail() {
     exit 1
 }
 
-# start <option>...: leaves the port in $port.
+# start <option>...: starts the server and stores its port in $port.
 start() {
     (
         ulimit -n "${descriptors:-$(ulimit -n)}"
@@ -32,26 +32,26 @@ start() {
     port=$(<"$folder/port")
 }
 
-# stop: ends the server in good order, and fails if it says otherwise.
+# stop: ends the server cleanly, and fails if it reports an error.
 stop() {
     kill -TERM "$server"
     wait "$server" || fail "the server ended with status $?"
     server=
 }
 
-# info_has <extended regular expression>: by a file, because redis-cli would die of a pipe whose reader has seen enough.
+# info_has <extended regular expression>: uses a file, because redis-cli dies of SIGPIPE when grep stops reading.
 info_has() {
     redis-cli -p "$port" INFO >"$folder/info"
     grep -Eq "$1" "$folder/info"
 }
 
-# ask <descriptor> <command>: leaves the answer's line in $answer.
+# ask <descriptor> <command>: stores the first line of the answer in $answer.
 ask() {
     printf '%s\r\n' "$2" >&"$1"
     read -r answer <&"$1"
 }
 
-# stop_during_a_call: what was accepted is answered, and the server ends in good order.
+# stop_during_a_call: checks that an accepted call is answered, and that the server ends cleanly.
 stop_during_a_call() {
     mkfifo "$folder/held"
     redis-cli -p "$port" CALL hold_open "$folder/held" >"$folder/answer" &
@@ -60,7 +60,7 @@ stop_during_a_call() {
     ask "$idle" PING
     exec {held}>"$folder/held" # opens when the procedure has opened it
     kill -TERM "$server"
-    cat <&"$idle" >"$folder/rest" # who waits for no answer is sent away as soon as the end has begun
+    cat <&"$idle" >"$folder/rest" # the server disconnects idle clients as soon as its end begins
     exec {idle}>&- {held}>&-      # the call ends
     wait "$server" || fail "the server ended with status $?"
     server=

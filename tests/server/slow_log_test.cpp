@@ -1,4 +1,4 @@
-// What SLOWLOG shows of calls that ran for long.
+// The slow calls that SLOWLOG shows.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,8 @@
 namespace tutti::server {
 namespace {
 
-// Every call is slow here. Catches a log that grows, keeps long words, or shows what is no call: passwords among it.
+// Every call is slow here. Catches a log that grows without bound or keeps long words, and entries that are not calls,
+// which may contain passwords.
 TEST(slow_log, shows_slow_calls) {
     using std::chrono::microseconds;
     bank_server bank{{.password = "open sesame", .slow_log_slower_than = microseconds{0}, .slow_log_max_len = 3}};

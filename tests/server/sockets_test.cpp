@@ -1,5 +1,5 @@
-// Places to listen at, and an I/O thread that cannot have what it needs. Catches a start that waits for another server,
-// an end that takes another's socket away, and a client for whom there is no memory that ends the server of all.
+// Listening sockets, and an I/O thread without sufficient memory or descriptors. Catches a start that waits for another
+// server, and an end that removes another server's socket. Catches a client whose lack of memory ends the whole server.
 
 #include "server/net/sockets.hpp"
 
@@ -64,7 +64,7 @@ TEST(settings, leave_memory_for_accepted_calls) {
     EXPECT_NO_THROW(static_cast<void>(checked(how)));
 }
 
-// Their sums with times of the clock would overflow.
+// The sum of such a duration and the current time would overflow.
 TEST(settings, have_no_durations_beyond_the_clock) {
     const settings usual{};
     EXPECT_NO_THROW(static_cast<void>(checked(usual)));
@@ -108,7 +108,7 @@ TEST(endpoint, of_a_server_may_have_brackets) {
     EXPECT_EQ(to_string(endpoint{how.host, 7411}), "[::1]:7411");
 }
 
-// Catches a socket that umask widens or narrows, and one whose path is a link to somebody else's file.
+// Catches a socket whose permissions umask changes, and a path that is a symbolic link to another user's file.
 TEST(unix_socket, has_the_permissions_that_it_is_given) {
     const std::string path = fresh_path();
     for (const unsigned mask : {0U, 077U, 0777U}) {
@@ -155,7 +155,7 @@ TEST(unix_socket, an_abandoned_one_is_replaced_and_anothers_left) {
     EXPECT_NE(::access(path.c_str(), F_OK), 0);
 }
 
-/// What the system has for an option of TCP, of a client that was accepted so.
+/// Returns the kernel's value of a TCP option for an accepted client.
 int option_of_a_client(int level, int option, const vigilance& over) {
     const handle listener = listen_tcp("127.0.0.1", 0);
     const bare_socket client{port_of(listener)};
@@ -166,8 +166,8 @@ int option_of_a_client(int level, int option, const vigilance& over) {
     return value;
 }
 
-// Its machine has vanished before or after an answer went out to it. The tests cannot have one vanish, so they look at
-// what the system was asked for. 120 s by the default of 60.
+// The client's machine has vanished before or after an answer was sent. A test cannot make a machine vanish, so it
+// checks the options that the kernel got: 120 s with the default of 60.
 TEST(tcp, whoever_gives_no_sign_of_life_is_given_up) {
     using std::chrono::seconds;
     EXPECT_EQ(option_of_a_client(SOL_SOCKET, SO_KEEPALIVE, {seconds{60}, true}), 1);
@@ -178,12 +178,12 @@ TEST(tcp, whoever_gives_no_sign_of_life_is_given_up) {
     EXPECT_EQ(option_of_a_client(SOL_SOCKET, SO_KEEPALIVE, {seconds{0}, true}), 0);
 }
 
-// Catches a priority that is asked for and not taken, and workers that get it, too, and then go before I/O threads.
+// Catches a priority that is requested but not set, and workers that also get it and then run before I/O threads.
 TEST(realtime_priority, is_that_of_io_threads_alone) {
     if (!support::may_have_realtime_threads()) GTEST_SKIP() << support::no_realtime_rights;
     service s{{.port = 0, .io_realtime = 7}};
     s.start();
-    client{s.port()}({"PING"});  // it is up
+    client{s.port()}({"PING"});  // the server is up
     EXPECT_EQ(support::realtime_threads(), std::vector<std::string>{"tutti-io_thread 7"});
 }
 

@@ -1,5 +1,5 @@
-// Workers that take the I/O thread's place while calls are brief. Catches a call that keeps other clients waiting
-// because it was thought to be brief, and what is lost when a client or the server goes while a worker is at it.
+// Workers that replace the I/O thread while calls are brief. Catches a call that blocks other clients because it was
+// expected to be brief. Catches losses when a client or the server goes while a worker stands in.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -14,17 +14,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Longer than anything here takes, also on a machine that is busy; a server that hangs fails a test then.
+/// Longer than any step here takes, even on a busy machine, so that a hanging server fails the test.
 constexpr auto patience = 20s;
 
-/// A server with a procedure that is brief, or not over before it is let go, as its argument says.
+/// A server with a procedure that is brief or lasts until the test releases it, depending on its argument.
 class unlike_itself {
 public:
     explicit unlike_itself(settings how = {}, std::chrono::milliseconds time_limit = {}) : service_{prepared(how)} {
         service_.procedures().add("act", {.priority = 3, .time_limit = time_limit}, [this](int lasts) {
             if (lasts == 0) return;
             ++acting;
-            // In steps where it may be interrupted, and give way.
+            // Runs in small steps, so that the call can be interrupted and preempted.
             tutti::atomically([&](tutti::tx& t) {
                 while (!let_go_.load(std::memory_order_acquire)) static_cast<void>(read_.get(t));
             });
@@ -41,13 +41,13 @@ public:
     [[nodiscard]] std::uint16_t port() const noexcept { return service_.port(); }
     void let_go() { let_go_.store(true); }
 
-    /// Until a worker does the I/O thread's part: a closed loop of brief calls, as many as it takes.
+    /// Makes brief calls in a closed loop until a worker replaces the I/O thread.
     void see_a_stand_in(client& by) {
         const std::size_t before = number_of(by({"INFO"}), "stand_ins");
         const auto until = std::chrono::steady_clock::now() + patience;
         do {
             for (int i = 0; i < 100; ++i) EXPECT_EQ(by({"CALL", "act", "0"}), "OK");
-            // Thrown, so that no test waits for what needs one.
+            // An exception ends the test instead of a hang.
             if (std::chrono::steady_clock::now() > until)
                 throw std::runtime_error{"no worker takes the I/O thread's place"};
         } while (number_of(by({"INFO"}), "stand_ins") < before + 50);
@@ -58,7 +58,7 @@ public:
 private:
     static settings prepared(settings how) {
         how.port = 0;
-        // A call that takes long because the machine is busy, or the build is for a sanitizer, is brief all the same.
+        // With this limit, a call also counts as brief on a busy machine or in a sanitizer build.
         if (how.brief_call.count() != 0) how.brief_call = 5ms;
         if (std::getenv("TUTTI_TEST_THREADS") != nullptr) how.executor = execution::threads;
         return how;
@@ -68,7 +68,7 @@ private:
     service service_;
 };
 
-/// Whether it is answered in time.
+/// Returns true if the answer arrives in time.
 [[nodiscard]] bool answers(client& who, const std::vector<std::string>& words) {
     who.send(words);
     auto answered = std::async(std::launch::async, [&] { return who.receive(); });
@@ -92,7 +92,7 @@ TEST(stand_in, is_none_where_no_call_counts_as_brief) {
     EXPECT_EQ(number_of(one({"INFO"}), "stand_ins"), 0U);
 }
 
-// A worker that reads for the I/O thread has no real-time priority: what is urgent would wait for other programs.
+// A worker that reads for the I/O thread has no real-time priority, so urgent calls would wait for other programs.
 TEST(stand_in, is_none_where_what_is_urgent_goes_before_other_programs) {
     if (!support::may_have_realtime_threads()) GTEST_SKIP() << support::no_realtime_rights;
     unlike_itself server{{.io_realtime = 2, .workers = 1, .preemption = {.realtime_from = 4}}};
@@ -101,7 +101,7 @@ TEST(stand_in, is_none_where_what_is_urgent_goes_before_other_programs) {
     EXPECT_EQ(number_of(one({"INFO"}), "stand_ins"), 0U);
 }
 
-// The one that was to be brief keeps the only worker, which had read it and left the I/O thread's place for it.
+// The call was expected to be brief, but keeps the only worker, which has read it in place of the I/O thread.
 TEST(stand_in, leaves_its_place_to_the_thread_when_a_call_lasts) {
     unlike_itself server{{.workers = 1}};
     client one{server.port()}, other{server.port()};
@@ -120,7 +120,7 @@ TEST(stand_in, leaves_its_place_to_the_thread_when_a_call_lasts) {
     EXPECT_EQ(one.receive(), "OK");
 }
 
-// What is more urgent gets through, and a preemptive worker.
+// A more urgent call gets through, and so does a preemptive worker.
 TEST(stand_in, keeps_no_urgent_call_waiting) {
     const bool preempts = std::getenv("TUTTI_TEST_THREADS") == nullptr;
     unlike_itself server{{.workers = preempts ? 1U : 2U}};
@@ -144,7 +144,7 @@ TEST(stand_in, keeps_limits_of_time) {
     EXPECT_EQ(one({"CALL", "act", "0"}), "OK");
 }
 
-// Reset while its call runs on the worker that read it.
+// The client resets its connection while its call runs on the worker that read it.
 TEST(stand_in, lets_a_client_go_whose_call_lasts) {
     unlike_itself server{{.workers = 1}};
     client stays{server.port()};
@@ -173,7 +173,7 @@ TEST(stand_in, closes_clients_that_are_killed) {
     server.see_a_stand_in(one);
 }
 
-// While a worker waits for clients, and while it runs what it has read.
+// The server ends while a worker waits for clients, and while a worker runs a call that it has read.
 TEST(stand_in, ends_with_the_server) {
     for (const bool at_work : {false, true}) {
         unlike_itself server{{.workers = 1}};
@@ -194,12 +194,12 @@ TEST(stand_in, ends_with_the_server) {
     }
 }
 
-// Work from elsewhere reaches a worker that waits for clients in the I/O thread's place.
+// Calls of the program reach a worker that waits for clients in place of the I/O thread.
 TEST(stand_in, comes_for_calls_of_the_program) {
     unlike_itself server{{.workers = 1}};
     client one{server.port()};
     server.see_a_stand_in(one);
-    // A wake-up that is lost costs it ten milliseconds or more, when it looks after its clients.
+    // A lost wake-up would delay the worker by ten milliseconds or more, until it checks its clients.
     const auto until = std::chrono::steady_clock::now() + patience;
     for (int i = 0; i < 4000; ++i) {
         auto answered = server->call<void>("act", {}, 0);
@@ -208,7 +208,7 @@ TEST(stand_in, comes_for_calls_of_the_program) {
     }
 }
 
-// Each of several I/O threads, and clients that send much at once beside some that do not.
+// Each of several I/O threads, with clients that send much at once beside others that do not.
 TEST(stand_in, loses_nothing_under_load) {
     for (const unsigned threads : {1U, 2U}) {
         unlike_itself server{{.io_threads = threads, .workers = 2}};

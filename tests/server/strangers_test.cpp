@@ -1,5 +1,5 @@
-// Who gets in without being a user. Catches a web page whose browser sends requests, a follower that nobody has
-// admitted, and a server that every machine of the network may use although nobody said so.
+// Access without authentication. Catches a web page whose browser sends requests, a follower that was not admitted, and
+// a server that silently serves every machine of the network.
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -55,7 +55,7 @@ TEST(strangers, what_a_web_page_sends_is_not_run) {
     for (const std::string& head :
          {std::string{"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 13\r\n\r\n"},
           std::string{"HOST: 127.0.0.1\r\n"}, std::string{"GET /x\r\n"}, wire({"POST", "/", "HTTP/1.1"}),
-          // What a session of TLS resumes with is chosen by whoever was talked to before.
+          // The other party of an earlier TLS session chooses the bytes with which it is resumed.
           std::string{"\x16\x03\x01\n"}}) {
         bare_socket page{bank.port()};
         ASSERT_TRUE(page.send(head + "CALL count\r\n"));
@@ -83,7 +83,7 @@ TEST(strangers, the_operator_is_told_once_a_minute) {
     EXPECT_TRUE(lines[1].ends_with("(4 in all)")) << lines[1];
 }
 
-/// Why these settings do not protect a server; empty: they do.
+/// Returns the reason why these settings do not protect a server, or an empty string.
 std::string why_not(const settings& how) {
     try {
         require_protection(how);

@@ -1,4 +1,4 @@
-// TLS: its files, and what a stream under it tells the I/O thread.
+// TLS: its files, and the results that a TLS stream reports to the I/O thread.
 
 #include "server/net/tls.hpp"
 
@@ -61,7 +61,7 @@ public:
     const tls_files files{.certificate = base + ".pem", .key = base + ".key", .client_authority = {}};
 };
 
-/// Why it does not speak by these files.
+/// Returns the reason why TLS does not accept these files.
 std::string said_of(const tls_files& files) {
     try {
         const tls speaks{files};
@@ -71,9 +71,9 @@ std::string said_of(const tls_files& files) {
     }
 }
 
-// Catches a reason that is left out, or OpenSSL's last one, which is "system lib" of every file that cannot be read and
-// "PEM lib" of every one that has something else in it; a key for whose passphrase somebody at the terminal is asked;
-// and one of another certificate.
+// Catches an error without its reason, or with OpenSSL's last one: "system lib" for every unreadable file, and "PEM
+// lib" for every file with other content. Catches a key that makes OpenSSL ask for a passphrase on the terminal, and a
+// key of another certificate.
 TEST(tls_files, what_cannot_be_used_is_named_with_the_reason) {
     const identity mine{"mine"}, another{"another"}, locked{"locked", "a passphrase"};
     EXPECT_EQ(said_of(mine.files), "");
@@ -111,7 +111,7 @@ TEST(tls_files, versions_and_ciphers_that_nobody_knows_are_named) {
     EXPECT_NO_THROW(require_known_ciphers(mine.files));
 }
 
-/// What a server with these files and a client of a version agree on: `no` if on nothing.
+/// Returns the protocol that a server with these files and a client of a version agree on, or `no`.
 std::string agreed(const tls_files& files, int version) {
     const tls speaks{files};
     int ends[2];
@@ -154,8 +154,8 @@ TEST(tls_stream, speaks_the_versions_and_ciphers_that_it_was_given) {
     EXPECT_THROW(static_cast<void>(checked({.tls = {.minimum_version = "1.1"}})), std::invalid_argument);
 }
 
-// Catches a stream that calls a write that waits a read that does: its I/O thread would read from a client that it has
-// stopped reading from, as often as that one reads a little.
+// Catches a stream that reports a waiting write as a waiting read. Its I/O thread would read from a paused client each
+// time that client reads a little.
 TEST(tls_stream, a_write_that_waits_is_no_read_that_does) {
     const identity mine{"mine"};
     const tls speaks{mine.files};

@@ -1,5 +1,5 @@
-// An object that no server may load, because of how it is compiled or of what it lacks. Its initializer tells whether
-// it was loaded all the same.
+// A shared object that a server must not load, because of its compilation or a missing part. Its initializer reports
+// that it was loaded anyway.
 #include <cstdlib>
 #include <string>
 #include <vector>

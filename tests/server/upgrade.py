@@ -65,14 +65,14 @@ def main():
     expect(status, 0)
     waits = Client()
     waits.send("CALL paid")
-    # Who cannot load it says so, and nothing is lost.
+    # A server that cannot load the snapshot reports that, and the data stays.
     status, said = Server(THREE).end()
     expect((status, "version 3 loads nothing of version 1" in said), (1, True))
     second = Server(TWO)
     expect(waits.lines.readline().rstrip(), ":700")
     expect(waits.ask("CALL pay 1"), "+OK")
     second.end(signal.SIGKILL)
-    # The call behind the snapshot is run by the version that took it.
+    # The version that took the snapshot replays the call behind it.
     third = Server(TWO)
     expect(Client().ask("CALL paid"), ":800")
     expect(third.end(signal.SIGTERM)[0], 0)

@@ -1,4 +1,4 @@
-// An object in three versions: euros, cents, and one that can load nothing.
+// A shared object in three versions: euros, cents, and one that cannot load any snapshot.
 #include <stdexcept>
 #include <string>
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr long version = VERSION;
 constexpr long of_a_euro = version == 1 ? 1 : 100;
-// As an object may well have it: the dynamic linker would give two versions one.
+// A global variable as in real objects: the dynamic linker would merge it between two versions.
 inline tutti::var<long> paid{0};
 
 }  // namespace

@@ -1,6 +1,5 @@
-// Pages by HTTP, for which the clients of a server that looks after others compete. Catches clients that keep others
-// from their pages: by silence, by half of a request, by answers that they do not read, or by asking for what takes its
-// time.
+// HTTP pages that compete for a server's connections. Catches clients that block the pages of other clients: by
+// silence, by half a request, by unread answers, or by slow requests.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -96,7 +96,7 @@ def check_placement(arguments):
         one = servers[0]
         far = [i for i in range(ACCOUNTS) if there[i] != 0]
 
-        # No block asks another node for anything, because each runs where its object is.
+        # No block asks another node, because each block runs at the node of its object.
         before = in_all(servers, "round_trips")
         forwarded, received = info(one, "calls_forwarded"), in_all(servers[1:], "calls_received")
         for i in range(ACCOUNTS):
@@ -106,7 +106,7 @@ def check_placement(arguments):
         demand(info(one, "calls_forwarded") - forwarded == 2 * len(far), "calls were not forwarded")
         demand(in_all(servers[1:], "calls_received") - received == 2 * len(far), "calls were not received")
 
-        # What a call brings goes along, and what becomes of it comes back.
+        # The call's priority and deadline travel with it, and its outcome comes back.
         target = far[0]
         demand(int(one.call("urgency", target)) == 2, "the procedure's priority got lost")
         priority = one.client().execute_command("CALL", "PRIORITY", 7, "urgency", target)
@@ -121,7 +121,7 @@ def check_placement(arguments):
         demand(huge.startswith("EXCEPTION ") and "longer than a message" in huge, f"not clear: {huge}")
         demand(in_resp3(one, "yes", target) == b"#t\r\n", "RESP3 got lost")
 
-        # The first server remembers what an ID stands for, wherever it has run.
+        # The first server remembers the result of an ID, wherever the call has run.
         for _ in range(2):
             one.client().execute_command("CALL", "ID", "once", "put", target, 1)
         demand(int(one.call("put", target, 0)) == START + 1, "a call with an ID has run twice")
@@ -144,7 +144,7 @@ def check_money(servers):
                 at = (at * 1103515245 + 12345) % 2**31
                 client.execute_command("CALL", "pay", at % ACCOUNTS, (at // 64) % ACCOUNTS, 1)
                 done[k] += 1
-        except Exception as e:  # noqa: BLE001: told by the main thread
+        except Exception as e: # reported by the main thread
             odd.append(e)
 
     payers = [threading.Thread(target=pay, args=(k,)) for k in range(len(done))]
@@ -181,7 +181,7 @@ def check_waiting(servers, far, there):
     until("its end, because its client has gone", lambda: info(one, "calls_awaited") == 0)
     demand(host.client().info()["procedure_await_there"]["GONE"] == before + 1, "it did not end as one whose client has gone")
 
-    # Killed while it is asked: whether the call has run is not known, and everything that was acknowledged has.
+    # One server is killed during calls. Whether a pending call has run is unknown. Every acknowledged call has run.
     at_three = [i for i in far if there[i] == 2]
     mine = next(i for i in range(ACCOUNTS) if there[i] == 0)
     held = int(one.call("put", mine, 0))
@@ -197,7 +197,7 @@ def check_waiting(servers, far, there):
                 sums[k] += 1
             except redis.ResponseError as e:
                 code = str(e).split()[0]
-                codes[code] = codes.get(code, 0) + 1  # of one process, whose threads take turns
+                codes[code] = codes.get(code, 0) + 1 # the threads of one process take turns
                 if code == "LOST":
                     return
 
@@ -214,7 +214,7 @@ def check_waiting(servers, far, there):
     demand(set(codes) <= {"LOST", "UNKNOWN"}, f"errors: {codes}")
     try:
         got = int(one.call("put", mine, 0)) - held
-    except redis.ResponseError as e:  # its last commit was the killed server's to decide
+    except redis.ResponseError as e: # the killed server had to decide its last commit
         demand(str(e).startswith("LOST put: "), f"odd: {e}")
     else:
         most = sum(sums) + codes.get("UNKNOWN", 0)
@@ -222,7 +222,7 @@ def check_waiting(servers, far, there):
     demand(info(one, "calls_unknown") > 0 and info(one, "calls_awaited") == 0, "INFO does not count it")
     demand(refused(lambda: one.call("put", at_three[0], 1)).startswith("LOST put: "), "a lost object")
 
-    # A server that ends does not wait for what sleeps elsewhere.
+    # A server that ends does not wait for calls that sleep on other servers.
     at_two = next(i for i in far if there[i] == 1)
     sleeper = Asking(one, "await_there", at_two, 10**9)
     until("a call sleeps elsewhere", lambda: info(one, "calls_awaited") == 1)
@@ -248,7 +248,7 @@ def check_owner_stopped(arguments):
         demand(in_all((one, two), "calls_awaited") == 0, "a call is awaited that nobody waits for")
 
         three.process.send_signal(signal.SIGCONT)
-        # It is there again for its own clients, and no more for the other servers.
+        # The server works again for its own clients, but not yet for the other servers.
         found = int(three.call("put", at_three, 0)) - START
         demand(0 <= found <= len(asked), f"{len(asked)} calls have added {found}")
         far = there.index(0)
@@ -257,7 +257,7 @@ def check_owner_stopped(arguments):
             demand(refused(lambda: s.call("put", at_three, 1)).startswith("LOST put: "), "a lost object")
             for home in (0, 1):
                 demand(int(s.call("where", there.index(home))) == home, "the others do not serve each other any more")
-        # What it had been sent may run late, and no call more than once.
+        # Calls sent before may run late, but each runs at most once.
         last = int(three.call("put", at_three, 0)) - START
         demand(found <= last <= len(asked), f"{len(asked)} calls have added {last}")
 

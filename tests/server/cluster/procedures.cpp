@@ -1,4 +1,5 @@
-// What the tests of `tutti serve --cluster` load: accounts that are objects, and a count that is this server's alone.
+// The procedures that the tests of `tutti serve --cluster` load: accounts that are objects, and a count local to this
+// server.
 #include <stdexcept>
 #include <string>
 
@@ -55,7 +56,7 @@ TUTTI_PROCEDURES(server) {
             return now;
         });
     });
-    // The same by what they are about.
+    // The same procedures, with the object that they are about.
     const auto about = [](long which) { return id_of(which); };
     server.add("where", {}, [&n](long) { return n.number(); }, about);
     server.add(

@@ -50,7 +50,7 @@ class Server:
         self.folder, self.number, self.port, self.configuration = folder, number, None, configuration
         with open(self.path("toml"), "w") as out:
             out.write(self.configured(", ".join(f"'unix:{folder}/node-{n}'" for n in range(3))))
-        # One worker, so that a call which kept it while it waits would hold up all others.
+        # With one worker, a waiting call that keeps the worker would block all others.
         self.command = [tutti, "serve", procedures, "--cluster", self.path("toml"), "--port", "0", "--port-file",
                         self.path("port"), "--executor", executor, "--workers", "1" if executor == "preemptive" else "4",
                         "--metrics-port", "0", *options]
@@ -120,7 +120,7 @@ class Mover(threading.Thread):
                 self.slowest = max(self.slowest, time.monotonic() - began)
         except redis.ConnectionError:
             pass
-        except Exception as e:  # noqa: BLE001: told by the main thread
+        except Exception as e: # reported by the main thread
             self.odd = e
 
 
@@ -170,8 +170,7 @@ def run(servers, executor):
         servers[i % 3].call("open", i, START)
     demand([int(s.call("number")) for s in servers] == [0, 1, 2], "a server is another node than it was told to be")
 
-    # A block that is read-only sees a state of the logical time, which may be one before what another server has just
-    # committed.
+    # A read-only block reads a state of the logical time. That state may precede the latest commit of another server.
     def sees_all(server):
         try:
             return int(server.call("total", ACCOUNTS)) > 0
@@ -182,7 +181,7 @@ def run(servers, executor):
     for s in servers:
         until(f"server {s.number} sees all accounts", lambda s=s: sees_all(s))
 
-    # Everybody sees one state.
+    # All servers see the same total.
     def look():
         for s in servers:
             total = int(s.call("total", ACCOUNTS))
@@ -198,7 +197,7 @@ def run(servers, executor):
     demand(info["cluster_nodes"] == 3 and info["cluster_nodes_lost"] == 0 and info["cluster_commits"] > 0, f"INFO: {info}")
     demand(info["cluster_transactions_in_doubt"] == 0, f"INFO: {info}")
 
-    # A call that waits is woken by another server.
+    # Another server wakes a waiting call.
     waited = []
     waiter = threading.Thread(target=lambda: waited.append(int(one.call("await", 0, 10 * START))))
     waiter.start()
@@ -211,7 +210,7 @@ def run(servers, executor):
         three.call("transfer", 0, i, START)
     look()
 
-    # What each server can have while the last node does not answer.
+    # Asks each server while the last node does not answer.
     three.stop()
     answers = {}
 
@@ -225,7 +224,7 @@ def run(servers, executor):
     asking = [threading.Thread(target=ask, args=(i,)) for i in range(ACCOUNTS)]
     for a in asking:
         a.start()
-    if executor == "preemptive":  # with threads, calls that wait may have all workers
+    if executor == "preemptive": # with threads, waiting calls may occupy all workers
         until("calls wait for the node that is stopped", lambda: one.client().info()["parked"] > 0)
         one.call("moved")
         demand(any(a.is_alive() for a in asking), "the call that waits for no node came after those that do")
@@ -242,7 +241,7 @@ def run(servers, executor):
     until("the operator is told", lambda: "node 2 (" in one.said() and "is lost" in one.said())
     demand(one.client().info()["cluster_nodes_lost"] == 1, "INFO does not count it")
 
-    # A node that is lost is lost for good; what the two others hold goes on, and is theirs alone.
+    # A lost node stays lost. The objects of the two others remain in use.
     three.end(signal.SIGKILL)
     held = {i: int(one.call("balance", i)) for i in there}
     movers = run_movers([one, two], 1.0, lambda: None)

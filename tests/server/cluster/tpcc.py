@@ -84,7 +84,7 @@ def check_all_there(arguments):
         demand("warehouses on nodes 0 1 2 0 1 2" in text, f"warehouses are not where they should be: {text}")
         demand(forwarded_share(text) > 0.4, f"calls were not forwarded: {text}")
         demand_all_hold(text, every)
-        # At the server that has the warehouse nothing is forwarded but the questions of the program itself.
+        # The server that has the warehouse forwards only the program's own questions.
         before = [s.client().info()["cluster_calls_forwarded"] for s in cluster.servers]
         status, text = cluster.ask(0.5, "--near")
         demand(status == 0, f"status {status}: {text}")
@@ -98,7 +98,7 @@ def check_all_there(arguments):
 
 def until_busy(server, commits, terminals):
     """It runs calls of the terminals, which have just started: few enough that a slow machine is not done before."""
-    before = server.client().info()["cluster_commits"]  # loading commits, too
+    before = server.client().info()["cluster_commits"] # loading commits as well
 
     def has_run_some():
         if terminals.poll() is not None:
@@ -122,7 +122,7 @@ def check_one_goes(arguments, how):
         demand("rows of warehouses 3, 6 are gone with their server" in text, f"what is gone: {text}")
         demand("consistency of warehouses 1, 2, 4, 5 after the run" in text, f"what is left: {text}")
         demand_all_hold(text, [*range(1, 10), 12])
-        # They go on: what is left takes orders, from any of the servers that are left.
+        # The remaining servers continue: each takes orders for the remaining warehouses.
         order = cluster.servers[1].call("new_order", 1, 1, 1, *(word for item in range(1, 6) for word in (item, 1, 2)))
         demand(len(order) == 2, f"no order after the loss: {order}")
         cluster.end(cluster.servers[:2])

@@ -26,7 +26,7 @@ protected:
         return how;
     }
 
-    /// Ends as a process does that is killed: the files are what they are at this instant.
+    /// Copies the log's files as they are now, which is their state after a kill.
     void copy_as_if_killed(const std::string& to) const {
         for (const char* const suffix : {"", "-wal"}) {
             if (std::filesystem::exists(file() + suffix)) std::filesystem::copy_file(file() + suffix, to + suffix);
@@ -57,7 +57,7 @@ struct bank {
     std::shared_ptr<ledger::data> state;
 };
 
-/// Calls that conflict in every way, from several threads.
+/// Makes calls that conflict in every way, from several threads.
 inline void mix(bank& b, std::size_t calls, unsigned cells) {
     std::vector<std::thread> callers;
     for (unsigned caller = 0; caller < 4; ++caller) {

@@ -1,9 +1,9 @@
-// tutti-crash: a server that logs its calls is killed again and again, at any instant of a commit, of its start, of a
-// snapshot, and what it has after the next start is compared with what clients were told.
+// tutti-crash: kills a server that logs its calls again and again, at any point of a commit, a start or a snapshot.
+// After each start, compares the server's data with the answers that clients got.
 //
-//   always    nothing that was answered is lost
-//   everysec  the answers that are lost were given within one second
-//   all       what is there is a beginning of what was committed: of each client its calls up to one, each whole
+//   always     every answered call is there
+//   everysec   lost answers were given within one second before the kill
+//   all modes  the data is a prefix of the commits: for each client, its calls up to one, each complete
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -40,13 +40,13 @@ struct arguments {
 constexpr std::size_t clients = 6;
 
 struct answer {
-    steady_clock::time_point asked, told;  ///< it was given between the two
+    steady_clock::time_point asked, told;  ///< the answer was given between the two times
     std::uint64_t number;
 };
 
-/// What one client was told, since the latest start.
+/// The answers that one client got since the latest start.
 struct told {
-    std::uint64_t first = 0;  ///< what the server had then
+    std::uint64_t first = 0;  ///< the number that the server had at the start
     std::uint64_t sent = 0;   ///< the last call that was sent
     std::deque<answer> answers{};
 };
@@ -78,7 +78,7 @@ public:
              ++round) {
             one_round();
         }
-        one_start();  // the last one is looked at, too
+        one_start();  // the last start is checked as well
         std::printf("%zu kills, %zu of them in a start, %zu good ends; %llu calls were answered, %llu of them lost\n",
                     kills_, early_kills_, ends_, static_cast<unsigned long long>(answered_),
                     static_cast<unsigned long long>(lost_));
@@ -86,7 +86,7 @@ public:
 
 private:
     std::vector<std::string> command() {
-        // Small ones, so that there are many kinds of files.
+        // Small limits, so that many kinds of files exist.
         const std::string snapshot_after = random_() % 2 == 0 ? "20000" : "0";
         return {given_.tutti,   "serve",        given_.procedures,
                 "--quiet",      "--no-tcp",     "--unix",
@@ -105,7 +105,7 @@ private:
         }
     }
 
-    /// What the server has, against what was said.
+    /// Compares the server's data with the answers.
     void compare() {
         server::client ask{socket_};
         std::uint64_t sum = 0;
@@ -161,7 +161,7 @@ private:
     }
 
     void one_round() {
-        if (random_() % 5 == 0) {  // in the middle of what a start does
+        if (random_() % 5 == 0) {  // in the middle of a start
             process short_lived{command()};
             std::this_thread::sleep_for(std::chrono::microseconds{random_() % 15'000});
             short_lived.end(SIGKILL);
@@ -172,7 +172,7 @@ private:
         compare();
         std::vector<std::thread> callers;
         for (std::size_t i = 0; i < clients; ++i) {
-            // Connected here: it may be killed before a thread has begun.
+            // Connects here, because the server may be killed before the thread has begun.
             callers.emplace_back(
                 [this, i, c = std::make_unique<server::client>(socket_)] { call_until_it_ends(*c, i, told_[i]); });
         }
@@ -201,7 +201,7 @@ private:
 
 int main(int argc, char** argv) {
     using namespace tutti::crash;
-    std::signal(SIGPIPE, SIG_IGN);  // a client that writes to a server just killed gets an error instead
+    std::signal(SIGPIPE, SIG_IGN);  // a client that writes to a killed server gets an error instead
     arguments given;
     given.seed = std::random_device{}();
     CLI::App app{"Kills `tutti serve --log`; nothing that was answered may be lost, and no half call be there."};

@@ -1,5 +1,4 @@
-// What a start makes of a log whose files are damaged: it says so and changes nothing, or all that was on the disk is
-// there.
+// Starts on a damaged log. The start either refuses and changes nothing, or finds everything that was on the disk.
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -25,7 +24,7 @@ namespace {
 
 using support::rounds;
 
-/// A log that a server left when it was killed, and copies of it to damage.
+/// The log of a killed server, and copies of it that the tests damage.
 struct log_damage : log_folder {
     static constexpr std::uint64_t calls = 12;
 
@@ -51,8 +50,8 @@ struct log_damage : log_folder {
                 std::filesystem::copy_file(file(from) + suffix, file(to) + suffix);
         }
     }
-    /// Returns all bytes of a file, or nothing if there is no such file. Reads at once: byte by byte took longer than
-    /// all else that these tests do.
+    /// Returns all bytes of a file, or nothing if the file does not exist. Reads the whole file at once: reading byte
+    /// by byte took longer than the rest of these tests.
     [[nodiscard]] std::string bytes_of(const std::string& name) const {
         std::ifstream from{file(name), std::ios::binary | std::ios::ate};
         if (!from) return {};
@@ -64,7 +63,7 @@ struct log_damage : log_folder {
     void write(const std::string& name, const std::string& bytes) const {
         std::ofstream{file(name), std::ios::binary} << bytes;
     }
-    /// How many calls a start finds, each as it was written; none: it refused.
+    /// Returns the number of calls that a start finds, each unchanged; or nothing if the start refuses.
     std::optional<std::uint64_t> found_in(const std::string& name) {
         refusal.clear();
         findings.clear();
@@ -81,7 +80,7 @@ struct log_damage : log_folder {
             return std::nullopt;
         }
     }
-    /// Damages a file of a copy of `from`. The start either finds every call or refuses, and then changes nothing.
+    /// Damages a file of a copy of `from`. The start either finds every call, or refuses and changes nothing.
     template <class F>
     void expect_all_or_refusal(const std::string& from, const std::string& suffix, const F& damage,
                                const std::string& what) {
@@ -176,7 +175,7 @@ TEST_F(log_damage, a_file_that_is_gone) {
     copy("killed", "damaged");
     write("damaged", "");
     EXPECT_EQ(found_in("damaged"), std::nullopt);
-    // Removed on purpose, but for the file that few know of.
+    // The file was removed on purpose, but not its companion, which few users know.
     copy("ended", "damaged");
     std::filesystem::remove(file("damaged"));
     EXPECT_EQ(found_in("damaged"), 0U) << refusal;
@@ -184,7 +183,7 @@ TEST_F(log_damage, a_file_that_is_gone) {
     EXPECT_NE(findings[0].find("was removed; 12 calls"), std::string::npos) << findings[0];
 }
 
-/// All calls were in SQLite's own log. What is left looks like a log that was never written to.
+/// All calls were in SQLite's own log. The remaining files look like a log that was never written.
 TEST_F(log_damage, a_start_says_that_nothing_tells_how_far_an_empty_log_went) {
     copy("killed", "damaged");
     std::filesystem::remove(file("damaged-end"));
@@ -196,7 +195,7 @@ TEST_F(log_damage, a_start_says_that_nothing_tells_how_far_an_empty_log_went) {
     EXPECT_EQ(findings, std::vector<std::string>{});
 }
 
-/// Catches a look at SQLite's own log that trusts its header, where nothing says how far the log went.
+/// Catches a start that trusts the header of SQLite's own log when no other file says how far the log went.
 TEST_F(log_damage, any_bit_of_the_header_of_its_own_log) {
     std::filesystem::remove(file("killed-end"));
     for (std::size_t bit = 0; bit < 32 * 8; bit += 32 * 8 / rounds(300) + 1) {
@@ -208,7 +207,7 @@ TEST_F(log_damage, any_bit_of_the_header_of_its_own_log) {
     }
 }
 
-/// A group that a crash of the machine cut short: it was not acknowledged, so its end is not known to be on the disk.
+/// A machine crash has cut a group short. The group was not acknowledged, so its end need not be on the disk.
 TEST_F(log_damage, a_torn_end_is_cut_off_and_reported) {
     std::string end;
     {
@@ -228,7 +227,8 @@ TEST_F(log_damage, a_torn_end_is_cut_off_and_reported) {
     EXPECT_NE(findings[0].find("was torn"), std::string::npos) << findings[0];
 }
 
-/// A file that ends within a frame, and nothing that says how far it went: the calls in front of it are all there is.
+/// A file ends within a frame, and no other file says how far it went. The calls in front of that frame are all there
+/// is.
 TEST_F(log_damage, an_end_within_a_page_is_reported) {
     constexpr std::size_t frame = 8192 + 24;
     for (const std::size_t missing : {std::size_t{1}, frame / 2, frame - 17, frame - 15, frame - 1}) {
@@ -243,8 +243,8 @@ TEST_F(log_damage, an_end_within_a_page_is_reported) {
     }
 }
 
-/// Catches a transaction without calls that is lost in silence, because its damage looks like a torn end: a promotion,
-/// for instance, whose server then leads in an earlier term.
+/// Catches a transaction without calls that is silently lost because its damage looks like a torn end. After a lost
+/// promotion, for instance, the server leads in an earlier term.
 TEST_F(log_damage, a_transaction_without_calls_is_not_taken_for_a_torn_end) {
     using journal::store;
     const journal::branch promoted{.term = 2, .id = 8, .first = calls + 1};
@@ -316,7 +316,7 @@ TEST_F(log_damage, a_transaction_without_calls_is_not_taken_for_a_torn_end) {
     }
 }
 
-/// Catches a crash between what a start or an end does with SQLite's own log that is taken for damage.
+/// Catches a crash between the steps of a start or an end that is reported as damage to SQLite's own log.
 TEST_F(log_damage, own_log_may_be_gone_once_it_is_moved) {
     {
         copy("killed", "now");
@@ -324,22 +324,22 @@ TEST_F(log_damage, own_log_may_be_gone_once_it_is_moved) {
         log.hear_term(3);
         copy("now", "whole");
         {
-            // What -end says before SQLite moves and removes its own log.
+            // The content of -end before SQLite moves and removes its own log.
             journal::durable_end end{file("whole-end")};
             ASSERT_GT(end.read()->frames, 0U);
             end.forget_pages();
         }
     }
-    // The file has all, SQLite's own log is gone, and -end was not written since.
+    // The file has everything, SQLite's own log is gone, and -end has not been written since.
     const std::string said_before = bytes_of("whole-end");
     write("now-end", said_before);
     EXPECT_FALSE(std::filesystem::exists(file("now-wal")));
     EXPECT_EQ(found_in("now"), calls) << refusal;
-    // Killed before it was removed.
+    // The server was killed before it removed SQLite's own log.
     EXPECT_EQ(found_in("whole"), calls) << refusal;
 }
 
-/// An earlier version has no number of frames.
+/// An earlier version does not store the number of frames.
 TEST_F(log_damage, the_end_that_an_earlier_version_has_written) {
     struct {
         char what[8] = {'T', 'u', 't', 't', 'i', 'E', 'n', '2'};
@@ -370,7 +370,7 @@ TEST_F(log_damage, the_message_names_the_file_the_place_and_the_ways_on) {
     }
 }
 
-/// Each file is whole, and SQLite makes a database of them that lacks groups in the middle.
+/// Each file is whole, but SQLite makes a database of them in which groups in the middle are missing.
 TEST_F(log_damage, files_of_an_earlier_time_or_of_another_log) {
     const auto add = [this](const std::string& to, std::uint64_t first, std::uint64_t last) {
         journal::store log{file(to)};
@@ -398,12 +398,12 @@ TEST_F(log_damage, files_of_an_earlier_time_or_of_another_log) {
             EXPECT_EQ(bytes_of("damaged-wal"), own_log);
         }
     }
-    // As they were, with and without an end in good order.
+    // The unchanged files, with and without a clean end.
     EXPECT_EQ(found_in("now"), calls + 12) << refusal;
     EXPECT_EQ(found_in("log"), calls + 12) << refusal;
 }
 
-/// Catches a look at a log that never ends, because pages of different times have groups that go back.
+/// Catches a check of the log that never ends because pages of different times have groups that go back.
 TEST_F(log_damage, groups_that_are_not_in_their_order) {
     for (const char* const change :
          {"UPDATE calls SET last = first - 3 WHERE first = 8", "UPDATE calls SET last = first + 3 WHERE first = 8"}) {
@@ -416,7 +416,7 @@ TEST_F(log_damage, groups_that_are_not_in_their_order) {
                 EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
             sqlite3_close(db);
         }
-        std::filesystem::remove(file("damaged-end"));  // it belongs to the file as the store has left it
+        std::filesystem::remove(file("damaged-end"));  // it belongs to the file as the store left it
         const log_contents found = check_log(file("damaged"));
         ASSERT_EQ(found.damage.size(), 1U) << change;
         EXPECT_NE(found.damage[0].find("is not behind the one before it"), std::string::npos) << found.damage[0];
@@ -446,7 +446,7 @@ TEST_F(log_damage, what_is_no_log_is_named) {
     EXPECT_NE(says("absent").find("there is no log"), std::string::npos) << says("absent");
 }
 
-/// The calls that come before what is damaged, and the files as they were.
+/// Checks the calls before the damage, and the copies of the original files.
 TEST_F(log_damage, a_repair_keeps_what_is_whole) {
     EXPECT_EQ(repair_log(file("killed")).kept_as, "");
     EXPECT_EQ(check_log(file("killed")).end, calls + 1);
@@ -462,7 +462,7 @@ TEST_F(log_damage, a_repair_keeps_what_is_whole) {
         try {
             done = repair_log(file("damaged"));
         } catch (const std::runtime_error& e) {
-            EXPECT_EQ(most, 0U) << "frame " << n;  // the tables were made in it
+            EXPECT_EQ(most, 0U) << "frame " << n;  // this frame created the tables
             EXPECT_NE(std::string{e.what()}.find("its beginning cannot be read"), std::string::npos)
                 << e.what() << ": frame " << n;
             EXPECT_EQ(bytes_of("damaged-wal"), bytes);
@@ -494,7 +494,7 @@ TEST_F(log_damage, a_repaired_log_goes_on) {
         try {
             done = repair_log(file("damaged"));
         } catch (const std::runtime_error& e) {
-            // Of a page that all the rest depends on. Nothing has changed.
+            // All other pages depend on this one. The repair has changed nothing.
             EXPECT_EQ(bytes_of("damaged"), now);
             continue;
         }

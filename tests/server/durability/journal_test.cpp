@@ -1,4 +1,4 @@
-// The journal alone, handed its records one by one; and its file.
+// The journal alone, which gets its records one by one, and its file.
 
 #include <array>
 #include <atomic>
@@ -51,21 +51,21 @@ private:
     }
 };
 
-// Catches a group that waits for nobody, for more calls than there may be, or for as long as its disk takes.
+// Catches a group that never waits, that waits for more calls than can come, or that waits as long as the disk takes.
 TEST(gathering, a_group_waits_for_those_who_were_there_for_a_small_part_of_an_fsync) {
     using std::chrono::microseconds;
     journal::gathering to_come;
-    EXPECT_EQ(to_come.expected(), 1u);  // the first call is not kept waiting
+    EXPECT_EQ(to_come.expected(), 1u);  // the first call does not wait
     to_come.note(39, 11, microseconds{240});
     EXPECT_EQ(to_come.expected(), 50u);
     EXPECT_EQ(to_come.patience(), microseconds{30});
     to_come.note(50, 0, std::chrono::seconds{1});
     EXPECT_EQ(to_come.patience(), microseconds{1000});
     to_come.note(1, 0, microseconds{240});
-    EXPECT_EQ(to_come.expected(), 1u);  // who calls alone waits for nobody
+    EXPECT_EQ(to_come.expected(), 1u);  // a single caller does not wait
 }
 
-// Catches a journal that waits without an end for calls that do not come.
+// Catches a journal that waits without limit for calls that do not come.
 TEST_F(journal_test, who_calls_alone_after_many_is_not_kept_waiting_for_them) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
@@ -81,13 +81,13 @@ TEST_F(journal_test, who_calls_alone_after_many_is_not_kept_waiting_for_them) {
     EXPECT_EQ(log.durable(), many.size() + 2);
 }
 
-// Catches a group for the first of several calls whose host has more of them, and a host that says in vain that it has
-// none left.
+// Catches a group that contains only the first of several calls of a busy host, and a host whose report of having no
+// more calls is ignored.
 TEST_F(journal_test, calls_of_a_busy_host_are_one_group_when_it_has_no_more) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
     const std::atomic<bool> sleeps{false};
-    // A journal's thread that is still on its way to rest takes them for calls that came during a group.
+    // If the journal's thread is still on its way to rest, it treats them as calls that came during a group.
     constexpr int most_attempts = 100;
     for (int attempt = 1;; ++attempt) {
         std::this_thread::sleep_for(std::chrono::milliseconds{5});
@@ -110,14 +110,14 @@ TEST_F(journal_test, calls_of_a_busy_host_are_one_group_when_it_has_no_more) {
     }
 }
 
-// Catches a call that waits for a host that sleeps, and one that waits for as long as its host has others.
+// Catches a call that waits for a sleeping host, and a call that waits as long as its host has other calls.
 TEST_F(journal_test, no_call_waits_for_a_host_that_sleeps_or_always_has_more) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
     std::atomic<bool> sleeps{true};
     waiting asleep, busy;
     std::this_thread::sleep_for(
-        std::chrono::milliseconds{5});  // a journal's thread that does not rest yet looks itself
+        std::chrono::milliseconds{5});  // the journal's thread checks itself while it does not rest yet
     hand_over(log, "asleep");
     if (log.holds(asleep, 2, &sleeps)) asleep.is_over.wait(false);
     sleeps = false;
@@ -127,12 +127,12 @@ TEST_F(journal_test, no_call_waits_for_a_host_that_sleeps_or_always_has_more) {
     EXPECT_EQ(log.durable(), 3u);
 }
 
-// Catches a host that runs all of some long pipelines before the first of their calls are written.
+// Catches a host that runs all calls of some long pipelines before the first of these calls are written.
 TEST_F(journal_test, plenty_of_calls_are_a_group_although_their_host_has_more) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
     const std::atomic<bool> sleeps{false};
-    // What has waited for long is a group, too: that most of these have not needs no more than a machine that works.
+    // Calls that have waited long also form a group. On a working machine, most of these have not waited that long.
     for (int attempt = 0; attempt < 20; ++attempt) {
         waiting last;
         for (std::uint64_t i = 0; i < journal::gathering::plenty; ++i) hand_over(log, "of plenty");
@@ -142,9 +142,9 @@ TEST_F(journal_test, plenty_of_calls_are_a_group_although_their_host_has_more) {
     }
 }
 
-// The host says that it has no more while the clients of the group that is being written are about to ask again, so
-// that begins no group. Catches calls that nobody thinks of any more when they do not, a quiet disk that writes, and a
-// host that goes without those who were there before, or waits for one more than many.
+// The host reports that it has no more calls while the clients of the group being written are about to ask again, so
+// this report begins no group. Catches calls that are forgotten when these clients do not ask, and writes on a quiet
+// disk. Catches a host that does not wait for the former callers, or that waits for one more than many.
 TEST_F(journal_test, calls_that_came_while_a_group_was_written_are_the_next_and_expected_again) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
@@ -178,8 +178,8 @@ TEST_F(journal_test, calls_that_came_while_a_group_was_written_are_the_next_and_
     EXPECT_EQ(log.patience().count(), 0);
 }
 
-// Catches a journal that forgets the cut at which a group has ended when it cannot write it: what comes meanwhile would
-// go into the same group, and a follower that has copied the snapshot would miss it, or have it twice.
+// Catches a journal that forgets the cut at which a group has ended when writing that group fails. Later calls would
+// then join the same group, and a follower that has copied the snapshot would miss them or get them twice.
 TEST_F(journal_test, no_group_lies_on_both_sides_of_a_cut_also_where_it_was_written_in_vain) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
@@ -191,7 +191,7 @@ TEST_F(journal_test, no_group_lies_on_both_sides_of_a_cut_also_where_it_was_writ
     while (!log.in_trouble()) std::this_thread::yield();
     hand_over(log, "behind");
     const int tried = faulty_disk::refused;
-    while (faulty_disk::refused < tried + 3) std::this_thread::yield();  // it has collected what there is
+    while (faulty_disk::refused < tried + 3) std::this_thread::yield();  // the journal has collected all pending calls
     ASSERT_TRUE(log.holds(second, 4));
     faulty_disk::repair();
     first.is_over.wait(false);
@@ -209,8 +209,8 @@ TEST_F(journal_test, no_group_lies_on_both_sides_of_a_cut_also_where_it_was_writ
     log.end();
 }
 
-// Catches a log that has a call without those before it, or bytes of one that was rolled back, and calls in the order
-// in which they were handed over.
+// Catches a log that has a call without the earlier ones, that has bytes of a rolled-back call, or that has calls in
+// the order of their arrival.
 TEST_F(journal_test, what_is_missing_holds_up_what_was_drawn_after_it) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.begin();
@@ -221,7 +221,7 @@ TEST_F(journal_test, what_is_missing_holds_up_what_was_drawn_after_it) {
     log.hand_over(second);
     waiting all;
     ASSERT_TRUE(log.holds(all, last.position + 1));
-    std::this_thread::sleep_for(std::chrono::milliseconds{50});  // the journal's thread looks again each millisecond
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});  // the journal's thread checks again each millisecond
     EXPECT_EQ(log.durable(), first.position);
     log.hand_over(first);
     all.is_over.wait(false);
@@ -234,7 +234,7 @@ TEST_F(journal_test, what_is_missing_holds_up_what_was_drawn_after_it) {
     log.end();
 }
 
-// Catches a place whose memory says that it is filled: it was another one's before.
+// Catches a place that counts as filled because its memory belonged to another place before.
 TEST(tail, what_is_drawn_is_not_taken_before_it_is_marked) {
     journal::tail all;
     all.begin(1);
@@ -252,8 +252,8 @@ TEST(tail, what_is_drawn_is_not_taken_before_it_is_marked) {
     }
 }
 
-// J4. Catches a log that is behind by more than a second, and lets answers out: one of the calls has not come to its
-// end, so what was drawn after it is not written either.
+// J4. Catches a log that is more than a second behind and still lets answers out. One of the calls has not ended, so
+// the calls drawn after it are not written either.
 TEST_F(journal_test, no_answer_goes_out_while_the_log_is_a_second_behind) {
     log_settings every_second = how();
     every_second.sync = log_sync::every_second;
@@ -274,9 +274,9 @@ TEST_F(journal_test, no_answer_goes_out_while_the_log_is_a_second_behind) {
     EXPECT_EQ(log.durable(), missing.position + 2);
 }
 
-// Some have more bytes than a chunk, some none, and some are rolled back. Catches chunks that are used again too early,
-// or counted wrong at their ends, answers that are lost or kept in vain, and bytes that seem to wait for the disk for
-// ever.
+// Some calls have more bytes than a chunk, some have none, and some are rolled back. Catches chunks that are reused too
+// early or counted wrongly at their ends. Catches answers that are lost or delayed needlessly, and bytes that seem to
+// wait for the disk forever.
 TEST_F(journal_test, calls_of_all_sizes_are_in_the_order_of_their_positions) {
     constexpr std::size_t threads = 4;
     const std::size_t calls = support::rounds(6000);
@@ -335,7 +335,7 @@ TEST_F(journal_test, calls_of_all_sizes_are_in_the_order_of_their_positions) {
     EXPECT_EQ(answers, kept);
 }
 
-// Catches a log of the version before that is taken for a damaged one, or is not looked at.
+// Catches a log of the previous version that is treated as damaged, or that is not read.
 TEST_F(journal_test, a_log_of_the_version_before_is_read_and_gone_on_with) {
     const journal::part one{"put", 2};
     const std::vector<std::string_view> arguments{"1", "7"};
@@ -355,13 +355,13 @@ TEST_F(journal_test, a_log_of_the_version_before_is_read_and_gone_on_with) {
                   SQLITE_OK)
             << sqlite3_errmsg(db);
         sqlite3_close(db);
-        std::filesystem::remove(file() + "-end");  // it belongs to the file as the store has left it
+        std::filesystem::remove(file() + "-end");  // it belongs to the file as the store left it
     };
     std::string hex;
     for (const char c : old) {
         for (const int shift : {4, 0}) hex += "0123456789abcdef"[(static_cast<unsigned char>(c) >> shift) & 15];
     }
-    // As the version wrote it: pages without checksums.
+    // The form of the previous version: pages without checksums.
     change(nullptr,
            "PRAGMA page_size = 8192; PRAGMA journal_mode = WAL;"
            "CREATE TABLE calls(first INTEGER PRIMARY KEY, last INTEGER NOT NULL, checksum INTEGER NOT NULL,"
@@ -405,8 +405,8 @@ TEST_F(journal_test, a_log_of_the_version_before_is_read_and_gone_on_with) {
     EXPECT_THROW(static_cast<void>(log.read_from(1, 1000)), journal::store_error);
 }
 
-// A follower that is promoted hears of terms meanwhile, and notes them in the file. Catches a begin of the log beside
-// another thread in the file, which holds it until the file has been touched, or for long enough.
+// A follower that is promoted learns of terms meanwhile, and writes them to the file. Catches a log that begins while
+// another thread is in the file; that thread stays there until the file is touched or some time has passed.
 TEST_F(journal_test, a_promotion_waits_until_nobody_else_is_in_the_file) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.follow("127.0.0.1:1");
@@ -444,7 +444,7 @@ struct followed : journal_test {
     }
 };
 
-// Catches a follower that takes for not there, and appends again, what is there, because a later step has failed.
+// Catches a follower that appends existing calls again because a later step has failed.
 TEST_F(followed, what_is_appended_is_there_also_where_the_file_cannot_be_tidied) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.follow("127.0.0.1:1");
@@ -460,7 +460,7 @@ TEST_F(followed, what_is_appended_is_there_also_where_the_file_cannot_be_tidied)
     EXPECT_EQ(log.durable(), 3u);
 }
 
-// Catches a follower that says that it has on its disk what it has not, or takes a call twice.
+// Catches a follower that reports calls as durable that are not, or that appends a call twice.
 TEST_F(followed, what_is_appended_is_on_the_disk_once) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.follow("127.0.0.1:1");
@@ -473,7 +473,7 @@ TEST_F(followed, what_is_appended_is_on_the_disk_once) {
     EXPECT_EQ(log.file().read_from(1, 1000).size(), 2u);
 }
 
-// Catches a log that keeps the answers of all calls with an ID as long as it follows.
+// Catches a log that keeps the answers of all calls with an ID while it follows.
 TEST_F(followed, old_answers_are_forgotten) {
     constexpr std::int64_t hour = 3'600'000'000;
     const std::int64_t today = std::chrono::system_clock::now().time_since_epoch() / std::chrono::microseconds{1};
@@ -494,8 +494,8 @@ TEST_F(followed, old_answers_are_forgotten) {
     }
 }
 
-// The leader's last positions were holes. Catches a promotion that draws them again: a call that has read one of them
-// as the latest, and not yet what is durable, would wait for calls that do not come.
+// The leader's last positions were holes. Catches a promotion that draws these positions again. A call that has read
+// such a position, and not yet the durable one, would wait for calls that do not come.
 TEST_F(followed, positions_do_not_go_back_with_a_promotion) {
     journal::journal log{how(), [](bool, const std::string&) {}};
     log.follow("127.0.0.1:1");
@@ -514,7 +514,7 @@ TEST_F(followed, positions_do_not_go_back_with_a_promotion) {
     log.end();
 }
 
-// Catches a snapshot that takes the place of one that a follower is in the middle of, piece by piece.
+// Catches a new snapshot that replaces the one that a follower is copying piece by piece.
 TEST_F(journal_test, who_asks_for_any_part_of_a_snapshot_copies_it) {
     struct : giver {
         void give_back(request&) noexcept override {}

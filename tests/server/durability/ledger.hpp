@@ -1,5 +1,5 @@
-// Data that show in which order calls ran, and the procedures on them: in a shared object for `tutti serve`, and in the
-// program of a test, where each service gets data of its own.
+// Data that shows in which order calls ran, and procedures on it. Used in a shared object for `tutti serve`, and in
+// test programs, where each service has data of its own.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ inline void load(const std::shared_ptr<data>& d, tutti::server::snapshot_reader&
 
 inline std::shared_ptr<data> add(tutti::server::registry& server, bool with_snapshot = true) {
     auto d = std::make_shared<data>();
-    // What comes out depends on the order of all that touch the two cells: x is read by others that overwrite y.
+    // The result depends on the order of all calls that touch the two cells: other calls that overwrite y read x.
     server.add("mix", {}, [d](std::size_t to, std::size_t from) {
         return tutti::atomically([&](tutti::tx& t) {
             const std::uint64_t made = d->cells.at(to).get(t) * 31 + d->cells.at(from).get(t) + 1;
@@ -44,7 +44,7 @@ inline std::shared_ptr<data> add(tutti::server::registry& server, bool with_snap
             return made;
         });
     });
-    // Overwrites what it has not read.
+    // Overwrites a cell without reading it.
     server.add("put", {}, [d](std::size_t to, std::uint64_t value) { d->cells.at(to).store(value); });
     server.add("get", {.read_only = true}, [d](std::size_t from) { return d->cells.at(from).load(); });
     server.add("get_undeclared", {}, [d](std::size_t from) { return d->cells.at(from).load(); });
@@ -55,7 +55,7 @@ inline std::shared_ptr<data> add(tutti::server::registry& server, bool with_snap
             return values;
         });
     });
-    // Two blocks: without a log two transactions.
+    // Two blocks: without a log, two transactions.
     server.add("both", {}, [d](long more) {
         tutti::atomically([&](tutti::tx& t) { d->left.set(t, d->left.get(t) + more); });
         tutti::atomically([&](tutti::tx& t) { d->right.set(t, d->right.get(t) + more); });
@@ -79,7 +79,7 @@ inline std::shared_ptr<data> add(tutti::server::registry& server, bool with_snap
         d->cells.at(to).store(made);
         return made;
     });
-    // One for each client of a crash test: its calls in their order.
+    // One cell for each client of a crash test, which makes its calls in order.
     server.add("next", {}, [d](std::size_t whose, std::uint64_t number) {
         return tutti::atomically([&](tutti::tx& t) {
             auto& last = d->cells.at(whose);

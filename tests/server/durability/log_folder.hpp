@@ -1,4 +1,4 @@
-// A folder for logs, on a disk that a test may spoil, and what the servers say that log there.
+// A folder for logs, on a disk that a test can break, and the notices of the servers that log there.
 #pragma once
 
 #include <unistd.h>
@@ -29,11 +29,11 @@ protected:
     }
 
     [[nodiscard]] std::string file(const std::string& name = "log") const { return folder_ + "/" + name; }
-    /// All of its files.
+    /// Removes all files of the log.
     void remove_log(const std::string& name = "log") const {
         for (const char* const suffix : {"", "-wal", "-end"}) std::filesystem::remove(file(name) + suffix);
     }
-    /// With its log there, and its notices here.
+    /// Returns settings with a log in this folder. Its notices are recorded here.
     [[nodiscard]] settings logging_to(const std::string& name, log_sync sync) {
         settings how;
         how.log.file = file(name);
@@ -44,7 +44,7 @@ protected:
         };
         return how;
     }
-    /// Why a server of these settings does not start.
+    /// Returns the reason why a server of these settings does not start.
     template <class Server>
     static std::string refusal_of(settings how) {
         try {

@@ -1,5 +1,5 @@
-// What those see by HTTP who look after a server with a log. Catches a port that opens only once the log has been read,
-// figures that are asked of what is not made yet, and a server that is called ready while its log cannot be written.
+// The HTTP view of a server with a log. Catches a port that opens only after the log has been read, and figures of
+// objects that do not exist yet. Catches a server that reports ready while its log cannot be written.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ protected:
         return how;
     }
 
-    /// A call of which is made again when the log is read, and then lasts for as long as the test likes.
+    /// Adds a procedure whose calls, when the log is replayed, last until the test lets them end.
     void add_slow(service& to) {
         to.procedures().add("slow", {}, [this](const call& how) {
             atomically([this](tx& t) { calls_.set(t, calls_.get(t) + 1); });

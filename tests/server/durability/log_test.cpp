@@ -1,9 +1,9 @@
-// What a server that logs its calls has after it has been started again. Catches a log
-//   - in the order in which calls end, or that is drawn before the last validation (order)
-//   - of half a call, or of one that had no effect (one_transaction, nothing_else_is_logged)
-//   - whose answers go out before the disk has it (answers_wait), or that takes a failed write for written (full, lost)
+// The state of a server after it has logged its calls and restarted. Catches a log
+//   - in the order in which calls end, or whose position is drawn before the last validation (order)
+//   - of half a call, or of a call that had no effect (one_transaction, nothing_else_is_logged)
+//   - whose answers go out before the disk has it (answers_wait), or that treats a failed write as done (full, lost)
 //   - that counts as whole again while records wait for memory (no_memory_for_a_record)
-//   - that one call, or one piece of a snapshot, ends for all others because it is too long (too_long)
+//   - that one too long call, or piece of a snapshot, ends for all other calls (too_long)
 #include <gtest/gtest.h>
 
 #include <sqlite3.h>
@@ -32,7 +32,7 @@ namespace {
 using namespace std::chrono_literals;
 using support::rounds;
 
-/// A server that keeps the last text it was given, and dumps a piece of so many bytes.
+/// A server that keeps the last text it got, and whose dump has one piece of a given size.
 struct texts {
     explicit texts(settings how) : serves{std::move(how)} {
         serves.procedures().add("keep", {}, [this](std::string_view text) { kept.store(std::string{text}); });
@@ -55,7 +55,7 @@ struct texts {
 
 std::uint64_t logged(bank& b) { return number_of(b.serves.info(), "log_calls"); }
 
-// Catches a log that everybody on the machine may read, in any of its files.
+// Catches a log whose files all users of the machine can read.
 TEST_F(durability, is_not_for_everybody) {
     const ::mode_t before = ::umask(0);
     {
@@ -70,8 +70,8 @@ TEST_F(durability, is_not_for_everybody) {
     ::umask(before);
 }
 
-// The log's order is that of the transactions: what was read in one order and overwritten in another would come out
-// otherwise. Each answer is compared, too, when the calls are run again.
+// The log's order is that of the transactions. An order of reads that differs from that of writes would give another
+// result. Replay also compares each answer.
 TEST_F(durability, order) {
     for (const unsigned cells : {2U, 5U}) {
         remove_log();
@@ -118,7 +118,7 @@ TEST_F(durability, nothing_else_is_logged) {
     EXPECT_EQ(logged(b), 1U);
 }
 
-// Without the wait for the disk this call would be answered while its record cannot be written.
+// Without the wait for the disk, this call would be answered while its record cannot be written.
 TEST_F(durability, answers_wait) {
     settings how = with_log(log_sync::always);
     how.port = 0;
@@ -128,11 +128,11 @@ TEST_F(durability, answers_wait) {
     client writer{b.serves.port()}, reader{b.serves.port()}, idle{b.serves.port()};
     writer.send({"CALL", "put", "1", "7"});
     faulty_disk::held.wait(0);
-    // It has committed, and its answer is held by an fsync that does not come back; I/O threads go on.
+    // The call has committed. Its answer waits for an fsync that does not return, and I/O threads keep working.
     EXPECT_EQ(b.state->cells[1].load(), 7U);
     EXPECT_EQ(idle({"PING"}), "PONG");
     const auto synced = faulty_disk::syncs.load();
-    // What it may have seen holds up a call that only reads, too.
+    // A read-only call may have seen this state, so it has to wait as well.
     reader.send({"CALL", "get", "1"});
     std::atomic<bool> came{false};
     std::thread waits{[&] {
@@ -143,7 +143,7 @@ TEST_F(durability, answers_wait) {
     while (number_of(b.serves.info(), "running") != 0) std::this_thread::yield();
     EXPECT_FALSE(came);
     {
-        client leaves{b.serves.port()};  // a sanitizer sees it if what it asks the journal in its turn is lost
+        client leaves{b.serves.port()};  // a sanitizer reports a lost request to the journal
         leaves.send({"CALL", "put", "3", "1"});
         leaves.send({"WAIT", "1", "0"});
         while (b.state->cells[3].load() == 0) std::this_thread::yield();
@@ -184,7 +184,7 @@ TEST_F(durability, full_disk) {
     EXPECT_EQ(again.cells(), before);
 }
 
-// Catches a server that acknowledges what goes into a file without a name.
+// Catches a server that acknowledges calls whose log file has lost its name.
 TEST_F(durability, a_log_that_loses_its_name) {
     settings how = with_log(log_sync::always);
     how.port = 0;
@@ -208,7 +208,7 @@ TEST_F(durability, a_log_that_loses_its_name) {
     EXPECT_EQ(again.state->cells[1].load(), 2U);
 }
 
-// Catches a server that can be ended only by force, or that says at its end that a call is kept that is not.
+// Catches a server that must be killed to end, or that wrongly reports at its end that a call is durable.
 TEST_F(durability, the_end_does_not_wait_for_a_full_disk) {
     {
         settings how = with_log(log_sync::always);
@@ -227,7 +227,7 @@ TEST_F(durability, the_end_does_not_wait_for_a_full_disk) {
     EXPECT_EQ(again.state->cells[1].load(), 1U);
 }
 
-// Wherever the disk runs full in the middle of a group, the file stays good, and what is tried again is there once.
+// The disk runs full at each point of a group. The file stays valid, and a repeated call is there once.
 TEST_F(durability, full_after_every_write) {
     for (int writes = 0; writes < 12; ++writes) {
         remove_log();
@@ -277,7 +277,7 @@ TEST_F(durability, failed_fsync_is_final) {
     EXPECT_TRUE(is == 1 || is == 2);
 }
 
-// A long record that is handed over while the journal syncs another finds no memory when its turn comes.
+// A long record arrives while the journal syncs another one, and finds no memory in its turn.
 TEST_F(durability, no_memory_for_a_record) {
     constexpr std::size_t length = 4U << 20;
     const auto is_pending = [](const std::string& info) { return number_of(info, "log_pending_bytes") >= length; };
@@ -291,7 +291,7 @@ TEST_F(durability, no_memory_for_a_record) {
     support::refused_as_long = 0;
     support::refuse_from = length;
     faulty_disk::repair();
-    while (support::refused_as_long < 3) std::this_thread::yield();  // so often it has tried
+    while (support::refused_as_long < 3) std::this_thread::yield();  // it has tried that often
     EXPECT_NE(notices().find("no memory for the log"), std::string::npos) << notices();
     EXPECT_EQ(notices().find("can be written again"), std::string::npos) << notices();
     EXPECT_EQ(t.keep("refused").get().find("-NOLOG"), 0U);
@@ -334,7 +334,7 @@ TEST_F(durability, torn_end) {
         for (std::uint64_t i = 1; i <= 3; ++i) b.raw("next", {"0", std::to_string(i)});
         copy_as_if_killed(folder_ + "/copy");
     }
-    // A page of the last group does not hold what was written.
+    // A page of the last group does not contain the written data.
     const std::string wal = folder_ + "/copy-wal";
     std::filesystem::resize_file(wal, std::filesystem::file_size(wal));
     {
@@ -382,7 +382,7 @@ TEST_F(durability, ids) {
     EXPECT_NE(said.find("-ARGUMENT this ID belongs"), std::string::npos) << said << "its answer is in RESP2";
 }
 
-// The clock was a year behind, or ahead, when the answer was given, and has been set since.
+// The clock was a year behind, or ahead, when the answer was given, and has been corrected since.
 TEST_F(durability, ids_outlive_a_clock_that_is_set) {
     settings how = with_log(log_sync::always);
     how.port = 0;
@@ -401,7 +401,7 @@ TEST_F(durability, ids_outlive_a_clock_that_is_set) {
                 "PRAGMA locking_mode = EXCLUSIVE; UPDATE answers SET at = at + (" + std::to_string(moved) + ")";
             EXPECT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
             sqlite3_close(db);
-            std::filesystem::remove(file() + "-end");  // it belongs to the file as the server has left it
+            std::filesystem::remove(file() + "-end");  // it belongs to the file as the server left it
         }
         bank again{how};
         EXPECT_EQ(client{again.serves.port()}({"CALL", "ID", "k", "next", "1", "1"}), first) << moved;

@@ -1,5 +1,5 @@
-// What a server does with the log that it finds: snapshots, calls that answer otherwise or cannot run again, files that
-// are no log.
+// The start of a server on an existing log: snapshots, calls that answer differently or cannot run again, and files
+// that are not logs.
 #include <pthread.h>
 
 #include <fstream>
@@ -41,7 +41,7 @@ TEST_F(durability, snapshots_under_load) {
     bank middle{how, true};  // every answer after the snapshot is compared
 }
 
-// Nested blocks of a dump are rolled back alone, and what they had put before must not stay.
+// Nested blocks of a dump are rolled back alone. Pieces that they had put before must not stay.
 TEST_F(durability, a_dump_that_runs_again_in_part) {
     std::vector<std::string> loaded;
     int runs = 0;

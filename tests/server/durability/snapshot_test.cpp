@@ -1,7 +1,7 @@
 // Snapshots that are written while calls run. Catches a server
-//   - whose calls wait for a dump, or whose dump meets what calls have done since (calls_go_on)
-//   - that keeps half a snapshot, or takes what is left of one for a part of the next (cut_short)
-//   - that ends, loses calls, or takes no more snapshots where the process that dumps fails (a_dump_that_fails)
+//   - whose calls wait for a dump, or whose dump sees effects of later calls (calls_go_on)
+//   - that keeps half a snapshot, or uses its remains for a part of the next one (cut_short)
+//   - that ends, loses calls, or takes no more snapshots when the dumping process fails (a_dump_that_fails)
 //   - that waits at its end for a dump (ends_beside_a_dump)
 //   - that takes a snapshot in the middle of a call (in_the_middle_of_a_call)
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@
 namespace {
 std::atomic<bool> no_forks{false};
 }
-/// In the place of the C library's, for all of this process.
+/// Replaces the C library's fork in this process.
 extern "C" ::pid_t fork() {
     if (no_forks) {
         errno = ENOMEM;
@@ -70,10 +70,10 @@ private:
     int ends_[2];
 };
 
-/// What a dump does, in whichever process, once it has put half of its pieces.
+/// The fault of a dump after half of its pieces, in either process.
 enum class trouble : std::uint8_t { none, waits, is_killed, crashes, throws };
 
-/// Two sums that are the same after each call.
+/// Two sums that are equal after each call.
 struct sums {
     explicit sums(settings how) : serves{std::move(how)} {
         registry& to = serves.procedures();
@@ -240,7 +240,7 @@ TEST_F(snapshot, a_dump_that_fails) {
 }
 
 #if !defined(TUTTI_FORK_IS_SANITIZED)
-// A fork of the process has to fail, and a sanitizer has a fork of its own.
+// The test needs a fork that fails, and a sanitizer replaces fork itself.
 TEST_F(snapshot, no_memory_for_a_copy) {
     sums s{eager()};
     no_forks = true;
@@ -277,8 +277,9 @@ TEST_F(snapshot, in_the_middle_of_a_call) {
     until([&] { return s.figure("log_snapshots") == 1; });
     auto stays = s.serves.call<void>("stay", {});
     s.is_staying.wait(false);
-    s.serves.call<void>("elsewhere", {}).get();                                  // which a snapshot has to hold
-    until([&] { return s.figure("log_snapshot_longest_pause_us") >= 10'000; });  // it was tried, and waited in vain
+    s.serves.call<void>("elsewhere", {}).get();  // a snapshot must contain this call
+    // the snapshot was tried, and waited in vain
+    until([&] { return s.figure("log_snapshot_longest_pause_us") >= 10'000; });
     EXPECT_EQ(s.figure("log_snapshots"), 1U);
     s.may_leave = true;
     s.may_leave.notify_all();

@@ -1,7 +1,7 @@
-// Which logs may go on together. Catches
-//   - a log that lists branches of which it has nothing, and so lets in logs that went another way
+// The rules that decide which logs may continue together. Catches
+//   - a log that lists branches of which it has no entry, and so lets in logs that diverged
 //   - a leader that trusts such a list in a log of an earlier version
-//   - a leader that lost calls, and goes on as if its follower had gone another way
+//   - a leader that lost calls, and continues as if its follower had diverged
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -35,7 +35,7 @@ protected:
         three{.term = 3, .id = 33, .first = 111};
 };
 
-// A piece ends before a branch of its leader begins, and the next leader never had that branch.
+// A piece of the log ends before a branch of its leader begins, and the next leader never had that branch.
 TEST_F(branches, are_listed_as_far_as_the_log_goes) {
     const auto tells_nobody = [](bool, const std::string&) {};
     journal::journal log{with_log("a").log, tells_nobody};
@@ -56,7 +56,8 @@ TEST_F(branches, of_a_copy_are_listed_as_far_as_it_goes) {
     EXPECT_EQ(log.latest_term(), 2U);
 }
 
-// The log of an earlier version lists branches that it never reached; those go when it follows another.
+// The log of an earlier version lists branches that it never reached. They are dropped when the server follows another
+// leader.
 TEST_F(branches, that_another_leader_never_had_go) {
     journal::store log{file()};
     for (const journal::branch& b : {one, two}) log.add_branch(b);
@@ -66,7 +67,7 @@ TEST_F(branches, that_another_leader_never_had_go) {
     EXPECT_EQ(log.latest_term(), 2U);
 }
 
-// The same, and it is promoted before it has followed another.
+// The same log, whose server is promoted before it has followed another leader.
 TEST_F(branches, end_where_any_later_one_begins) {
     {
         bank leader{with_log("a")};
@@ -80,14 +81,15 @@ TEST_F(branches, end_where_any_later_one_begins) {
     }
     bank leader{with_log("a")};
     write(leader, 3, 4);
-    EXPECT_NE(pull(leader, first, 4).substr(0, 9), "-DIVERGED");  // what it says else may begin with any byte
+    EXPECT_NE(pull(leader, first, 4).substr(0, 9), "-DIVERGED");  // the rest of the answer may begin with any byte
     EXPECT_EQ(pull(leader, first, 5)
                   .find("-DIVERGED its log has calls up to 4 of term 1, and this server's has them up to 3"),
               0U);
     EXPECT_EQ(pull(leader, two, 101).find("-DIVERGED"), 0U);
 }
 
-// What the last calls drew, which were rolled back, is in a snapshot of the old leader, and no follower heard of it.
+// The positions of the last calls, which were rolled back, are in a snapshot of the old leader. Followers have not
+// heard of them.
 TEST_F(branches, do_not_differ_by_calls_that_were_rolled_back) {
     auto leader = std::make_unique<bank>(with_log("a"));
     proxy between{leader->serves.port()};
@@ -116,7 +118,7 @@ TEST_F(branches, do_not_differ_by_calls_that_were_rolled_back) {
     EXPECT_EQ(old.state->cells[0].load(), 6U);
 }
 
-// The same where calls came before them, and the snapshot has taken the calls' place.
+// The same case with earlier calls, which the snapshot has replaced.
 TEST_F(branches, end_with_the_last_call_of_a_snapshot) {
     journal::store log{file()};
     log.add(std::vector{calls(1, 2), calls(3, 4)}, true);
@@ -131,7 +133,7 @@ TEST_F(branches, end_with_the_last_call_of_a_snapshot) {
     EXPECT_EQ(log.part(1), "another");
 }
 
-// Catches a log that cannot be written any more after a copy that broke off.
+// Catches a log that cannot be written after an interrupted copy.
 TEST_F(branches, stay_where_a_copy_breaks_off) {
     journal::store log{file()};
     log.add_branch(one);
@@ -143,7 +145,8 @@ TEST_F(branches, stay_where_a_copy_breaks_off) {
     EXPECT_EQ(log.end(), 8U);
 }
 
-// Catches what a server relies on after a power cut, and what was written without an fsync as calls are under `no`.
+// Catches data that a server relies on after a power cut, but that was written without an fsync, as calls are under
+// `no`.
 TEST_F(branches, and_terms_are_on_the_disk_whatever_calls_are) {
     journal::store log{file()};
     std::uint64_t at = 1;
@@ -165,27 +168,28 @@ TEST_F(branches, and_terms_are_on_the_disk_whatever_calls_are) {
     EXPECT_TRUE(is_synced([&] { log.replace_by({.position = at}, {}); }));
 }
 
-// A log may know of a later term than that of its calls: a leader of an older one has to hear of it before it is asked.
+// A log may know a later term than that of its calls. A leader of an older term must hear of that term before it is
+// asked.
 TEST_F(branches, of_an_older_term_are_not_followed) {
     journal::store{file("b")}.hear_term(5);
     bank leader{with_log("a")};
     const std::string why = why_not(following("b", leader.serves.port()));
     EXPECT_NE(why.find("STALE this server leads no more"), std::string::npos) << why;
     EXPECT_TRUE(leader.says("takes_writes:0"));
-    // One that has calls of that term says so with its first question.
+    // A server that has calls of that term says so with its first question.
     bank another{with_log("c")};
     EXPECT_EQ(pull(another, {.term = 5, .id = 77}, 2).find("-STALE this server leads no more"), 0U);
     EXPECT_TRUE(another.says("takes_writes:0"));
 }
 
-/// A leader and a follower that has calls which the leader lost, because its log is an older copy.
+/// A leader whose log is an older copy, and a follower that has calls which the leader lost.
 class lost_calls : public servers {
 protected:
     void put_back() {
         for (const char* const part : {"", "-wal", "-end"}) std::filesystem::remove(file("a") + part);
         std::filesystem::copy_file(file("backup"), file("a"));
     }
-    /// With four calls at the follower, of which the backup has one.
+    /// Leaves four calls at the follower; the backup has one of them.
     std::unique_ptr<bank> follower_of(settings& leader) {
         {
             const bank first{leader, false};
@@ -206,7 +210,7 @@ protected:
     }
 };
 
-// Catches a leader that goes on with less than its follower has, and makes that throw its copy away.
+// Catches a leader that continues with fewer calls than its follower has, and makes that follower drop its copy.
 TEST_F(lost_calls, stop_a_leader_until_the_follower_is_promoted) {
     settings how = with_health();
     const auto follower = follower_of(how);
@@ -245,7 +249,7 @@ TEST_F(lost_calls, are_given_up_by_an_operator) {
     EXPECT_EQ(follower->state->cells[0].load(), 4U);
 }
 
-// Catches calls that take the place of lost ones before the follower has come.
+// Catches calls that replace lost ones before the follower has connected.
 TEST_F(lost_calls, are_found_before_others_take_their_place) {
     settings how = with_health();
     auto follower = follower_of(how);
@@ -273,14 +277,14 @@ TEST_F(lost_calls, are_found_before_others_take_their_place) {
     write(leader, 1, 2);
 }
 
-// Catches a leader with an empty log that its follower's is thrown away for.
+// Catches a leader with an empty log that makes its follower drop its own log.
 TEST_F(lost_calls, may_be_all) {
     settings how = with_health();
     auto follower = follower_of(how);
     follower.reset();
     for (const char* const part : {"", "-wal", "-end"}) std::filesystem::remove(file("a") + part);
     const bank leader{how, false};
-    write(leader, 1);  // before the follower comes
+    write(leader, 1);  // before the follower connects
     EXPECT_NE(why_not(following("b", how.port.value())).find("this server's had them up to 0"), std::string::npos);
     until([&] { return leader.says("takes_writes:0\r\n"); });
     const bank other{with_log("b"), false};

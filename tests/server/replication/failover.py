@@ -109,7 +109,7 @@ class Caller(threading.Thread):
                     self.sure = self.number
         except redis.ConnectionError:
             pass
-        except Exception as e:  # noqa: BLE001: told by the main thread
+        except Exception as e: # reported by the main thread
             self.odd = e
 
 
@@ -145,7 +145,7 @@ def round_of(servers, chance, begun_at):
         c.start()
     time.sleep(chance.random() * 0.4)
     lame = chance.random() < 0.4 and all(c.replicas == 1 for c in callers)
-    if lame:  # one that vanishes, and comes back to another leader
+    if lame: # a follower that vanishes, and returns to another leader
         followers[1].end()
     time.sleep(chance.random() * 0.3)
     leader.end()
@@ -153,7 +153,7 @@ def round_of(servers, chance, begun_at):
         c.join()
         if c.odd is not None:
             raise Violated(f"a client was told {c.odd!r}")
-    # What is still on its way is taken first.
+    # First, the followers apply everything that is still on its way.
     alive = [f for f in followers if f.process]
     until("they know that it is gone", lambda: all(f.info()["leader_connected"] == 0 for f in alive))
     followers.sort(key=lambda f: -f.info()["log_position"] if f.process else 0)
@@ -168,7 +168,7 @@ def round_of(servers, chance, begun_at):
             raise Violated(f"client {c.who} sent {c.sent} calls, and {heir.name} has {has[c.who]}")
     if heir.info()["role"] != "leader":
         raise Violated("it leads, and does not say so")
-    # The one that knows the new leader from nobody: the operator starts it again.
+    # The other follower does not hear of the new leader by itself, so the operator restarts it.
     other.end(signal.SIGTERM if chance.random() < 0.5 else signal.SIGKILL)
     other.start(heir).wait_for_port()
     returned = chance.random() < 0.5

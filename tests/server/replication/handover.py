@@ -126,9 +126,9 @@ def round_of(leader, follower, options, chance, tutti):
         if any(leads(s) and follows(o) for s, o in (both, both[::-1])):
             return True
         if all(leads(s) for s in both):
-            return False  # the older one is about to hear of it
+            return False # the older leader is about to hear of it
         if not any(leads(s) for s in both) and time.monotonic() > promoted_at:
-            # The former leader follows, or waits for a server that knows of no order: an operator decides.
+            # The former leader follows, or waits for a server that does not know of the order. An operator decides.
             if follower.info()["role"] == "follower":
                 follower.client().execute_command("REPLICAOF", "NO", "ONE")
             promoted_at = time.monotonic() + 5

@@ -1,7 +1,7 @@
-// A leader that hands its part over to a follower. Catches
-//   - a call that was answered and is not at the new leader, or is there twice, while clients go on to call
-//   - two servers that lead, because an order to lead, or its answer, was lost or came late
-//   - a leader that goes on to refuse calls although its follower did not come to lead
+// A leader that hands the lead over to a follower. Catches
+//   - an answered call that the new leader does not have, or has twice, while clients keep calling
+//   - two leaders, because an order to lead, or its answer, was lost or late
+//   - a leader that keeps refusing calls although its follower did not become the leader
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,8 +16,8 @@ namespace {
 
 class handover : public servers {
 protected:
-    /// What the leader and its follower do when the order does not reach the follower: it has all, so it is ordered at
-    /// once, and the proxy keeps the order.
+    /// A leader and a follower whose order to lead does not arrive. The follower has all calls, so the leader sends the
+    /// order at once, and the proxy holds it.
     struct pair {
         explicit pair(settings how) : leader{std::move(how)} {}
         bank leader;
@@ -44,7 +44,7 @@ protected:
     static std::string address_of(const bank& b) { return "127.0.0.1:" + std::to_string(b.serves.port()); }
 };
 
-/// Counts up at whichever server leads, until it is told to end.
+/// Increments a cell at the server that leads, until it is stopped.
 class counting_client {
 public:
     counting_client(std::vector<std::uint16_t> ports, int cell)
@@ -63,7 +63,7 @@ private:
             const std::string wanted = std::to_string(answered + 1);
             const std::string said = (*at)({"CALL", "next", std::to_string(cell), wanted});
             if (said == wanted) ++answered;
-            else if (said.starts_with("-READONLY")) std::swap(at, next);  // it had no effect
+            else if (said.starts_with("-READONLY")) std::swap(at, next);  // the call had no effect
             else ADD_FAILURE() << said;
         }
     }
@@ -95,7 +95,8 @@ TEST_F(handover, loses_and_doubles_nothing_while_clients_call) {
     EXPECT_FALSE(was_told("lacks the last"));
 }
 
-// The other way than the log: what clients wait for goes on at the new leader, and the old one says where.
+// The FAILOVER command reverses the direction of the log: the former leader follows, and names the new leader. WAIT
+// works at the new leader.
 TEST_F(handover, is_a_command) {
     auto a = std::make_unique<bank>(with_log("a"));
     client c{a->serves.port()};
@@ -124,7 +125,7 @@ TEST_F(handover, is_a_command) {
     EXPECT_EQ(b({"WAIT", "1", "0"}), "1");
 }
 
-// Catches a third server that goes on to ask the former leader, or whose next start does.
+// Catches a third server that keeps asking the former leader, at once or after its next start.
 TEST_F(handover, takes_the_other_followers_along) {
     settings of_c;
     auto a = std::make_unique<bank>(with_log("a"));
@@ -139,13 +140,13 @@ TEST_F(handover, takes_the_other_followers_along) {
     EXPECT_TRUE(c->says("leader:" + address_of(*b) + "\r\nleader_connected:1\r\n")) << c->serves.info();
     EXPECT_EQ((*c)({"CALL", "put", "1", "7"}).find("-READONLY put: this server follows " + address_of(*b)), 0U);
     EXPECT_EQ((*b)({"WAIT", "2", "0"}), "2");
-    // Without the former leader.
+    // Continues without the former leader.
     a.reset();
     c.reset();
     write(*b, 1, 6);
     c = std::make_unique<bank>(of_c);
     until_same(*b, *c);
-    // It is a follower as another: it may lead, and does so after a start with the options from before.
+    // The server is a normal follower: it may lead, and does so even after a start with its former options.
     until([&] { return c->says("leader_connected:1"); });
     EXPECT_EQ(b->serves.hand_over(address_of(*c), 60s), "");
     write(*c, 1, 7);
@@ -158,7 +159,7 @@ TEST_F(handover, takes_the_other_followers_along) {
     until_same(*b, *c);
 }
 
-// The leader that was found is lost, and the one that the options name leads again.
+// The leader that was found is lost, and the leader that the options name leads again.
 TEST_F(handover, the_leader_that_the_options_name_is_not_forgotten) {
     settings of_a = with_log("a");
     auto a = std::make_unique<bank>(of_a);
@@ -179,7 +180,7 @@ TEST_F(handover, the_leader_that_the_options_name_is_not_forgotten) {
     EXPECT_EQ(times_told("the leader is at " + found + " now"), 1);
 }
 
-// The options may name any server that follows, also of one without a log; and two that follow each other are told.
+// The options may name any follower, even for a server without a log. Two servers that follow each other get a message.
 TEST_F(handover, a_follower_says_whom_it_follows) {
     auto a = std::make_unique<bank>(with_log("a"));
     settings of_b = following("b", a->serves.port());
@@ -194,7 +195,7 @@ TEST_F(handover, a_follower_says_whom_it_follows) {
     EXPECT_EQ(refused, "-ELSEWHERE " + address_of(*a) + " is the leader that this server follows: follow that one");
 }
 
-// Catches servers that send each other to and fro without end or word.
+// Catches servers that send each other back and forth endlessly and silently.
 TEST_F(handover, two_followers_of_each_other_say_so) {
     auto a = std::make_unique<bank>(with_log("a"));
     settings of_b = following("b", a->serves.port()), of_c = following("c", a->serves.port());
@@ -216,7 +217,7 @@ TEST_F(handover, two_followers_of_each_other_say_so) {
     until_same(*b, *c);
 }
 
-// Catches two servers that lead after starts with the options from before.
+// Catches two servers that both lead after starts with their former options.
 TEST_F(handover, outlives_starts_with_the_same_options) {
     settings of_a = with_log("a"), of_b;
     {
@@ -276,7 +277,7 @@ TEST_F(handover, of_a_follower_that_lags_is_given_up) {
     write(*p->follower, 1, 7);
 }
 
-// Catches a follower that leads by an order that its leader has taken back.
+// Catches a follower that leads because of an order that its leader has withdrawn.
 TEST_F(handover, whose_order_comes_late_leaves_one_leader) {
     const auto p = two_servers();
     p->between.hold();
@@ -296,7 +297,8 @@ TEST_F(handover, whose_order_comes_late_leaves_one_leader) {
     EXPECT_TRUE(p->follower->says("takes_writes:1\r\nterm:4\r\n")) << p->follower->serves.info();
 }
 
-// Catches an old leader that leads again although the other one may, and one that never learns that it does.
+// Catches an old leader that leads again although the other one may lead, and one that never learns that the other one
+// does.
 TEST_F(handover, to_a_follower_that_dies_is_in_doubt_until_it_is_back) {
     const auto p = two_servers();
     const std::uint16_t port = p->follower->serves.port();
@@ -312,7 +314,8 @@ TEST_F(handover, to_a_follower_that_dies_is_in_doubt_until_it_is_back) {
     EXPECT_TRUE(p->leader.says("handover:in doubt: 127.0.0.1:" + std::to_string(port))) << p->leader.serves.info();
     p->between.let_go();
     follow(*p, port);
-    // It is told again, or promises not to lead: either way one of them does, and the other one follows.
+    // The follower gets the order again, or promises not to lead. In both cases one server leads, and the other
+    // follows.
     until([&] { return p->leader.says("role:follower\r\n") || p->leader.says("role:leader\r\ntakes_writes:1\r\n"); });
     bank& leads = p->leader.says("role:leader\r\n") ? p->leader : *p->follower;
     write(leads, 2, 4);
@@ -338,7 +341,7 @@ TEST_F(handover, in_doubt_is_ended_by_an_operator) {
     EXPECT_TRUE(p->follower->says("role:follower\r\n"));
 }
 
-// Catches a start that leads although the other server may have been told to.
+// Catches a server that starts as leader although the other server may have been ordered to lead.
 TEST_F(handover, in_doubt_is_known_after_a_start) {
     {
         const auto p = two_servers();

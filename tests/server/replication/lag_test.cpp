@@ -1,6 +1,6 @@
-// What a leader says a follower lacks. Catches
-//   - a figure that is not what the log has behind a position
-//   - a question whose answer costs more the more there is behind it
+// The lag that a leader reports for a follower. Catches
+//   - a figure that differs from the part of the log behind a position
+//   - a query whose cost grows with that part
 #include <gtest/gtest.h>
 
 #include <random>
@@ -21,7 +21,7 @@ journal::group group_of(std::uint64_t at, std::size_t bytes) {
 TEST_F(lag, is_what_lies_behind) {
     journal::store log{file()};
     std::mt19937 chance{7};
-    std::vector<journal::group> all;  // that are in the log
+    std::vector<journal::group> all;  // the groups that are in the log
     std::uint64_t at = 1;
     const auto write_some = [&] {
         for (int i = 0; i < 40; ++i) {

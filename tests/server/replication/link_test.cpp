@@ -1,6 +1,6 @@
-// A follower's connection to its leader, where that is slow or goes away. Catches
+// A follower's connection to a leader that is slow or goes away. Catches
 //   - a follower that does not end while name servers do not answer
-//   - a start that ends the program by SIGPIPE, or gives up where the leader only has too much to do
+//   - a start that dies of SIGPIPE, or gives up when the leader is only busy
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <netdb.h>
@@ -19,7 +19,7 @@
 
 namespace {
 
-/// Name servers that answer when they are let go, of a host that only they know.
+/// Simulated name servers that answer, when the test allows it, for one host.
 struct {
     std::atomic<bool> hold{false};
     std::atomic<int> asked{0}, answered{0};
@@ -80,7 +80,7 @@ TEST_F(link_to_a_leader, that_has_too_many_clients_is_asked_again) {
     until_same(leader, follower);
 }
 
-// Catches a follower that says that it lacks nothing while it cannot know.
+// Catches a follower that reports no lag while the lag is unknown.
 TEST_F(link_to_a_leader, that_is_away_leaves_the_lag_unknown) {
     bank leader{with_log("a")};
     proxy between{leader.serves.port()};
@@ -97,7 +97,7 @@ TEST_F(link_to_a_leader, that_is_away_leaves_the_lag_unknown) {
     until([&] { return follower.says("lag_bytes:0\r\n"); });
 }
 
-/// Ends each connection as a process does that ends with something unread, a moment after it was made.
+/// Closes each connection a moment after its begin, with unread data, as an ending process does.
 class quitter {
 public:
     quitter() {
@@ -133,7 +133,7 @@ private:
     std::thread thread_;
 };
 
-/// So long that to read it takes longer than that moment: the first write finds the connection ended.
+/// Writes a file that takes longer to read than that moment, so that the first write finds the connection closed.
 void write_long_authority(const std::string& file) {
     EVP_PKEY* const key = EVP_EC_gen("P-256");
     X509* const made = X509_new();
@@ -148,7 +148,7 @@ void write_long_authority(const std::string& file) {
     EVP_PKEY_free(key);
 }
 
-// The start is on this thread, on which a write to what has gone would end the program.
+// The start runs on this thread, where a write to a closed connection would end the program.
 TEST_F(link_to_a_leader, that_goes_away_raises_no_signal) {
     write_long_authority(file("authority"));
     {

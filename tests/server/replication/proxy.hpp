@@ -1,4 +1,4 @@
-// Stands between a follower and its leader, and does what networks do.
+// A proxy between a follower and its leader that simulates network faults.
 #pragma once
 
 #include <poll.h>
@@ -17,7 +17,7 @@
 
 namespace tutti::server {
 
-/// Forwards one connection at a time, both ways.
+/// Forwards one connection at a time, in both directions.
 class proxy {
 public:
     explicit proxy(std::uint16_t to) : to_{to} {
@@ -40,22 +40,22 @@ public:
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 
-    /// From its return on nothing of the leader's answers comes through.
+    /// Holds the leader's answers: after the return of this function, none comes through.
     void hold() {
         holds_ = true;
-        // The turn that is under way may not have seen it.
+        // The current turn may not have seen the flag.
         for (const unsigned seen = turns_; turns_ - seen < 2 && !idle;)
             std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
     void let_go() noexcept { holds_ = false; }
 
-    std::atomic<bool> away{false};  ///< there is no connection, nor can one be made
-    std::atomic<int> tears{0};      ///< so many answers of some length come half, and the connection ends
-    std::atomic<int> damages{0};    ///< in so many of them one byte is another one
-    std::atomic<bool> idle{true};   ///< there is no connection
+    std::atomic<bool> away{false};  ///< connections are closed and refused
+    std::atomic<int> tears{0};      ///< number of longer answers that are cut in half, after which the connection ends
+    std::atomic<int> damages{0};    ///< number of longer answers in which one byte is changed
+    std::atomic<bool> idle{true};   ///< no connection exists
 
 private:
-    static constexpr std::size_t some_length = 150;  // an answer that says nothing new is shorter
+    static constexpr std::size_t some_length = 150;  // an answer without news is shorter
 
     static sockaddr_in loopback(std::uint16_t port) {
         sockaddr_in a{};

@@ -1,10 +1,11 @@
-// A leader and a follower in one process, and a bad network between them. Catches a follower
-//   - that takes calls that write, or lets one that promised to read write (reads_only)
-//   - that takes what is torn or damaged, or runs a piece twice (bad_network, full_disk_at_the_follower)
-//   - whose answers to calls with an ID are not the leader's (copies)
+// A leader and a follower in one process, with a bad network between them. Catches a follower
+//   - that accepts writing calls, or lets a call write that promised only to read (reads_only)
+//   - that accepts torn or damaged data, or runs a piece twice (bad_network, full_disk_at_the_follower)
+//   - whose answers to calls with an ID differ from the leader's (copies)
 // and a leader
-//   - that counts what a follower has not on its disk (wait, replicas, an_earlier_branch_counts_for_nothing)
-//   - whose answers to a follower have no bound (pieces_are_bounded)
+//   - that counts calls that a follower does not have on its disk (wait, replicas,
+//     an_earlier_branch_counts_for_nothing)
+//   - whose answers to a follower are unbounded (pieces_are_bounded)
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -60,14 +61,14 @@ TEST_F(replication, promotion) {
     EXPECT_EQ(follower({"REPLICAOF", "NO", "ONE"}), "OK");
     EXPECT_TRUE(follower.says("role:leader\r\ntakes_writes:1\r\nterm:2\r\n")) << follower.serves.info();
     write(follower, 5, 6);
-    // The old one has nothing that the new one lacks: it joins.
+    // The new leader has all calls of the old one, so the old one can join.
     bank old{following("a", follower.serves.port())};
     until_same(follower, old);
     EXPECT_EQ(follower({"WAIT", "1", "0"}), "1");
 }
 
-// A planned switch-over. Catches a leader that ends although a follower lacks what clients were answered, and one that
-// keeps its followers from asking while it waits for them.
+// A planned switch-over. Catches a leader that ends although a follower lacks answered calls. Catches a leader that
+// blocks its followers' requests while it waits for them.
 TEST_F(replication, a_leader_ends_when_its_followers_have_all) {
     bank leader{with_log("a")};
     proxy between{leader.serves.port()};
@@ -147,7 +148,7 @@ TEST_F(replication, copies) {
     EXPECT_EQ(again.cells(), leader.cells());
 }
 
-// A leader forgets answers sooner than its follower does, and a client uses its ID for another call.
+// A leader forgets answers sooner than its follower does, and a client reuses its ID for another call.
 TEST_F(replication, an_id_belongs_to_its_latest_call) {
     settings how = with_log("a");
     how.remembered = 1;
@@ -162,12 +163,13 @@ TEST_F(replication, an_id_belongs_to_its_latest_call) {
     EXPECT_EQ(follower.state->cells[2].load(), 1U) << "it has run once";
 }
 
-// Catches a group of calls that lies on both sides of a snapshot: of that a follower that copies gets neither half.
+// Catches a group of calls that lies on both sides of a snapshot: a follower that copies the snapshot would miss the
+// group.
 TEST_F(replication, copies_while_calls_are_logged) {
     settings how = with_log("a");
     how.log.backlog = 100'000;
     how.log.snapshot_after = 1;
-    how.log.sync = log_sync::every_second;  // many calls are in a group
+    how.log.sync = log_sync::every_second;  // so that a group has many calls
     bank leader{how};
     const auto snapshots = [&] { return number_of(leader.serves.info(), "log_snapshots"); };
     int started_again = 0;
@@ -189,7 +191,7 @@ TEST_F(replication, copies_while_calls_are_logged) {
         auto follower = std::make_unique<bank>(of_follower);
         writers.clear();
         until([&] {
-            // On a busy machine it falls behind by more than the leader keeps.
+            // On a busy machine, the follower may fall behind the calls that the leader keeps.
             if (times_told("Start this server again") > started_again) {
                 ++started_again;
                 follower.reset();
@@ -202,8 +204,8 @@ TEST_F(replication, copies_while_calls_are_logged) {
     EXPECT_TRUE(was_told("snapshot was copied"));
 }
 
-// Catches a leader that takes its next snapshot while one is copied, so that a large one never gets across where much
-// is written, and one that takes none as long as somebody copies.
+// Catches a leader that takes its next snapshot while a follower copies one: under many writes, a large one would never
+// arrive. Catches a leader that takes no snapshot as long as any follower copies.
 TEST_F(replication, a_snapshot_that_is_copied_stays_for_a_while) {
     settings how = with_log("a");
     how.log.sync = log_sync::never;
@@ -229,7 +231,7 @@ TEST_F(replication, a_snapshot_that_is_copied_stays_for_a_while) {
     const auto part = [&] { return follower({"FOLLOW", "PART", version, std::to_string(copy.position), "1"}); };
     ASSERT_GT(copy.parts, 0U);
     write_more(how.log.snapshot_after + 1);
-    for (int i = 0; i < 15; ++i) {  // it looks twice a second whether it takes one
+    for (int i = 0; i < 15; ++i) {  // the server checks twice a second whether a snapshot is due
         EXPECT_NE(part().front(), '-');
         std::this_thread::sleep_for(100ms);
     }
@@ -282,7 +284,7 @@ TEST_F(replication, wait) {
     proxy between{leader.serves.port()};
     bank follower{following("b", between.port())};
     client c{leader.serves.port()};
-    // All at once: WAIT is about the calls before it, whenever they run.
+    // All requests at once: WAIT covers the calls before it, whenever they run.
     for (int i = 1; i <= 50; ++i) c.send({"CALL", "next", "1", std::to_string(i)});
     c.send({"WAIT", "1", "0"});
     for (int i = 1; i <= 50; ++i) static_cast<void>(c.receive());
@@ -319,8 +321,8 @@ TEST_F(replication, replicas) {
     until([&] { return c({"CALL", "put", "2", "2"}).find("-UNREPLICATED") == 0; });
 }
 
-/// An answer that is asked for again counts as much as the first one: never before followers have the call, also where
-/// the server has read it from its log, and as the call's own once they have.
+/// A repeated answer counts as much as the first one. It is never sent before followers have the call, even if the
+/// server has read the call from its log. Once followers have the call, the call's own answer is sent.
 TEST_F(replication, an_answer_that_is_asked_for_again_waits_for_followers) {
     settings how = with_log("a");
     how.log.replicas = 1;
@@ -371,7 +373,7 @@ TEST_F(replication, replicas_are_as_many_as_are_asked_for) {
     until([&] { return c({"CALL", "put", "2", "1"}) == "OK"; });
 }
 
-// Both starts ask within the time that a follower counts for.
+// Both starts ask within the time for which a follower counts.
 TEST_F(replication, a_follower_that_starts_again_is_one) {
     bank leader{with_log("a")};
     client c{leader.serves.port()};
@@ -384,7 +386,7 @@ TEST_F(replication, a_follower_that_starts_again_is_one) {
     EXPECT_TRUE(leader.says("\r\nfollowers:1\r\n")) << leader.serves.info();
 }
 
-// A follower may say that it has what an earlier branch of the leader had drawn, and that was drawn again since.
+// A follower may report positions of an earlier branch of the leader. The leader has drawn these positions again since.
 TEST_F(replication, an_earlier_branch_counts_for_nothing) {
     bank leader{with_log("a")};
     write(leader, 3);
@@ -396,7 +398,7 @@ TEST_F(replication, an_earlier_branch_counts_for_nothing) {
     client writer{leader.serves.port()};
     EXPECT_EQ(writer({"CALL", "put", "1", "1"}), "OK");
     EXPECT_EQ(writer({"WAIT", "1", "1"}), "0");
-    // Nor does a log that has gone another way, whatever it has.
+    // A log that diverged does not count either, whatever it contains.
     EXPECT_EQ(
         follower({"FOLLOW", "PULL", version, "2", "me", "1", "55", "1000", "1000", "0", "1000", "0"}).find("-DIVERGED"),
         0U);
@@ -457,7 +459,7 @@ TEST_F(replication, full_disk_at_the_follower) {
     EXPECT_EQ(again.cells(), leader.cells());
 }
 
-/// Fails the first question about calls that SQLite is asked after the next commit to the log of the follower.
+/// Makes SQLite's first query about calls fail after the next commit to the follower's log.
 struct failing_question {
     static inline std::atomic<bool> is_wanted{false}, is_next{false};
 
@@ -479,14 +481,14 @@ struct failing_question {
     }
 };
 
-// Catches a piece that is in the log and was not run, or is taken once more: what follows the append has failed.
+// Catches a piece that is in the log but was not run, or is appended again, because a step after the append failed.
 TEST_F(replication, what_is_in_the_log_of_a_follower_is_run) {
     const auto entry = reinterpret_cast<void (*)()>(&failing_question::install);
     sqlite3_auto_extension(entry);
     bank leader{with_log("a")};
     bank follower{following("b", leader.serves.port())};
     for (int i = 1; i <= 3; ++i) {
-        failing_question::is_wanted = i == 2;  // after what a follower notes when it begins
+        failing_question::is_wanted = i == 2;  // after the records that a follower writes when it begins
         write(leader, 1, i);
         until([&] { return leader.cells() == follower.cells() || was_told("nothing more is taken"); });
         EXPECT_EQ(leader.cells(), follower.cells()) << notices();

@@ -1,4 +1,4 @@
-// Servers that lead and follow, in one process.
+// Leaders and followers in one process.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace tutti::server {
 
 using namespace std::chrono_literals;
 
-/// Has a client show what servers of one user on one machine show each other: then it may ask what followers ask.
+/// Authenticates a client as servers of one user on one machine do, so that the client may send a follower's requests.
 inline void admit(client& c) { EXPECT_EQ(c({"FOLLOW", "AUTH", journal::machine_secret()}), "OK"); }
 
-/// A server of the ledger in this process. Two of them: so both with threads.
+/// A server of the ledger in this process. Two of them exist, so both use threads.
 struct bank {
     explicit bank(settings how, bool with_snapshot = true) : serves{std::move(how)} {
         state = ledger::add(serves.procedures(), with_snapshot);
@@ -70,7 +70,7 @@ protected:
         return times;
     }
     static std::string why_not(settings how) { return refusal_of<bank>(std::move(how)); }
-    /// The test's own limit of time is the only one.
+    /// Polls until the condition holds; only the test's own time limit applies.
     template <class F>
     static void until(const F& holds) {
         while (!holds()) std::this_thread::sleep_for(1ms);

@@ -1,7 +1,7 @@
 // Promotions, and the terms that they begin. Catches
-//   - a leader that goes on after another was promoted, or forgets that it has not told the former one
-//   - a term that a follower hears of before it is on the disk
-//   - a log that is fed another one's entries after the two went different ways (diverged)
+//   - a leader that continues after another server was promoted, or forgets that it has not yet told the former leader
+//   - a term that a follower acknowledges before it is on the disk
+//   - a log that gets entries of another one after the two have diverged
 #include <gtest/gtest.h>
 
 #include "server/client.hpp"
@@ -22,7 +22,7 @@ TEST_F(terms, end_the_former_leader) {
         bank follower{following("b", leader.serves.port())};
         until_same(leader, follower);
         EXPECT_EQ(follower.serves.promote(), "");
-        // It lives, and is told by the one that was promoted.
+        // The former leader lives, and the promoted server tells it.
         until([&] { return leader.says("takes_writes:0\r\n"); });
         const std::string refused = leader({"CALL", "put", "1", "1"});
         EXPECT_EQ(refused.find("-READONLY put: this server leads no more"), 0U) << refused;
@@ -40,7 +40,7 @@ TEST_F(terms, end_the_former_leader) {
     EXPECT_EQ(old.state->cells[0].load(), 4U);
 }
 
-// The former leader is away when another is promoted, and comes back when that one has been started again.
+// The former leader is away during a promotion, and comes back after the new leader was restarted.
 TEST_F(terms, a_start_goes_on_to_tell_the_former_leader) {
     settings how = with_log("a");
     how.password = "secret";
@@ -73,7 +73,7 @@ TEST_F(terms, a_start_goes_on_to_tell_the_former_leader) {
     EXPECT_TRUE(journal::store{file("b")}.former_leaders().empty()) << "it is not told again";
 }
 
-// Catches an answer that a later term was heard of, although a start would not know of it.
+// Catches an acknowledgement of a later term that is lost by a restart.
 TEST_F(terms, a_term_is_heard_once_it_is_on_the_disk) {
     const std::string version = std::to_string(journal::stream_version);
     {
@@ -96,7 +96,7 @@ TEST_F(terms, a_term_is_heard_once_it_is_on_the_disk) {
     EXPECT_NE(why.find("another server leads in term 7"), std::string::npos) << why;
 }
 
-// Catches a follower that says that it has heard, and is promoted into a term that another one leads in.
+// Catches a follower that acknowledges a term, and is then promoted into a term in which another server leads.
 TEST_F(terms, a_follower_notes_what_it_hears_of) {
     const std::string version = std::to_string(journal::stream_version);
     bank leader{with_log("a")};
@@ -152,7 +152,7 @@ TEST_F(terms, diverged) {
     EXPECT_EQ(other.cells(), own) << "nothing of it was touched";
 }
 
-// A follower that has more of a branch than the one that was promoted.
+// A follower that has more of a branch than the promoted server.
 TEST_F(terms, diverged_by_a_tail) {
     auto leader = std::make_unique<bank>(with_log("a"));
     proxy between{leader->serves.port()};
@@ -170,7 +170,7 @@ TEST_F(terms, diverged_by_a_tail) {
         << why;
 }
 
-// Catches a leader that anybody who reaches its port can end, and a follower that a password of its own keeps out.
+// Catches a leader that any client of its port can end, and a follower that is refused because of its own password.
 TEST_F(terms, nobody_ends_a_leader_without_a_credential) {
     const std::string version = std::to_string(journal::stream_version);
     settings how = with_log("a");
@@ -204,7 +204,7 @@ TEST_F(terms, are_told_to_whoever_leads_in_an_earlier_one) {
     until_same(*leader, follower);
     between.away = true;
     until([&] { return between.idle.load(); });
-    // The former leader's own log comes to term 3 meanwhile.
+    // The former leader's own log reaches term 3 meanwhile.
     settings how = with_log("a");
     how.port = leader->serves.port();
     leader.reset();

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154,SC2034  # serve.sh has the variables and the steps
-# Who may do what, and how they are told apart. Each function is a case, and has the words of serve.sh.
+# Authentication and permissions. Each function is a case, and gets the arguments of serve.sh.
 
 case_password() {
     printf 'open sesame\r\n' >"$folder/password"
@@ -69,7 +69,7 @@ PYTHON
     said=$(trace chief) || fail "the operator may not record: $said"
     said=$(trace clerk) && fail "the clerk may record: $said"
     [[ $said == *NOPERM* ]] || fail "the clerk is not told why: $said"
-    # The same from the environment, which no list of processes shows to others.
+    # The same with environment variables, which process lists do not show to other users.
     TUTTI_USER=chief TUTTI_PASSWORD=more "$tutti" timeline --port "$port" --seconds 0.1 --output "$folder/trace" \
         >"$folder/said" 2>&1 || fail "the operator's environment is not read: $(<"$folder/said")"
     status=0
@@ -77,14 +77,14 @@ PYTHON
     [[ $status == 2 ]] || fail "a user without a password is no mistake"
     grep -q 'user clerk needs a password: give --password-file FILE, or TUTTI_PASSWORD' "$folder/said" ||
         fail "$(<"$folder/said")"
-    # Who has not been let in keeps no end waiting.
+    # A client that is not logged in does not delay the end.
     exec {stranger}<>"/dev/tcp/127.0.0.1/$port"
     printf 'AUTH clerk secret\r\n' >&"$stranger"
     stop
 }
 
 case_renewed() {
-    # A certificate that is renewed while clients are connected, and a key that is not its own.
+    # A certificate that is renewed while clients are connected, and a key that does not belong to it.
     new_certificate() {
         openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$1" \
             -addext "subjectAltName=IP:127.0.0.1" -keyout "$folder/$1.key" -out "$folder/$1.pem" 2>"$folder/openssl"
@@ -106,7 +106,7 @@ case_renewed() {
     trusts second || fail "the new certificate is not shown"
     ! trusts first || fail "the old one is, too"
     printf 'CALL count\n' >&"$words"
-    until grep -q 2 "$folder/answers"; do sleep 0.02; done # on the connection from before
+    until grep -q 2 "$folder/answers"; do sleep 0.02; done # on the existing connection
     exec {words}>&-
     cp "$folder/first.key" "$folder/key"
     kill -HUP "$server"
@@ -136,7 +136,7 @@ case_tls() {
         fail "it answers in the clear"
     redis-benchmark "${secure[@]}" "${mine[@]}" -n 5000 -P 8 -c 5 -q CALL count >"$folder/benchmark"
     [[ $(redis-cli "${secure[@]}" "${mine[@]}" CALL count) == 5001 ]] || fail "calls were lost under TLS"
-    # Our own tools: with what they need, and told what is wrong without it.
+    # Tutti's own tools: with valid credentials, and with an error message without them.
     look() { "$tutti" top --port "$port" --seconds 0.05 --looks 1 "$@" >"$folder/top" 2>&1; }
     trusts=(--tls-authority "$folder/server.pem")
     shows=(--tls-certificate "$folder/client.pem" --tls-key "$folder/client.key")
@@ -150,10 +150,10 @@ case_tls() {
     ! look --tls "${shows[@]}" || fail "it trusts a certificate that nobody has signed"
     grep -q 'the certificate of 127.0.0.1 is not to be trusted: self' "$folder/top" || fail "tutti top: $(<"$folder/top")"
     stop
-    # Files are read before there is a connection, whose server waits for the handshake.
+    # The files are read before the connection, because a connected server waits for the handshake.
     ! look --tls-authority "$folder/nowhere.pem" || fail "it takes an authority that there is not"
     grep -q 'TLS: authority .*nowhere.pem: No such file' "$folder/top" || fail "tutti top: $(<"$folder/top")"
-    # Nor is a server one to trust that shows a certificate of another address.
+    # A server with a certificate for another address is not trusted either.
     rm "$folder/port"
     start --tls-certificate "$folder/elsewhere.pem" --tls-key "$folder/elsewhere.key"
     ! look --tls-authority "$folder/elsewhere.pem" || fail "any server will do"
@@ -161,7 +161,7 @@ case_tls() {
     ! look || fail "it is answered in the clear"
     grep -q 'the server went away: .*does it want TLS' "$folder/top" || fail "tutti top: $(<"$folder/top")"
     stop
-    # Who never ends its handshake is a stranger, although there is no password.
+    # A client that does not finish its handshake is cut off, even if no password is set.
     rm "$folder/port"
     start --tls-certificate "$folder/elsewhere.pem" --tls-key "$folder/elsewhere.key" --login-timeout 100
     exec {silent}<>"/dev/tcp/127.0.0.1/$port"

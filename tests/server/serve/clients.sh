@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154,SC2034  # serve.sh has the variables and the steps
-# By the clients of Redis, and by programs of ours that ask. Each function is a case, and has the words of serve.sh.
+# Redis clients, and Tutti's own client programs. Each function is a case, and gets the arguments of serve.sh.
 
 case_cli() {
     start
@@ -56,8 +56,8 @@ case_hiredis() {
 }
 
 case_example() {
-    # client <port>: an example of a client, by the words that start it, once a server, and once one whose answer to
-    # its first call gets lost.
+    # client <port>: runs an example client by its command line. One run uses a server, and one uses a server whose
+    # answer to the first call is lost.
     client() { "${@:2}" "$1" >"$folder/told" 2>&1; }
     proxy=$4
     shift 4
@@ -83,7 +83,7 @@ case_example() {
 }
 
 case_pipe() {
-    # Who reads what it says may leave; what was accepted is answered all the same.
+    # The reader of the server's output may leave; accepted calls are still answered.
     mkfifo "$folder/pipe"
     "$tutti" serve "$object" --port 0 --port-file "$folder/port" --workers 1 >"$folder/pipe" &
     server=$!

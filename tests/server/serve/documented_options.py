@@ -1,5 +1,5 @@
 # documented_options.py <tutti> <folder of the documents>: compares the options of `tutti serve --help` with those of
-# tutti-serve(1) and of server.toml. Catches an option that nobody can look up, and one that is gone.
+# tutti-serve(1) and of server.toml. Catches an undocumented option, and a documented option that no longer exists.
 import re
 import subprocess
 import sys
@@ -14,7 +14,7 @@ with open(f"{documents}/server.toml", encoding="utf-8") as example:
     text = re.sub(r"^#(?=\S)", "", example.read(), flags=re.MULTILINE)
 keys = set(tomllib.loads(text))
 
-# Those that are of the command line alone, and those that are of the file alone.
+# Some options exist only on the command line, and some only in the file.
 expected_keys = options - {"check", "config", "help"} | {"object", "users"}
 wrong = []
 for where, has, wanted in (("tutti-serve.1", manual, options), ("server.toml", keys, expected_keys)):

@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154,SC2034  # serve.sh has the variables and the steps
-# What an operator does, sees and is told. Each function is a case, and has the words of serve.sh.
+# The operator's tasks, views and messages. Each function is a case, and gets the arguments of serve.sh.
 
 case_inherited() {
-    # As systemd does it: descriptor 3 listens, and the process of that number is told so.
+    # As systemd does: descriptor 3 listens, and environment variables tell the process so.
     start_inherited() {
         perl -MPOSIX=dup2 -MIO::Socket::INET -e '
             my $s = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1", LocalPort => 0) or die;
@@ -21,7 +21,7 @@ case_inherited() {
 }
 
 case_environment() {
-    # What the library would refuse in the first call ends the start, and --check, with the name of the variable.
+    # A value that the library would refuse in the first call ends the start, and --check, with the variable's name.
     for wrong in TUTTI_ALGORITHM=none-such TUTTI_POLICY=none-such TUTTI_HARDWARE=none-such; do
         for how in "--check" "--port 0"; do
             # shellcheck disable=SC2086  # several options
@@ -37,7 +37,7 @@ case_environment() {
 }
 
 case_notify() {
-    # As systemd listens to it: ready once it serves and not before, then signs of life, then word of its end.
+    # The notifications to systemd: ready once the server serves, then signs of life, then the end.
     python3 - "$folder/notify" "$folder/told" <<'PYTHON' &
 import socket, sys
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -59,7 +59,7 @@ PYTHON
         --set await="$folder/await" >"$folder/log" 2>&1 &
     server=$!
     exec {await}>"$folder/await" # opens when the procedures have opened it
-    # What it has said by now comes before this.
+    # The server's earlier notifications arrive before this one.
     python3 -c 'import socket, sys
 socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b"it still loads", sys.argv[1])' "$folder/notify"
     exec {await}>&-
@@ -94,8 +94,8 @@ case_stuck() {
     for ticks in periodic none on-demand; do
         rm -f "$folder/port"
         start --workers 1 --time-limit 20 --ticks "$ticks"
-        # A loop is ended where it stands, and so are one that takes no notice of being cancelled and one that mostly
-        # runs code of the C library. A call that is answered may be about to leave its worker.
+        # A loop is interrupted in the middle of its code. So is a call that ignores its cancellation, and a call that
+        # mostly runs code of the C library. An answered call may still be about to leave its worker.
         for name in hold ignore watch_clock; do
             [[ $(redis-cli -p "$port" CALL "$name") == TIMEOUT* ]] || fail "it was not answered"
             until info_has "^procedure_$name:.*,TIMEOUT=1"; do sleep 0.02; done
@@ -103,7 +103,7 @@ case_stuck() {
         done
         [[ $ticks == on-demand ]] || stop
     done
-    # What waits in the C library is not, but named.
+    # A call that waits in the C library cannot be interrupted, and is reported by name.
     mkfifo "$folder/held"
     [[ $(redis-cli -p "$port" CALL hold_open "$folder/held") == TIMEOUT* ]] || fail "it was not answered"
     until grep -q "^tutti: a call past its time limit of 20 ms cannot be ended, and keeps its worker: in procedure 'hold_open'" \
@@ -115,7 +115,8 @@ case_stuck() {
 }
 
 case_kept() {
-    # What keeps its worker is named although it has no time limit, and once; what waits in retry is not.
+    # A call that keeps its worker is reported once, even without a time limit. A call that waits in retry is not
+    # reported.
     mkfifo "$folder/held"
     for executor in "" threads; do
         rm -f "$folder/port"
@@ -141,7 +142,7 @@ case_kept() {
 }
 
 case_objects() {
-    # One server for the procedures of two, which one transaction may call.
+    # One server for the procedures of two objects, which one transaction may call.
     start "$4"
     expect OK CALL transfer 1 2 30
     expect OK CALL pay 5
@@ -237,7 +238,7 @@ case_metrics() {
         process_threads 'tutti_build_info{version='; do
         grep -qF "$name" "$folder/metrics" || fail "no $name"
     done
-    # Two and a half kilobytes for twelve procedures each make 30 KB.
+    # 2,500 bytes for each of at least twelve procedures make 30 KB.
     local bytes procedures
     bytes=$(wc -c <"$folder/metrics")
     procedures=$(grep -c '^tutti_turnaround_seconds_count' "$folder/metrics")
@@ -269,7 +270,7 @@ case_metrics() {
 }
 
 case_loading() {
-    # An end may come while procedures are being loaded, which takes as long as they like.
+    # The end may come while procedures are being loaded, which may take any time.
     mkfifo "$folder/await"
     "$tutti" serve "$object" --port 0 --port-file "$folder/port" --set await="$folder/await" >"$folder/log" 2>&1 &
     server=$!
@@ -291,14 +292,15 @@ case_port_file() {
 }
 
 case_descriptors() {
-    # More clients than descriptors: those who are in are served, the others are told.
+    # More clients than descriptors: connected clients are served, and the others get an error.
     descriptors=24
     start --workers 1
     (
         exec {first}<>"/dev/tcp/127.0.0.1/$port"
-        # shellcheck disable=SC2034  # they stay open
+        # they stay open
         for _ in {1..20}; do exec {others}<>"/dev/tcp/127.0.0.1/$port"; done
-        until [[ -e /proc/$server/fd/$((descriptors - 1)) ]]; do sleep 0.01; done # the last that it can open
+        # The last descriptor that the server can open.
+        until [[ -e /proc/$server/fd/$((descriptors - 1)) ]]; do sleep 0.01; done
         ask "$first" PING
         [[ $answer == +PONG* ]]
         read -r answer <&"$others"
@@ -339,7 +341,7 @@ slices = [e for e in events if e["ph"] == "X"]
 assert slices and all(e["name"] == "count" and e["args"]["then"] == "finished" and e["dur"] >= 0 for e in slices)
 assert len({e["args"]["call"] for e in slices}) == len(slices)
 PYTHON
-    # Servers whose clocks differ by half an hour, and which begin to record one after the other.
+    # Servers whose clocks differ by half an hour, and which begin to record one after another.
     local ahead
     for ahead in 0 1800; do
         python3 "${BASH_SOURCE%/*}/../clocked_server.py" "$ahead" "$folder/began-$ahead" >"$folder/at-$ahead" &
@@ -366,12 +368,12 @@ PYTHON
 }
 
 case_no_standard_descriptors() {
-    # Whoever starts it has closed all three: what it prints must not go to who gets their numbers, a client as a rule.
+    # The parent has closed all three descriptors. Output must not go to a client that gets one of their numbers.
     (exec "$tutti" serve "$object" --port 0 --port-file "$folder/port" <&- >&- 2>&-) &
     server=$!
     until [[ -e $folder/port ]]; do sleep 0.02; done
     port=$(<"$folder/port")
-    for descriptor in 1 2; do # a library takes the first, for itself, before the program begins
+    for descriptor in 1 2; do # a library takes the first one before main() begins
         [[ $(readlink "/proc/$server/fd/$descriptor") == /dev/null ]] || fail "it has descriptor $descriptor for itself"
     done
     : >"$folder/log"
@@ -391,8 +393,8 @@ case_full_disk_of_messages() {
 }
 
 case_full_pipe() {
-    # Whoever collects what it says has stopped reading, and the pipe is full. A procedure that cannot be ended is told
-    # of by the thread that serves clients; SIGHUP is refused by the one that waits for signals.
+    # The reader of the server's output has stopped reading, and the pipe is full. The thread that serves clients
+    # reports a procedure that cannot be ended. The thread that waits for signals refuses SIGHUP.
     mkfifo "$folder/held"
     python3 - "$tutti" "$object" "$folder" <<'PYTHON' >"$folder/log" 2>&1 || fail "it does not end well"
 import os, signal, socket, subprocess, sys, time
@@ -447,7 +449,7 @@ for full in ("out", "err", "both"):
         sys.exit(f"status {server.returncode}")
     os.close(reader)
 
-# A crash ends the process, too, although there is nobody who would be told.
+# A crash also ends the process if its report cannot be written.
 reader, writer = full_pipe()
 server, port = start("crash", writer, writer)
 ask(port, "CALL", "crash", "6", "text")
@@ -457,7 +459,7 @@ PYTHON
 }
 
 case_shutdown_timeout() {
-    # A call that nothing ends is named and left; what was answered is there after the next start.
+    # A call that never ends is reported and abandoned. Answered calls are there after the next start.
     mkfifo "$folder/held"
     for executor in "" threads; do
         rm -f "$folder/port"
@@ -480,7 +482,7 @@ case_shutdown_timeout() {
         expect 970 CALL balance 1
         stop
     done
-    # Without a limit the second signal ends it.
+    # Without a limit, the second signal ends the server.
     rm -f "$folder/port"
     start --workers 1 --shutdown-timeout 0
     redis-cli -p "$port" CALL hold_open "$folder/held" >"$folder/answer" 2>&1 &

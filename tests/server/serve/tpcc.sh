@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154,SC2034  # serve.sh has the variables and the steps
-# TPC-C behind the server. Each function is a case, and has the words of serve.sh.
+# TPC-C on the server. Each function is a case, and gets the arguments of serve.sh.
 
 case_tpcc_load() {
     load=$4

@@ -1,4 +1,4 @@
-// What clients and procedures have agreed on.
+// Constants that clients and procedures share.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// tutti-siege: the command line, and what is checked in the end. README.md says what it does.
+// tutti-siege: the command line, and the final checks. README.md describes the program.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -24,17 +24,17 @@ struct arguments {
 
 std::uint64_t seed_of_run = 0;
 
-/// Memory is looked at in runs of at least so many minutes.
+/// the shortest run, in minutes, in which memory is checked
 constexpr double soak = 1;
 
-/// The server's memory in the second and in the last quarter of the time.
+/// Records the server's memory in the second and in the last quarter of the time.
 class memory_watch {
 public:
     void look(double share_of_time, std::size_t kilobytes) {
         if (share_of_time >= 0.25 && share_of_time < 0.5) early_.push_back(kilobytes);
         if (share_of_time >= 0.75) late_.push_back(kilobytes);
     }
-    /// Allocators keep what was needed at the worst moment, which may come late.
+    /// Checks that memory does not grow. Allocators keep the memory of the worst moment, which may come late.
     void demand_no_growth() {
         if (early_.empty() || late_.empty()) return;
         const std::size_t before = middle(early_), after = middle(late_);
@@ -57,7 +57,7 @@ std::size_t number_of(const std::string& info, const std::string& key) {
     return std::stoul(info.substr(at + key.size()));
 }
 
-/// Calls of clients that are gone may still run; then as many have ended as transactions have signed.
+/// Calls of disconnected clients may still run. Waits until as many have ended as transactions have signed.
 void compare_counts(server::client& ask) {
     for (int tries = 0;; ++tries) {
         const auto all = static_cast<std::size_t>(std::stoul(ask({"CALL", "all"})));

@@ -1,4 +1,4 @@
-// What the siege calls: which sessions were here, and how often.
+// The procedures of the siege: they record the sessions, and their numbers of calls.
 #include <bit>
 #include <memory>
 #include <stdexcept>
@@ -13,7 +13,8 @@ namespace {
 
 using namespace tutti::siege;
 
-/// A session writes into the page of its client. Calls of an earlier one that was killed may still come.
+/// The page of a client, in which its current session writes. Late calls of an earlier, killed session may still
+/// arrive.
 struct page {
     tutti::var<long> session{0};
     tutti::var<std::uint64_t> seen[requests_of_session / 64];
@@ -22,7 +23,7 @@ struct page {
 struct book {
     page pages[most_clients];
     tutti::counter signatures;
-    tutti::counter late;  // of sessions that are over
+    tutti::counter late;  // calls of sessions that are over
     tutti::var<long> twice{0};
 
     page& at(std::size_t client) {

@@ -12,18 +12,18 @@ namespace tutti::siege {
 
 class server_process {
 public:
-    /// REQUIRES: the process has one thread, which outlives the object.
-    /// @throws std::runtime_error  when it does not start
+    /// Starts the server. REQUIRES: the process has one thread, which outlives the object.
+    /// @throws std::runtime_error  if the server does not start
     server_process(const std::string& tutti, const std::string& procedures, const std::vector<std::string>& options);
-    /// Kills it if it still lives.
+    /// Kills the process if it still runs.
     ~server_process();
     server_process(const server_process&) = delete;
     server_process& operator=(const server_process&) = delete;
 
     [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-    /// Kilobytes of memory that it has now.
+    /// Returns the resident memory in kilobytes.
     [[nodiscard]] std::size_t resident() const;
-    /// Ends it in good order; its status.
+    /// Ends the server cleanly. Returns its exit status.
     int end();
 
 private:

@@ -49,7 +49,7 @@ std::string besieger::requests(std::size_t count) {
     return all;
 }
 
-/// What comes, at least one line.
+/// Receives answers, at least one line.
 void besieger::take_answers(bare_socket& from) {
     const std::string fresh = from.receive_lines(1);
     if (fresh.empty()) violated("the server closed a connection that had answers to come");
@@ -109,7 +109,7 @@ void besieger::attack() {
     switch (how) {
         case fate::orderly: return check_done();
         case fate::half_closed:
-            // Whatever it has sent is answered, and then the server closes its half.
+            // The server answers everything that it has received, and then closes its half.
             talk->half_close();
             while (!under_way_.empty()) take_answers(*talk);
             if (!talk->receive_all().empty()) violated("an answer too many after the last one");

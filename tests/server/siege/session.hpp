@@ -1,4 +1,4 @@
-// A client: sessions, one after the other, each with a fate.
+// A client that runs sessions one after another, each with a random end.
 #pragma once
 
 #include <atomic>
@@ -13,22 +13,22 @@
 
 namespace tutti::siege {
 
-/// Of all clients.
+/// Counters of all clients.
 struct account {
-    std::atomic<std::uint64_t> answered{0};  // done, and confirmed
+    std::atomic<std::uint64_t> answered{0};  // calls that ran and were confirmed
     std::atomic<std::uint64_t> refused{0};   // BUSY
     std::atomic<std::uint64_t> sessions{0};
-    std::atomic<std::uint64_t> killed{0};  // of those, by the client
+    std::atomic<std::uint64_t> killed{0};  // sessions that the client killed
 };
 
-/// Prints what was violated, and the seed, and ends the program with status 1.
+/// Prints the violation and the seed, and ends the program with status 1.
 [[noreturn]] void violated(const std::string& what);
 
 class besieger {
 public:
     besieger(std::uint16_t port, std::size_t number, std::uint64_t seed, account& all);
 
-    /// One session, from its begin to its fate.
+    /// Runs one session from its begin to its end.
     void attack();
 
 private:
@@ -48,12 +48,12 @@ private:
     std::deque<std::unique_ptr<server::bare_socket>> silent_;
     long session_ = 0;
 
-    // --- of the session
-    std::size_t next_ = 0;                   // number of the next fresh request
-    std::deque<std::size_t> to_send_again_;  // refused
+    // --- state of the session
+    std::size_t next_ = 0;                   // number of the next new request
+    std::deque<std::size_t> to_send_again_;  // refused requests
     std::deque<std::size_t> under_way_;
     std::size_t done_ = 0;
-    std::string text_;  // of answers that are not whole yet
+    std::string text_;  // the beginning of an incomplete answer
 };
 
 }  // namespace tutti::siege
