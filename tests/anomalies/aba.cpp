@@ -1,7 +1,7 @@
-// ABA: something looks unchanged because it returned to what it was, and what hangs on it is not what it was.
+// ABA: a value looks unchanged because it has returned to a former state, but related data has changed.
 //
-// Catches an engine that compares values where it must compare versions (unless it compares all of them at one
-// instant, as NOrec does), and one that hands memory out again while a thread still holds its old address.
+// Catches an engine that compares values where it must compare versions (unless it compares all values at one instant,
+// as NOrec does). Catches an engine that reuses memory while a thread still holds its old address.
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 class aba : public suite_of_flavours {};
 
-// `sign` flips there and back, `step` counts: the reader sees the same sign twice, but must not see two steps.
+// `sign` flips back and forth, and `step` counts. A reader may see the same sign twice, but must not see two steps.
 TEST_P(aba, of_a_value_that_returns) {
     const std::size_t each = rounds(1250);
     var<int> sign{1};
@@ -41,7 +41,7 @@ TEST_P(aba, of_a_value_that_returns) {
     EXPECT_EQ(mixed.count(), 0);
 }
 
-// A stack whose nodes are popped and pushed again and again: the head returns to the same address with another node
+// A stack whose nodes are popped and pushed again and again. The head returns to the same address with another node
 // below it. A pop that swings the head by its address alone loses or doubles nodes.
 TEST_P(aba, of_the_head_of_a_stack) {
     struct node {
@@ -70,7 +70,7 @@ TEST_P(aba, of_the_head_of_a_stack) {
                 n = run(mine, pop);
                 if (n != nullptr) twice.expect(n->holders.fetch_add(1) == 0);
             }
-            for (node* n : held) {  // in the order they came: reversed on the stack
+            for (node* n : held) {  // in their order of arrival, which reverses them on the stack
                 if (n == nullptr) continue;
                 twice.expect(n->holders.fetch_sub(1) == 1);
                 run(mine, [&](tx& t) { push(t, n); });
@@ -83,8 +83,8 @@ TEST_P(aba, of_the_head_of_a_stack) {
     EXPECT_EQ(left, nodes.size());
 }
 
-// A queue of created and destroyed nodes: the allocator gives the address of a destroyed node to a new one. Every
-// node names its number twice; a transaction that mixes the old and the new owner of an address sees them differ.
+// A queue of created and destroyed nodes. The allocator gives the address of a destroyed node to a new one. Every node
+// stores its number twice; a transaction that mixes the old and the new node at an address sees a difference.
 TEST_P(aba, of_an_address_that_is_used_again) {
     struct node {
         explicit node(std::uint64_t n) : number{n}, check{~n} {}

@@ -1,7 +1,8 @@
-// Allocation leak on abort: an attempt that is rolled back leaves an object or its memory behind, or ends one twice.
+// Allocation leak on abort: an attempt that is rolled back leaves an object or its memory behind, or destroys an object
+// twice.
 //
-// Every way of ending an attempt is taken many times; afterwards the constructors and destructors are balanced and the
-// heap holds as many blocks as before. Catches a way out that forgets the allocation log, and one that runs it twice.
+// The tests end attempts in every way, many times. Afterwards constructors and destructors are balanced, and the heap
+// has as many blocks as before. Catches a way out that skips the allocation log, and one that processes the log twice.
 #include "anomalies/flavour.hpp"
 #include "support/heap.hpp"
 
@@ -37,8 +38,8 @@ struct veto final : participant {
 
 class allocation_leak_on_abort : public suite_of_flavours {
 protected:
-    /// Runs `once` often, and expects objects and heap to be as they were. What the engine keeps for later (logs,
-    /// batches of retired objects) is bounded, so it may not grow with the rounds.
+    /// Runs `once` many times, and expects the objects and the heap to be as before. The engine keeps some memory for
+    /// later (logs, batches of retired objects). That memory is bounded, so it must not grow with the rounds.
     template <class F>
     void repeat(F once) {
         for (int i = 0; i < 8; ++i) once();
@@ -188,10 +189,11 @@ TEST_P(allocation_leak_on_restart, by_retry_in_an_alternative) {
 
 TUTTI_IN_REVOCABLE_FLAVOURS(allocation_leak_on_restart);
 
-// Conflicts abort at places nobody chose. Each committed attempt makes one and destroys one.
+// Conflicts abort at arbitrary points. Each committed attempt makes one object and destroys one.
 TEST(allocation_leak, under_contention) {
     support::watchdog guard{"allocation_leak.under_contention"};
-    const std::size_t each = std::max<std::size_t>(rounds(600), 600);  // many more than wait when all is well
+    // Many more than the number of pending objects in a correct engine.
+    const std::size_t each = std::max<std::size_t>(rounds(600), 600);
     std::array<var<thing*>, 2> slots{};
     for (auto& s : slots) s.store(new thing{0});
     const std::int64_t blocks = support::live_blocks;
@@ -208,8 +210,8 @@ TEST(allocation_leak, under_contention) {
     long sum = 0;
     for (auto& s : slots) sum += s.load()->value;
     EXPECT_EQ(sum, static_cast<long>(4 * each));
-    // What those threads could not destroy any more is taken over by later collections, here by this thread's: nothing
-    // runs beside it, so no more is left than two batches of its own.
+    // Later collections take over the objects that those threads could not destroy, here the collections of this
+    // thread. No other thread runs, so at most two of its own batches remain.
     constexpr std::size_t batch = 256;
     for (std::size_t i = 0; i < 4 * batch; ++i) {
         atomically([&](tx& t) { destroy(t, create<thing>(t, 0)); });
@@ -218,7 +220,7 @@ TEST(allocation_leak, under_contention) {
     for (auto& s : slots) delete s.load();
 }
 
-// The allocation fails at every point in turn; each failure leaves as bad_alloc and has had no effect.
+// The allocation fails at every point in turn. Each failure leaves the block as bad_alloc, and has no effect.
 TEST(allocation_leak, of_memory_that_ran_out) {
     var<std::string> text{"before"};
     var<long> number{0};

@@ -1,18 +1,18 @@
-// Checkpoints among other transactions: a continuation that mixes two states, a wait for one that waits for us, two
-// that send each other back for ever, and modes that know no way back.
+// Checkpoints beside other transactions: a continuation that mixes two states, and a wait for a transaction that waits
+// for this one. Also two transactions that roll each other back forever, and modes without partial roll-back.
 //
-// Catches a partial roll-back that moves the snapshot past what was read before, one that keeps an orec while it waits
-// for its adversary, one that marks are left behind by, and a checkpoint that costs a mode what it promises.
+// Catches a partial roll-back that moves the snapshot past earlier reads, that keeps an orec while it waits for its
+// adversary, or that leaves marks behind. Catches a checkpoint that breaks the promise of a mode.
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
 
 namespace tutti::anomalies {
 namespace {
 
-/// Whether a conflict between writers shows at the first write.
+/// Returns true if a conflict between writers shows at the first write.
 bool locks_at_once() { return algorithm() == "wb-etl" || algorithm() == "wt-etl"; }
 
-/// Holds a variable in a transaction that is under way until `let_go` is called; the write is then taken back or kept.
+/// Holds a variable in a running transaction until `let_go` is called. Then the write is kept or rolled back.
 class holder {
 public:
     holder(var<int>& v, bool keeps) : thread_{[this, &v, keeps] { hold(v, keeps); }} {
@@ -35,8 +35,8 @@ private:
 
 class checkpoints : public suite_of_flavours {};
 
-// Money moves among accounts; every step of a transfer is a checkpoint. No run of any continuation, repeated ones
-// included, sees the sum broken.
+// Money moves among accounts; every step of a transfer is a checkpoint. Every run of every continuation, including
+// repeated ones, sees the correct sum.
 TEST_P(checkpoints, keep_a_sum) {
     constexpr std::size_t accounts = 6;
     const std::size_t each = rounds(1000);
@@ -70,7 +70,7 @@ TEST_P(checkpoints, keep_a_sum) {
     EXPECT_EQ(broken.count(), 0);
 }
 
-// Two that take the same orecs in opposite order, with a checkpoint before each and between them.
+// Two transactions take the same orecs in opposite order, with a checkpoint before each orec.
 TEST_P(checkpoints, in_opposite_order_make_progress) {
     const std::size_t each = rounds(1000);
     var<long> left{0}, right{0};
@@ -98,7 +98,7 @@ TUTTI_IN_EVERY_FLAVOUR(checkpoints);
 
 class checkpoint_conflicts : public suite {};
 
-// Where one transaction runs at a time there is nothing to go back for.
+// If one transaction runs at a time, it never has a reason to go back.
 TEST_F(checkpoint_conflicts, are_none_where_one_runs_at_a_time) {
     if (concurrent()) GTEST_SKIP() << "for algorithms that run one transaction at a time";
     const std::size_t each = rounds(500);
@@ -121,7 +121,7 @@ TEST_F(checkpoint_conflicts, are_none_where_one_runs_at_a_time) {
     EXPECT_EQ(after, 4 * each);
 }
 
-// An orec is busy: a transaction that holds others goes back to where it held none, and waits there.
+// An orec is busy. A transaction that holds other orecs goes back to the point where it held none, and waits there.
 TEST_F(checkpoint_conflicts, over_a_busy_record_go_back_to_where_nothing_was_owned) {
     if (!locks_at_once()) GTEST_SKIP() << "needs orecs that are locked at the first write";
     var<int> early{0}, first{0}, busy{0};
@@ -189,7 +189,7 @@ TEST_F(checkpoint_conflicts, roll_a_visible_transaction_back_as_a_whole) {
     EXPECT_EQ(busy.load(), 5);
 }
 
-// An irrevocable transaction wins every conflict, whatever stands in its way.
+// An irrevocable transaction wins every conflict.
 TEST_F(checkpoint_conflicts, do_not_touch_an_irrevocable_transaction) {
     if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";
     const std::size_t each = rounds(200);
@@ -223,8 +223,8 @@ TEST_F(checkpoint_conflicts, do_not_touch_an_irrevocable_transaction) {
     EXPECT_EQ(x.load(), y.load());
 }
 
-// On its way back from a busy orec the continuation runs a destructor that reads something newer than the snapshot,
-// which moves it. What runs again must be able to read the same.
+// On the way back from a busy orec, the continuation runs a destructor that reads a value newer than the snapshot. That
+// read extends the snapshot. The repeated continuation must be able to read the same value.
 TEST_F(checkpoint_conflicts, are_survived_by_what_destructors_read) {
     if (!locks_at_once()) GTEST_SKIP() << "needs orecs that are locked at the first write";
     struct reader {

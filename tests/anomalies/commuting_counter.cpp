@@ -1,4 +1,4 @@
-// A counter whose additions conflict, get lost, or are seen in part.
+// Counter additions that conflict, get lost, or are partly visible.
 #include <barrier>
 
 #include "anomalies/flavour.hpp"
@@ -26,7 +26,7 @@ TEST_F(commuting_counter, counts_for_one) {
     EXPECT_EQ(c.load(), 43);
 }
 
-// Both have added before either commits; if they conflicted, one would run again.
+// Both transactions add before either commits. If the additions conflicted, one transaction would run again.
 TEST_F(commuting_counter, additions_do_not_conflict) {
     if (!concurrent() || commits_one_by_one()) GTEST_SKIP() << "every commit is a conflict there";
     const support::watchdog dog{test_name()};
@@ -34,7 +34,7 @@ TEST_F(commuting_counter, additions_do_not_conflict) {
     std::atomic<int> added{0};
     std::atomic<unsigned> attempts{0};
     crew(2, [&](unsigned) {
-        c.add(1);  // the context's cell exists
+        c.add(1);  // creates the context's cell
         atomically([&](tx& t) {
             ++attempts;
             c.add(t, 1);
@@ -56,7 +56,7 @@ TEST_F(commuting_counter, loses_nothing_when_many_contexts_come) {
     EXPECT_EQ(c.load(), static_cast<std::int64_t>(threads * each));
 }
 
-// Catches cells of a block that outlive its roll-back, or the counter.
+// Catches cells of a block that outlive its roll-back, or outlive the counter.
 TEST_F(commuting_counter, leaves_no_memory_behind) {
     constexpr unsigned threads = 40;
     std::int64_t before = 0;
@@ -65,7 +65,7 @@ TEST_F(commuting_counter, leaves_no_memory_behind) {
         counter c;
         std::barrier all_there{threads};
         crew(threads, [&](unsigned) {
-            static_cast<void>(c.load());  // the context has its number
+            static_cast<void>(c.load());  // gives the context its number
             all_there.arrive_and_wait();
             EXPECT_THROW(atomically([&](tx& t) {
                              c.add(t, 1);
@@ -82,10 +82,10 @@ TEST_F(commuting_counter, leaves_no_memory_behind) {
         });
         EXPECT_EQ(c.load(), threads);
     }
-    EXPECT_EQ(support::live_blocks.load(), before);  // the first time made the descriptors
+    EXPECT_EQ(support::live_blocks.load(), before);  // the first round created the descriptors
 }
 
-// Every transaction adds to one and takes from the other: no reader may see a sum other than zero.
+// Every transaction adds to one counter and subtracts from the other. Every reader must see the sum zero.
 TEST_F(commuting_counter, is_read_consistently) {
     counter ups, downs;
     violations seen;

@@ -1,7 +1,7 @@
-// A block that is starved although it said by when it has to commit, or a deadline that is dropped in silence.
+// A block that is starved although it has a deadline, or a deadline that is silently dropped.
 //
-// Catches deadlines that are only looked at when a block starts, waits that no deadline ends, a switch that keeps reads
-// which have changed, irrevocability that a retry keeps, and frames that stay open when a block is refused.
+// Catches deadlines that are checked only at the start of a block, and waits that no deadline ends. Catches a mode
+// switch that keeps stale reads, irrevocability that a retry keeps, and frames that stay open when a block is refused.
 #include <cmath>
 #include <utility>
 
@@ -26,8 +26,8 @@ protected:
     }
 };
 
-// Whenever an optimistic attempt has read, another thread overwrites it: the block cannot commit before it has become
-// stricter, however long the deadline is away.
+// Another thread overwrites every value that an optimistic attempt has read. The block cannot commit before it has
+// switched to a stricter mode, however far away the deadline is.
 TEST_F(deadlines, a_block_under_permanent_conflict_commits) {
     var<long> contended{0}, sum{0};
     std::atomic<bool> over{false};
@@ -50,7 +50,7 @@ TEST_F(deadlines, a_block_under_permanent_conflict_commits) {
                    [&](tx& t) {
                        const long before = contended.get(t);
                        const long request = ++asked;
-                       // A writer that comes across a mark waits for us: then this ends without it.
+                       // A writer that meets a mark waits for this block, so this loop must end without the writer.
                        for (int turn = 0; turn < 2000 && served < request && concurrent(); ++turn)
                            std::this_thread::yield();
                        torn.expect(contended.get(t) == before);
@@ -62,12 +62,12 @@ TEST_F(deadlines, a_block_under_permanent_conflict_commits) {
     EXPECT_EQ(torn.count(), 0);
 }
 
-// The same by the block's own doing, to the last mode.
+// The block aborts itself until it has reached the last mode.
 TEST_F(deadlines, a_block_that_nothing_but_irrevocability_helps_commits) {
     deadline_outcome outcome;
     var<int> runs{0};
     const auto due = std::chrono::steady_clock::now() + 5ms;
-    bool began_late = false;  // an attempt that turns late while it runs may still end as what it began
+    bool began_late = false;  // an attempt that becomes late while it runs may still end in its first mode
     atomically({.deadline = due, .when_missed = missed_deadline::run_irrevocable, .outcome = &outcome}, [&](tx& t) {
         runs.set(t, runs.get(t) + 1);
         if (std::exchange(began_late, std::chrono::steady_clock::now() > due)) return;
@@ -78,8 +78,9 @@ TEST_F(deadlines, a_block_that_nothing_but_irrevocability_helps_commits) {
     EXPECT_EQ(runs.load(), 1);
 }
 
-// Another holds what the block needs and does not go on before the block has ended: only a wait that the deadline ends
-// gets through. (A holder that cannot be killed while it sleeps in its body would not do: it looks at its barriers.)
+// Another transaction holds a variable that the block needs, and does not continue until the block has ended. Only a
+// wait that the deadline ends gets through. The holder must be killable: it checks its barriers instead of sleeping in
+// its body.
 TEST_F(deadlines, a_wait_for_another_transaction_ends_with_patience) {
     if (!concurrent()) GTEST_SKIP() << "transactions exclude each other under " << algorithm();
     var<int> held{0};
@@ -88,11 +89,11 @@ TEST_F(deadlines, a_wait_for_another_transaction_ends_with_patience) {
     crew(2, [&](unsigned me) {
         if (me == 0) {
             atomically([&](tx& t) {
-                if (++first_attempt > 1) return;  // killed: the other has gone through
+                if (++first_attempt > 1) return;  // killed: the other block has committed
                 held.set(t, 1);
                 stage = 1;
                 while (stage.load() != 2) {
-                    static_cast<void>(held.get(t));  // where it notices that it is to die
+                    static_cast<void>(held.get(t));  // the barrier at which the attempt notices that it was killed
                     std::this_thread::yield();
                 }
             });
@@ -116,7 +117,7 @@ TEST_F(deadlines, a_refused_block_has_not_run) {
     EXPECT_EQ(runs, 0);
     EXPECT_FALSE(outcome.committed);
     EXPECT_FALSE(outcome.met);
-    atomically([&](tx& t) {  // nothing is left of it
+    atomically([&](tx& t) {  // the refused block has left nothing behind
         EXPECT_EQ(t.attempt(), 1u);
         ++runs;
     });
@@ -130,7 +131,7 @@ TEST_F(deadlines, a_missed_one_is_reported) {
     EXPECT_FALSE(outcome.met);
     EXPECT_LT(outcome.left, 0ns);
     atomically({.deadline = passed(), .when_missed = missed_deadline::run_irrevocable, .outcome = &outcome},
-               [](tx& t) { EXPECT_FALSE(t.irrevocable()); });  // it was not promised to run once
+               [](tx& t) { EXPECT_FALSE(t.irrevocable()); });  // the block was not promised to run only once
     EXPECT_FALSE(outcome.met);
     EXPECT_EQ(outcome.mode, mode::irrevocable);
     atomically({.deadline = 24h, .outcome = &outcome}, [](tx&) {});
@@ -140,7 +141,7 @@ TEST_F(deadlines, a_missed_one_is_reported) {
     EXPECT_FALSE(outcome.committed);
 }
 
-// No commit ever wakes it.
+// No commit ever wakes the block.
 TEST_F(deadlines, a_retry_ends_with_the_time_of_a_block_that_would_be_refused) {
     var<int> never{0}, written{0};
     EXPECT_THROW(atomically({.deadline = 2ms, .when_missed = missed_deadline::refuse},
@@ -157,7 +158,8 @@ TEST_F(deadlines, a_retry_ends_with_the_time_of_a_block_that_would_be_refused) {
                  deadline_missed);
 }
 
-// Being irrevocable for the deadline's sake must not keep a block from waiting, nor others from what it waits for.
+// A block that is irrevocable only because of its deadline can still wait, and other blocks can still change the
+// awaited variable.
 TEST_F(deadlines, a_late_block_can_still_wait) {
     var<int> box{0};
     crew(2, [&](unsigned me) {
@@ -199,7 +201,7 @@ TEST_F(deadlines, nonsense_is_diagnosed) {
     diagnosed({.deadline = 1h, .tuning = &none}, "samples");
     diagnosed({.deadline = 1h, .tuning = &endless}, "samples");
     EXPECT_EQ(runs, 0);
-    atomically({.qos = 5}, [&](tx&) { ++runs; });  // without a deadline it is not looked at
+    atomically({.qos = 5}, [&](tx&) { ++runs; });  // ignored without a deadline
     EXPECT_EQ(runs, 1);
 }
 
@@ -225,7 +227,7 @@ TEST_F(deadlines, are_counted_by_site_and_mode) {
     EXPECT_EQ(s.irrevocable_reason, "deadline");
 }
 
-// All threads share one site and so one sample, and are hurried at every moment of a transaction.
+// All threads share one site, and so one sample. They become late at every point of a transaction.
 TEST_F(deadlines, hurried_blocks_lose_no_update) {
     const std::size_t each = rounds(400);
     std::array<var<long>, 8> data{};
@@ -252,7 +254,7 @@ TEST_F(deadlines, hurried_blocks_lose_no_update) {
     for (auto& v : data) EXPECT_EQ(v.load(), static_cast<long>(4 * each));
 }
 
-// A deadline counts for the transaction as a whole: one of a nested block is not looked at.
+// A deadline counts for the whole transaction; a deadline of a nested block is ignored.
 TEST_F(deadlines, of_nested_blocks_are_not_looked_at) {
     deadline_outcome outcome;
     int runs = 0;
@@ -264,7 +266,7 @@ TEST_F(deadlines, of_nested_blocks_are_not_looked_at) {
     EXPECT_FALSE(outcome.committed);
 }
 
-// Catches sums and conversions that overflow, so that what is far away has passed, or the reverse.
+// Catches sums and conversions that overflow, so that a distant time counts as past, or the reverse.
 TEST_F(deadlines, times_that_cannot_be_counted_are_far_away_or_long_past) {
     using std::chrono::steady_clock, std::chrono::system_clock;
     const auto met = [](deadline due) {
@@ -278,7 +280,7 @@ TEST_F(deadlines, times_that_cannot_be_counted_are_far_away_or_long_past) {
     EXPECT_FALSE(met(steady_clock::time_point::min()));
     EXPECT_THROW(met(std::chrono::nanoseconds::min()), usage_error);
 
-    // What a wait does not return from at once, another thread ends.
+    // If a wait does not return at once, another thread ends it.
     const auto waits = [](auto wait) {
         var<int> ended{0};
         std::atomic<bool> began{false};

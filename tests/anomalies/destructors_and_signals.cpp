@@ -1,8 +1,8 @@
-// Destructors that run blocks while the attempt around them is being left: of locals, of the value that a body returns,
-// of an exception that has taken the place of a restart.
+// Destructors that run blocks while the attempt around them ends: destructors of locals, of the value that a body
+// returns, and of an exception that has replaced a restart.
 //
-// Catches a signal that is taken for another one, or lost, because a block in a destructor ended by a signal of its
-// own, and one that leaves a destructor.
+// Catches a signal that is mistaken for another one, or lost, because a block in a destructor ended by a signal of its
+// own. Catches a signal that leaves a destructor.
 #include <utility>
 
 #include "anomalies/flavour.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 struct deed_failed {};
 
-/// Each runs something on `v` that has no effect if it is left alone, and adds one otherwise.
+/// Each function runs blocks on `v`. On its own, it adds one or has no effect (effect_of).
 constexpr void (*deeds[])(var<long>&) = {
     [](var<long>& v) { atomically([&](tx& t) { v.set(t, v.get(t) + 1); }); },
     [](var<long>& v) { v.store(v.load() + 1); },
@@ -42,7 +42,7 @@ constexpr void (*deeds[])(var<long>&) = {
 };
 constexpr long effect_of(std::size_t deed) { return deed == 2 || deed == 3 ? 0 : 1; }
 
-/// Does its deed at its end, unless it was moved from.
+/// Runs its function in its destructor, unless it was moved from.
 class doing {
 public:
     doing(var<long>& v, std::size_t deed) : v_{&v}, deed_{deed} {}
@@ -119,7 +119,7 @@ TEST_P(destructors_and_signals, of_locals_while_a_retry_passes) {
     });
 }
 
-// The body swallows the restart, so that the commit finds it, and the value of a dead attempt is destroyed.
+// The body swallows the restart, so the commit finds it. The value of the dead attempt is then destroyed.
 TEST_P(destructors_and_signals, of_the_value_of_an_attempt_that_does_not_commit) {
     for_each_deed([](std::size_t deed, var<long>& v) {
         var<long> w{0};

@@ -1,7 +1,7 @@
-// Dirty read: a value is seen that no transaction ever committed.
+// Dirty read: a reader sees a value that no transaction has committed.
 //
-// Catches an undo log whose rolled-back write is released under its old version (a reader that loads the orec, the
-// dirty value and the orec again is deceived), a redo log that writes back before it has decided, and a `load`
+// Catches an undo log whose rolled-back write is released under its old version: a reader that loads the orec, the
+// dirty value and the orec again is deceived. Catches a redo log that writes back before the decision, and a `load`
 // outside transactions that ignores the orec.
 #include <vector>
 
@@ -17,7 +17,7 @@ struct refusal {};
 
 class dirty_read : public suite_of_flavours {
 protected:
-    /// Writes odd values and takes each of them back in one of the ways there are.
+    /// Writes odd values, and takes each of them back in one of several ways.
     template <class Write>
     void write_and_take_back(const flavour& mine, std::size_t step, Write&& write) {
         const long even = static_cast<long>(2 * step);
@@ -112,7 +112,7 @@ TEST_P(dirty_read, of_plain_words) {
     EXPECT_EQ(dirty.count(), 0);
 }
 
-// What is not there after the commit must not be there before it either: a node that a cancelled block made.
+// A node that a cancelled block made must never be visible, before or after the roll-back.
 TEST_P(dirty_read, of_values_behind_nodes) {
     const std::size_t each = rounds(160);
     const std::string clean(40, 'c');
@@ -142,9 +142,9 @@ TEST_P(dirty_read, of_values_behind_nodes) {
     EXPECT_EQ(dirty.count(), 0);
 }
 
-// A roll-back that has much to put back takes long, and puts back last what was written first. A transaction that reads
-// that meanwhile must find an orec that is still owned. The reader looks again at once, because one that sleeps is
-// woken after the roll-back.
+// A roll-back of a large write set takes long, and restores the first writes last. A transaction that reads one of them
+// meanwhile must find an orec that is still owned. The reader spins, because a sleeping reader is woken only after the
+// roll-back.
 TEST_F(dirty_reads_during, a_long_roll_back) {
     const std::size_t each = rounds(20);
     std::vector<var<long>> data(20'000);

@@ -1,11 +1,11 @@
-// Exceptions that come out wrong: a roll-back that keeps some writes, a restart that skips destructors, a body that
-// swallows the restart and goes on with a state that is no longer its own.
+// Faulty exceptions: a roll-back that keeps some writes, and a restart that skips destructors. Also a body that
+// swallows the restart and continues with a stale state.
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {
 namespace {
 
-/// Not derived from anything: user types need not be.
+/// Has no base class, as user types may.
 struct refusal {
     int number;
     std::string text;
@@ -40,7 +40,7 @@ TEST_P(exceptions, roll_back_and_leave_with_their_value) {
     EXPECT_EQ(v.load(), 2);
 }
 
-// Caught within the body, an exception is no affair of the transaction.
+// An exception that is caught within the body does not affect the transaction.
 TEST_P(exceptions, caught_inside_change_nothing) {
     var<long> v{1};
     run(unwinding(), [&](tx& t) {
@@ -54,7 +54,7 @@ TEST_P(exceptions, caught_inside_change_nothing) {
     EXPECT_EQ(v.load(), 3);
 }
 
-// The value that the body returns may throw when it is copied out.
+// The returned value may throw when it is copied out.
 TEST_P(exceptions, of_the_result) {
     struct fragile {
         fragile() = default;
@@ -111,7 +111,7 @@ TEST_P(restarts, are_no_standard_exceptions) {
     EXPECT_EQ(caught, 0);
 }
 
-// `catch (...)` swallows it; the next barrier raises it again, so nothing is done with a dead state.
+// `catch (...)` swallows the restart. The next barrier raises it again, so the body cannot use a stale state.
 TEST_P(restarts, swallowed_come_back_at_the_next_barrier) {
     var<long> v{0};
     std::uint64_t plain = 0;
@@ -156,7 +156,7 @@ TEST_P(restarts, swallowed_come_back_at_the_commit) {
     EXPECT_EQ(v.load(), 1);
 }
 
-// The same for a cancel: a body that swallowed it does not commit.
+// A body that has swallowed a cancel does not commit either.
 TEST_P(restarts, a_swallowed_cancel_still_cancels) {
     var<long> v{0};
     EXPECT_THROW(run(unwinding(),
@@ -170,8 +170,8 @@ TEST_P(restarts, a_swallowed_cancel_still_cancels) {
     EXPECT_EQ(v.load(), 0);
 }
 
-// A destructor that runs while a restart unwinds uses the transaction: a second signal thrown there would terminate
-// the program, so such barriers must come back somehow. What they read and write no longer matters.
+// A destructor that runs while a restart unwinds uses the transaction. A second signal thrown there would end the
+// program, so its barriers must return. The values that they read and write no longer matter.
 TEST_P(restarts, leave_barriers_in_destructors_alive) {
     struct meddler {
         meddler(tx& tr, var<long>& v, std::uint64_t& p) : t{tr}, variable{v}, plain{p} {}
@@ -206,9 +206,9 @@ TEST_P(restarts, leave_barriers_in_destructors_alive) {
 
 TUTTI_IN_REVOCABLE_FLAVOURS(restarts);
 
-// A body that never returns, so that the compiler sees no regular way out of the function that was jumped into: an
-// exception that leaves it must still find the caller's registers. `noinline` and the many values make the caller keep
-// them in registers that a callee has to preserve.
+// A body that never returns, so that the compiler sees no regular way out of the function that was jumped into. An
+// exception that leaves the body must still find the caller's registers. `noinline` and the many values make the caller
+// keep values in callee-saved registers.
 var<long> scratch{0};
 
 [[gnu::noinline]] long after_a_jump_and_a_cancel(long a, long b, long c, long d, long e) {
@@ -236,7 +236,7 @@ TEST(exceptions_after_a_jump, find_the_registers_of_the_caller) {
     EXPECT_EQ(after_a_jump_and_a_throw(1, 2, 3, 4, 5), 55);
 }
 
-// Conflicts at random places, locals with destructors all over, and a result that owns memory.
+// Conflicts at random places, many locals with destructors, and a result that owns memory.
 TEST(exceptions_under_contention, run_destructors_and_lose_nothing) {
     support::watchdog guard{"exceptions_under_contention"};
     const std::size_t each = rounds(500);

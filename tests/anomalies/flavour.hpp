@@ -1,4 +1,4 @@
-// The ways of running a block that every anomaly is tried in, and the fixture that runs a suite over them.
+// The ways of running a block in which every anomaly is tested, and the fixture that runs a suite in each of them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@ using support::rounds;
 struct flavour {
     const char* name;
     tutti::mode mode = tutti::mode::optimistic;
-    bool jumps = false;  ///< restarts jump: the body must be free of destructors
-    bool mixed = false;  ///< every thread its own: take the one from `of`
+    bool jumps = false;  ///< restarts jump, so the body must not have destructors
+    bool mixed = false;  ///< each thread has its own flavour, given by `of`
 
     static const std::array<flavour, 6>& pure() {
         static constexpr std::array<flavour, 6> all{{
@@ -35,9 +35,9 @@ struct flavour {
         }};
         return all;
     }
-    /// The flavour of thread `index` in a test that runs under this one.
+    /// Returns the flavour of thread `index` in a test that runs under this one.
     [[nodiscard]] flavour of(unsigned index) const { return mixed ? pure()[index % pure().size()] : *this; }
-    /// The same for a body that holds objects with destructors: strings, or GoogleTest's.
+    /// Returns the same flavour for a body with objects that have destructors, such as strings or GoogleTest's objects.
     [[nodiscard]] flavour unwinding() const {
         flavour f = *this;
         f.jumps = false;
@@ -47,7 +47,7 @@ struct flavour {
 
 inline std::ostream& operator<<(std::ostream& to, const flavour& f) { return to << f.name; }
 
-/// Runs `body` as a block of that flavour; `how` says the rest.
+/// Runs `body` as a block of that flavour; `how` has the other options.
 template <class F>
 auto run(const flavour& f, options how, F&& body) {
     how.mode = f.mode;
@@ -59,20 +59,21 @@ auto run(const flavour& f, F&& body) {
     return run(f, options{}, body);
 }
 
-/// Whether two transactions of this process can be under way at once. Where they cannot, a body that waits for another
-/// thread's transaction waits for ever. Under `htm` they can until hardware has failed one of them.
+/// Returns true if two transactions of this process can run at the same time. Otherwise, a body that waits for another
+/// thread's transaction waits forever. Under `htm` they can, until hardware has failed one of them.
 inline bool concurrent() { return algorithm() != "serial" && algorithm() != "global-lock" && algorithm() != "htm"; }
 
-/// Whether the engine runs one transaction at a time from begin to end, so that modes mean nothing and each open nested
-/// block is closed. `htm` does not: a block whose hardware attempts have failed becomes irrevocable at its first
-/// access. An open nested block before that access is a transaction of its own.
+/// Returns true if the engine runs one transaction at a time from begin to end, so that modes mean nothing and each
+/// open nested block is closed. This does not apply to `htm`: a block whose hardware attempts have failed becomes
+/// irrevocable at its first access. An open nested block before that access is a transaction of its own.
 inline bool one_at_a_time() { return algorithm() == "serial" || algorithm() == "global-lock"; }
 
-/// Whether the engine compares values and lets one commit write back at a time: `norec`, alone and beside hardware.
+/// Returns true if the engine compares values and lets one commit write back at a time: `norec`, alone and beside
+/// hardware.
 inline bool commits_one_by_one() { return algorithm() == "norec" || algorithm() == "hytm" || algorithm() == "htm"; }
 
-/// Counts what must never happen. Bodies that jump cannot hold GoogleTest's objects, and an attempt that is rolled
-/// back must not lose what it saw.
+/// Counts violations. Bodies that jump cannot hold GoogleTest's objects, and a violation seen by a rolled-back attempt
+/// must count.
 class violations {
 public:
     void expect(bool held) {
@@ -109,7 +110,7 @@ inline auto every_flavour() {
     all.push_back({"mixed", tutti::mode::optimistic, false, true});
     return ::testing::ValuesIn(all);
 }
-/// Without the irrevocable ones, for what such a block may not do.
+/// Returns the flavours without the irrevocable ones, for actions that such a block may not take.
 inline auto revocable_flavours() {
     return ::testing::ValuesIn(std::vector<flavour>(flavour::pure().begin(), flavour::pure().begin() + 4));
 }

@@ -1,7 +1,7 @@
-// Handlers at the wrong time, in the wrong order, too often or not at all.
+// Handlers that run at the wrong time, in the wrong order, too often or not at all.
 //
-// Catches a commit that releases ownership before at_commit (effects then come in another order than the data), one
-// that runs handlers of rolled-back attempts, and one that drops handlers registered by handlers.
+// Catches a commit that releases ownership before at_commit, so that effects come in another order than the data.
+// Catches a commit that runs handlers of rolled-back attempts, or that drops handlers registered by handlers.
 #include <thread>
 #include <utility>
 
@@ -112,12 +112,12 @@ TEST_P(handler_order, on_commit_may_run_transactions_and_throw) {
     }
     EXPECT_EQ(trace, "abcd");
     EXPECT_EQ(v.load(), 7);
-    // Nothing of it is left in the next transaction.
+    // The next transaction sees nothing of it.
     run(unwinding(), [&](tx& t) { v.set(t, 8); });
     EXPECT_EQ(trace, "abcd");
 }
 
-// The effects of at_commit come in the order of the data: a file written there is a log of the counter.
+// The effects of at_commit come in the order of the data: a file that it writes is a log of the counter.
 TEST_P(handler_order, of_effects_follows_the_data) {
     const std::size_t each = rounds(300);
     constexpr unsigned threads = 4;
@@ -138,7 +138,8 @@ TEST_P(handler_order, of_effects_follows_the_data) {
     for (std::size_t i = 0; i < file.size(); ++i) ASSERT_EQ(file[i], i);
 }
 
-// A reader is where its snapshot is; its effects come when they come. So what it has read must be current.
+// A reader takes effect at its snapshot, but its at_commit effects come later. Its reads must therefore be current at
+// that time.
 TEST_P(handler_order, at_commit_of_a_reader_comes_while_what_it_read_is_current) {
     if (!concurrent() || GetParam().mode != mode::optimistic) GTEST_SKIP() << "nobody can overtake the reader";
     for (const bool read_only : {false, true}) {

@@ -1,8 +1,8 @@
-// Code of the user's at the end of a transaction that runs transactions of its own: on_commit handlers, and destructors
-// of what handlers have captured.
+// User code at the end of a transaction that runs transactions of its own: on_commit handlers, and destructors of
+// captured objects.
 //
-// Catches an engine that takes what leaves a handler's own block for a restart of the block that is over, and one that
-// destroys handlers while the commit still owns what it wrote.
+// Catches an engine that mistakes a signal from a handler's own block for a restart of the finished block. Catches an
+// engine that destroys handlers while the commit still owns its writes.
 #include <memory>
 #include <utility>
 
@@ -16,8 +16,8 @@ struct refusal {};
 
 class handlers_and_blocks : public suite_of_flavours {
 protected:
-    /// Commits a block whose handlers are `first` and one that counts. What leaves must be an E, and nothing else may
-    /// be missing.
+    /// Commits a block whose handlers are `first` and one that counts. The exception that leaves must be an E, and
+    /// everything else must have run.
     template <class E, class F>
     void leaves_by(F first) {
         var<int> v{0};
@@ -31,7 +31,7 @@ protected:
                      E);
         EXPECT_EQ(v.load(), 1);
         EXPECT_EQ(others, 1);
-        // Nothing of it is left in the next transaction.
+        // The next transaction sees nothing of it.
         run(unwinding(), [&](tx& t) { v.set(t, 5); });
         EXPECT_EQ(v.load(), 5);
     }
@@ -99,7 +99,7 @@ TEST_P(handlers_and_blocks, so_does_what_leaves_a_handler_of_that_block) {
         [] { atomically([](tx& own) { own.on_commit([] { atomically([](tx& inner) { cancel(inner); }); }); }); });
 }
 
-/// Counts those that are alive in a variable.
+/// Counts its living instances in a variable.
 class alive_in {
 public:
     explicit alive_in(var<long>& count) : count_{count} { add(1); }
@@ -114,7 +114,7 @@ private:
     var<long>& count_;
 };
 
-/// Calls one(put) for every `put` that registers a handler which owns what it gets.
+/// Calls one(put) for every `put` that registers a handler which owns its argument.
 template <class F>
 void register_everywhere(const F& one) {
     one([](tx& t, auto held) { t.before_commit([held = std::move(held)] {}); });
@@ -122,7 +122,7 @@ void register_everywhere(const F& one) {
     one([](tx& t, auto held) { t.on_commit([held = std::move(held)] {}); });
     one([](tx& t, auto held) { t.on_abort([held = std::move(held)] {}); });
     one([](tx& t, auto held) {
-        // A closed block needs no undo, which is destroyed in the body then.
+        // A closed block needs no undo, so the undo is destroyed in the body then.
         if (!concurrent() || t.irrevocable()) t.on_abort([held = std::move(held)] {});
         else open_nested(t, [](tx&) {}, [held = std::move(held)](tx&) {});
     });
@@ -135,10 +135,10 @@ TEST_P(handlers_and_blocks, what_they_have_captured_is_destroyed_after_a_commit)
         run(unwinding(), [&](tx& t) {
             v.set(t, v.get(t) + 1);
             put(t, held);
-            held = nullptr;  // after the call: it may start the block over
+            held = nullptr;  // after the call, which may start the block over
         });
         EXPECT_EQ(alive.load(), 0);
-        // Whatever the commit owned is free: another thread can have it.
+        // The commit no longer owns anything: another thread can lock the same variables.
         crew(1, [&](unsigned) { atomically([&](tx& t) { v.set(t, v.get(t) + alive.get(t) + 1); }); });
         EXPECT_EQ(v.load(), 2);
     });
@@ -151,7 +151,7 @@ TEST_P(handlers_and_blocks, what_they_have_captured_is_destroyed_after_a_roll_ba
         EXPECT_FALSE(try_atomically({.mode = unwinding().mode}, [&](tx& t) {
             v.set(t, 1);
             put(t, held);
-            held = nullptr;  // after the call: it may start the block over
+            held = nullptr;  // after the call, which may start the block over
             cancel(t);
         }));
         EXPECT_EQ(alive.load(), 0);
@@ -166,7 +166,7 @@ TEST_P(handlers_and_blocks, what_they_have_captured_outlives_a_nested_roll_back)
             v.set(t, alive.get(t));
             EXPECT_FALSE(try_atomically([&](tx& c) {
                 put(c, held);
-                held = nullptr;  // after the call: it may start the block over
+                held = nullptr;  // after the call, which may start the block over
                 cancel(c);
             }));
             alive.set(t, alive.get(t) + v.get(t));
@@ -177,7 +177,7 @@ TEST_P(handlers_and_blocks, what_they_have_captured_outlives_a_nested_roll_back)
 
 TUTTI_IN_EVERY_FLAVOUR(handlers_and_blocks);
 
-// A block that a compensation runs gives back nothing that the compensations after it rely on.
+// A block that a compensation runs must not release locks that later compensations rely on.
 TEST(handlers_and_locks, are_kept_until_the_last_undo) {
     if (!concurrent()) GTEST_SKIP() << "abstract locks are not taken";
     support::watchdog guard{"handlers_and_locks"};
@@ -191,7 +191,7 @@ TEST(handlers_and_locks, are_kept_until_the_last_undo) {
                 v.set(u, 0);
                 undone = true;
             });
-        // Runs before the undo, and ends with what makes a commit give everything back.
+        // Runs before the undo. Its own block ends with an on_commit handler, which makes a commit release everything.
         t.on_abort([&] { atomically([](tx& own) { own.on_commit([] {}); }); });
         t.on_abort([&] { EXPECT_FALSE(undone); });
         if (t.attempt() > 1) return;

@@ -1,5 +1,5 @@
-// The largest sizes: ten million reads, ten million writes in one transaction, more threads alive than a descriptor
-// id of twelve bits could name. For release builds; minutes under a sanitizer would say no more.
+// The largest sizes: ten million reads, or ten million writes, in one transaction, and more living threads than a
+// twelve-bit descriptor id could name. For release builds only: minutes under a sanitizer would not show more.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::size_t ten_million = 10'000'000;
 
-/// The most memory that the process has had, in MiB.
+/// Returns the process's largest memory size so far, in MiB.
 long peak_mib() {
     rusage usage = {};
     getrusage(RUSAGE_SELF, &usage);
     return usage.ru_maxrss / 1024;
 }
 
-/// What it has now, in MiB. The peak of an earlier test is no start to grow from: it would hide as much of the growth.
+/// Returns the current memory size in MiB. An earlier test's peak would hide a part of the growth.
 long memory_mib() {
     std::ifstream statm{"/proc/self/statm"};
     long all_pages = 0, present_pages = 0;
@@ -43,7 +43,8 @@ TEST_F(huge, read_set) {
     };
     EXPECT_EQ(atomically(sum), 0u);
     EXPECT_EQ(atomically(sum), 1u);
-    // A read costs eight bytes of log, an array that grows twice that for a moment; twice again for other algorithms.
+    // A read costs eight bytes of log. A growing array takes twice that for a moment. Other algorithms need twice as
+    // much again.
     EXPECT_LT(peak_mib() - before, 700);
 }
 
@@ -63,7 +64,7 @@ TEST_F(huge, write_set) {
     for (std::size_t i = 0; i < data.size(); i += 1000) ASSERT_EQ(data[i].load(), i);
 }
 
-// Every thread holds a descriptor at the same time, some of them within a transaction that began before the others.
+// Every thread holds a descriptor at the same time. Some are in a transaction that began before the others.
 TEST_F(huge, number_of_threads) {
     constexpr unsigned wanted = 4500;
     var<long> counter{0};

@@ -1,8 +1,8 @@
-// An interruption, or the cancellation of the thread, that does not reach a waiter: for a lock that another
-// transaction holds, for the irrevocable token, for an orec, for a turn, for a change of what it has read. The other
-// one may never let go.
+// An interruption, or the cancellation of the thread, that does not reach a waiter. The waiter waits for a lock of
+// another transaction, the irrevocable token, an orec, its turn, or a change of its reads. The other transaction may
+// never release it.
 //
-// Catches a wait that looks only at what it waits for; and one that is left without taking back what it had entered.
+// Catches a wait that checks only the awaited event, and a wait that leaves its queue entry or registration behind.
 #include <pthread.h>
 
 #include <cstdlib>
@@ -20,15 +20,16 @@ const std::string_view algorithm_in_force = [] {
 }();
 const bool one_at_a_time = algorithm_in_force == "serial" || algorithm_in_force == "global-lock";
 const bool locks_at_once = algorithm_in_force == "wb-etl" || algorithm_in_force == "wt-etl";
-const bool waits_for_a_writer = locks_at_once || one_at_a_time;  // elsewhere both go on, and the first to commit wins
+// Other algorithms let both continue, and the first to commit wins.
+const bool waits_for_a_writer = locks_at_once || one_at_a_time;
 
 class interruption_of : public testing::Test {
 protected:
     support::watchdog guard_{"interruption"};
     var<long> x_{0}, y_{0};
 
-    /// While a transaction of another thread stays where `hold(tx&)` has brought it, a thread runs `wait()` and is
-    /// interrupted until it has ended. True: by `interrupted`.
+    /// Another thread's transaction stays where `hold(tx&)` has brought it. A thread runs `wait()` and is interrupted
+    /// until it has ended. Returns true if it ended by `interrupted`.
     template <class H, class W>
     bool ends(const options& how, H&& hold, W&& wait) {
         std::atomic<int> stage{0};
@@ -36,7 +37,7 @@ protected:
             atomically(how, [&](tx& t) {
                 hold(t);
                 int not_yet = 0;
-                stage.compare_exchange_strong(not_yet, 1);  // the body may run again when all is over
+                stage.compare_exchange_strong(not_yet, 1);  // the body may run again at the end
                 stage.notify_all();
                 stage.wait(1);
             });
@@ -177,7 +178,7 @@ protected:
         EXPECT_EQ(unwound_, 1) << "the frames around the block are left like any others";
         EXPECT_EQ(compensated_, 1);
         EXPECT_EQ(written_.load(), 0);
-        // It waits for nothing any more, and no other waits for it.
+        // The ended thread neither waits, nor is another thread waiting for it.
         std::jthread consumer{[&] {
             atomically([&](tx& t) {
                 if (awaited_.get(t) == 0) retry(t);

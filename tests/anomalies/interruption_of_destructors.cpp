@@ -1,6 +1,6 @@
-// An interruption that ends a block in a destructor, which no exception can leave.
+// An interruption that ends a block in a destructor, which an exception cannot leave.
 //
-// Catches an engine that lets destructors be interrupted: those that it runs itself, and those of its containers.
+// Catches an engine that lets destructors be interrupted, both those that it runs itself and those of its containers.
 #include <memory>
 #include <optional>
 #include <thread>
@@ -12,7 +12,8 @@
 namespace tutti::anomalies {
 namespace {
 
-/// Its block is restarted once in its end, while the thread is interrupted: another attempt would be refused.
+/// Its destructor runs a block that is restarted once while the thread is interrupted. An interruptible destructor
+/// would refuse the second attempt.
 struct restarting {
     interruption* of;
     var<int>* ends;
@@ -47,7 +48,7 @@ TEST_F(interruption_of_destructors, of_what_handlers_have_captured) {
     atomically([&](tx& t) {
         v_.set(t, 1);
         t.on_abort([held] {});
-        held = nullptr;  // after the call: it may start the block over
+        held = nullptr;  // after the call, which may start the block over
     });
     EXPECT_EQ(ends_.load(), 1);
 }
@@ -59,7 +60,8 @@ TEST_F(interruption_of_destructors, of_retired_objects) {
     EXPECT_GT(ends_.load(), 0);
 }
 
-// The listener has to wait for a block that has sent; it is interrupted meanwhile, and ends when that one has.
+// The listener's destructor has to wait for a block that has sent. The thread is interrupted meanwhile, and continues
+// when that block has ended.
 TEST_F(interruption_of_destructors, of_listeners) {
     broadcast<int> channel;
     std::optional<broadcast<int>::listener> listening;
@@ -71,7 +73,7 @@ TEST_F(interruption_of_destructors, of_listeners) {
             int not_yet = 0;
             stage.compare_exchange_strong(not_yet, 1);
             stage.notify_all();
-            // Until the destructor below has begun, as far as that can be told, or the wait has lasted.
+            // Waits until the destructor below has most likely begun, or for a limited number of turns.
             for (int i = 0; i < 100 && stage == 1; ++i) {
                 here_.raise();
                 std::this_thread::yield();

@@ -1,8 +1,8 @@
-// A block that was promised to run through once runs twice, does not run at all, or runs on a state that has changed
-// behind its back.
+// A block that was promised to run once runs twice, does not run, or runs on a state that another transaction has
+// changed.
 //
-// Catches a switch that does not validate what was read before it, a token that two can hold, a conflict manager that
-// kills the holder, and a late switch that forgets writes of before.
+// Catches a switch that does not validate earlier reads, and a token that two transactions can hold. Catches a conflict
+// manager that kills the holder, and a late switch that drops earlier writes.
 #include <cstring>
 
 #include "anomalies/flavour.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 class irrevocability : public suite {};
 
-// Effects outside the transaction, counted: as many as blocks, under a storm of conflicting writers.
+// Counts effects outside the transaction: one for each block, under a storm of conflicting writers.
 TEST_F(irrevocability, effects_happen_once) {
     const std::size_t each = rounds(200);
     std::array<var<long>, 3> data{};
@@ -34,7 +34,7 @@ TEST_F(irrevocability, effects_happen_once) {
                     }
                     wrong.expect(t.irrevocable());
                     effects[me].fetch_add(1);
-                    wrong.expect(data[0].get(t) == before);  // what was read before the switch still holds
+                    wrong.expect(data[0].get(t) == before);  // the read from before the switch is still current
                     data[0].set(t, before + 1);
                     if (!late) data[1].set(t, data[1].get(t) + 1);
                     data[2].set(t, data[2].get(t) + 1);
@@ -57,7 +57,7 @@ TEST_F(irrevocability, effects_happen_once) {
     EXPECT_EQ(wrong.count(), 0);
 }
 
-// Several ask at the same moment, with reads behind them that the others are about to change.
+// Several blocks ask at the same time, after reads that the others are about to change.
 TEST_F(irrevocability, of_several_that_ask_at_once) {
     const std::size_t each = rounds(200);
     var<long> shared_total{0};
@@ -82,7 +82,7 @@ TEST_F(irrevocability, of_several_that_ask_at_once) {
     EXPECT_EQ(shared_total.load(), static_cast<long>(4 * each));
 }
 
-// The switch may come in a nested block; what the outer one read and wrote before is part of it.
+// A nested block may switch; the reads and writes of the outer block before the switch are part of it.
 TEST_F(irrevocability, of_a_nested_block) {
     const std::size_t each = rounds(120);
     var<long> total{0};
@@ -104,7 +104,7 @@ TEST_F(irrevocability, of_a_nested_block) {
     EXPECT_EQ(effects, static_cast<long>(2 * each));
 }
 
-// Only others cannot abort it: the block itself still can.
+// Other transactions cannot abort the block, but the block can abort itself.
 TEST_F(irrevocability, leaves_the_block_free_to_cancel_and_to_throw) {
     struct refusal {};
     var<std::string> text{"before"};
@@ -129,13 +129,13 @@ TEST_F(irrevocability, leaves_the_block_free_to_cancel_and_to_throw) {
             EXPECT_EQ(text.load(), "before");
             EXPECT_EQ(number.load(), 1);
             EXPECT_EQ(plain, 7u);
-            // The token is free again, also for others.
+            // The token is free again, even for other threads.
             crew(2, [&](unsigned) { atomically({.mode = mode::irrevocable}, [](tx&) {}); });
         }
     }
 }
 
-// While one is irrevocable the others go on: a reader, and a writer of something else, commit while it waits for them.
+// Beside an irrevocable block, a reader commits and so does a writer of other data, while the block waits for both.
 TEST_F(irrevocability, lets_others_proceed) {
     if (!concurrent() || commits_one_by_one()) GTEST_SKIP() << "writers exclude each other under " << algorithm();
     for (const bool late : {false, true}) {

@@ -1,5 +1,5 @@
-// Sizes at which something quietly stops working: many threads that come and go, many sites, blocks within blocks,
-// read and write sets that outgrow their first arrays. The largest are in `huge.cpp`.
+// Sizes at which a feature might silently stop working: many threads that come and go, many sites, deep nesting, and
+// read and write sets that outgrow their first arrays. `huge.cpp` has the largest sizes.
 #include <latch>
 #include <sstream>
 
@@ -10,7 +10,7 @@ namespace {
 
 class limits : public suite {};
 
-// Descriptors are handed on: a thread that ends leaves nothing behind that the next one trips over.
+// Threads reuse descriptors. A thread that ends leaves no state behind that affects the next owner.
 TEST_F(limits, threads_that_come_and_go) {
     const std::size_t generations = rounds(60);
     constexpr unsigned at_once = 8;
@@ -29,14 +29,15 @@ TEST_F(limits, threads_that_come_and_go) {
     EXPECT_EQ(counter.load(), static_cast<long>(generations * at_once * 5));
 }
 
-// What a thread retired before it ended is reclaimed by others, and what others still see it does not take along.
+// Other threads reclaim the objects that a thread retired before it ended, except objects that a transaction may still
+// see.
 TEST_F(limits, threads_that_end_with_memory_retired) {
     static std::atomic<long> alive{0};
     struct object {
         object() { ++alive; }
         ~object() { --alive; }
     };
-    // An engine that reclaims nothing has six times as many alive in the end as one may have.
+    // An engine without reclamation has six times the allowed number alive at the end.
     const std::size_t generations = std::max<std::size_t>(300, rounds(300));
     var<object*> place{nullptr};
     for (std::size_t i = 0; i < generations; ++i) {
@@ -82,7 +83,7 @@ TEST_F(limits, reads_and_writes_beyond_the_first_arrays) {
     EXPECT_EQ(atomically({.read_only = true}, sum), expected);
     EXPECT_EQ(atomically({.mode = mode::visible}, sum), expected);
     EXPECT_EQ(atomically({.mode = mode::irrevocable}, sum), expected);
-    // And back again by a roll-back.
+    // Changes all values back by a roll-back.
     EXPECT_FALSE(try_atomically([&](tx& t) {
         for (auto& v : data) v.set(t, 0);
         cancel(t);

@@ -1,8 +1,8 @@
-// Lost update: two transactions read the same value, both write, and one of the writes is gone.
+// Lost update: two transactions read the same value, both write, and one of the writes is lost.
 //
-// Catches an engine that does not validate what it read before it writes (take the check out of `prepare`, or skip
-// the extension on a write), one that lets never-written variables (version 0) escape the read log, and one that
-// writes a whole word back where a narrow store changed one byte of it.
+// Catches an engine that does not validate its reads before it writes (remove the check from `prepare`, or skip the
+// extension on a write). Catches an engine whose read log skips never-written variables (version 0). Catches an engine
+// that writes back a whole word where a narrow store changed one byte of it.
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {
@@ -22,7 +22,7 @@ TEST_P(lost_update, of_one_variable) {
     EXPECT_EQ(counter.load(), static_cast<long>(threads * each));
 }
 
-// A variable that was not written yet has the smallest version there is.
+// A variable that was never written has the smallest version.
 TEST_P(lost_update, of_variables_never_written_before) {
     const std::size_t count = rounds(800);
     std::vector<var<long>> fresh(count);
@@ -66,8 +66,8 @@ TEST_P(lost_update, of_a_value_behind_a_node) {
     }
 }
 
-// Every thread adds to every word of every width, all of them neighbours: a store of one byte must not write back its
-// seven neighbours as they were when it read them.
+// Every thread adds to every word of every width, all in neighbouring memory. A store of one byte must not write back
+// old values of its seven neighbours.
 struct alignas(8) neighbours {
     std::uint8_t byte[2] = {0, 0};
     std::uint16_t half = 0;
@@ -103,7 +103,7 @@ TEST_P(lost_update, of_plain_words_that_share_eight_bytes) {
     });
 }
 
-// Eight threads, each the only writer of its byte of one word: no conflict of values, only of words.
+// Eight threads, each the only writer of its byte of one word. They conflict by words, not by values.
 TEST_P(lost_update, of_the_neighbour_bytes_of_others) {
     const std::size_t each = rounds(400);
     alignas(8) std::array<std::uint8_t, 8> bytes{};

@@ -1,9 +1,9 @@
-// Lost wake-up: a transaction that waits with `retry` sleeps on although what it waits for has happened. A lost one
-// shows as a hang, which the watchdog reports.
+// Lost wake-up: a transaction that waits with `retry` keeps sleeping although the awaited change has happened. The test
+// then hangs, and the watchdog reports it.
 //
-// Catches an engine that checks the read set before it registers as a waiter (and not again afterwards), one that
-// forgets what other alternatives of or_else read, a way of writing that wakes none, and one of a crowd that was
-// woken and does not wake the next.
+// Catches an engine that checks the read set only before it registers as a waiter, and one that forgets the reads of
+// other alternatives of or_else. Catches a way of writing that does not wake, and a woken member of a crowd that does
+// not wake the next.
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
 
@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 class lost_wake_up : public suite_of_flavours {};
 
-// One slot, handed to and fro: each round is two chances to lose a wake-up.
+// One slot, passed back and forth: in each round, two wake-ups can be lost.
 TEST_P(lost_wake_up, in_ping_pong) {
     const std::size_t each = rounds(180);
     var<int> turn{0};
@@ -30,7 +30,7 @@ TEST_P(lost_wake_up, in_ping_pong) {
     EXPECT_EQ(turn.load(), 0);
 }
 
-// Many on both sides of a bounded buffer.
+// Many threads on both sides of a bounded buffer.
 TEST_P(lost_wake_up, in_a_bounded_buffer) {
     const std::size_t each = rounds(100);
     constexpr long capacity = 3;
@@ -78,7 +78,7 @@ TEST_P(lost_wake_up, by_any_way_of_writing) {
                 case 6: atomically([&](tx&) { atomically([&](tx& t) { signal.set(t, round); }); }); break;
                 default: atomically([&](tx& t) { t.before_commit([&](tx& last) { signal.set(last, round); }); });
             }
-            run(GetParam(), [&](tx& t) {  // until it was heard
+            run(GetParam(), [&](tx& t) {  // repeats until the write was noticed
                 if (heard.get(t) < round) retry(t);
             });
         }
@@ -86,7 +86,8 @@ TEST_P(lost_wake_up, by_any_way_of_writing) {
     EXPECT_EQ(heard.load(), static_cast<long>(each * ways));
 }
 
-// A retry in any alternative waits for all of them. Each round another branch, or what was read before them, changes.
+// A retry in any alternative waits for all of them. In each round, another branch changes, or a read from before the
+// branches.
 TEST_P(lost_wake_up, of_any_alternative) {
     const std::size_t each = rounds(100);
     std::array<var<long>, 4> doors{};
@@ -118,7 +119,7 @@ TEST_P(lost_wake_up, of_any_alternative) {
     EXPECT_EQ(answered.load(), static_cast<long>(each));
 }
 
-// One commit, many sleepers; and a sleeper that read many variables, of which any one changes.
+// One commit wakes many sleepers. A sleeper that has read many variables is woken by a change of any of them.
 TEST_P(lost_wake_up, of_one_of_many) {
     const std::size_t each = rounds(15);
     constexpr unsigned sleepers = 6;
@@ -158,7 +159,7 @@ TEST_P(lost_wake_up, of_one_of_many) {
     EXPECT_EQ(gate.load(), static_cast<long>(each));
 }
 
-// A crowd takes turns at one word, so of all that could be woken one can go on.
+// A crowd takes turns at one word, so only one of all woken threads can continue.
 TEST_P(lost_wake_up, in_a_crowd_that_takes_turns) {
     const std::size_t each = rounds(20);
     constexpr unsigned size = 24;
@@ -175,7 +176,8 @@ TEST_P(lost_wake_up, in_a_crowd_that_takes_turns) {
     EXPECT_EQ(turn.load(), each * size);
 }
 
-// All wait for one word; the first to wake leaves in some other way, waits on for something else, or is late.
+// All threads wait for one word. The first one to wake leaves in some other way, keeps waiting for another word, or is
+// late.
 TEST_P(lost_wake_up, in_a_crowd_of_which_some_leave) {
     struct refusal {};
     const std::size_t each = rounds(20);
@@ -232,7 +234,7 @@ TEST_P(lost_wake_up, in_a_crowd_of_which_some_leave) {
     EXPECT_EQ(passed.load(), static_cast<long>(each) * size);
 }
 
-// A wait with a limit ends in either way, and racing them loses nothing.
+// A wait with a limit ends by a change or by the limit, and a race between both loses nothing.
 TEST_P(lost_wake_up, with_a_limit) {
     const std::size_t each = rounds(50);
     var<int> turn{0};

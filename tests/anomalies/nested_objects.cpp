@@ -1,8 +1,8 @@
-// Objects that a nested block makes and takes back, whose destructors use variables: containers, and whatever runs a
-// block in its destructor.
+// Objects that a nested block makes and rolls back, and whose destructors use variables: containers, and types that run
+// a block in the destructor.
 //
-// Catches a roll-back of a nested block that runs destructors before the block around it can be used again, one that
-// lets a conflict leave a destructor, and one that frees memory which the log of reads names.
+// Catches a roll-back of a nested block that runs destructors before the block around it can be used again. Catches a
+// conflict that leaves a destructor, and a roll-back that frees memory which the read log names.
 #include <memory>
 #include <string>
 
@@ -20,7 +20,7 @@ namespace {
 
 struct taken_back {};
 
-/// Takes one from a variable in its end, in one of the ways in which a destructor may run a block.
+/// Subtracts one from a variable in its destructor, in one of the ways in which a destructor may run a block.
 struct counting {
     enum class way { block, cancelled_block, failing_block, single_accesses };
     var<long>* count;
@@ -55,7 +55,7 @@ struct counting {
 
 class nested_objects : public suite_of_flavours {
 protected:
-    /// Runs `body` as a nested block that is taken back: by a cancel, an exception, or in favour of an alternative.
+    /// Runs `body` as a nested block that is rolled back by a cancel, by an exception, or for an alternative.
     template <class F>
     static void take_back(tx& t, unsigned how, var<int>& read, F body) {
         switch (how) {
@@ -83,9 +83,9 @@ protected:
                     [](tx&) {});
         }
     }
-    /// An irrevocable block cannot retry.
+    /// Returns the number of these ways: an irrevocable block cannot retry.
     static unsigned ways() { return GetParam().mode == mode::irrevocable ? 2 : 3; }
-    /// Only one thread runs, so that every block commits at once, unless the flavour is for several.
+    /// Returns a flavour for a single thread, so that every block commits at once.
     static flavour once() { return GetParam().of(0).unwinding(); }
 };
 
@@ -150,7 +150,7 @@ TEST_P(nested_objects, that_are_containers) {
                 auto* const made = create<broadcast<long>>(c);
                 if (filled) made->send(c, 1);
             });
-            // Memory of variables that the engine knows nothing of.
+            // Memory of variables that the engine does not know.
             in_nested([&](tx& c) {
                 auto* const made = create<std::unique_ptr<tutti::queue<long>>>(c, new tutti::queue<long>);
                 if (filled) (*made)->push(c, 1);
@@ -165,7 +165,8 @@ TEST_P(nested_objects, that_are_containers) {
     }
 }
 
-// What the destructor did in the parent goes with the parent. A strict attempt destroys when it has ended.
+// The destructor's effects in the parent are rolled back with the parent. A strict attempt destroys objects when it has
+// ended.
 TEST_P(nested_objects, end_in_the_parent_and_are_taken_back_with_it) {
     var<long> count{10};
     const mode m = once().mode;
@@ -183,7 +184,7 @@ TEST_P(nested_objects, end_in_the_parent_and_are_taken_back_with_it) {
 
 TUTTI_IN_EVERY_FLAVOUR(nested_objects);
 
-// Nothing is cancelled here: a conflict rolls the nested block back alone, and the container that it has made.
+// A conflict, and not a cancel, rolls back the nested block alone, together with the container that it has made.
 TEST_F(partial_roll_back, takes_back_containers) {
     var<tutti::queue<long>*> inbox{nullptr};
     atomically([&](tx& t) {
@@ -206,8 +207,8 @@ TEST_F(partial_roll_back, takes_back_containers) {
     delete inbox.load();
 }
 
-// The destructor reads what another transaction changes meanwhile. The conflict cannot leave it, so the attempt is
-// doomed, and runs again when the destructor has returned.
+// The destructor reads a variable that another transaction changes meanwhile. The conflict cannot leave the destructor.
+// The attempt is therefore doomed, and runs again when the destructor has returned.
 TEST_F(partial_roll_back, lets_no_conflict_leave_a_destructor) {
     struct noticing {
         partial_roll_back_lets_no_conflict_leave_a_destructor_Test* test;

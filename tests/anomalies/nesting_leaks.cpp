@@ -1,9 +1,9 @@
-// Nesting leaks: something that a nested block did outlives its roll-back, or its roll-back takes with it what was not
-// its own. Whatever ends the nested block - cancel, exception, restart - must leave the parent as it was.
+// Nesting leaks: an effect of a nested block outlives its roll-back, or the roll-back also undoes effects of the
+// parent. Cancel, exception and restart must each leave the parent as it was.
 //
-// Catches a savepoint that does not restore values the parent had written before, one that restores whole words over
-// neighbours, one that drops the read log of the child (its reads decided what the parent did), and one that forgets
-// memory that is written without a lock because the parent made it.
+// Catches a savepoint that does not restore earlier writes of the parent, and one that restores whole words over
+// neighbours. Catches a savepoint that drops the child's read log, although its reads decided the parent's next steps.
+// Catches a savepoint that skips memory that is written without a lock because the parent made it.
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {
@@ -13,7 +13,7 @@ struct refusal {};
 
 class nesting_leaks : public suite_of_flavours {
 protected:
-    /// The ways out of a nested block, each of which rolls it back. Restart lets it run again: the second time it
+    /// The ways out of a nested block, each of which rolls it back. After a restart the block runs again, and then
     /// leaves by cancel.
     enum class way { cancel, exception, restart };
 
@@ -38,7 +38,7 @@ protected:
     void in_every_way(F body) {
         body(way::cancel);
         body(way::exception);
-        if (GetParam().mode != mode::irrevocable) body(way::restart);  // there it is an error of use
+        if (GetParam().mode != mode::irrevocable) body(way::restart);  // a restart is a usage error there
     }
 };
 
@@ -64,8 +64,8 @@ TEST_P(nesting_leaks, of_writes) {
     });
 }
 
-// The rolled-back child's orec must be free again: another transaction can write it,
-// before and after the parent ends.
+// The orec of the rolled-back child must be free again: another transaction can write it, before and after the parent
+// ends.
 TEST_P(nesting_leaks, of_ownership) {
     in_every_way([&](way out) {
         var<long> owned{0};
@@ -103,7 +103,7 @@ TEST_P(nesting_leaks, three_deep) {
     });
 }
 
-// Widths of 1, 2, 4 and 8 bytes within one word, written by parent and child in every mixture.
+// Widths of 1, 2, 4 and 8 bytes within one word, written by parent and child in every combination.
 TEST_P(nesting_leaks, of_plain_words) {
     union words {
         std::uint64_t full;
@@ -134,7 +134,7 @@ TEST_P(nesting_leaks, of_plain_words) {
     });
 }
 
-// Memory that the parent made is written without locks; the child's writes to it roll back all the same.
+// Memory that the parent made is written without locks. The child's writes to it are still rolled back.
 TEST_P(nesting_leaks, of_writes_to_the_parents_new_objects) {
     struct object {
         var<long> a{1};
@@ -199,7 +199,7 @@ TEST_P(nesting_leaks, of_objects_and_their_ends) {
                 (void)create<counted>(c, &alive);
                 destroy(c, doomed);
             });
-            // A strict attempt destroys when it has ended.
+            // A strict attempt destroys objects when it has ended.
             if (how.mode == mode::optimistic || one_at_a_time()) {
                 EXPECT_EQ(alive, 2);
             }
@@ -227,7 +227,7 @@ TEST_P(nesting_leaks, of_handlers) {
     });
 }
 
-// A flat block has no fate of its own.
+// A flat block is rolled back together with its parent.
 TEST_P(nesting_leaks, flat_blocks_take_the_parent_along) {
     var<int> v{0};
     EXPECT_THROW(run(unwinding(),
@@ -244,8 +244,8 @@ TEST_P(nesting_leaks, flat_blocks_take_the_parent_along) {
 
 TUTTI_IN_EVERY_FLAVOUR(nesting_leaks);
 
-// What an aborted child read still counts: the parent knows its outcome. Another thread changes it in the meantime, so
-// the parent must run again and reach the other verdict.
+// The reads of an aborted child still count, because the parent knows the child's outcome. Another thread changes the
+// read variable. The parent must therefore run again, and come to the other result.
 TEST(nesting_reads, of_an_aborted_child_are_validated) {
     if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";
     support::watchdog guard{"nesting_reads"};
@@ -265,12 +265,12 @@ TEST(nesting_reads, of_an_aborted_child_are_validated) {
     EXPECT_EQ(attempts, 2u);
 }
 
-// The child's write took the orec of a stripe, under which it read a word that it had not written. The orec is free
-// again when the parent goes on, and the read has to count all the same.
+// The child's write took the orec of a stripe, and under that orec the child read a word that it had not written. The
+// orec is free again when the parent continues, but the read must still count.
 TEST(nesting_reads, of_an_aborted_child_next_to_its_writes_are_validated) {
     if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";
     support::watchdog guard{"nesting_reads"};
-    constexpr options impatient{.privatization = privatization::waived};  // the parent waits for the other one
+    constexpr options impatient{.privatization = privatization::waived};  // the parent waits for the other thread
     alignas(32) std::uint64_t words[4] = {};
     var<int> changed{0};
     unsigned attempts = 0;

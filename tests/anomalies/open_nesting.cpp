@@ -1,6 +1,6 @@
-// What open nesting must keep and must give back: an effect that survives the roll-back of the block around it, an undo
-// that runs twice, not at all or in the wrong order, two holders of one abstract lock, and a cycle of holders that
-// never ends.
+// The guarantees of open nesting. Its faults would be: an effect that survives the roll-back of the block around it; an
+// undo that runs twice, not at all, or in the wrong order. Others are two holders of one abstract lock, and a cycle of
+// holders that never ends.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -21,7 +21,7 @@ class open_nesting : public suite {
 protected:
     var<long> shared_{0}, own_{0};
 
-    /// Adds `n` to `to` at once; the undo takes it back.
+    /// Adds `n` to `to` in an open nested block; the undo subtracts `n`.
     static void add(tx& t, var<long>& to, long n) {
         open_nested(
             t, {{&to}}, [&](tx& i) { to.set(i, to.get(i) + n); }, [&to, n](tx& u) { to.set(u, to.get(u) - n); });
@@ -160,7 +160,8 @@ TEST_F(open_nesting, in_an_irrevocable_block_is_part_of_it) {
     EXPECT_EQ(shared_.load(), 0);
 }
 
-// Catches a commit that meets the block around it as it meets anybody else, although neither can wait for the other.
+// Catches a commit that treats a conflict with the block around it like any other, although neither can wait for the
+// other.
 TEST_F(open_nesting, in_a_visible_block) {
     EXPECT_THROW(atomically({.mode = mode::visible},
                             [&](tx& t) {
@@ -209,8 +210,8 @@ TEST_F(open_nesting, is_undone_in_a_block_that_has_become_irrevocable) {
     EXPECT_EQ(own_.load(), 1);
 }
 
-// Catches a second step that is a closed block, because of what the body has asked for after the first: it owns what
-// the undo of the first one needs.
+// Catches a second step that becomes a closed block because of a request after the first step. A closed block owns data
+// that the first step's undo needs.
 TEST_F(open_nesting, is_undone_although_the_block_has_become_irrevocable_between_two_steps) {
     int effects = 0;
     atomically([&](tx& t) {
@@ -228,7 +229,7 @@ TEST_F(open_nesting, is_undone_although_the_block_has_become_irrevocable_between
     EXPECT_EQ(own_.load(), 1);
 }
 
-// A deadline does not make a step a closed block: other threads see at once what it did, and its undo runs.
+// A deadline does not close a step: other threads see its effect at once, and its undo runs.
 TEST_F(open_nesting, stays_open_in_a_block_that_is_late) {
     if (one_at_a_time()) GTEST_SKIP() << "the body is a closed nested block here";
     int undone = 0;
@@ -263,18 +264,18 @@ TEST_F(open_nesting, a_visible_block_whose_reads_it_changes_starts_over_or_is_to
         EXPECT_EQ(attempts, 2);
         EXPECT_EQ(own_.load(), 1);
     } else {
-        EXPECT_THROW(block(), usage_error);  // it has met the mark
+        EXPECT_THROW(block(), usage_error);  // the open nested block has met the mark
     }
     EXPECT_EQ(shared_.load(), 0);
 }
 
-// What an irrevocable block has read stays as it is: catches one that has to start over after all.
+// The reads of an irrevocable block stay valid. Catches such a block that has to start over after all.
 TEST_F(open_nesting, changing_what_an_irrevocable_block_around_it_has_read_is_diagnosed) {
     if (!concurrent()) GTEST_SKIP() << "the body is a closed nested block here";
     const auto while_irrevocable = [&](auto body) {
         atomically([&](tx& t) {
             EXPECT_EQ(shared_.get(t), 0);
-            // In the middle of the body, which would have been a closed block afterwards.
+            // Switches in the middle of the body, which would have been a closed block afterwards.
             open_nested(
                 t,
                 [&](tx& i) {
@@ -320,7 +321,7 @@ TEST_F(open_nesting, touching_what_the_block_around_it_wrote_is_diagnosed) {
     EXPECT_EQ(own_.load(), 0);
 }
 
-// Money moves between accounts in open steps that do not commute: one reads the balance, another stores it. Some
+// Money moves between accounts in open nested steps that do not commute: one reads the balance, another stores it. Some
 // transfers fail in between, and the locks are taken in any order.
 TEST_F(open_nesting, abstract_locks_keep_operations_apart) {
     constexpr unsigned accounts = 6;
@@ -377,7 +378,7 @@ TEST_F(open_nesting, an_irrevocable_block_gets_its_abstract_lock_without_startin
     EXPECT_EQ(effects, 1);
 }
 
-// Catches a wait without a bound. Transactions that can start over do, and give up what the undo needs.
+// Catches an unbounded wait. Transactions that can start over do so, and release the locks that the undo needs.
 TEST_F(open_nesting, an_irrevocable_block_whose_abstract_lock_comes_free_only_after_its_end_is_told_so) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
@@ -402,10 +403,10 @@ TEST_F(open_nesting, an_irrevocable_block_whose_abstract_lock_comes_free_only_af
     EXPECT_EQ(own_.load(), 1);
 }
 
-/// A block that holds an abstract lock and is rolled back; an on_abort handler of it runs an irrevocable block.
+/// A block that holds an abstract lock and is rolled back. Its on_abort handler runs an irrevocable block.
 class irrevocable_in_its_handler {
 public:
-    /// `at_handler` runs in the handler's block.
+    /// Runs `at_handler` in the handler's block.
     template <class F>
     irrevocable_in_its_handler(const abstract_lock& lock, F at_handler)
         : thread_{[this, lock, at_handler] {
@@ -428,7 +429,7 @@ public:
     irrevocable_in_its_handler& operator=(const irrevocable_in_its_handler&) = delete;
     ~irrevocable_in_its_handler() { thread_.join(); }
 
-    /// Has it rolled back. Called by the irrevocable transaction, beside which the handler's block waits.
+    /// Makes the block roll back. The irrevocable transaction calls this, and the handler's block waits beside it.
     void roll_back() {
         ends_ = true;
         ends_.notify_one();
@@ -460,7 +461,7 @@ TEST_F(open_nesting, an_irrevocable_block_is_told_of_a_holder_whose_handler_wait
     EXPECT_TRUE(has_run);
 }
 
-// The block is irrevocable for its deadline only, so it can start over: it lets the handler's block run first.
+// The block is irrevocable only because of its deadline, so it can start over, and lets the handler's block run first.
 TEST_F(open_nesting, a_late_block_lets_a_handler_become_irrevocable_that_keeps_its_abstract_lock) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     std::atomic<int> attempts{0};
@@ -473,11 +474,12 @@ TEST_F(open_nesting, a_late_block_lets_a_handler_become_irrevocable_that_keeps_i
                        acquire(t, {&shared_, 1});
                    });
     }
-    // Another one where the handler's thread lost its processor on the way to its block.
+    // One more attempt is allowed in case the handler's thread lost its processor on the way to its block.
     EXPECT_LE(attempts_before_handler, 2);
 }
 
-// Two share a lock. The older one waits to have it alone; a third, younger still, must not come to share it meanwhile.
+// Two blocks share a lock. The older one waits for exclusive ownership. A third, younger block must not share the lock
+// meanwhile.
 TEST_F(open_nesting, who_waits_to_have_a_shared_lock_alone_keeps_younger_sharers_out) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
@@ -503,7 +505,7 @@ TEST_F(open_nesting, who_waits_to_have_a_shared_lock_alone_keeps_younger_sharers
             });
         } else {
             await(2);
-            // Often, because the first may still be on its way to wait.
+            // Repeated, because the first block may still be about to wait.
             for (int i = 0; i < 20000 && !was_kept_out; ++i) {
                 atomically([&](tx& t) {
                     if (t.attempt() == 2) {
@@ -520,13 +522,14 @@ TEST_F(open_nesting, who_waits_to_have_a_shared_lock_alone_keeps_younger_sharers
     EXPECT_TRUE(was_kept_out);
 }
 
-// A visible block is in the way of an undo and waits for the lock that is free only after it. The block is older, so it
-// would be patient.
+// A visible block blocks an undo, and waits for a lock that is released only after the undo. The block is older, so it
+// would otherwise be patient.
 TEST_F(open_nesting, an_undo_ends_a_visible_block_that_waits_for_its_abstract_lock) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
     abort_cause cause = abort_cause::none;
-    // It gives up by itself, and all begins anew, where the undo's thread lost its processor for longer than it waits.
+    // If the undo's thread lost its processor for longer than the block waits, the block gives up, and the test
+    // repeats.
     for (int i = 0; i < 20 && cause != abort_cause::killed; ++i) {
         std::atomic<int> stage{0};
         const auto reach = [&stage](int at) {
@@ -543,12 +546,12 @@ TEST_F(open_nesting, an_undo_ends_a_visible_block_that_waits_for_its_abstract_lo
                     return;
                 }
                 t.become_visible();
-                acquire(t, {&own_, 2});  // which draws its age
+                acquire(t, {&own_, 2});  // this draws the block's age
                 static_cast<void>(shared_.get(t));
                 reach(1);
                 await(2);
                 acquire(t, {&own_, 1});
-                // A reader that was killed and wrote nothing may commit. So it reads again, and finds out.
+                // A killed reader without writes may commit, so it reads again and notices the kill.
                 static_cast<void>(shared_.get(t));
             });
         }};
@@ -564,7 +567,7 @@ TEST_F(open_nesting, an_undo_ends_a_visible_block_that_waits_for_its_abstract_lo
     EXPECT_EQ(cause, abort_cause::killed);
 }
 
-// Catches, under AddressSanitizer, a jump that loses what had been prepared to hold the lock.
+// Catches, under AddressSanitizer, a jump that leaks memory that was prepared to hold the lock.
 TEST_F(open_nesting, who_is_killed_while_it_waits_for_an_abstract_lock_starts_over) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
@@ -597,7 +600,7 @@ TEST_F(open_nesting, who_is_killed_while_it_waits_for_an_abstract_lock_starts_ov
     EXPECT_NE(own_.load(), 0);
 }
 
-// The undo of a nested block waits for no transaction that waits for the block around it.
+// The undo of a nested block never waits for a transaction that waits for the block around it.
 TEST_F(open_nesting, is_undone_although_the_irrevocable_one_waits_for_the_block_around_it) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const support::watchdog dog{test_name()};
@@ -625,8 +628,8 @@ TEST_F(open_nesting, is_undone_although_the_irrevocable_one_waits_for_the_block_
     EXPECT_EQ(own_.load(), 101);
 }
 
-// One holds an abstract lock, and its undo needs what the other owns; the other needs the lock. Catches an undo that
-// waits for the commit of the other, which waits for the commit of the one that is undone.
+// One block holds an abstract lock, and its undo needs data of a second block, which needs the lock. Catches an undo
+// that waits for the commit of the second block, which in turn waits for the first one.
 TEST_F(open_nesting, an_undo_does_not_wait_for_whom_its_abstract_lock_keeps_from_committing) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     const std::string before{policy_in_force()};
@@ -664,7 +667,7 @@ TEST_F(open_nesting, an_undo_does_not_wait_for_whom_its_abstract_lock_keeps_from
     use_policy(before);
 }
 
-// Catches open nested blocks that wait for slots which the blocks around them have.
+// Catches open nested blocks that wait for slots of the blocks around them.
 TEST_F(open_nesting, as_many_visible_blocks_as_can_be_with_visible_ones_inside) {
     if (!concurrent()) GTEST_SKIP() << "one transaction at a time";
     constexpr unsigned all = 11;
@@ -687,7 +690,7 @@ TEST_F(open_nesting, as_many_visible_blocks_as_can_be_with_visible_ones_inside) 
     for (const auto& v : inside) EXPECT_EQ(v.load(), 1);
 }
 
-// Its own thread has the slot that it would wait for.
+// The block's own thread has the slot for which the second block would wait.
 TEST_F(open_nesting, a_second_irrevocable_block_inside_an_irrevocable_one_is_diagnosed) {
     if (one_at_a_time()) GTEST_SKIP() << "the body is a closed nested block here";
     EXPECT_THROW(atomically([&](tx& t) {

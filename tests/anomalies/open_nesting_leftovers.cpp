@@ -1,7 +1,8 @@
-// An open-nested transaction leaves objects to destroy, and their destructors want what the transaction around it owns.
+// An open nested transaction leaves objects to destroy, whose destructors need variables that the transaction around it
+// owns.
 //
-// Catches an engine that destroys it at the end of the inner transaction, and one where a handler waits for what its
-// own context owes.
+// Catches an engine that destroys these objects at the end of the inner transaction. Catches a handler that waits for a
+// pending duty of its own context.
 #include <memory>
 #include <thread>
 #include <vector>
@@ -21,7 +22,7 @@ struct ending {
 class open_nesting_leftovers : public suite {
 protected:
     var<long> owned_{0}, inner_{0};
-    /// Runs `body(tx&)` open-nested in a block that owns the variable which ends write.
+    /// Runs `body(tx&)` open-nested in a block that owns the variable which the destructors write.
     template <class F>
     void inside(F body) {
         atomically([&](tx& t) {
@@ -53,7 +54,7 @@ TEST_F(open_nesting_leftovers, of_attempts_that_start_over) {
     EXPECT_EQ(owned_.load(), 99);
 }
 
-// Many more than are kept before some are destroyed.
+// Many more objects than the engine keeps before it destroys some.
 TEST_F(open_nesting_leftovers, of_objects_that_are_retired) {
     if (!concurrent()) GTEST_SKIP() << "nests closed";
     constexpr long many = 1200;
@@ -66,8 +67,8 @@ TEST_F(open_nesting_leftovers, of_objects_that_are_retired) {
     EXPECT_LT(owned_.load(), 100 * many);
 }
 
-// The inner commit owes a wait for its plain memory until the locks are released. The handler's block owes one as a
-// reader, and must not wait for the publication of its own context.
+// The inner commit postpones its privatization wait until the locks are released. The handler's block postpones one as
+// a reader. That wait must skip the pending publication of its own context.
 TEST_F(open_nesting_leftovers, a_wait_that_a_handler_owes_passes_over_its_own_context) {
     static long plain = 0;
     atomically([](tx& t) { store(t, &plain, 1L); });
@@ -82,13 +83,13 @@ TEST_F(open_nesting_leftovers, a_wait_that_a_handler_owes_passes_over_its_own_co
     EXPECT_EQ(inner_.load(), 1);
 }
 
-// A block that has read an object of its own, and has written it since, still finds what it has read unchanged.
+// A block reads an object that it has made, and then writes it. Its read still validates.
 TEST_F(open_nesting_leftovers, what_a_block_has_made_and_written_is_no_conflict) {
     if (!concurrent()) GTEST_SKIP() << "nothing commits beside the block";
     struct thing {
         var<long> count{0};
     };
-    const int most = algorithm() == "hytm" ? 9 : 1;  // eight in hardware may fail, and one runs in software
+    const int most = algorithm() == "hytm" ? 9 : 1;  // eight attempts in hardware may fail, and one runs in software
     int attempts = 0;
     thing* made = nullptr;
     const auto use_one = [&](tx& t) {
@@ -113,8 +114,8 @@ TEST_F(open_nesting_leftovers, what_a_block_has_made_and_written_is_no_conflict)
     atomically([&](tx& t) { destroy(t, made); });
 }
 
-// The wait of the open-nested commit for readers of plain memory is owed until the handlers have run. A handler that
-// reads what that commit wrote waits for the commit, but not for the end of its own context.
+// The open nested commit postpones its wait for readers of plain memory until the handlers have run. A handler that
+// reads the commit's writes waits for the commit, but not for the end of its own context.
 TEST_F(open_nesting_leftovers, a_handler_reads_what_its_context_still_waits_for) {
     if (!concurrent()) GTEST_SKIP() << "nests closed";
     long plain = 0;

@@ -1,7 +1,7 @@
-// Partial roll-back that goes not far enough, too far, or for ever.
+// Partial roll-back that goes not far enough, too far, or back forever.
 //
-// Catches a roll-back that keeps a read that has become invalid, one that repeats what came before the checkpoint, a
-// way back that is looked for in a mode without one, and a conflict that goes back to the same checkpoint for ever.
+// Catches a roll-back that keeps a stale read, or that repeats code from before the checkpoint. Catches a search for a
+// checkpoint in a mode without one, and a conflict that goes back to the same checkpoint forever.
 #include "anomalies/partial_roll_back.hpp"
 
 namespace tutti::anomalies {
@@ -52,7 +52,7 @@ TEST_F(partial_roll_back, of_a_conflict_before_the_checkpoint_repeats_everything
     }
 }
 
-// Nothing is read after the change: it comes to light when the continuation ends, and not only at commit.
+// No read follows the change. The continuation finds it at its end, and not only at commit.
 TEST_F(partial_roll_back, of_a_conflict_found_at_the_close) {
     atomically([&](tx& t) {
         ++before;
@@ -86,7 +86,7 @@ TEST_F(partial_roll_back, of_an_ordinary_nested_block) {
     EXPECT_EQ(next, 1);
 }
 
-// A participant may have shown the blocks around the one that runs again what was current with the old snapshot.
+// A participant may have shown the outer blocks data that was current with the old snapshot.
 TEST_F(partial_roll_back, tells_participants_that_the_snapshot_has_moved) {
     struct listener final : participant {
         int told = 0;
@@ -116,7 +116,8 @@ TEST_F(partial_roll_back, tells_participants_that_the_snapshot_has_moved) {
     EXPECT_EQ(after, 2);
 }
 
-// Every level reads something of its own; for each of them in turn the deepest one finds that it has changed.
+// Every level reads a variable of its own. For each level in turn, the innermost level finds that level's variable
+// changed.
 TEST_F(partial_roll_back, goes_back_to_the_right_one_of_many) {
     constexpr std::size_t levels = 12;
     for (std::size_t changed = 0; changed < levels; ++changed) {
@@ -141,7 +142,7 @@ TEST_F(partial_roll_back, goes_back_to_the_right_one_of_many) {
 
 TEST_F(partial_roll_back, of_alternatives) {
     int first = 0, second = 0;
-    // The second alternative is the first to read what changes: it alone runs again.
+    // The second alternative is the first to read the changed variable, so it alone runs again.
     const auto choose = [&](bool what_the_first_read) {
         first = second = after = before = 0;
         return atomically([&](tx& t) {
@@ -170,7 +171,8 @@ TEST_F(partial_roll_back, of_alternatives) {
     EXPECT_EQ(after, 1);
     EXPECT_EQ(first, 1);
     EXPECT_EQ(second, 2);
-    // Now it is the first one, whose reads count although it gave way: the choice is made again.
+    // Now the first alternative reads the changed variable. Its reads count although it retried, so the choice is made
+    // again.
     EXPECT_EQ(choose(true), 1);
     EXPECT_EQ(before, 1);
     EXPECT_EQ(after, 2);
@@ -208,7 +210,7 @@ TEST_F(partial_roll_back, before_a_retry_that_waits_for_both_halves) {
     EXPECT_EQ(own.load(), 0);
 }
 
-// What is kept may be what makes it fail, so after 64 times the whole transaction starts over.
+// The kept part may cause every failure, so after 64 rewinds the whole transaction starts over.
 TEST_F(partial_roll_back, does_not_go_on_for_ever) {
     unsigned attempts = 0;
     atomically([&](tx& t) {
@@ -227,7 +229,7 @@ TEST_F(partial_roll_back, does_not_go_on_for_ever) {
     EXPECT_EQ(attempts, 2u);
 }
 
-// A switch of the mode needs all reads to be current, and from then on there is no way back but to the beginning.
+// A switch of the mode needs all reads to be current. Afterwards, the only way back is to the beginning.
 TEST_F(partial_roll_back, is_none_when_the_mode_changes) {
     for (const bool irrevocable : {false, true}) {
         before = after = 0;

@@ -1,14 +1,15 @@
-// Conflicts that a partial roll-back answers.
+// Conflicts that a partial roll-back resolves.
 //
-// They are provoked at a known point: the first run of a continuation has another thread commit a change of what it
-// read and then reads something else that the same commit changed, so that it cannot but look at what it read.
+// The tests provoke them at a known point. In the first run of a continuation, another thread commits a change of a
+// variable that the continuation has read. The continuation then reads a second variable of that commit, and so has to
+// validate its reads.
 #pragma once
 
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {
 
-/// A thread of its own runs `f`, and is over when this returns.
+/// Runs `f` on a new thread, and waits for its end.
 template <class F>
 void elsewhere(F&& f) {
     std::jthread{std::forward<F>(f)}.join();
@@ -20,8 +21,8 @@ protected:
         if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";
     }
 
-    /// Another transaction changes `seen`, and with it what `notice` reads. It does not wait for users of plain memory,
-    /// of which the one that waits for it may be one.
+    /// Changes `seen`, and the variable that `notice` reads, in another transaction. That transaction does not wait for
+    /// users of plain memory, because the caller may be one and waits for it.
     void overtake(var<int>& seen) {
         elsewhere([&] {
             atomically(impatient, [&](tx& t) {
@@ -30,12 +31,12 @@ protected:
             });
         });
     }
-    /// A read that finds out whether another has overtaken the transaction.
+    /// Reads a variable that shows whether another transaction has overtaken this one.
     int notice(tx& t) { return latest_.get(t); }
 
     static constexpr options impatient{.privatization = privatization::waived};
     var<int> early{0}, late{0}, own{0};
-    int before = 0, after = 0;  // runs of what comes before the checkpoint, and of its continuation
+    int before = 0, after = 0;  // runs of the code before the checkpoint, and of its continuation
 
 private:
     var<int> latest_{0};

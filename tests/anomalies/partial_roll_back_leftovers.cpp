@@ -1,7 +1,7 @@
-// Partial roll-back that leaves something behind: what a continuation did that runs again, or that ends in another way.
+// Leftovers of a partial roll-back: effects of a continuation that runs again, or that ends in another way.
 //
-// Catches one that forgets handlers, participants, objects, locks or locals, one that a body can swallow, and one that
-// throws out of a destructor.
+// Catches a roll-back that forgets handlers, participants, objects, locks or locals, one that a body can swallow, and
+// one that throws out of a destructor.
 #include <functional>
 
 #include "anomalies/partial_roll_back.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 struct refusal {};
 
-// What the continuation had written is free again: another transaction can write it before this one ends.
+// The continuation's write is rolled back: another transaction can write the variable before this one ends.
 TEST_F(partial_roll_back, gives_back_what_the_continuation_owned) {
     var<int> taken{0};
     std::uint64_t plain = 5;
@@ -74,7 +74,7 @@ TEST_F(partial_roll_back, runs_handlers_of_the_last_run_only) {
     EXPECT_EQ(party.refused, 0);
 }
 
-// Every run but the last makes, replaces and removes objects, so that afterwards there must be as many as before.
+// Every run except the last makes, replaces and removes objects. Afterwards there must be as many objects as before.
 TEST_F(partial_roll_back, leaves_no_objects_behind) {
     struct counted {
         explicit counted(int* n) : alive{n} { ++*alive; }
@@ -169,7 +169,7 @@ TEST_F(partial_roll_back, comes_back_when_it_was_swallowed) {
     EXPECT_EQ(own.load(), 0);
 }
 
-// The second run leaves in its own way, which is the continuation's alone: the parent goes on with what it had.
+// The second run leaves in its own way, which affects only the continuation. The parent keeps its own state.
 TEST_F(partial_roll_back, is_forgotten_when_the_continuation_ends_otherwise) {
     const auto leave = [&](auto how) {
         before = after = 0;
@@ -213,8 +213,8 @@ TEST_F(partial_roll_back, is_forgotten_when_the_continuation_ends_otherwise) {
     EXPECT_EQ(own.load(), 2 + late.load());
 }
 
-// An access in a destructor that runs because of an exception cannot go back anywhere; it must not be left by another
-// exception, whichever barrier finds the conflict.
+// An access in a destructor that runs because of an exception cannot go back. No second exception may leave it,
+// whichever barrier finds the conflict.
 TEST_F(partial_roll_back, waits_until_destructors_have_run) {
     struct access {
         std::function<void()> at_the_end;
@@ -240,7 +240,7 @@ TEST_F(partial_roll_back, waits_until_destructors_have_run) {
                 });
             });
         };
-        // Both are allowed: the exception leaves with what was seen, or the conflict was found and all runs again.
+        // Both outcomes are allowed: the exception leaves, or the conflict was found and everything runs again.
         try {
             attempt();
             EXPECT_EQ(before, 2);

@@ -1,7 +1,7 @@
-// A participant and the engine disagree: one of them commits what the other has rolled back.
+// A participant and the engine disagree: one commits and the other has rolled back.
 //
-// Catches a vote taken before the engine's own prepare (an abort could still follow a yes), a participant that is not
-// told of the abort it was prepared for, or told twice, and a veto that leaves orecs owned.
+// Catches a vote before the engine's own prepare, because an abort could still follow a yes. Catches a participant that
+// is not told of the abort after its prepare, or told twice, and a veto that leaves orecs owned.
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {
@@ -9,7 +9,7 @@ namespace {
 
 struct no_answer {};
 
-/// Writes down what it is asked, and answers as it was told.
+/// Records the calls that it gets, and answers as configured.
 class witness final : public participant {
 public:
     explicit witness(std::string& trace, char name) : trace_{trace}, name_{name} {}
@@ -60,7 +60,7 @@ protected:
 TEST_P(participants, all_agree) {
     commit_with_all();
     EXPECT_EQ(trace_.substr(0, 6), "p1p2p3");
-    // Both kinds of effect come after the decision; nothing says which of them comes first.
+    // Both kinds of effect come after the decision, in either order.
     EXPECT_NE(trace_.find("c1c2c3"), std::string::npos);
     EXPECT_NE(trace_.find("at"), std::string::npos);
     EXPECT_EQ(trace_.find('a', 0), trace_.find("at"));
@@ -91,7 +91,7 @@ TEST_P(participants, one_throws) {
     EXPECT_EQ(data_.load(), 1);
 }
 
-// Alone, and with nothing else put off, it is asked on a shorter way (core/lifecycle/transaction.hpp).
+// A single participant without other deferred actions takes a shorter path (core/lifecycle/transaction.hpp).
 TEST_P(participants, one_alone) {
     const auto commit_with_it = [&] {
         run(unwinding(), [&](tx& t) {
@@ -112,7 +112,7 @@ TEST_P(participants, one_alone) {
     EXPECT_EQ(std::exchange(trace_, ""), "p1a1r1");
     EXPECT_EQ(data_.load(), 1);
     first_.throws = false;
-    commit_with_it();  // nothing is still owned, and nothing of the votes before is left
+    commit_with_it();  // nothing is still owned, and the earlier votes have left nothing behind
     EXPECT_EQ(std::exchange(trace_, ""), "p1c1");
     EXPECT_EQ(data_.load(), 2);
     run(unwinding(), [&](tx& t) {
@@ -122,8 +122,8 @@ TEST_P(participants, one_alone) {
     EXPECT_EQ(trace_, "p1c1");
 }
 
-// A block with many participants and many alternatives must not ask each of them at each retry. Catches also a refusal
-// where nobody waits.
+// A block with many participants and many alternatives must not ask each participant at each retry. Also catches a
+// refusal when no block waits.
 TEST_P(participants, are_asked_to_wake_by_the_retry_of_their_alternative_or_by_the_one_that_waits) {
     if (GetParam().mode == mode::irrevocable) GTEST_SKIP() << "must not retry";
     first_.wakes = false;
@@ -216,8 +216,8 @@ TEST_P(participants_that_restart, one_alone) {
 
 TUTTI_IN_REVOCABLE_FLAVOURS(participants_that_restart);
 
-// When they are asked, the engine can no longer refuse: under contention every prepared commit happens, in the order
-// of the data, and with nothing between prepare and commit.
+// When the participants are asked, the engine can no longer refuse. Under contention, every prepared commit happens in
+// the order of the data, and nothing comes between prepare and commit.
 TEST(participants_under_contention, commit_in_the_order_of_the_data) {
     support::watchdog guard{"participants_under_contention"};
     struct ledger final : participant {
@@ -263,7 +263,7 @@ TEST(participants_under_contention, commit_in_the_order_of_the_data) {
     for (std::size_t i = 0; i < entries.size(); ++i) ASSERT_EQ(entries[i], static_cast<long>(i));
 }
 
-// Catches a snapshot that moves on while a participant still shows what belonged to the earlier one.
+// Catches a snapshot that is extended while a participant still shows data of the earlier one.
 TEST(participants_that_show_data, are_told_when_the_snapshot_moves) {
     if (!concurrent()) GTEST_SKIP() << "nobody commits while another transaction runs";
     struct shower final : participant {
@@ -292,7 +292,7 @@ TEST(participants_that_show_data, are_told_when_the_snapshot_moves) {
     EXPECT_EQ(runs, 2);
 }
 
-// Catches a reader that waits, in case it has been handed something private, for what is not published yet.
+// Catches a reader that waits for an unpublished commit because it might have received private memory.
 TEST(participants_that_ask_others, get_an_answer_from_a_thread_that_runs_transactions) {
     if (!concurrent() || commits_one_by_one()) GTEST_SKIP() << "nobody reads between prepare and commit";
     support::watchdog guard{"participants_that_ask_others"};

@@ -1,8 +1,8 @@
 // Phantom: a range that was read gains or loses a member before the reader's transaction takes effect.
 //
-// The structure is a sorted linked list whose nodes come and go with the commits. Catches an engine that forgets to
-// validate reads of memory which was freed meanwhile, one that frees too early, and one whose freshly created nodes
-// become reachable before their fields are there.
+// The structure is a sorted linked list whose nodes come and go with the commits. Catches an engine that does not
+// validate reads of memory that was freed meanwhile, and one that frees too early. Catches an engine whose new nodes
+// become reachable before their fields are written.
 #include <barrier>
 
 #include "anomalies/flavour.hpp"
@@ -46,7 +46,7 @@ public:
         for (node* n = head_.get(t); n != nullptr && n->key < to; n = n->next.get(t)) members += n->key >= from ? 1 : 0;
         return members;
     }
-    /// Sorted, and as many and as much as the counters say.
+    /// Returns true if the list is sorted, and its length and sum equal the counters.
     [[nodiscard]] bool sound(tx& t) const {
         long size = 0, sum = 0, last = -1;
         for (node* n = head_.get(t); n != nullptr; n = n->next.get(t)) {
@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    /// The link to the first node that is not below `key`, and that node.
+    /// Returns the link to the first node that is not below `key`, and that node.
     std::pair<var<node*>*, node*> find(tx& t, long key) {
         var<node*>* link = &head_;
         node* n = link->get(t);
@@ -97,7 +97,8 @@ TEST_P(phantom, in_a_linked_list) {
     EXPECT_TRUE(atomically([&](tx& t) { return list.sound(t); }));
 }
 
-// A transaction that finds a range empty puts one member into it. Two that both found it empty would put two.
+// A transaction that finds a range empty inserts one member. Two transactions that both found it empty would insert
+// two.
 TEST_P(phantom, fills_an_empty_range_twice) {
     const std::size_t each = rounds(160);
     constexpr long range = 8, ranges = 4;
@@ -124,7 +125,7 @@ TEST_P(phantom, fills_an_empty_range_twice) {
     EXPECT_TRUE(atomically([&](tx& t) { return list.sound(t); }));
 }
 
-// Two look through the same list before either inserts, one before its only member and one behind it: they write
+// Two transactions scan the same list before either inserts: one before its only member, and one behind it. They write
 // different words, and the second to commit has counted without the other's node.
 TEST_P(phantom, is_inserted_where_another_has_looked) {
     const std::size_t meetings = rounds(8);

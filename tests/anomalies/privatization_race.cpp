@@ -1,8 +1,8 @@
-// Privatization race: a transaction takes plain memory out of all others' reach and its thread then uses it directly;
-// a transaction that still runs with the old state sees the direct writes, or writes over them.
+// Privatization race: a transaction makes plain memory private, and its thread then uses that memory directly. A
+// transaction that still runs with the old state sees the direct writes, or overwrites them.
 //
-// Catches an engine without the fence (or with one that waits before the commit instead of after it), and a fence
-// that overlooks a mode, an algorithm, or a transaction that began but has not read yet.
+// Catches an engine without the fence, or with one that waits before the commit instead of after it. Catches a fence
+// that skips a mode, an algorithm, or a transaction that has begun but not read yet.
 #include <barrier>
 
 #include "anomalies/flavour.hpp"
@@ -11,7 +11,7 @@
 namespace tutti::anomalies {
 namespace {
 
-/// Plain words; equal to each other in every state that a transaction may see.
+/// Plain words that are equal in every state that a transaction may see.
 struct box {
     std::uint64_t left = 0;
     std::uint64_t right = 0;
@@ -20,7 +20,7 @@ struct box {
 
 class privatization_race : public suite_of_flavours {
 protected:
-    /// Adds one to every word, and checks before.
+    /// Adds one to every word, and checks them first.
     static void bump(tx& t, box* b, violations& torn) {
         const std::uint64_t left = load(t, &b->left);
         torn.expect(load(t, &b->right) == left);
@@ -29,7 +29,7 @@ protected:
         store(t, &b->low, static_cast<std::uint32_t>(left + 1));
         store(t, &b->right, left + 1);
     }
-    /// The same directly, with time for a zombie to strike.
+    /// Does the same without a transaction, slowly enough for a zombie to interfere.
     static void bump_directly(box* b, violations& torn) {
         const std::uint64_t before = b->left;
         torn.expect(b->right == before && b->low == static_cast<std::uint32_t>(before));
@@ -41,8 +41,8 @@ protected:
     }
 };
 
-// The pointer is a word of plain memory, like what it points to. The others privatize nothing and have waived the
-// wait: only the one that takes has to wait.
+// The pointer is a word of plain memory, like its target. The other threads privatize nothing and have waived the wait:
+// only the thread that takes the box has to wait.
 TEST_P(privatization_race, through_a_plain_pointer) {
     const std::size_t each = rounds(30);
     box content;
@@ -80,7 +80,7 @@ TEST_P(privatization_race, through_a_plain_pointer) {
     EXPECT_EQ(content.right, content.left);
 }
 
-// The pointer is a variable: the commit that privatizes writes no plain memory at all.
+// The pointer is a variable, so the privatizing commit does not write plain memory at all.
 TEST_P(privatization_race, through_a_variable) {
     const std::size_t each = rounds(30);
     box content;
@@ -108,7 +108,7 @@ TEST_P(privatization_race, through_a_variable) {
     EXPECT_EQ(content.right, content.left);
 }
 
-// The harshest direct use: the whole list is cut off, overwritten and freed at once. A straggler reads freed memory.
+// The hardest direct use: the whole list is cut off, overwritten and freed at once. A straggler reads freed memory.
 TEST_P(privatization_race, of_a_list_that_is_then_freed) {
     struct item {
         std::uint64_t value;
@@ -126,7 +126,7 @@ TEST_P(privatization_race, of_a_list_that_is_then_freed) {
                 for (std::uint64_t k = 0; k < 4; ++k) {
                     auto* const fresh = new item{k, nullptr};
                     run(mine, [&](tx& t) {
-                        fresh->next = load(t, &head);  // not published yet: ours alone
+                        fresh->next = load(t, &head);  // private until the publication
                         store(t, &head, fresh);
                     });
                 }
@@ -159,8 +159,8 @@ TEST_P(privatization_race, of_a_list_that_is_then_freed) {
     EXPECT_EQ(seen.count(), 0);
 }
 
-/// A box that one transaction makes private and hands over through a variable, while a straggler still reads it.
-/// Each part has a stripe of its own: a conflict over another would stop the straggler.
+/// A box that one transaction makes private and passes on through a variable, while a straggler still reads it. Each
+/// part has a stripe of its own, because a conflict over another part would stop the straggler.
 struct handing_over {
     alignas(64) box content;
     alignas(64) box* place = nullptr;
@@ -197,9 +197,9 @@ struct handing_over {
     }
 };
 
-// One transaction makes the box private and hands it to another thread through a variable. That thread uses it as soon
-// as its own transaction, which only read, is over; until then it has to wait for a straggler that still reads the box.
-// In every other round the straggler logs nothing, and so cannot show before its end that its reads are current.
+// One transaction makes the box private and passes it to another thread through a variable. That thread uses the box as
+// soon as its own read-only transaction is over. Until then it has to wait for a straggler that still reads the box. In
+// every other round the straggler has no read log, so it cannot validate before its end.
 TEST_P(privatization_race, by_whom_it_was_handed_to) {
     const std::size_t times = rounds(8);
     handing_over all;
@@ -227,7 +227,7 @@ TEST_P(privatization_race, by_whom_it_was_handed_to) {
     EXPECT_EQ(all.torn.count(), 0);
 }
 
-// What told the receiver is overwritten before its block ends, by a block that makes nothing private.
+// A block that makes nothing private overwrites the variable before the receiver's block ends.
 TEST_P(privatization_race, although_what_says_so_was_overwritten) {
     const std::size_t times = rounds(8);
     handing_over all;

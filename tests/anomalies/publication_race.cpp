@@ -1,8 +1,8 @@
-// Publication race: memory is filled directly and then published by a transaction; one that sees the publication does
-// not see what was filled in.
+// Publication race: a thread fills memory directly, and a transaction then publishes it. A transaction that sees the
+// publication does not see the data.
 //
-// Catches a commit without release and a read without acquire order (on x86 the compiler's reordering; under
-// ThreadSanitizer any missing edge), and an engine that reads plain memory ahead of the flag that guards it.
+// Catches a commit without release order and a read without acquire order: on x86, compiler reordering; under
+// ThreadSanitizer, any missing edge. Catches an engine that reads plain memory before the flag that guards it.
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {
@@ -23,7 +23,7 @@ protected:
     }
 };
 
-// The reader takes the letter out, and owns it: the hand-over goes both ways, directly.
+// The reader takes the letter out and owns it: the hand-over works in both directions.
 TEST_P(publication_race, through_a_variable) {
     const std::size_t each = rounds(380);
     var<letter*> box{nullptr};
@@ -83,7 +83,7 @@ TEST_P(publication_race, to_many_readers) {
                     const std::uint64_t number = load(t, &l->number);
                     for (const auto& line : l->lines) torn.expect(load(t, &line) == static_cast<std::uint32_t>(number));
                 });
-                // Never written again after the publication, so it may be read directly as well.
+                // The letter is never written after its publication, so a direct read is allowed as well.
                 if (const letter* const l = newest.load())
                     torn.expect(l->lines[5] == static_cast<std::uint32_t>(l->number));
             }

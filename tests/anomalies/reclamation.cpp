@@ -1,7 +1,7 @@
-// Use after free: an object is destroyed by one transaction while another one that found it before still looks at it.
+// Use after free: one transaction destroys an object while another one that found it earlier still reads it.
 //
-// Catches an engine that frees at commit, one whose reclamation overlooks a mode (an unlogged reader, a visible one, a
-// transaction that sleeps), and one that never frees at all.
+// Catches an engine that frees at commit, and one whose reclamation skips a mode (an unlogged reader, a visible one, a
+// sleeping transaction). Catches an engine that never frees.
 #include "anomalies/flavour.hpp"
 #include "support/random.hpp"
 
@@ -16,14 +16,14 @@ struct object {
         state.store(0);
         ++ended;
     }
-    // Not transactional on purpose: the reader looks at the object itself, as one may whose transaction found it.
+    // Deliberately not transactional: the reader looks at the object directly, as a transaction that found it may.
     std::atomic<std::uint64_t> state{0};
     static inline std::atomic<long> ended{0};
 };
 
 class reclamation : public suite_of_flavours {};
 
-/// Commits that retire something: what batches there are fill, and are examined.
+/// Commits that retire objects, so that batches fill and are examined.
 void churn(std::size_t rounds_of_it) {
     static var<object*> spare{nullptr};
     for (std::size_t i = 0; i < rounds_of_it; ++i) {
@@ -34,10 +34,11 @@ void churn(std::size_t rounds_of_it) {
     }
 }
 
-// One reader holds its transaction open, another thread destroys what it found and turns over thousands of objects.
+// One reader keeps its transaction open. Another thread destroys the object that it has found, and then retires
+// thousands of objects.
 TEST_P(reclamation, waits_for_the_reader) {
     if (!concurrent()) GTEST_SKIP() << "needs two transactions at once";
-    // A visible reader would be met by the writer, an irrevocable one might exclude it: both may wait for each other.
+    // A visible or irrevocable reader could deadlock with the writer.
     if (GetParam().mode != mode::optimistic) GTEST_SKIP() << "the writer may wait for such a reader";
     for (const bool read_only : {false, true}) {
         auto* const subject = new object;
@@ -68,7 +69,7 @@ TEST_P(reclamation, waits_for_the_reader) {
     }
 }
 
-// The reference that `get` returns lives as long as the block, although others replace the value.
+// The reference that `get` returns stays valid until the block ends, although other transactions replace the value.
 TEST_P(reclamation, of_values_behind_nodes) {
     const std::size_t each = rounds(600);
     const auto text_of = [](std::size_t i) { return std::string(24 + i % 9, static_cast<char>('a' + i % 26)); };
@@ -96,7 +97,7 @@ TEST_P(reclamation, of_values_behind_nodes) {
     EXPECT_EQ(torn.count(), 0);
 }
 
-// What is destroyed ends once, neither twice nor never; readers of all kinds look on.
+// Each destroyed object ends exactly once, while readers of all kinds look at the objects.
 TEST_P(reclamation, ends_every_object_once) {
     const std::size_t each = rounds(600);
     std::array<var<object*>, 4> places{};
@@ -131,7 +132,7 @@ TEST_P(reclamation, ends_every_object_once) {
     });
     EXPECT_EQ(dead.count(), 0);
     for (auto& place : places) delete place.load();
-    // A bound, not a time: with no other thread running, turning objects over has to bring the backlog down.
+    // A bound on the count, not on time: without other threads, retiring more objects has to reduce the backlog.
     const auto backlog = [&] { return destroyed - (object::ended - ended_before); };
     for (int i = 0; i < 200 && backlog() > 1024; ++i) churn(100);
     EXPECT_LE(backlog(), 1024 + 8);

@@ -1,7 +1,7 @@
-// Counts that do not add up to what was executed.
+// Counts that do not add up to the executed work.
 //
-// Catches counters that are lost when their thread ends, attempts that are counted under no cause or under two,
-// partial roll-backs that pass for aborts or for nothing, and counting that goes on although it is off.
+// Catches counters that are lost when their thread ends, attempts counted under no cause or under two, and partial
+// roll-backs counted as aborts or not at all. Catches counting that continues although it is off.
 #include <numeric>
 #include <sstream>
 
@@ -18,7 +18,7 @@ protected:
     }
     ~statistics_suite() override { enable_statistics(false); }
 
-    /// The row of a named block; all zero when there is none.
+    /// Returns the row of a named block, or zeros if the block does not exist.
     static site_statistics row(std::string_view name) {
         for (auto& s : tutti::statistics()) {
             if (s.name == name) return s;
@@ -76,7 +76,7 @@ TEST_F(statistics_suite, name_every_cause) {
     leave([](tx&) { throw refusal{}; });
     leave([](tx&) { throw refusal{}; });
     leave([&](tx& t) { t.join(no); });
-    leave([](tx& t) { retry(t); });  // nothing read: an error of use
+    leave([](tx& t) { retry(t); });  // nothing read: a usage error
     leave([](tx& t) {
         if (t.attempt() < 4) restart(t);
     });
@@ -108,7 +108,7 @@ TEST_F(statistics_suite, say_why_it_became_irrevocable) {
     EXPECT_EQ(row("late").irrevocable, 3u);
     EXPECT_EQ(row("late").irrevocable_reason, "writes a file");
     EXPECT_EQ(row("late").commits, 3u);
-    // A block that is irrevocable for its deadline does not switch again when its body asks for it.
+    // A block that is irrevocable because of its deadline does not switch again when its body asks.
     atomically(
         {.name = "both", .deadline = std::chrono::nanoseconds{1}, .when_missed = missed_deadline::run_irrevocable},
         [&](tx& t) {
@@ -121,8 +121,8 @@ TEST_F(statistics_suite, say_why_it_became_irrevocable) {
     EXPECT_EQ(row("never").irrevocable_reason, "");
 }
 
-// Under any algorithm but norec, which compares values and so knows no writer; and of those that run one transaction at
-// a time no other is in the way.
+// Excludes norec, which compares values and so does not know the writer. Also excludes algorithms that run one
+// transaction at a time, which have no conflicts.
 TEST_F(statistics_suite, name_who_was_in_the_way) {
     var<int> seen{0}, own{0};
     int runs = 0;
@@ -150,7 +150,7 @@ TEST_F(statistics_suite, name_who_was_in_the_way) {
     EXPECT_TRUE(row("overtaken").rivals.empty());
 }
 
-// Three times to the checkpoint; then once to it, and once to the beginning.
+// Three times to the checkpoint, then once more to it, and once to the beginning.
 TEST_F(statistics_suite, count_partial_roll_backs) {
     var<int> early{0}, late{0}, latest{0};
     const auto overtake = [&](var<int>& seen) {
@@ -225,7 +225,7 @@ TEST_F(statistics_suite, count_nothing_when_off) {
     EXPECT_EQ(row("switched").commits, 1u);
 }
 
-// Reading them while others count neither disturbs nor tears: monotonic, and sound at the end.
+// Reading the statistics during counting neither disturbs nor tears them: they are monotonic, and correct at the end.
 TEST_F(statistics_suite, may_be_read_at_any_time) {
     const std::size_t each = rounds(1500);
     var<long> v{0};

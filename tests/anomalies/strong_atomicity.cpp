@@ -1,7 +1,7 @@
-// Weak atomicity: an access outside a transaction slips between the accesses of one.
+// Weak atomicity: an access outside transactions slips between the accesses of a transaction.
 //
-// Catches a `store` that does not take the orec (a transaction that read before it then commits over it), a `load`
-// that reads past a lock, and single accesses that are not ordered with those to other variables.
+// Catches a `store` that does not take the orec, so that a transaction that has read before it commits over it. Catches
+// a `load` that ignores a lock, and single accesses that are not ordered with accesses to other variables.
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {
@@ -9,8 +9,8 @@ namespace {
 
 class strong_atomicity : public suite_of_flavours {};
 
-// One thread stores rising even numbers, others make them odd and even again within a transaction, or add two. A
-// transaction that read before a store and commits after it would take the value back.
+// One thread stores rising even numbers. Others make them odd and even again within a transaction, or add two. A
+// transaction that read before a store and commits after it would overwrite the stored value.
 TEST_P(strong_atomicity, a_store_is_not_overwritten_unread) {
     const std::size_t each = rounds(1600);
     var<long> v{0};
@@ -54,8 +54,8 @@ TEST_P(strong_atomicity, a_load_sees_no_transaction_in_progress) {
     EXPECT_EQ(odd.count(), 0);
 }
 
-// Two variables that a transaction moves together, looked at one after the other from outside; and two that are
-// stored one after the other, looked at together from inside.
+// A transaction changes two variables together, and a thread reads them one after the other from outside. Two other
+// variables are stored one after the other, and read together inside a transaction.
 TEST_P(strong_atomicity, accesses_to_several_variables_keep_their_order) {
     const std::size_t each = rounds(800);
     var<long> x{0}, y{0}, first{0}, second{0};
@@ -94,7 +94,8 @@ TEST_P(strong_atomicity, accesses_to_several_variables_keep_their_order) {
     EXPECT_EQ(order.count(), 0);
 }
 
-// A store from outside aborts or follows a transaction that has read the variable; it is never half of its snapshot.
+// A store from outside aborts or follows a transaction that has read the variable. A snapshot never contains half of
+// it.
 TEST_P(strong_atomicity, a_store_does_not_fall_into_a_snapshot) {
     const std::size_t each = rounds(1200);
     var<long> v{0};
@@ -141,7 +142,7 @@ TEST_P(strong_atomicity, holds_for_values_behind_nodes) {
 
 TUTTI_IN_EVERY_FLAVOUR(strong_atomicity);
 
-// Within a transaction of the same thread they are part of it.
+// Within a transaction of the same thread, load and store are part of it.
 TEST(strong_atomicity_inside, load_and_store_are_part_of_the_transaction) {
     var<long> v{1};
     var<std::string> text{"one"};

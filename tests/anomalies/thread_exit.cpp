@@ -1,8 +1,8 @@
-// A thread that ends inside a transaction - by pthread_exit, or cancelled from outside - leaves orecs owned, or half
-// of its writes behind.
+// A thread that ends inside a transaction, by pthread_exit or by cancellation, leaves orecs owned, or half of its
+// writes behind.
 //
-// Both end a thread by an unwinding that is no exception of the language; catches a runtime that swallows it, or that
-// never hears of it. On restart as a jump it must be the same.
+// Both end a thread by an unwinding that is not a C++ exception. Catches a runtime that swallows this unwinding, or
+// does not notice it. Restarts by jumps must behave the same.
 #include <pthread.h>
 
 #include "anomalies/flavour.hpp"
@@ -28,7 +28,7 @@ protected:
         EXPECT_EQ(text_.load(), "before");
         EXPECT_EQ(plain_, 1u);
         EXPECT_EQ(compensated_, 1);
-        // And nothing is held: not the orecs, not the token, not a lock.
+        // Nothing is still held: neither orecs, nor the token, nor a lock.
         crew(2, [&](unsigned) {
             atomically([&](tx& t) { v_.set(t, v_.get(t) + 1); });
             atomically({.mode = mode::irrevocable}, [&](tx& t) { v_.set(t, v_.get(t) + 1); });
@@ -73,7 +73,7 @@ TEST_P(thread_exit, by_pthread_exit_in_a_nested_block) {
     expect_rolled_back();
 }
 
-// Nor may a handler that runs after the commit hold it up, and those behind it are given back.
+// A handler after the commit cannot stop the thread's end either, and the remaining handlers are released.
 TEST_P(thread_exit, by_pthread_exit_in_a_handler_after_the_commit) {
     auto part = [&] {
         run(GetParam(), [&](tx& t) {
@@ -109,7 +109,7 @@ TEST_P(thread_exit, by_cancellation) {
 
 TUTTI_IN_EVERY_FLAVOUR(thread_exit);
 
-// A sleeper in `retry` is at rest: a thread that has ended meanwhile must not matter to it, nor it to the others.
+// A sleeper in `retry` and a thread that ends meanwhile do not affect each other.
 TEST(thread_exit_of_others, does_not_disturb_a_sleeper) {
     support::watchdog guard{"thread_exit_of_others"};
     var<int> awaited{0}, other{0};

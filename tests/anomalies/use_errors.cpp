@@ -1,5 +1,5 @@
-// Errors of use: what may not be done is diagnosed where it is done, with a message that says what to do instead; the
-// block has no effect, and the next one works.
+// Usage errors. A forbidden action is diagnosed immediately, with a message that says what to do instead. The block has
+// no effect, and the next one works.
 #include <cctype>
 
 #include "anomalies/flavour.hpp"
@@ -12,7 +12,7 @@ protected:
     var<long> v_{1};
     std::uint64_t plain_ = 1;
 
-    /// Expects a usage_error that says a sentence and mentions `word`, and that nothing is stuck afterwards.
+    /// Expects a usage_error with a full sentence that contains `word`, and that nothing is stuck afterwards.
     template <class F>
     void expect_diagnosed(const char* word, F misuse) {
         try {
@@ -74,7 +74,7 @@ TEST_F(use_errors, a_flat_block_is_as_strict_as_it_says) {
     expect_diagnosed("read-only", [&] {
         atomically([&](tx&) { atomically(reads, [&](tx&) { atomically([&](tx& n) { v.set(n, 1); }); }); });
     });
-    // Its promise ends with it, however it ends.
+    // The promise of the flat block ends with that block.
     atomically([&](tx& t) {
         EXPECT_EQ(atomically(reads, [&](tx& f) { return v.get(f); }), 0);
         v.set(t, 1);
@@ -122,7 +122,7 @@ TEST_F(use_errors, in_an_irrevocable_block) {
     });
 }
 
-// The handle outlives its block: every use of it says so, and does not touch what runs now.
+// The handle outlives its block. Each use of it reports that, and does not affect the current block.
 TEST_F(use_errors, handle_used_after_its_block) {
     tx* kept = nullptr;
     atomically([&](tx& t) { kept = &t; });
@@ -139,7 +139,7 @@ TEST_F(use_errors, handle_used_after_its_block) {
     expect_diagnosed("transaction", [&] { kept->become_visible(); });
 }
 
-// An error of use inside a nested block leaves through both.
+// A usage error inside a nested block leaves both blocks.
 TEST_F(use_errors, plain_word_that_is_not_aligned) {
     alignas(8) char bytes[16] = {};
     auto* const misaligned = reinterpret_cast<std::uint64_t*>(bytes + 4);
@@ -176,8 +176,8 @@ TEST_F(use_errors, unknown_algorithm_is_told_the_known_ones) {
     for (const auto& known : available_algorithms()) EXPECT_FALSE(known.summary.empty()) << known.name;
 }
 
-// What must not fail cannot report by an exception: it ends the program, with a message. The child processes are
-// started afresh, as they come from a program that may have other threads, and have no watchdog for the same reason.
+// Code that must not fail cannot report by an exception, so it ends the program with a message. The child processes are
+// started anew, because the parent may have other threads; for the same reason they have no watchdog.
 TEST(use_errors_that_end_the_program, transaction_started_in_at_commit) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto offend = [] {

@@ -1,8 +1,8 @@
-// A visible reader that is overlooked by a writer, or starved by many.
+// A visible reader that a writer overlooks, or that many writers starve.
 //
-// Catches a writer that looks at the lock but not at the marks beside it, a mark of one reader that wipes out
-// another's, marks that outlive their transaction (then no transaction writes that orec any more), and two readers that
-// both want to write and wait for each other.
+// Catches a writer that checks the lock but not the marks beside it, and a mark of one reader that erases another
+// reader's. Catches marks that outlive their transaction, after which the orec can never be written. Catches two
+// readers that both want to write and wait for each other.
 #include <barrier>
 
 #include "anomalies/flavour.hpp"
@@ -45,8 +45,8 @@ TEST_F(visible_readers, of_one_record_and_a_writer) {
 
 class marked_reads : public ::testing::WithParamInterface<mode>, public suite {};
 
-// The writer comes between two reads of one attempt. It may wait, or have the reader start over, but not pass its mark.
-// Of an irrevocable reader nothing but its marks protects what it has read.
+// The writer comes between two reads of one attempt. It may wait, or make the reader start over, but must not ignore
+// the mark. The reads of an irrevocable reader have no other protection than its marks.
 TEST_P(marked_reads, are_not_passed_by_a_writer_between_two_of_them) {
     const std::size_t times = rounds(20);
     var<long> left{0}, right{0};
@@ -84,8 +84,8 @@ TEST_P(marked_reads, are_not_passed_by_a_writer_between_two_of_them) {
 INSTANTIATE_TEST_SUITE_P(of, marked_reads, ::testing::Values(mode::visible, mode::irrevocable),
                          [](const auto& it) { return it.param == mode::visible ? "visible" : "irrevocable"; });
 
-// The reason for their existence: a long reader gets through a storm of short writers. It need not be the first
-// attempt, but it must end while the storm goes on; the writers stop only when the readers are done.
+// The purpose of visible readers: a long reader commits during a storm of short writers. It may need several attempts,
+// but must commit while the storm continues; the writers stop only when the readers are done.
 TEST_F(visible_readers, get_through_a_storm_of_writers) {
     const std::size_t reads = rounds(10);
     std::vector<var<long>> data(200);
@@ -117,7 +117,7 @@ TEST_F(visible_readers, get_through_a_storm_of_writers) {
     EXPECT_EQ(torn.count(), 0);
 }
 
-// Both have marked what both then want to write: one has to give way.
+// Both readers have marked the variable that both then want to write, so one has to abort.
 TEST_F(visible_readers, that_both_want_to_write) {
     const std::size_t each = rounds(500);
     var<long> counter{0};
@@ -132,7 +132,7 @@ TEST_F(visible_readers, that_both_want_to_write) {
     EXPECT_EQ(counter.load(), static_cast<long>(4 * each));
 }
 
-// Becoming visible on the way keeps what was read and written before.
+// A block that becomes visible on the way keeps its earlier reads and writes.
 TEST_F(visible_readers, that_became_so_on_the_way) {
     const std::size_t each = rounds(400);
     var<long> a{0}, b{0}, c{0};
@@ -177,7 +177,7 @@ TEST_F(visible_readers, of_plain_words) {
     EXPECT_EQ(words[3], 4 * each);
 }
 
-// Ways out that are not a commit take the marks back too.
+// Marks are also removed if the block does not commit.
 TEST_F(visible_readers, leave_no_mark_behind) {
     struct refusal {};
     var<long> v{0};

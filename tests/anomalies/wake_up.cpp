@@ -1,7 +1,7 @@
-// The other side of lost_wake_up: threads that are woken without need, and what a limit means.
+// The counterpart of lost_wake_up: threads that are woken needlessly, and the meaning of a time limit.
 //
-// Catches an engine that wakes every sleeper at every commit, one whose timed wait never returns or never waits, and
-// one that waits in an alternative although there is another one.
+// Catches an engine that wakes every sleeper at every commit, and one whose timed wait never returns or never waits.
+// Catches an engine that waits in an alternative although there is another one.
 #include "anomalies/flavour.hpp"
 
 namespace tutti::anomalies {
@@ -12,8 +12,8 @@ using std::chrono::steady_clock;
 
 class wake_up : public suite {};
 
-// The sleeper's body runs once before the wait and once after it. A commit of something else in between may cost it
-// one look more when it falls into the moment of going to sleep, but not one for each commit.
+// The sleeper's body runs once before the wait and once after it. An unrelated commit while the sleeper goes to sleep
+// may cost one more run, but not every commit may.
 TEST_F(wake_up, is_not_for_unrelated_commits) {
     const std::size_t unrelated = rounds(5000);
     var<long> awaited{0};
@@ -29,7 +29,7 @@ TEST_F(wake_up, is_not_for_unrelated_commits) {
             while (executions.load() == 0) std::this_thread::yield();
             for (std::size_t i = 0; i < unrelated; ++i) {
                 atomically([&](tx& t) { others[i % others.size()].set(t, static_cast<long>(i)); });
-                // Room for a sleeper that was woken wrongly to run, and to be counted.
+                // Lets a wrongly woken sleeper run and be counted.
                 if (i % 64 == 0) std::this_thread::yield();
             }
             awaited.store(1);
@@ -66,7 +66,8 @@ TEST_F(wake_up, comes_for_the_alternative_that_can_go_on) {
     EXPECT_EQ(chosen, 2);
 }
 
-// The first alternative that does not retry wins, also if a later one could go on too; what the others wrote is gone.
+// The first alternative that does not retry wins, even if a later one could continue. The writes of the others are
+// undone.
 TEST_F(wake_up, is_not_needed_when_an_alternative_goes_on) {
     var<int> trace{0};
     const auto refuse = [&](tx& t) -> int {
@@ -89,7 +90,7 @@ TEST_F(wake_up, is_not_needed_when_an_alternative_goes_on) {
     EXPECT_EQ(trace.load(), 2);
 }
 
-// Time is bounded from below only: how late a thread gets the processor is not the engine's doing.
+// Time is bounded only from below: the system decides when a thread gets the processor.
 TEST_F(wake_up, comes_when_time_is_up) {
     var<int> never{0}, written{0};
     const auto start = steady_clock::now();
@@ -117,7 +118,7 @@ TEST_F(wake_up, comes_when_time_is_up_though_nothing_was_read) {
     EXPECT_GE(executions, 2u);
 }
 
-// Irrelevant changes of what was read do not prolong the wait: it has one limit, over all restarts.
+// Irrelevant changes of the variables that were read do not prolong the wait: one limit covers all restarts.
 TEST_F(wake_up, limit_covers_all_restarts) {
     var<long> beat{0};
     std::atomic<bool> done{false};
@@ -131,10 +132,10 @@ TEST_F(wake_up, limit_covers_all_restarts) {
             while (!done.load()) beat.store(beat.load() + 1);
         }
     });
-    SUCCEED();  // that it ended is the test
+    SUCCEED();  // the test is that the wait ends
 }
 
-// There is another alternative, so a limit of an hour is no reason to wait.
+// There is another alternative, so the block does not wait, even with a limit of an hour.
 TEST_F(wake_up, limit_in_an_alternative_leaves_to_the_next) {
     var<int> never{0};
     const int chosen = atomically([&](tx& t) {
@@ -149,7 +150,7 @@ TEST_F(wake_up, limit_in_an_alternative_leaves_to_the_next) {
     EXPECT_EQ(chosen, 2);
 }
 
-// A limit in the last alternative counts, and ends the wait of all of them.
+// A limit in the last alternative counts, and ends the wait of all alternatives.
 TEST_F(wake_up, limit_in_the_last_alternative_is_waited_for) {
     var<int> never{0};
     const int chosen = atomically([&](tx& t) {
@@ -167,7 +168,7 @@ TEST_F(wake_up, limit_in_the_last_alternative_is_waited_for) {
     EXPECT_EQ(chosen, 2);
 }
 
-// A limit that is over at once leaves nothing behind for the next block to measure its own from.
+// A limit that ends at once does not affect the limit of the next block.
 TEST_F(wake_up, a_limit_begins_anew_in_every_block) {
     using std::chrono::milliseconds, std::chrono::steady_clock;
     var<int> v{0};

@@ -1,8 +1,8 @@
-// Write skew: two transactions read the same things, write different ones, and together break what each preserved.
-// Snapshot isolation lets it through; serializability does not.
+// Write skew: two transactions read the same data, write different data, and together break an invariant that each of
+// them preserves. Snapshot isolation allows it; serializability does not.
 //
-// Catches an engine that validates only what it writes, or that lets a transaction commit at the snapshot it read
-// from without validating it at the time it commits (skipped validation taken too far).
+// Catches an engine that validates only its writes. Catches an engine that lets a transaction commit at its snapshot
+// without validation at commit time (skipped validation taken too far).
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17,7 +17,7 @@ namespace {
 
 class write_skew : public suite_of_flavours {};
 
-// Somebody is always on call.
+// At least one doctor is always on call.
 TEST_P(write_skew, leaves_nobody_on_call) {
     constexpr unsigned doctors = 4;
     const std::size_t each = rounds(600);
@@ -42,11 +42,12 @@ TEST_P(write_skew, leaves_nobody_on_call) {
     EXPECT_EQ(nobody.count(), 0);
 }
 
-// How many transactions follow each other before all meet again, which costs a busy machine far more.
+// The number of consecutive transactions between two meetings. A meeting costs a busy machine far more than a
+// transaction.
 constexpr std::size_t places = 100;
 
-/// Keeps threads side by side between two meetings: the one that is ahead looks for the others, but not for as long as
-/// one takes that has lost its processor.
+/// Keeps threads side by side between two meetings: the thread that is ahead waits for the others, but for less time
+/// than a thread without a processor needs.
 template <std::size_t Size>
 class abreast {
 public:
@@ -60,7 +61,8 @@ private:
     std::array<std::atomic<std::size_t>, Size> at_{};
 };
 
-// Each copies the other's variable plus one. One of them comes first, so (1, 2) or (2, 1), never (1, 1).
+// Each transaction copies the other's variable plus one. One of them comes first, so the result is (1, 2) or (2, 1),
+// never (1, 1).
 TEST_P(write_skew, of_two_that_read_what_the_other_writes) {
     const std::size_t meetings = rounds(4);
     struct pair {
@@ -94,7 +96,7 @@ TEST_P(write_skew, of_two_that_read_what_the_other_writes) {
     EXPECT_EQ(skew.count(), 0);
 }
 
-// The same, and each has read before either writes: the second to commit has to find out.
+// Each transaction has read before either writes, so the second to commit has to notice the conflict.
 TEST_P(write_skew, of_two_that_have_both_read) {
     const std::size_t meetings = rounds(8);
     var<long> x{0}, y{0};
@@ -123,7 +125,7 @@ TEST_P(write_skew, of_two_that_have_both_read) {
     EXPECT_EQ(skew.count(), 0);
 }
 
-// A ring of them: with n transactions the cycle has n edges, and no pair of them conflicts both ways.
+// A ring of transactions: with n of them the cycle has n edges, and no pair conflicts in both directions.
 TEST_P(write_skew, of_a_ring) {
     constexpr unsigned size = 5;
     const std::size_t meetings = rounds(2);
@@ -143,7 +145,7 @@ TEST_P(write_skew, of_a_ring) {
             meet.arrive_and_wait();
             if (me != 0) continue;
             for (auto& ring : rings) {
-                // All ones: each read the state before any wrote.
+                // All ones mean that each transaction read the state before any write.
                 long sum = 0;
                 for (auto& v : ring) sum += v.load();
                 skew.expect(sum > size);
@@ -154,7 +156,7 @@ TEST_P(write_skew, of_a_ring) {
     EXPECT_EQ(skew.count(), 0);
 }
 
-// The same with a visible or plain read in the way: words of plain memory.
+// Write skew over words of plain memory.
 TEST_P(write_skew, of_plain_words) {
     const std::size_t each = rounds(300);
     struct {

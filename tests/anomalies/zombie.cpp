@@ -1,8 +1,8 @@
-// Zombie (inconsistent snapshot, non-repeatable read): a body sees a state that no serial order explains, be it in an
-// attempt that is rolled back afterwards. Every check here is made inside the body, before anything can roll it back.
+// Zombie (inconsistent snapshot, non-repeatable read): a body sees a state that no serial order explains, even in an
+// attempt that is rolled back later. Every check runs inside the body, before a roll-back.
 //
-// Catches an engine that extends its snapshot before it validates (or without validating), one that samples the clock
-// after the validation, and one that checks reads only at commit.
+// Catches an engine that extends its snapshot before it validates (or without validation), and one that samples the
+// clock after the validation. Catches an engine that checks reads only at commit.
 #include <barrier>
 
 #include "anomalies/flavour.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 class zombie : public suite_of_flavours {};
 
-/// Two threads of writers, then readers of three kinds, until the writers are done.
+/// Runs two threads of writers, and readers of three kinds until the writers are done.
 /// @param write(flavour, step)  one step of a writer
 /// @param read(flavour, options, random)  one block of a reader
 template <class Write, class Read>
@@ -32,7 +32,7 @@ void writers_against_readers(const flavour& all, std::size_t each, Write write, 
     });
 }
 
-// All variables are always equal. Read in any order, so that no order of acquisition hides a hole.
+// All variables are always equal. They are read in any order, so that no order of acquisition hides a gap.
 TEST_P(zombie, sees_variables_that_differ) {
     constexpr std::size_t count = 12;
     std::array<var<long>, count> data{};
@@ -56,7 +56,7 @@ TEST_P(zombie, sees_variables_that_differ) {
     EXPECT_EQ(seen.count(), 0);
 }
 
-// The reader also writes, so that it is no read-only block and meets its own orecs.
+// The reader also writes, so the block is not read-only and meets its own orecs.
 TEST_P(zombie, sees_a_sum_that_never_was) {
     constexpr std::size_t count = 8;
     std::array<var<long>, count> accounts{};
@@ -86,7 +86,7 @@ TEST_P(zombie, sees_a_sum_that_never_was) {
     EXPECT_EQ(scratch.load(), 0);
 }
 
-// What a zombie does with such a state: it divides by zero and indexes out of bounds.
+// The consequences of such a state: a zombie divides by zero and indexes out of bounds.
 TEST_P(zombie, follows_an_index_out_of_bounds) {
     constexpr unsigned small = 2, large = 16;
     var<unsigned> size{small}, index{0};
@@ -150,7 +150,7 @@ TEST_P(zombie, sees_plain_words_that_differ) {
     EXPECT_EQ(seen.count(), 0);
 }
 
-// A commit comes between two reads of one attempt, and changes what both read.
+// A commit comes between two reads of one attempt, and changes both variables.
 TEST_P(zombie, reads_on_after_a_commit_between_two_reads) {
     const std::size_t times = rounds(20);
     var<long> left{0}, right{0};

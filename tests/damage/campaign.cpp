@@ -23,8 +23,8 @@ struct progress {
     std::mutex guard;
     std::condition_variable changed;
     std::uint64_t given = 0, played = 0, effects = 0;
-    std::vector<clock::time_point> began;  // of each lane's round
-    std::vector<std::uint64_t> rounds;     // of each lane
+    std::vector<clock::time_point> began;  // for each lane, the begin of its round
+    std::vector<std::uint64_t> rounds;     // for each lane, the number of its round
     std::string failure;
     std::string failed_folder;
     unsigned running = 0;
@@ -106,7 +106,7 @@ private:
         while (!at_.changed.wait_for(hold, between_reports, [this] { return at_.running == 0; })) {
             for (unsigned n = 0; n < how_.lanes; ++n) {
                 if (clock::now() - at_.began[n] < longest_round) continue;
-                // Its thread cannot be ended, and its processes are what is to be looked at.
+                // The lane's thread cannot be ended, and the state of its processes is worth examining.
                 std::fprintf(stderr, "violated: round %llu of lane %u does not end; seed %llu (the files are in %s)\n",
                              number(at_.rounds[n]), n, number(how_.seed), how_.folder.c_str());
                 std::fflush(nullptr);
@@ -181,7 +181,7 @@ void tally::print() const {
 
 void add_options(CLI::App& to, campaign_options& how) {
     how.seed = std::random_device{}();
-    // A process that is killed loses nothing of what is in memory, and nobody waits for a disk.
+    // A killed process does not lose data in memory, and memory has no disk delays.
     how.folder = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path().string();
     to.add_option("--rounds", how.rounds, "ends after so many, instead of by time");
     to.add_option("--minutes", how.minutes, "how long")->check(CLI::PositiveNumber)->capture_default_str();

@@ -1,4 +1,4 @@
-// What both programs have in common: lanes that play rounds at the same time, what is counted, and how it ends.
+// The common part of both programs: lanes that run rounds at the same time, counters, and the end of a run.
 #pragma once
 
 #include <atomic>
@@ -20,27 +20,27 @@ class App;
 
 namespace tutti::damage {
 
-/// An acknowledged effect is lost or doubled without a report, or a program does what it must not.
+/// Reports that an acknowledged effect is lost or doubled without a report, or that a program misbehaves.
 class violated : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
 struct campaign_options {
-    std::uint64_t rounds = 0;  ///< 0: by the time
+    std::uint64_t rounds = 0;  ///< 0: the run ends by time
     double minutes = 1;
     std::uint64_t seed = 0;
     unsigned lanes = 4;
-    std::string folder;  ///< the files of the run are in a new folder there
+    std::string folder;  ///< the run creates a new folder for its files there
 };
 
-/// The options of both programs. REQUIRES: `how` lives until they are parsed.
+/// Adds the options of both programs. REQUIRES: `how` lives until the options are parsed.
 void add_options(CLI::App& to, campaign_options& how);
 
-/// Counts, for the table at the end. Any thread.
+/// Counts events for the table at the end. Any thread may call it.
 class tally {
 public:
-    /// `section` and `row` are printed in the order of their names.
+    /// Adds n. The table is sorted by the names of `section` and `row`.
     void add(const std::string& section, const std::string& row, const std::string& column, std::uint64_t n = 1);
     void print() const;
     [[nodiscard]] std::uint64_t sum(const std::string& section, const std::string& column) const;
@@ -50,20 +50,21 @@ private:
     std::map<std::string, std::map<std::string, std::map<std::string, std::uint64_t>>> all_;
 };
 
-/// One set of replicas, which one thread plays with.
+/// One set of replicas, which one thread uses.
 class lane {
 public:
     virtual ~lane() = default;
+    /// Runs one round.
     /// @throws violated
     virtual void round(support::random& dice) = 0;
-    /// The effects that were acknowledged.
+    /// Returns the number of acknowledged effects.
     [[nodiscard]] virtual std::uint64_t acknowledged() const = 0;
 };
 /// Makes the lane `number`, whose files are in `folder`.
 using make_lane = std::function<std::unique_ptr<lane>(unsigned number, const std::string& folder, tally& counts)>;
 
-/// Plays the rounds, prints progress and the table, and returns the status of the program: 1 after a violation, whose
-/// files stay. The decisions of a round follow from the seed, the lane and the number of the round within it.
+/// Runs the rounds, and prints progress and the table. Returns the program's exit status: 1 after a violation, whose
+/// files stay. The seed, the lane and the number of the round within the lane determine all decisions of a round.
 int run_campaign(const campaign_options& how, const make_lane& make);
 
 }  // namespace tutti::damage

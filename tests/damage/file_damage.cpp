@@ -23,7 +23,7 @@ std::string noise(std::uint64_t seed, std::size_t n) {
     return bytes;
 }
 
-/// Files of another replica: mostly the one with the same name, or with the same place in the order.
+/// Returns the bytes of another replica's file, mostly of the file with the same name or the same place in the order.
 std::string donated(const draw& d, const target& of, const std::string& file) {
     if (of.donors.empty()) return {};
     const std::string& folder = of.donors[d.donor % of.donors.size()];
@@ -31,7 +31,7 @@ std::string donated(const draw& d, const target& of, const std::string& file) {
     std::string name = file.substr(root.size());
     if (d.place % 4 == 0) name = of.files[d.other % of.files.size()].substr(root.size());
     if (fs::is_regular_file(folder + name)) return folder + name;
-    // Names of segments and snapshots differ from member to member: any file of the same folder there.
+    // Names of segments and snapshots differ between members, so any file of the same folder may be chosen.
     std::vector<std::string> all;
     std::error_code failed;
     for (const auto& f : fs::directory_iterator{fs::path{folder + name}.parent_path(), failed}) {
@@ -131,7 +131,8 @@ done apply(const draw& d, const target& of) {
         return say(std::to_string(page) + " bytes");
     }
     if (bytes.empty()) return nothing();
-    // C-Raft makes segments of 8 MiB, which are zero behind what was written. Every second damage hits a written part.
+    // C-Raft makes segments of 8 MiB, which are zero behind the written data. Every second damage hits the written
+    // part.
     std::uint64_t reach = bytes.size();
     if (d.donor % 2 == 0 && bytes.back() == '\0') {
         const std::size_t last = bytes.find_last_not_of('\0');

@@ -1,5 +1,5 @@
 // tutti-damage-members: a group of three members, which are killed and whose files are damaged, and an operator who
-// does what docs/cluster-replication.md says. See README.md.
+// follows docs/cluster-replication.md. See README.md.
 #include <signal.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
@@ -108,7 +108,7 @@ private:
         std::ranges::sort(all);
         for (const char* const name : {"/durable", "/member"}) all.push_back(r.folder + name);
         std::erase_if(all, [](const std::string& f) { return !fs::exists(f); });
-        // The folder of the first is what names are relative to.
+        // Names are relative to the folder of the first file.
         std::ranges::rotate(all, std::ranges::find(all, r.folder + "/durable"));
         return all;
     }
@@ -149,7 +149,7 @@ private:
             [&] { return violated{m.folder + " does not become a voter: " + m.said()}; });
     }
 
-    // ---- what programs do
+    // ---- actions of programs
 
     void count_up(std::size_t who) {
         told& c = callers_[who];
@@ -173,7 +173,7 @@ private:
                 c.in_doubt = false;
                 ++acknowledged_;
             } catch (const cluster::outcome_unknown&) {
-                // Before it, an earlier block in doubt was looked at, if the last read came so far.
+                // If the last read came so far, it has settled the earlier block in doubt.
                 if (c.in_doubt && found == c.sure + 1) ++c.sure;
                 c.in_doubt = true;
                 counts_.add("4 answers", "outcome unknown", "number");
@@ -204,14 +204,14 @@ private:
             if (plan_->killed[i]) all_[i].process.wait();
         }
         stop_ = true;
-        // Programs that wait for an answer go on waiting while the operator acts.
+        // Programs that wait for an answer keep waiting while the operator acts.
         waiting_ = std::move(threads);
     }
 
-    // ---- what the operator does
+    // ---- actions of the operator
 
     void replace(member& m) {
-        // The number that the group knows; the folder may say another, or nothing.
+        // The member's number in the group; the folder may contain another number, or none.
         std::string said;
         tell(m.folder + " is replaced");
         std::string others;
@@ -226,13 +226,13 @@ private:
             },
             [&] { return violated{"a member cannot be removed: " + said}; });
         fs::remove_all(m.folder);
-        fs::remove_all(earlier_of(m));  // of a member that is no more
+        fs::remove_all(earlier_of(m));  // the earlier files belong to a member that no longer exists
         start(m, joining(m));
         await_voter(m);
         counts_.add("3 reports", "a member that was replaced", "damaged");
     }
 
-    /// Whether the member runs, a while after its start, or has ended.
+    /// Handles a member some time after its start: it either runs or has ended.
     void bring_back(member& m, const std::string& before) {
         if (!m.process.has_ended()) return;
         const std::string why = m.said();
@@ -254,11 +254,11 @@ private:
         std::array<std::string, members> before;
         for (std::size_t i = 0; i < members; ++i) {
             if (!plan_->killed[i]) continue;
-            if (all_[i].damaged) before[i] = digest_of(files_of(all_[i]));  // no other start may end
+            if (all_[i].damaged) before[i] = digest_of(files_of(all_[i]));  // no other member's start may fail
             check(all_[i]);
             start(all_[i], {});
         }
-        // A member is up when it answers with a state, and all have what the leader has.
+        // A member is up when it answers with a state, and all members have the leader's data.
         cluster::group_facts found;
         await(
             100s, 5ms,
@@ -279,7 +279,7 @@ private:
             if (!c.odd.empty()) throw violated{c.odd};
         }
     }
-    /// What `tutti log check` says of one that was killed.
+    /// Runs `tutti log check` for a killed member, and checks the result.
     void check(const member& m) {
         try {
             const cluster::member_log log = cluster::check_member_folder(m.folder);
@@ -299,7 +299,7 @@ private:
         });
     }
 
-    // ---- what must hold
+    // ---- invariants
 
     void settle() {
         std::array<std::uint64_t, clients + 1> now{};

@@ -1,5 +1,5 @@
-// What the servers of tutti-damage-servers keep: a number for each client, which each of its calls raises by one, and
-// their sum. A call that is lost or runs twice shows in the answer of the next one.
+// The procedures of tutti-damage-servers: a number for each client, which each of its calls raises by one, and the sum
+// of all numbers. A call that is lost or runs twice shows in the answer of the next one.
 #include <array>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// What the lanes of both programs do in the same way: the order of a round, its damage, the operator's commands, and a
-// history for whoever looks into a violation.
+// The common part of the lanes of both programs: the order of a round, its damage, the operator's commands, and a
+// history for the analysis of a violation.
 #pragma once
 
 #include <chrono>
@@ -26,20 +26,20 @@ struct replica {
     std::string folder;
     child_process process{};
     bool damaged = false;   ///< in this round
-    bool reported = false;  ///< a start has ended because of the damage of this round
+    bool reported = false;  ///< a start has failed because of the damage of this round
 };
 
-/// What a client was told of its number, which each of its calls raises by one.
+/// A client's knowledge of its number, which each of its calls raises by one.
 struct told {
-    std::uint64_t sure = 0;  ///< after the calls that were acknowledged
-    bool in_doubt = false;   ///< one more may have had its effect
+    std::uint64_t sure = 0;  ///< the number after the acknowledged calls
+    bool in_doubt = false;   ///< one more call may have taken effect
     std::string odd{};       ///< a violation that the client has seen
 };
 
-/// Says that client `who` finds `there` effects, which does not agree with what it was told.
+/// Returns the violation: client `who` finds `there` effects, which contradicts its knowledge.
 [[nodiscard]] violated disagreement(std::size_t who, const told& with, std::uint64_t there);
 
-/// Looks every `pause` whether `done` returns true. Throws what `late` returns after `limit`.
+/// Polls `done` every `pause` until it returns true. Throws the result of `late` after `limit`.
 template <class Done, class Late>
 void await(std::chrono::seconds limit, std::chrono::milliseconds pause, Done done, Late late) {
     for (const auto end = clock::now() + limit; !done(); std::this_thread::sleep_for(pause)) {
@@ -47,10 +47,10 @@ void await(std::chrono::seconds limit, std::chrono::milliseconds pause, Done don
     }
 }
 
-/// The decisions of a round that both programs take.
+/// The decisions of a round that both programs make.
 struct damage_plan {
     draw harm;
-    std::uint64_t victim = 0;    ///< which of those that were killed is damaged
+    std::uint64_t victim = 0;    ///< chooses the damaged replica among the killed ones
     bool keeps_earlier = false;  ///< copies the victim's files for a later round, if they are whole
 };
 
@@ -62,21 +62,22 @@ protected:
     replica_lane(std::string tutti, std::string folder, std::vector<std::uint64_t> pages, tally& counts)
         : folder_{std::move(folder)}, counts_{counts}, tutti_{std::move(tutti)}, pages_{std::move(pages)} {}
 
-    /// The files that may be damaged. Their names are relative to the folder of the first.
+    /// Returns the files that may be damaged. Their names are relative to the folder of the first.
     [[nodiscard]] virtual std::vector<std::string> files_of(const replica& r) const = 0;
     [[nodiscard]] virtual std::string earlier_of(const replica& r) const = 0;
 
     void tell(const std::string& line) const;
-    /// Runs the command `tutti` with `words`, and returns its status and what it has printed.
+    /// Runs the command `tutti` with `words`. Returns its exit status; `said` gets its output.
     int ask(const std::vector<std::string>& words, std::string& said) const;
 
-    /// Begins a round in which `dead` are killed.
+    /// Begins a round in which the replicas `dead` are killed.
     void begin_round(const std::vector<replica*>& all, const std::vector<replica*>& dead);
-    /// Damages one file of one of `dead`, or none.
+    /// Damages one file of one replica in `dead`, or no file.
     void harm(const damage_plan& plan, const std::vector<replica*>& all, const std::vector<replica*>& dead);
-    /// Notes that a start of `r` has ended, which names its damage. Returns true the first time in this round.
+    /// Records that a start of `r` has failed and named the damage. Returns true the first time in this round.
     bool note_report(replica& r);
-    /// Runs `tutti log repair` for `log`, and removes what it keeps of the damaged one. False: it was refused.
+    /// Runs `tutti log repair` for `log`, and removes the kept copy of the damaged log. Returns false if the repair was
+    /// refused.
     bool repair(const replica& r, const std::string& log, std::string& said);
     /// Counts a damage that no start has reported.
     void note_unreported(const std::string& as);
@@ -86,7 +87,7 @@ protected:
     const std::string folder_;
     tally& counts_;
     std::atomic<std::uint64_t> acknowledged_{0};
-    std::atomic<bool> stop_{false};  ///< clients end
+    std::atomic<bool> stop_{false};  ///< tells clients to end
 
 private:
     const std::string tutti_;

@@ -1,5 +1,5 @@
 // tutti-damage-servers: a leader and two followers, which are killed and whose files are damaged, and an operator who
-// does what docs/server-operation.md and docs/server-followers.md say. See README.md.
+// follows docs/server-operation.md and docs/server-followers.md. See README.md.
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -57,14 +57,14 @@ struct plan {
     }
     damage_plan damage;
     std::chrono::microseconds run{};
-    std::array<bool, replicas> killed{};  ///< the leader first
+    std::array<bool, replicas> killed{};  ///< the leader comes first
     bool leader_later = false, orderly = false, promotes = false, repairs = false;
     std::uint64_t snapshot_after = 0;
 };
 
 struct replica_server : replica {
     std::uint16_t port = 0;
-    bool torn = false;  ///< its start has said that an end was cut off
+    bool torn = false;  ///< its start has reported that an end was cut off
 
     [[nodiscard]] std::string log() const { return folder + "/log"; }
     [[nodiscard]] std::string socket() const { return folder + "/socket"; }
@@ -111,7 +111,7 @@ public:
         }
         need_start(leader(), nullptr);
         for (std::size_t i = 1; i < replicas; ++i) need_start(all_[i], &leader());
-        // A follower whose log is empty does not start without its leader.
+        // A follower with an empty log does not start without its leader.
         client first{leader().socket()};
         if (!note(0, call(first, 0, 1))) throw violated{"a leader does not take its first call"};
         judge();
@@ -138,7 +138,7 @@ public:
 
 private:
     replica_server& leader() { return all_[leads_]; }
-    /// The n-th of those that follow.
+    /// Returns the n-th follower.
     replica_server& follower(std::size_t n) { return all_[(leads_ + n) % replicas]; }
 
     [[nodiscard]] std::vector<std::string> files_of(const replica& r) const override {
@@ -181,7 +181,7 @@ private:
         return words;
     }
 
-    /// Empty once it serves; otherwise what it said at its end.
+    /// Starts the server. Returns an empty string once it serves; otherwise returns its last output.
     std::string start(replica_server& r, const replica_server* follows) {
         r.process = child_process{command(r, follows), r.output()};
         counts_.add("1 rounds", "starts", "number");
@@ -192,7 +192,7 @@ private:
                 try {
                     if (client{r.socket()}({"PING"}) == "PONG") break;
                 } catch (const std::runtime_error&) {
-                    // It ends.
+                    // The server is about to end.
                 }
             }
             if (r.process.has_ended()) {
@@ -208,7 +208,7 @@ private:
             r.torn = true;
             counts_.add("3 reports", "a torn end was cut off", r.damaged ? "damaged" : "whole");
         }
-        // A log that was removed after its server had ended in good order. The operator reads what it had, and stops.
+        // A log was removed after its server had ended cleanly. The operator reads the message, and stops.
         if (has(said, " was removed; ")) {
             r.process.end(SIGKILL);
             return said;
@@ -220,7 +220,7 @@ private:
             throw violated{r.folder + " does not start: " + why};
     }
 
-    // ---- what clients do
+    // ---- actions of clients
 
     [[nodiscard]] std::string id_of(std::size_t who, std::uint64_t n) const {
         return std::to_string(number_) + "-" + std::to_string(who) + "-" + std::to_string(callers_[who].era) + "-" +
@@ -230,7 +230,7 @@ private:
         return c({"CALL", "ID", id_of(who, n), "count", std::to_string(who),
                   std::string((n * 37 + who * 101) % 300, static_cast<char>('a' + who))});
     }
-    /// Notes an answer; false: the client has to go on elsewhere, or later.
+    /// Records an answer. Returns false if the client has to continue elsewhere, or later.
     bool note(std::size_t who, const std::string& answer) {
         caller& c = callers_[who];
         if (is_number(answer)) {
@@ -277,7 +277,7 @@ private:
             if (plan_->killed[i]) follower(i).process.send(SIGKILL);
         }
         if (kills_leader && plan_->leader_later) std::this_thread::sleep_for(plan_->run / 4);
-        // One that ends in good order waits for its followers.
+        // A leader that ends cleanly waits for its followers.
         orderly_ = kills_leader && plan_->orderly && !plan_->killed[1] && !plan_->killed[2];
         int status = 0;
         if (kills_leader) status = leader().process.end(orderly_ ? SIGTERM : SIGKILL);
@@ -292,14 +292,14 @@ private:
         if (orderly_ && status != 0) throw violated{"a leader did not end well: " + leader().said()};
     }
 
-    // ---- what the operator does
+    // ---- actions of the operator
 
     void remove_log(const replica_server& r) const {
         tell("the log of " + r.folder + " is removed");
         for (const char* const s : suffixes) fs::remove(r.log() + s);
     }
 
-    /// A start has ended with that. It must be the damage of this round, and its message must be of use.
+    /// Checks a failed start: its cause must be the damage of this round, and its message must help the operator.
     void need_report(replica_server& r, const std::string& why, const std::array<std::string, 2>& before) {
         if (!r.damaged) throw violated{"a server whose files are whole does not start: " + r.folder + ": " + why};
         for (const std::string& part : {r.log(), std::string{"replica"}}) {
@@ -312,7 +312,7 @@ private:
         note_report(r);
     }
 
-    /// How many calls are lost by it; none: it was refused.
+    /// Repairs the log. Returns the number of lost calls, or nothing if the repair was refused.
     std::optional<std::uint64_t> repair_log(const replica_server& r) {
         std::string said;
         if (ask({"log", "check", r.log()}, said) == 0)
@@ -329,7 +329,7 @@ private:
         return {bytes_of(r.log()), bytes_of(r.log() + "-wal")};
     }
 
-    /// Starts one that is to follow, whatever is with its files.
+    /// Starts a server that should follow, whatever state its files are in.
     void bring_back(replica_server& r, bool may_diverge) {
         bool may_repair = plan_->repairs;
         for (int attempt = 0; attempt < 4; ++attempt) {
@@ -354,7 +354,7 @@ private:
     void promote_one_of_the_others() {
         for (std::size_t i = 1; i < replicas; ++i) {
             if (follower(i).process.runs()) continue;
-            // One that has never had a call cannot start without its leader, and follows the next one.
+            // A server that has never had a call cannot start without its leader, and follows the next one.
             const std::string why = start(follower(i), &leader());
             if (!why.empty() && !has(why, "log is empty: start the leader first"))
                 throw violated{follower(i).folder + " does not start: " + why};
@@ -362,7 +362,7 @@ private:
         std::array<std::uint64_t, replicas> positions{};
         for (std::size_t i = 1; i < replicas; ++i) {
             if (follower(i).process.has_ended()) continue;
-            // What is still on its way is taken first.
+            // First, the follower applies everything that is still on its way.
             std::string info;
             for (;;) {
                 info = client{follower(i).socket()}({"INFO"});
@@ -388,7 +388,7 @@ private:
         leads_ = static_cast<std::size_t>(&next - all_.data());
         other.process.end(SIGKILL);
         if (const std::string why = start(other, &next); !why.empty()) {
-            // It may have copied a repaired leader meanwhile.
+            // The other follower may have copied a repaired leader meanwhile.
             if (!old.reported || !has(why, "DIVERGED")) throw violated{other.folder + " does not start: " + why};
             remove_log(other);
             need_start(other, &next);
@@ -396,7 +396,8 @@ private:
         bring_back(old, true);
     }
 
-    /// Whether the repaired leader starts. One that has lost all calls of its term must not lead by a start.
+    /// Returns true if the repaired leader starts. A leader that has lost all calls of its term must not lead after a
+    /// start.
     bool leads_again(std::uint64_t lost) {
         const std::string why = start(leader(), nullptr);
         if (has(why, "another server leads in term")) {
@@ -405,7 +406,7 @@ private:
         }
         if (!why.empty()) throw violated{leader().folder + " does not start after its repair: " + why};
         lost_allowed_ = lost;
-        // It may know less of terms than its followers: then they are refused as newer, and it leads no more.
+        // The leader may know fewer terms than its followers. Then it refuses them as newer, and stops leading.
         for (std::size_t i = 1; i < replicas; ++i) {
             if (follower(i).process.runs()) continue;
             const std::string refusal = start(follower(i), &leader());
@@ -434,8 +435,8 @@ private:
         lead_without_lost_calls();
         return true;
     }
-    /// A follower may have shown calls that the repaired leader has lost. The logs of such followers are gone by now,
-    /// so the leader is promoted and gives these calls up.
+    /// A follower may have shown calls that the repaired leader has lost. The logs of such followers no longer exist.
+    /// So the leader is promoted and gives these calls up.
     void lead_without_lost_calls() {
         client operating{leader().socket()};
         if (value_of(operating({"INFO"}), "takes_writes") == "1") return;
@@ -473,10 +474,10 @@ private:
             if (!follower(i).process.runs()) bring_back(follower(i), may_have_more());
         }
     }
-    /// Whether followers may have calls that their leader has lost: only after a report.
+    /// Returns true if followers may have calls that their leader has lost. This is allowed only after a report.
     [[nodiscard]] bool may_have_more() { return leader().reported || (leader().damaged && leader().torn); }
 
-    // ---- what must hold
+    // ---- invariants
 
     std::vector<std::uint64_t> counts_at(const replica_server& r) const {
         const std::string said = client{r.socket()}({"CALL", "counts"});
@@ -487,7 +488,7 @@ private:
         return all;
     }
 
-    /// The leader against what clients were told; then clients ask again for what they do not know.
+    /// Compares the leader with the clients' knowledge. Then clients ask again about their calls in doubt.
     void settle() {
         const std::vector<std::uint64_t> now = counts_at(leader());
         std::uint64_t lost = 0;
@@ -523,7 +524,8 @@ private:
         }
     }
 
-    /// Copies the leader's log anew where a follower is refused because it has more. Returns what that says.
+    /// Copies the leader's log anew if a follower is refused because it has more. Returns the follower's trouble
+    /// message.
     std::string look_after(replica_server& f) {
         std::string trouble = value_of(client{f.socket()}({"INFO"}), "leader_trouble");
         if (!has(trouble, "DIVERGED")) return trouble;
@@ -575,7 +577,7 @@ private:
 
 int main(int argc, char** argv) {
     using namespace tutti::damage;
-    std::signal(SIGPIPE, SIG_IGN);  // a client that writes to a server just killed gets an error instead
+    std::signal(SIGPIPE, SIG_IGN);  // a client that writes to a killed server gets an error instead
     programs with;
     campaign_options how;
     CLI::App app{
