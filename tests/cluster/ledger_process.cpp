@@ -10,9 +10,9 @@
 //   mend        publishes the objects that do not exist
 //   work        starts the threads; "work again" starts those of a node that has come back
 //   rest        stops the threads
-//   look        reports each object: "has <object> <the last transaction of each thread>", "mended" instead of "has" for
-//               an object that was published anew, "gone <object>" if a node is gone, "none <object>" if the object does
-//               not exist
+//   look        reports each object: "has <object> <the last transaction of each thread>", "mended" instead of "has"
+//               for an object that was published anew, "gone <object>" if a node is gone, "none <object>" if the object
+//               does not exist
 //   settle      waits until every transaction of a lost node is decided here
 //
 // Arguments: the node's number, its patience in milliseconds, "stay" or "move", the addresses of all nodes.

@@ -1,4 +1,4 @@
-// What threads do outside of blocks, and to each other.
+// The actions of threads outside of blocks, and on each other.
 #include <stdexcept>
 #include <string>
 
@@ -27,7 +27,7 @@ bool actor::transact_as_biased_owner(void (*body)(block&)) {
     tutti::detail::frame outermost{};
     const auto opens = [&] { return tutti::api::open_as_biased_owner(d, outermost, {}, ordinary); };
     expects();
-    // The first look finds out what there is, the second that it has not changed.
+    // The first look finds the current state; the second finds out that it has not changed.
     if (!opens() && !opens()) {
         ended(false);
         return false;
@@ -67,7 +67,7 @@ bool actor::transact_of_the_language(void (*body)(block&)) {
     if (!d.algorithm->in_place || d.algorithm->one_at_a_time) return false;
     tutti::core::use_plain_memory();
     tutti::detail::frame outermost{};
-    // The real one jumps, past the frames of the body, which have nothing to destroy either.
+    // The real runtime jumps past the frames of the body, which have no destructors either.
     outermost.receive = [](tutti::tx&) { throw tutti::detail::unwind{}; };
     expects();
     d.algorithm->open_plainly(d, outermost, {}, ordinary);
@@ -149,7 +149,8 @@ bool actor::kill(int thread) {
     if (context == nullptr) return false;
     auto& victim = descriptor_of(*context);
     const auto seen = victim.state.load(std::memory_order_acquire);
-    // No switch since that load. If the victim is between two attempts, this is the one that was rolled back.
+    // No switch has happened since that load. If the victim is between two attempts, this is the attempt that was
+    // rolled back.
     const int attempt = in.log.running(thread);
     const bool killed = tutti::core::kill(victim, seen);
     in.log.note(number_, killed ? "has killed another" : "could not kill");

@@ -17,7 +17,7 @@ public:
         z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
         return z ^ (z >> 31);
     }
-    /// Below n; the bias is far below anything that matters here.
+    /// Returns a number below n; the bias is negligible here.
     std::uint32_t below(std::uint32_t n) noexcept { return static_cast<std::uint32_t>(((*this)() >> 32) * n >> 32); }
     int one_of(thread_set set) noexcept {
         for (std::uint32_t skip = below(static_cast<std::uint32_t>(std::popcount(set))); skip > 0; --skip)
@@ -29,7 +29,7 @@ private:
     std::uint64_t state_;
 };
 
-/// Switches with a fixed chance at every point; a time limit runs out with a small one.
+/// Switches with a fixed probability at every point; a time limit expires with a small one.
 class random_walk final : public strategy {
 public:
     explicit random_walk(std::uint64_t seed) noexcept : random_{seed}, one_in_{2U << random_.below(6)} {}
@@ -45,7 +45,7 @@ private:
     std::uint32_t one_in_;
 };
 
-/// The ready thread of the highest priority goes on; at each change point the running one becomes the lowest of all.
+/// Runs the ready thread of the highest priority. At each change point, the running thread gets the lowest priority.
 class priorities final : public strategy {
 public:
     priorities(std::uint64_t seed, std::uint32_t expected_points) noexcept : random_{seed} {
@@ -56,7 +56,7 @@ public:
         for (auto& point : changes_) point = 1 + random_.below(std::max(expected_points, 1U));
     }
     int choose(const situation& now) noexcept override {
-        // Forced timeouts, and those that come early, are chosen like any other thread: by rank.
+        // Forced and early timeouts are chosen by priority, like other threads.
         const thread_set from = now.ready != 0 && random_.below(16) != 0 ? now.ready : now.all();
         for (auto& point : changes_) {
             if (point > now.point) continue;
@@ -144,7 +144,8 @@ exploration explore(const limits& how_much, const std::function<trial(strategy&)
     };
     std::uint64_t of_last_bound = 0;
     for (unsigned bound = 0; bound <= how_much.preemptions; ++bound) {
-        // One more preemption fits almost anywhere into each schedule, and the order of all of them does not matter.
+        // One more preemption fits almost anywhere into each schedule, and the order of the preemptions does not
+        // matter.
         const std::uint64_t expected = bound == 0 ? 0 : of_last_bound * all.longest / bound;
         if (all.exhaustive + expected > how_much.exhaustive) break;
         depth_first search{bound};

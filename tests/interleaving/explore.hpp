@@ -1,12 +1,12 @@
-// Which executions of a program are tried: all with few preemptions, then many at random.
+// Chooses the executions of a program: all with few preemptions, then many at random.
 //
-// Exhaustive part: depth-first over the choices, without storing states, by running the program again with a recorded
-// prefix. The number of preemptions is bounded, not their place; most errors need one or two (Musuvathi & Qadeer,
-// "Iterative Context Bounding for Systematic Testing of Multithreaded Programs", PLDI 2007). Bounds are tried in
-// ascending order, so the first failure has the fewest preemptions. A bound that would not come to its end within the
-// limit is not begun: the search would only vary the last steps of the program. Its share goes to the random part.
+// Exhaustive part: depth-first search over the choices. It stores no states, but runs the program again with a recorded
+// prefix. It bounds the number of preemptions, but not their place: most errors need one or two (Musuvathi & Qadeer,
+// "Iterative Context Bounding for Systematic Testing of Multithreaded Programs", PLDI 2007). It tries the bounds in
+// ascending order, so the first failure has the fewest preemptions. It skips a bound that would exceed the limit,
+// because a partial search only varies the last steps of the program. The random part gets the remaining executions.
 //
-// Random part: even seeds walk at random, with a chance to switch that differs from seed to seed; odd seeds use random
+// Random part: even seeds walk at random, with a switch probability that depends on the seed. Odd seeds use random
 // priorities with three change points (Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of
 // Finding Bugs", ASPLOS 2010).
 #pragma once
@@ -19,13 +19,13 @@
 namespace interleaving {
 
 struct limits {
-    unsigned preemptions = 8;         ///< the largest bound that is tried
+    unsigned preemptions = 8;         ///< the largest bound
     std::uint64_t exhaustive = 4000;  ///< executions of the exhaustive part
-    std::uint64_t random = 1000;      ///< and of the random one, at least
-    std::uint64_t seed = 1;           ///< of the first random execution; the next one has the next
+    std::uint64_t random = 1000;      ///< minimum number of executions of the random part
+    std::uint64_t seed = 1;           ///< seed of the first random execution; each following execution has the next one
 };
 
-/// One execution and what was wrong with it.
+/// One execution, and its error.
 struct trial {
     execution ran;
     std::optional<std::string> failure;
@@ -34,7 +34,8 @@ struct trial {
 struct exploration {
     std::uint64_t exhaustive = 0;  ///< executions of the exhaustive part
     std::uint64_t random = 0;
-    /// The largest number of preemptions all of whose schedules were tried; -1 if not even those with none.
+    /// The largest number of preemptions whose schedules were all tried; -1 if the schedules without preemptions were
+    /// not.
     int complete_up_to = -1;
     std::uint64_t diverged = 0;  ///< executions that did not repeat their recorded prefix
     std::uint32_t longest = 0;   ///< points of the longest execution
@@ -45,7 +46,7 @@ struct exploration {
 /// Calls `run` until it reports a failure or the limits are reached.
 exploration explore(const limits& how_much, const std::function<trial(strategy&)>& run);
 
-/// Repeats one execution. Decisions that do not fit are ignored.
+/// Repeats one execution. Ignores decisions that do not fit.
 class replay final : public strategy {
 public:
     explicit replay(schedule decisions) : decisions_{std::move(decisions)} {}
@@ -56,13 +57,13 @@ private:
     std::size_t next_ = 0;
 };
 
-/// Every schedule with at most so many preemptions, one execution after the other: `do run(search); while (next())`.
-/// A time limit that runs out while another thread could go on counts as a preemption.
+/// Enumerates every schedule with at most `preemptions` preemptions: `do run(search); while (next())`. A time limit
+/// that expires while another thread could continue counts as a preemption.
 class depth_first final : public strategy {
 public:
     explicit depth_first(unsigned preemptions) : bound_{preemptions} {}
     int choose(const situation& now) noexcept override;
-    /// Prepares the next execution; false when all have been run.
+    /// Prepares the next execution. Returns false when all have been run.
     bool next() noexcept;
     [[nodiscard]] std::uint64_t diverged() const noexcept { return diverged_; }
 

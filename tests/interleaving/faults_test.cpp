@@ -1,4 +1,4 @@
-// The tests of the tests: with a step of the protocol left out, exploring the program that depends on it must fail.
+// Tests of the tests: without one step of the protocol, the exploration of a program that depends on it must fail.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct expectation {
     fault broken;
     std::string_view flavour;
     const char* program;
-    /// Part of what the failure says. Empty where memory is used after its end: then a crash may come first.
+    /// A part of the failure's text. Empty for a use after free, because a crash may come first.
     const char* caught_as;
 };
 
@@ -120,7 +120,7 @@ TEST_P(breaking, is_noticed) {
     const expectation& e = GetParam();
     const flavour& under = *std::ranges::find(flavours, e.flavour, &flavour::name);
     const program& what = program_named(e.program);
-    // Not less in slow builds: it ends at the first failure.
+    // The limits are not reduced in slow builds, because the search ends at the first failure.
     const limits how_much{.exhaustive = 400'000, .random = 2000};
     const std::string failure = run_apart(what, under, how_much, e.broken);
     EXPECT_FALSE(failure.empty());

@@ -25,8 +25,8 @@
 #endif
 
 #if defined(__x86_64__)
-// Saves what the System V ABI lets a callee keep, and takes up the other stack where it was left in the same way. The
-// floating-point control words are left alone: no code here changes them.
+// Saves the callee-saved registers of the System V ABI, and restores those of the other stack. The floating-point
+// control words are skipped, because no code here changes them.
 extern "C" void tutti_test_switch_stack(void** save, void* load) noexcept;
 asm(R"(
     .text
@@ -55,8 +55,7 @@ tutti_test_switch_stack:
 namespace interleaving {
 namespace {
 
-// The fiber that is entered for the first time, and the one that it is entered from: a fresh stack has no arguments
-// yet.
+// The fiber that is entered for the first time, and the one that it is entered from. A new stack has no arguments yet.
 fiber* arriving = nullptr;
 [[maybe_unused]] const void* caller_stack = nullptr;
 [[maybe_unused]] std::size_t caller_stack_bytes = 0;
@@ -88,8 +87,8 @@ void fiber::prepare(entry run, void* argument) noexcept {
     __asan_unpoison_memory_region(stack_, stack_bytes_);
 #endif
 #if defined(__x86_64__)
-    // As if `enter` had been called and had then switched away: six registers, the address to return to, and a return
-    // address of zero, which ends every walk of the stack. rsp is 8 below a multiple of 16 at a function's first
+    // The stack looks as if `enter` had been called and had then switched away: six registers, the return address, and
+    // a return address of zero, which ends every stack walk. rsp is 8 below a multiple of 16 at a function's first
     // instruction.
     auto* top = reinterpret_cast<std::uintptr_t*>(static_cast<char*>(stack_) + stack_bytes_) - 1;
     top[0] = 0;
@@ -115,7 +114,7 @@ void fiber::enter() {
 void fiber::announce_arrival() noexcept {
 #if defined(INTERLEAVING_ASAN)
     __sanitizer_finish_switch_fiber(fake_stack_, &caller_stack, &caller_stack_bytes);
-    // The first stack that anybody left is one that this file did not map.
+    // The first stack that was left is the only one that this file did not map.
     static const void* const first = caller_stack;
     static const std::size_t first_bytes = caller_stack_bytes;
     caller_stack = first;

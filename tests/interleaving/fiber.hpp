@@ -1,7 +1,7 @@
-// A stack that can be left and entered again: what the scheduler runs each of a program's threads on.
+// A stack that can be left and entered again. The scheduler runs each thread of a program on one.
 //
-// All fibers of the process run on one OS thread, one at a time. With a fiber travel what the C++ runtime keeps per
-// thread and what the engine keeps per context: the exceptions in flight and `current_transaction`. The sanitizers are
+// All fibers of the process run on one OS thread, one at a time. A switch also exchanges the C++ runtime's state of a
+// thread and the engine's state of a context: the exceptions in flight, and `current_transaction`. The sanitizers are
 // told of every switch, so that the same tests run under them.
 #pragma once
 
@@ -17,24 +17,24 @@ namespace interleaving {
 
 class fiber {
 public:
-    /// The stack that the caller runs on.
+    /// Represents the caller's own stack.
     fiber() noexcept = default;
-    /// A fiber with a stack of its own, `stack_bytes` long, below it a page that faults. Throws std::bad_alloc.
+    /// Creates a fiber with its own stack of `stack_bytes` bytes, below which a page faults. Throws std::bad_alloc.
     explicit fiber(std::size_t stack_bytes);
     ~fiber();
     fiber(const fiber&) = delete;
     fiber& operator=(const fiber&) = delete;
 
     using entry = void (*)(void*);
-    /// The next switch to this fiber calls `run(argument)` on an empty stack, with no transaction and no exception. A
-    /// fiber may be prepared again whether or not it has ended; what was on its stack is forgotten, not destroyed.
-    /// REQUIRES: it has a stack. `run` must never return and let no exception out; it ends with `leave_for`.
+    /// Prepares the fiber: the next switch to it calls `run(argument)` on an empty stack, without a transaction or an
+    /// exception. A fiber may be prepared again whether or not it has ended; objects on its stack are dropped without
+    /// destruction. REQUIRES: the fiber has a stack. `run` never returns, lets no exception out, and ends with
+    /// `leave_for`.
     void prepare(entry run, void* argument) noexcept;
 
-    /// Leaves the running fiber for `to`; returns when another switches back.
-    /// REQUIRES: `from` is the one that runs.
+    /// Switches from `from` to `to`. Returns when another fiber switches back. REQUIRES: `from` is the running fiber.
     static void change(fiber& from, fiber& to) noexcept;
-    /// The same for a fiber that will only run again after `prepare`.
+    /// Switches to `to` for good: `from` runs again only after `prepare`.
     [[noreturn]] static void leave_for(fiber& from, fiber& to) noexcept;
 
 private:
@@ -57,7 +57,7 @@ private:
     void* argument_ = nullptr;
     exceptions exceptions_;
     tutti::tx* transaction_ = nullptr;
-    [[maybe_unused]] void* fake_stack_ = nullptr;  // AddressSanitizer's
+    [[maybe_unused]] void* fake_stack_ = nullptr;  // used by AddressSanitizer
 #if defined(__x86_64__)
     void* stack_pointer_ = nullptr;
 #else

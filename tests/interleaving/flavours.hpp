@@ -1,5 +1,5 @@
-// What the programs run under: every algorithm, and for those with a version clock its states that only many commits
-// would lead to; and policies, of each kind one.
+// The configurations under which programs run: every algorithm; for those with a version clock, clock states that only
+// many commits would reach; and one policy of each kind.
 #pragma once
 
 #include <array>
@@ -10,12 +10,12 @@
 namespace interleaving {
 
 struct flavour {
-    std::string_view name;  ///< as a test suite
+    std::string_view name;  ///< the name as a test suite
     std::string_view algorithm;
     clock_state clock = clock_state::counting;
-    std::string_view policy = "patient";  ///< any other one runs the programs about conflicts only
-    bool in_line = false;                 ///< under `adaptive`: every block stands in the line of its place
-    unsigned hardware_fails = 0;          ///< one step of a hardware attempt in so many; 0: none
+    std::string_view policy = "patient";  ///< any other policy runs only the programs about conflicts
+    bool in_line = false;                 ///< under `adaptive`: every block waits in the queue of its site
+    unsigned hardware_fails = 0;          ///< one of this many steps of a hardware attempt fails; 0: none
 };
 
 inline constexpr std::array<flavour, 25> flavours{{

@@ -1,8 +1,8 @@
-// What happened in one execution: the history that the checker reads, and a trace that people read.
+// The events of one execution: the history for the checker, and a trace for people.
 //
-// The time of an event is its number. The bounds of an attempt are chosen on the safe side: its begin is not later than
-// the engine's (which samples a snapshot before the body runs), its end not earlier, so the real-time order has no pair
-// too many. A second attempt begins with the last event of the first.
+// The time of an event is its number. The bounds of an attempt are conservative. Its begin is not later than the
+// engine's, which samples a snapshot before the body runs, and its end is not earlier. The real-time order therefore
+// has no wrong pairs. A second attempt begins with the last event of the first.
 #pragma once
 
 #include "opacity.hpp"
@@ -16,7 +16,7 @@ public:
 
     /// Names a new place, whose initial value is 0.
     int add_place(std::string name);
-    /// A value that was not written before, named after the thread that writes it: 2003 is the third of thread 1.
+    /// Returns a new value, named after the thread that writes it: 2003 is the third value of thread 1.
     value fresh(int thread);
 
     // --- Outermost blocks: expect, then enter for every attempt, perhaps asks, then ended.
@@ -32,29 +32,29 @@ public:
     void close(int thread);
     /// Undoes nested blocks until `depth` of them are open.
     void undo_to(int thread, int depth);
-    /// The engine has rolled back to the last block that was opened at `depth`, and has forgotten what was read since:
-    /// one attempt ends, and another begins with what the two have in common. `times` counts such roll-backs since the
-    /// last `enter`; tells whether this is a new one.
+    /// Records that the engine has rolled back to the last block opened at `depth`, and has dropped the later reads.
+    /// One attempt ends, and another begins with their common part. `times` counts such roll-backs since the last
+    /// `enter`. Returns true if this is a new one.
     bool rewound(int thread, int depth, std::uint32_t times);
     [[nodiscard]] int depth(int thread) const;
     void irrevocable(int thread);
     void gave_up(int thread, const char* how);
-    /// The index of the attempt that runs, or -1; for `doom`.
+    /// Returns the index of the running attempt, or -1; for `doom`.
     [[nodiscard]] int running(int thread) const;
     void doom(int attempt);
-    /// Whether the attempt that runs was doomed.
+    /// Returns true if the running attempt was doomed.
     [[nodiscard]] bool is_doomed(int thread) const;
 
-    /// An access that is a transaction of its own and happened between `begin` and now.
+    /// Records an access that is a transaction of its own and happened between `begin` and now.
     void alone(int thread, instant begin, operation::kind what, int place, value v);
 
-    /// For the trace only. `text` is a literal.
+    /// Adds a line to the trace only. `text` is a literal.
     void note(int thread, const char* text);
     [[nodiscard]] instant now();
 
-    /// Something that must not be, found while the execution ran; the first one counts.
+    /// Reports an error that was found during the execution; the first one counts.
     void complain(std::string what);
-    /// What was wrong with the execution.
+    /// Returns the execution's error, if any.
     [[nodiscard]] std::optional<std::string> verdict() const;
     [[nodiscard]] std::string trace() const;
 
@@ -70,7 +70,7 @@ private:
         int attempt = -1;
         int depth = 0;
         std::uint32_t rewinds = 0;
-        instant last = 0;  // event
+        instant last = 0;  // number of the event
         value values = 0;
     };
     instant tell(int thread, const char* text, int place = -1, value v = 0);

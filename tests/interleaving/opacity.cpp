@@ -15,10 +15,10 @@ constexpr int size_of(attempt_set s) noexcept {
     return std::popcount(static_cast<std::uint64_t>(s)) + std::popcount(static_cast<std::uint64_t>(s >> 64));
 }
 
-/// What an attempt owes to others and they to it.
+/// The reads and writes of an attempt that matter to others.
 struct summary {
-    std::map<int, value> reads;   // of what it had not written itself
-    std::map<int, value> writes;  // that are left at its end
+    std::map<int, value> reads;   // values that it had not written itself
+    std::map<int, value> writes;  // writes that remain at its end
 };
 
 std::string quote(int place, value v) { return "place " + std::to_string(place) + " = " + std::to_string(v); }
@@ -66,7 +66,7 @@ private:
                 }
             }
         }
-        // Blocks that were open when the attempt ended belong to it; if it committed there are none.
+        // Blocks that were open when the attempt ended belong to it; a committed attempt has none.
         if (history_.attempts[i].committed) s.writes = std::move(levels.back());
         return std::nullopt;
     }
@@ -90,8 +90,8 @@ private:
         return std::nullopt;
     }
 
-    /// The attempts that must come before attempt i: earlier ones of its thread, and those that had ended when it
-    /// began.
+    /// Returns the attempts that must come before attempt i: earlier ones of its thread, and those that had ended when
+    /// it began.
     attempt_set those_before(std::size_t i) const {
         const attempt& later = history_.attempts[i];
         attempt_set set = 0;
@@ -109,10 +109,10 @@ private:
         });
     }
 
-    /// Whether the attempts outside `placed` can follow in some order.
+    /// Returns true if the attempts outside `placed` can follow in some order.
     bool place_rest(attempt_set placed) {
-        // An attempt that leaves nothing behind can go as soon as it may: it changes no state, and its going first
-        // only frees the attempts that wait for it. So only writers have to be tried in every order.
+        // An attempt without remaining writes can be placed as soon as possible: it changes no state, and its early
+        // place only enables other attempts. So only writers have to be tried in every order.
         for (bool again = true; again;) {
             again = false;
             for (std::size_t i = 0; i < summaries_.size(); ++i) {
@@ -161,18 +161,19 @@ std::string name_of(const history& h, std::size_t index) {
 }
 
 std::optional<std::string> find_violation(const history& h) {
-    // Correct engines need a fraction of them, but where two blocks and those inside them fail each other in lockstep.
+    // Correct engines need far fewer attempts, except when two nested blocks and their outer blocks fail each other in
+    // lockstep.
     if (h.attempts.size() > most_attempts) return "more than 128 attempts: they get nowhere";
     return search{h}.violation();
 }
 
 std::optional<std::string> find_broken_promise(const history& h) {
-    // Until it asked to commit it was irrevocable for certain; if it never did, until its last operation.
+    // The attempt was certainly irrevocable until it asked to commit, or, if it never asked, until its last operation.
     const auto last = [](const attempt& a) {
         if (a.asked != never) return a.asked;
         return a.operations.empty() ? a.irrevocable : std::max(a.irrevocable, a.operations.back().when);
     };
-    // One that runs inside the other is of the same context: block::apart numbers it so.
+    // A transaction inside another one has the same context; block::apart numbers its thread this way.
     const auto is_inside = [](const attempt& a, const attempt& b) { return a.thread == b.thread + 4; };
     for (std::size_t i = 0; i < h.attempts.size(); ++i) {
         const attempt& a = h.attempts[i];

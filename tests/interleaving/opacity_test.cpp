@@ -1,4 +1,4 @@
-// The checker on histories written by hand: the anomalies that it exists for, and their legal neighbours.
+// The checker on handwritten histories: the anomalies that it must find, and similar legal histories.
 #include <gtest/gtest.h>
 
 #include "opacity.hpp"
@@ -12,7 +12,7 @@ operation read(int place, value v) { return {operation::kind::read, place, v}; }
 operation write(int place, value v) { return {operation::kind::write, place, v}; }
 constexpr operation open{operation::kind::open}, close{operation::kind::close}, undo{operation::kind::undo};
 
-/// One attempt from `begin` to `end`. Its operations happen right before its end, unless they say when.
+/// Makes one attempt from `begin` to `end`. Its operations happen right before its end, unless they give a time.
 attempt make(int thread, instant begin, instant end, bool committed, std::vector<operation> operations) {
     attempt a{.thread = thread,
               .begin = begin,
@@ -91,7 +91,7 @@ TEST(opacity, zombie) {
 }
 
 TEST(opacity, two_zombies_need_one_order) {
-    // Each would do alone; together they order the writers both ways.
+    // Each attempt alone is legal; together they order the writers both ways.
     const attempt first = committed(0, 1, 20, {at(3, write(x, 1))});
     const attempt second = committed(1, 1, 20, {at(3, write(y, 2))});
     attempt sees_x = aborted(2, 1, 30, {at(25, read(x, 1)), at(26, read(y, 0))});
@@ -130,7 +130,7 @@ TEST(opacity, nested_blocks) {
                         committed(1, 10, 12, {read(x, 1), read(y, 0)})}));
     EXPECT_FALSE(opaque({committed(0, 1, 9, {write(x, 1), open, write(x, 2), undo, read(x, 2)})}));
     EXPECT_FALSE(opaque({committed(0, 1, 9, {open, write(x, 2), undo}), committed(1, 10, 12, {read(x, 2)})}));
-    // What an undone block read is still part of what the attempt saw.
+    // The reads of an undone block are still reads of the attempt.
     EXPECT_FALSE(opaque({committed(0, 1, 9, {open, at(2, read(x, 0)), undo, at(8, read(y, 2))}),
                          committed(1, 3, 5, {write(x, 2), write(y, 2)})}));
 }

@@ -35,7 +35,7 @@ constexpr tutti::detail::word fifty_years = 50ULL * 365 * 24 * 3600 * 100'000'00
 
 void reset(descriptor& d, clock_state clock) {
     if (clock == clock_state::late && d.own_sequence < fifty_years) d.own_sequence = fifty_years;
-    d.reserve_read();  // without room in the log the first read of all takes a longer way than those that follow
+    d.reserve_read();  // without room in the log, the first read takes a longer path than the following ones
     d.kept.clock = {};
     d.kept.values.shrink(0);  // of an algorithm that reads by value
     d.kept.hardware = {};
@@ -51,7 +51,7 @@ void reset(descriptor& d, clock_state clock) {
     d.random = 1;
     d.asked.reset(0);
     d.answered.reset(0);
-    d.sleepers.reset(0);  // one that did not come to sleep leaves it up
+    d.sleepers.reset(0);  // a sleeper that did not get to sleep leaves its count there
     if (clock == clock_state::about_to_switch) {
         d.kept.clock.counted = version_clock::window - 1;
         d.kept.clock.foreign = version_clock::window - 1;
@@ -81,7 +81,8 @@ void make_engine_pristine(clock_state clock) {
     era.number = era.next_try = era.failures = 0;
     lock_of_norec()->sequence.reset(late ? fifty_years * sequence_of_norec::one_commit : 0);
     version_clock::forget_what_deferring_cost();
-    // The pool is a stack: taken all at once and given back in order, the descriptors will be handed out by number.
+    // The pool is a stack. All descriptors are taken at once and returned in order, so that they are handed out by
+    // number.
     std::array<descriptor*, scheduler::max_threads> all{};
     for (descriptor*& d : all) d = &tutti::core::acquire_descriptor();
     std::ranges::sort(all, std::ranges::greater{}, [](const descriptor* d) { return d->id; });

@@ -1,8 +1,8 @@
-// The language that the programs are written in: the public interface, with every access told to the journal.
+// The language of the programs: the public interface, with every access recorded in the journal.
 //
-// A program is a few functions, one a thread, over a handful of places that every execution finds at 0. What is written
-// is always a value that no other step writes, so that a value says where it came from; "has it been written?" takes
-// the place of conditions on values. A body is run again after a restart and must not keep anything.
+// A program consists of a few functions, one for each thread, over a few places that hold 0 at the start of every
+// execution. Every step writes a unique value, so a value identifies its writer; instead of conditions on values,
+// programs ask "has it been written?". A body runs again after a restart and must not keep any state.
 #pragma once
 
 #include <vector>
@@ -19,80 +19,80 @@ struct spot {
     int index;
 };
 inline constexpr spot x{spot::kind::variable, 0}, y{spot::kind::variable, 1}, z{spot::kind::variable, 2};
-inline constexpr spot w{spot::kind::wide_variable, 0};  // lives in a node of its own behind the variable
+inline constexpr spot w{spot::kind::wide_variable, 0};  // stored in a node of its own behind the variable
 inline constexpr spot p{spot::kind::plain_word, 0}, q{spot::kind::plain_word, 1}, r{spot::kind::plain_word, 2};
-inline constexpr spot p2{spot::kind::plain_word, 3};  // under the record of p
+inline constexpr spot p2{spot::kind::plain_word, 3};  // shares the orec of p
 
-/// An object that blocks make and drop; 0 is none.
+/// An object that blocks make and drop; 0 means none.
 using object = int;
 
-struct refused {};  // what block::fail throws
+struct refused {};  // thrown by block::fail
 
 class actor;
 
-/// Whose the abstract locks of the programs are.
+/// The owner of the programs' abstract locks.
 inline constexpr char locks_of_all = 0;
 
-/// A block that runs: what a body may do.
+/// A running block: the actions that a body may take.
 class block {
 public:
     block(actor& who, tutti::tx& t) noexcept : actor_{who}, tx_{t} {}
 
     value read(spot s);
     void write(spot s);
-    /// Reads it, and tells whether anybody has written it.
+    /// Reads the place. Returns true if it has been written.
     bool written(spot s) { return read(s) != 0; }
 
-    /// A closed nested block; false if it was cancelled.
+    /// Runs a closed nested block. Returns false if it was cancelled.
     template <class F>
     bool nested(F body);
-    /// The rest of the block from a checkpoint on.
+    /// Runs the rest of the block from a checkpoint on.
     template <class F>
     void checkpoint(F rest);
-    /// or_else.
+    /// Runs or_else.
     template <class F, class G>
     void either(F first, G second);
-    /// An open nested block under the abstract lock `name`, and what undoes it. In the history both are transactions of
-    /// another thread, four further on; where the engine nests it closed, so does this.
+    /// Runs an open nested block under the abstract lock `name`, with its undo. In the history both are transactions of
+    /// another thread, whose number is four higher. If the engine closes the nested block, so does this function.
     template <class F, class G>
     void apart(std::uint64_t name, F body, G undo);
 
-    /// Takes the abstract lock `name` until its end.
+    /// Takes the abstract lock `name` until the block's end.
     void acquire(std::uint64_t name);
     [[noreturn]] void retry();
-    /// A retry whose time is up as soon as it has slept.
+    /// Retries with a time limit that expires as soon as the block has slept.
     void retry_for_a_moment();
     [[noreturn]] void restart();
     [[noreturn]] void cancel();
     [[noreturn]] void fail();
     void become_visible();
     void become_irrevocable();
-    /// No other block runs from here on, so that plain words may be touched directly.
+    /// Makes the block run alone from here on, so that it may use plain words directly.
     void become_alone();
     value read_directly(spot plain_word);
     void write_directly(spot plain_word);
     [[nodiscard]] unsigned number_of_attempt() const noexcept { return tx_.attempt(); }
 
-    /// Creates an object and puts it into the one slot for objects.
+    /// Creates an object and puts it into the only slot for objects.
     void make();
-    /// The object in the slot.
+    /// Returns the object in the slot.
     object find();
     value read(object o);
     void write(object o);
-    /// Empties the slot and destroys the object that was in it.
+    /// Empties the slot and destroys the object in it.
     void drop(object o);
 
-    /// The context stops running in the middle of the block, as if preempted, until another thread calls actor::wake.
+    /// Stops the context in the middle of the block, as if preempted, until another thread calls actor::wake.
     void be_suspended();
-    /// The clock goes on by so much. As in a context that is switched away, which is not sampled: so every execution
-    /// finds that nothing is known yet about how long the block takes.
+    /// Advances the clock by `time`, as in a context that is switched away, which is not sampled. In every execution,
+    /// the block's duration is therefore still unknown.
     void attempt_let_pass(std::chrono::nanoseconds time);
 
 private:
     template <class F>
     auto inside(F& body, int depth);
     [[nodiscard]] int depth() const;
-    /// One attempt of a transaction that thread `number` runs apart.
+    /// One attempt of a transaction that thread `number` runs in an open nested block.
     template <class F>
     static void attempt_apart(int number, tutti::tx& t, F& body);
     static void expects_apart(int number);
@@ -120,30 +120,32 @@ public:
     outcome transact(F body) {
         return transact(tutti::options{}, body);
     }
-    /// With restarts that jump. The body holds nothing that has a destructor and opens no nested block.
+    /// Runs a block with restarts by jumps. The body has no object with a destructor and opens no nested block.
     template <class F>
     outcome transact_jumping(F body);
 
-    /// A block that runs alone because no other thread begins any; what comes first are blocks that show it. False: it
-    /// did not run, because one does.
+    /// Runs a block that is alone because no other thread begins one. Earlier blocks of this thread show this. Returns
+    /// false if the block did not run because another thread begins one.
     bool transact_as_biased_owner(void (*body)(block&));
 
-    /// A block that runs alone from its begin on. False: it did not, because the algorithm runs every one so.
+    /// Runs a block that is alone from its begin on. Returns false if the block did not run because the
+    /// algorithm runs every block alone.
     bool transact_alone(void (*body)(block&));
 
-    /// A block of the language. False: it did not run, because the algorithm runs none, or runs every block alone.
+    /// Runs a block of the language. Returns false if it did not run, because the algorithm runs none, or runs every
+    /// block alone.
     bool transact_of_the_language(void (*body)(block&));
 
-    /// A variable outside of any block.
+    /// Accesses a variable outside of any block.
     value load(spot s);
     void store(spot s);
-    /// A plain word, directly: the program sees to it that it is private.
+    /// Accesses a plain word directly. The program must ensure that the word is private.
     value peek(spot s);
     void poke(spot s);
 
-    /// Asks the transaction that `thread` is in to die; true if it will.
+    /// Kills the transaction of `thread`. Returns true if that transaction will abort.
     bool kill(int thread);
-    /// Gives back what a killed and suspended transaction owns.
+    /// Releases everything that a killed and suspended transaction owns.
     void evict(int thread);
     /// Ends be_suspended of all threads, now or later.
     void wake();
@@ -165,12 +167,12 @@ private:
 struct program {
     const char* name;
     std::vector<void (*)(actor&)> threads;  // at most four
-    bool is_always_woken = false;           // no thread has to wait until a time limit helps it
+    bool is_always_woken = false;           // no thread ever needs a time limit to wake up
 };
 
-/// All of them, in the order of the files that they come from.
+/// Returns all programs, in the order of their source files.
 [[nodiscard]] const std::vector<program>& all_programs();
-/// Throws std::out_of_range.
+/// Returns the named program. Throws std::out_of_range.
 [[nodiscard]] const program& program_named(const char* name);
 
 [[nodiscard]] std::vector<program> conflict_programs();

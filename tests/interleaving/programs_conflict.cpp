@@ -1,4 +1,4 @@
-// Blocks that meet on variables: the classical anomalies.
+// Blocks that conflict on variables: the classical anomalies.
 #include "program.hpp"
 
 namespace interleaving {
@@ -94,7 +94,7 @@ std::vector<program> conflict_programs() {
                   b.write(z);
               });
           }}},
-        // Whoever waits for its commit hears that there will be none.
+        // A thread that waits for this commit is told that it will not happen.
         {"update_that_fails",
          {[](actor& me) {
               me.transact([](block& b) {
@@ -146,7 +146,7 @@ std::vector<program> conflict_programs() {
               me.load(y);
               me.load(x);
           }}},
-        // In deferred mode the second block may leave the version of the first (version_clock.hpp, 8).
+        // In deferred mode, the second block may keep the version of the first (version_clock.hpp, 8).
         {"load_outside_across_a_block_of_the_last_writer",
          {[](actor& me) {
               me.transact([](block& b) { b.write(x); });

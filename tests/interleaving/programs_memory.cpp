@@ -1,10 +1,10 @@
-// Plain memory that becomes private or public, and objects that come and go.
+// Plain memory that becomes private or public, and objects that are created and destroyed.
 #include "program.hpp"
 
 namespace interleaving {
 namespace {
 
-/// While x has not been written, p and q belong to all threads.
+/// While x has not been written, all threads share p and q.
 void use_p_q_while_public(actor& me) {
     me.transact([](block& b) {
         if (b.written(x)) return;
@@ -45,7 +45,7 @@ void privatize(actor& me) {
     me.peek(q);
 }
 
-/// The second half of a privatization: by a thread that reads that it has happened.
+/// The second half of a privatization, by a thread that has read that it happened.
 void take_over(actor& me, bool is_private) {
     if (!is_private) return;
     me.peek(p);
@@ -64,7 +64,7 @@ void take_over_by_a_block(actor& me) {
     take_over(me, is_private);
 }
 
-/// Its roll-back gives the record of both words back.
+/// Its roll-back releases the orec of both words.
 template <tutti::mode Mode>
 void read_p2_beside_p_in_vain(actor& me) {
     me.transact({.mode = Mode}, [](block& b) {
@@ -150,7 +150,7 @@ std::vector<program> memory_programs() {
               });
               take_over(me, is_private);
           }}},
-        // What it has read is written again, by a transaction that makes nothing private.
+        // A transaction that makes nothing private overwrites the value that it has read.
         {"hand_over_to_a_block_that_is_overtaken",
          {publish_x,
           [](actor& me) {
@@ -164,11 +164,11 @@ std::vector<program> memory_programs() {
                   if (b.written(x)) b.write(x);
               });
           }}},
-        // The first block looks at who quiesces, and the second one relies on what it found.
+        // The first block checks which transactions quiesce, and the second one relies on that result.
         {"hand_over_to_a_block_that_need_not_look",
          {publish_x, use_p_q_while_public, [](actor& me) { me.transact([](block& b) { b.read(x); }); },
           take_over_by_a_block}},
-        // What the first block has found out belongs to the time before the clock starts anew, with the second block.
+        // The first block's result is from before the clock starts anew, which happens in the second block.
         {"hand_over_to_a_block_after_an_update",
          {publish_x, use_p_q_while_public,
           [](actor& me) {
@@ -176,7 +176,7 @@ std::vector<program> memory_programs() {
               me.transact([](block& b) { b.write(y); });
               take_over_by_a_block(me);
           }}},
-        // The same where another thread has it start while the first block is over and still looks.
+        // Another thread restarts the clock while the first block is over and still checks.
         {"hand_over_to_a_block_beside_an_update",
          {publish_x, use_p_q_while_public,
           [](actor& me) {
@@ -184,7 +184,7 @@ std::vector<program> memory_programs() {
               take_over_by_a_block(me);
           },
           [](actor& me) { me.transact([](block& b) { b.write(y); }); }}},
-        // It reads the word that tells under a record of its own, which it gives back.
+        // The block reads the informing word under an orec of its own, and releases that orec.
         {"hand_over_to_a_nested_block_that_is_cancelled",
          {publish<p>,
           [](actor& me) {
@@ -232,7 +232,8 @@ std::vector<program> memory_programs() {
               privatize(me);
           },
           use_p_q_while_public}},
-        // What the inner block made private may be used when the outer one, which makes nothing private, is over.
+        // The memory that the inner block made private may be used when the outer block, which makes nothing private,
+        // has ended.
         {"privatize_from_a_reader_that_was_asleep",
          {[](actor& me) {
               me.transact([](block& b) {
@@ -256,7 +257,8 @@ std::vector<program> memory_programs() {
               me.peek(q);
           },
           use_p_q_while_public}},
-        // The outer one has only read, and waits for what others make private, but not for its own inner one.
+        // The outer block only reads. It waits for privatizations of other transactions, but not for its own inner
+        // block.
         {"privatize_apart_from_a_reader",
          {[](actor& me) {
               me.transact([](block& b) { b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); }); });
@@ -264,7 +266,7 @@ std::vector<program> memory_programs() {
               me.peek(q);
           },
           use_p_q_while_public}},
-        // A second inner block that publishes nothing, and is told that it has something special to do.
+        // A second inner block that publishes nothing, and takes the slow path.
         {"privatize_apart_before_another",
          {[](actor& me) {
               me.transact({.privatization = tutti::privatization::waived}, [](block& b) {
@@ -281,8 +283,8 @@ std::vector<program> memory_programs() {
               me.peek(q);
           },
           use_p_q_while_public}},
-        // The outer one is rolled back and the inner one's undo changes nothing: a thread that reads what that has left
-        // waits no longer than for the end of both.
+        // The outer block is rolled back, and the inner block's undo changes nothing. A thread that reads the resulting
+        // value waits no longer than until both have ended.
         {"privatize_apart_in_vain",
          {[](actor& me) {
               me.transact([](block& b) {

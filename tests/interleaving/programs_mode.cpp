@@ -40,8 +40,9 @@ void irrevocable_from_the_start(actor& me) {
     });
 }
 
-/// A block that has to be 20 ms after its begin. It is known to take 1 ms once an attempt has failed after that time,
-/// so it becomes visible when 6 ms are left, irrevocable when 4 ms are: at the first write after `spent`, in place.
+/// A block that must end 20 ms after its begin. Once an attempt has failed after that time, the block is known to take
+/// 1 ms. It then becomes visible when 6 ms are left, and irrevocable when 4 ms are left: in place, at the first write
+/// after `spent`.
 template <int SpentMicroseconds>
 void hurry(actor& me) {
     using namespace std::chrono_literals;
@@ -66,7 +67,7 @@ void kill_and_update(actor& me) {
     });
 }
 
-/// Directly, in the middle of a block that has read or written before.
+/// Uses p and q directly, in the middle of a block that has read or written before.
 template <bool Writes>
 void alone_with_p_q(actor& me) {
     me.transact([](block& b) {
@@ -106,7 +107,7 @@ void as_biased_owner(actor& me) {
     }
 }
 
-/// An algorithm that runs one transaction at a time opens no such block: there an ordinary one does the same.
+/// An algorithm that runs one transaction at a time opens no such block; there an ordinary one does the same.
 template <int Times>
 void alone_from_the_begin(actor& me) {
     for (int i = 0; i < Times; ++i) {
@@ -140,8 +141,8 @@ std::vector<program> mode_programs() {
                   b.write(y);
               });
           }}},
-        // Each lets the other go first, by its own policy: the first because it is younger, the second because of its
-        // priority. The locks are for the ages.
+        // Each lets the other go first by its own policy: the first because it is younger, the second because of its
+        // priority. The locks determine the ages.
         {"visible_writers_whose_policies_disagree",
          {[](actor& me) {
               me.transact({.mode = tutti::mode::visible, .policy = tutti::policy::timestamp}, [](block& b) {
@@ -158,7 +159,7 @@ std::vector<program> mode_programs() {
                               b.write(x);
                           });
           }}},
-        // The irrevocable one meets the visible one, which may at that moment wait for the third.
+        // The irrevocable block conflicts with the visible one, which may wait for the third at that time.
         {"commits_of_every_mode",
          {[](actor& me) { me.transact(irrevocable, [](block& b) { b.write(x); }); },
           [](actor& me) { me.transact(visible, [](block& b) { b.write(y); }); },
@@ -176,7 +177,7 @@ std::vector<program> mode_programs() {
         {"hurried_to_read_visibly", {hurry<14'000>, update_x_y}},
         {"hurried_to_be_irrevocable", {hurry<16'000>, update_x_y}},
         {"hurried_while_another_is_irrevocable", {hurry<16'000>, become_irrevocable_late}},
-        // Only to be in time: it waits all the same, and gives irrevocability back meanwhile.
+        // The block is irrevocable only because of its deadline. It still waits, and gives up irrevocability meanwhile.
         {"hurried_and_waiting",
          {[](actor& me) {
               me.transact({.deadline = tutti::base::now(), .when_missed = tutti::missed_deadline::run_irrevocable},
@@ -221,7 +222,7 @@ std::vector<program> mode_programs() {
               });
           },
           update_x_y}},
-        // What the first one has read is no longer current, and the mark does not say so.
+        // The first block's read is stale, and the mark does not show this.
         {"marked_after_it_was_overwritten",
          {[](actor& me) {
               me.transact([](block& b) {
@@ -305,7 +306,7 @@ std::vector<program> mode_programs() {
               });
           },
           kill_and_update}},
-        // The killer closes the way past the look at the request, which the victim is about to open again.
+        // The killer disables the path that skips the check for kill requests. The victim is about to enable it again.
         {"killed_while_its_snapshot_moves",
          {[](actor& me) {
               me.transact([](block& b) {
@@ -355,7 +356,7 @@ std::vector<program> mode_programs() {
                   b.read(q);
               });
           }}},
-        // Inside, the slot is wanted that the other has, which must not wait for the biased owner.
+        // The inner block needs the slot of the other transaction, which must not wait for the biased owner.
         {"the_biased_owner_becomes_irrevocable_apart",
          {[](actor& me) {
               me.transact_as_biased_owner([](block& b) {
@@ -373,7 +374,7 @@ std::vector<program> mode_programs() {
         {"two_biased_owners", {as_biased_owner<1>, as_biased_owner<1>}},
         {"alone_from_the_begin_beside_a_writer", {alone_from_the_begin<1>, update_p_q}},
         {"alone_from_the_begin_beside_a_reader", {alone_from_the_begin<1>, read_p_q}},
-        // The second finds the world standing still, unless the other has begun meanwhile.
+        // The second block finds all other threads stopped, unless one has begun a transaction meanwhile.
         {"alone_again_beside_a_writer", {alone_from_the_begin<2>, update_p_q}},
         {"alone_again_beside_a_reader", {alone_from_the_begin<2>, read_p_q}},
         {"alone_again_beside_two", {alone_from_the_begin<2>, read_p_q, update_p_q}},

@@ -1,4 +1,4 @@
-// Blocks inside blocks, and blocks that end without effect.
+// Nested blocks, and blocks that end without effect.
 #include "program.hpp"
 
 namespace interleaving {
@@ -80,7 +80,7 @@ std::vector<program> nesting_programs() {
               });
           },
           read_all_write_z}},
-        // A value that is put back between two looks of the reader at its record.
+        // A value that is restored between two looks of the reader at its orec.
         {"value_of_a_block_that_is_cancelled",
          {[](actor& me) {
               me.transact([](block& b) {
@@ -214,7 +214,8 @@ std::vector<program> nesting_programs() {
                   });
               });
           }}},
-        // The second sleeps for x, without owning anything, when the first gives it back to wait for the second.
+        // The second block sleeps on x, without owning anything, when the first one releases x in order to wait for the
+        // second.
         {"record_given_back_to_whom_it_then_waits_for",
          {[](actor& me) {
               me.transact([](block& b) {
@@ -230,7 +231,7 @@ std::vector<program> nesting_programs() {
                   b.read(x);
               });
           }}},
-        // A part of it that ran again would leave a mark on x that its end does not find.
+        // If a part of the block ran again, it would leave a mark on x that the block's end does not find.
         {"visible_and_in_the_way_after_a_checkpoint",
          {[](actor& me) {
               me.transact({.mode = tutti::mode::visible}, [](block& b) {
@@ -326,7 +327,7 @@ std::vector<program> nesting_programs() {
               });
           },
           update_x_y}},
-        // Where orecs are marked, this is an error of use.
+        // For algorithms with marks, this is a usage error.
         {"apart_changes_what_the_visible_block_around_it_has_read",
          {[](actor& me) {
               me.transact({.mode = tutti::mode::visible}, [](block& b) {
@@ -372,7 +373,7 @@ std::vector<program> nesting_programs() {
                   b.apart(1, [](block& i) { i.write(x); }, [](block& u) { u.write(x); });
               });
           }}},
-        // Nothing is slept for in the inner blocks: what is around them owns what the other one wants.
+        // The inner blocks must not sleep, because the outer blocks own data that the others need.
         {"apart_from_blocks_that_own_what_the_other_wants",
          {[](actor& me) {
               me.transact([](block& b) {

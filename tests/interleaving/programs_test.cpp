@@ -1,6 +1,6 @@
 // Every program under every flavour: one test each, in a suite named after the flavour.
 //
-// TUTTI_TEST_QUICK: only the default algorithm, and few executions.
+// TUTTI_TEST_QUICK: runs only the default algorithm, and few executions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace interleaving {
 namespace {
 
-/// What a policy decides in.
+/// The programs in which a policy makes a difference.
 const std::vector<program>& conflicts_and_modes() {
     static const std::vector<program> some = [] {
         std::vector<program> all = conflict_programs();
@@ -27,23 +27,22 @@ std::vector<program> all_but(std::initializer_list<std::string_view> names) {
     return all;
 }
 
-/// Its other thread waits for what the first attempt does, which may not come so far.
+/// Excludes programs in which another thread waits for an action of the first attempt, which may end earlier.
 const std::vector<program>& those_that_do_not_count_attempts() {
     static const std::vector<program> some = all_but({"evicted_while_suspended"});
     return some;
 }
 
-/// A try to begin a new era holds up other begins, and ends by time. So it must not meet a thread that another one's
-/// begin would release, and that spins, or sleeps for one short time after the other: a schedule may let none but that
-/// thread go on.
+/// A thread that tries to begin a new era blocks other begins until a time limit. It must not block a begin that would
+/// release a spinning or repeatedly sleeping thread, because a schedule may run only that thread.
 const std::vector<program>& those_that_time_need_not_end() {
     static const std::vector<program> some = all_but(
         {"evicted_while_suspended", "undone_reading_while_an_irrevocable_user_of_plain_memory_waits_for_its_lock"});
     return some;
 }
 
-/// What runs under a flavour. An execution that stands in line without a limit must not be waited for by one ahead of
-/// it, as in some of the programs about modes.
+/// Returns the programs for a flavour. In some programs about modes, a thread ahead in the queue would wait for one
+/// that queues without a limit.
 const std::vector<program>& programs_of(const flavour& under) {
     if (under.hardware_fails != 0) return those_that_do_not_count_attempts();
     if (under.clock == clock_state::ending) return those_that_time_need_not_end();
@@ -62,7 +61,7 @@ public:
 #if defined(TUTTI_TEST_QUICK)
         const limits how_much = affordable(500, 300);
 #else
-        // Where hardware fails a block is run several times, so an execution takes that much longer.
+        // If hardware fails, a block runs several times, so an execution takes longer.
         const limits how_much = flavour_.hardware_fails != 0 ? affordable(600, 300) : affordable(3200, 800);
 #endif
         const result found = run_program(program_, flavour_, how_much, where);

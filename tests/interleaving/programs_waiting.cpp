@@ -1,4 +1,4 @@
-// retry and or_else. A wake-up that is lost leaves a thread asleep for ever, which the scheduler reports.
+// retry and or_else. A lost wake-up leaves a thread asleep forever, which the scheduler reports.
 #include "program.hpp"
 
 namespace interleaving {
@@ -30,7 +30,7 @@ void fail_on_x(actor& me) {
     });
 }
 
-/// Only looks, so that its commit wakes no thread.
+/// Only reads, so that its commit wakes no thread.
 void await_x(actor& me) { me.transact(wait_for<x>); }
 
 void wait_for_x_a_moment(actor& me) {
@@ -63,7 +63,7 @@ std::vector<program> waiting_programs() {
         {"consumer_waits", {consume_x, produce_y_then_x}},
         {"two_consumers", {consume_x, consume_x, produce<x>}},
         {"two_that_only_look", {await_x, await_x, produce<x>}},
-        // Of the threads that are woken in turn, the first ones do not go on, or not for long.
+        // The first of the threads woken in turn do not continue, or not for long.
         {"woken_behind_one_that_fails", {fail_on_x, await_x, produce<x>}},
         {"woken_behind_one_that_cancels",
          {[](actor& me) {
@@ -95,7 +95,7 @@ std::vector<program> waiting_programs() {
                   b.write(y);
               });
           }}},
-        // The second change comes while the wake for the first is on its way.
+        // The second change comes while the wake-up for the first is on its way.
         {"woken_between_two_changes",
          {await_x, await_x, await_x,
           [](actor& me) {

@@ -15,7 +15,7 @@
 #include "tutti/policy.hpp"
 #include "world.hpp"
 
-/// The linker's: where the program's image begins.
+/// The begin of the program's image, defined by the linker.
 extern "C" const char image_start __asm__("__executable_start");
 
 namespace interleaving {
@@ -28,7 +28,7 @@ std::string replay_line(const schedule& decisions, std::string_view where) {
            " --gtest_filter=" + std::string{where};
 }
 
-/// For crashes: what runs, as the handler's only way to know.
+/// The current test's name, for the crash handler.
 std::string_view where_now;
 
 void last_words() {
@@ -48,7 +48,7 @@ class crash_reporter {
 public:
     explicit crash_reporter(std::string_view where) {
         where_now = where;
-#if !defined(TUTTI_SANITIZED)  // the sanitizers print the better report
+#if !defined(TUTTI_SANITIZED)  // the sanitizers print a better report
         std::signal(SIGSEGV, on_signal);
 #endif
         std::signal(SIGABRT, on_signal);
@@ -69,7 +69,7 @@ void print_switch(void*, int from, int to, const void* where) {
                  where != nullptr ? static_cast<const char*>(where) - &image_start : 0);
 }
 
-/// One thread of the program, from its first transaction to its departure.
+/// Runs one thread of the program, from its first transaction to its end.
 void live(const program& what, int number) {
     try {
         actor self{number};
@@ -80,7 +80,7 @@ void live(const program& what, int number) {
     tutti::core::detach();
 }
 
-/// Reads everything when all is over: the last transaction of every history.
+/// Reads every place at the end: the last transaction of every history.
 void look_back(int number) {
     actor self{number};
     self.transact([](block& b) {
@@ -92,7 +92,7 @@ void look_back(int number) {
     tutti::core::detach();
 }
 
-/// Executions of one program.
+/// Runs the executions of one program.
 class laboratory {
 public:
     laboratory(const program& what, clock_state clock, bool in_line, unsigned hardware_fails)
@@ -157,7 +157,7 @@ limits affordable(std::uint64_t exhaustive, std::uint64_t random) {
     const char* const seed = environment("TUTTI_INTERLEAVE_SEED");
     double factor = scale != nullptr ? std::atof(scale) : 1;
 #if defined(TUTTI_SANITIZED)
-    factor /= 60;  // asked here is what an execution touches, and most touch the same
+    factor /= 60;  // a sanitizer checks the memory accesses of an execution, and most executions access the same memory
 #elif defined(TUTTI_CHECK)
     factor /= 4;
 #endif

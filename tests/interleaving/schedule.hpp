@@ -1,4 +1,4 @@
-// Which thread runs next: the situation, the strategy that chooses, and how a sequence of choices is written down.
+// The choice of the next thread: the situation, the strategy that chooses, and the text form of a sequence of choices.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,35 @@ namespace interleaving {
 using thread_set = std::uint32_t;
 constexpr thread_set only(int thread) noexcept { return thread_set{1} << thread; }
 
-/// A moment at which more than one thread could go on.
+/// A point at which more than one thread could continue.
 struct situation {
-    std::uint32_t point = 0;  ///< counts the chances to switch of this execution, from 1
-    int usual = 0;            ///< the thread that goes on by itself: the running thread if it can, else the next one
-    bool preempting = false;  ///< whether taking anybody else interrupts a thread that could go on
-    thread_set ready = 0;     ///< the threads that could go on
-    thread_set timeouts = 0;  ///< the threads that sleep with a time limit that could run out now
+    std::uint32_t point = 0;  ///< counts the switch points of this execution, from 1
+    int usual = 0;            ///< the default choice: the running thread if it can continue, otherwise the next one
+    bool preempting = false;  ///< true if any other choice interrupts a thread that could continue
+    thread_set ready = 0;     ///< the threads that can continue
+    thread_set timeouts = 0;  ///< the threads that sleep with a time limit that could expire now
     [[nodiscard]] thread_set all() const noexcept { return ready | timeouts; }
 };
 
 class strategy {
 public:
     virtual ~strategy() = default;
-    /// A thread out of `now.all()`. Called on a program's own stack: it must not throw.
+    /// Returns a thread in `now.all()`. Runs on a program's own stack and must not throw.
     virtual int choose(const situation& now) noexcept = 0;
 };
 
-/// A choice that was not the usual one.
+/// A choice that differs from the default.
 struct decision {
     std::uint32_t point;
     int thread;
     friend bool operator==(const decision&, const decision&) = default;
 };
 
-/// Written "12@1,40@0": at point 12 thread 1 went on, at point 40 thread 0, and the usual one everywhere else; "-" if
-/// there was no decision.
+/// A schedule has the text form "12@1,40@0": thread 1 continues at point 12, thread 0 at point 40, and the default one
+/// everywhere else. "-" means that there are no decisions.
 using schedule = std::vector<decision>;
 [[nodiscard]] std::string to_string(const schedule& decisions);
-/// Throws std::invalid_argument for anything that to_string does not write.
+/// Parses a schedule. Throws std::invalid_argument for text that to_string does not produce.
 [[nodiscard]] schedule parse_schedule(std::string_view text);
 
 }  // namespace interleaving

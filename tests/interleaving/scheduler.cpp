@@ -18,7 +18,7 @@ using tutti::base::deadline;
 
 constexpr std::size_t stack_bytes = 512 * 1024;
 
-// It must not be the real one: how long an execution takes would decide what it does.
+// Not the real clock: otherwise the duration of an execution would influence its actions.
 tutti::base::driven_clock the_clock{deadline{std::chrono::hours{1}}};
 
 void pass_time(deadline until) noexcept {
@@ -29,15 +29,15 @@ enum class phase : std::uint8_t { ready, asleep, returned };
 
 }  // namespace
 
-/// The scheduler's state, in a type of its own so that the hooks can reach it.
+/// The scheduler's state, in a type of its own so that the hooks can access it.
 struct threads_of_execution {
     struct thread {
         std::unique_ptr<fiber> runs_on;
         const std::function<void()>* body = nullptr;
         phase is = phase::returned;
         std::optional<deadline> time_limit;
-        bool spun = false;              // no other has made a step since it spun
-        thread_set ran_since_spin = 0;  // the threads that have, since its last spin
+        bool spun = false;              // true until another thread makes a step after this one has spun
+        thread_set ran_since_spin = 0;  // the threads that have run since its last spin
         thread_set goes_before = 0;     // the threads that must make a step before this one may
         const void* sleeps_on = nullptr;
         std::uint32_t asleep_since = 0;  // the point
@@ -60,7 +60,7 @@ struct threads_of_execution {
         return set;
     }
 
-    /// The threads that may go on: ready, and not held back by fairness unless all are.
+    /// Returns the threads that may continue: ready, and not held back by fairness unless all of them are.
     thread_set eligible() const noexcept {
         const thread_set ready = in(phase::ready);
         thread_set set = ready;
@@ -78,14 +78,14 @@ struct threads_of_execution {
         return set;
     }
 
-    /// The first of `set` after the current thread, in turn.
+    /// Returns the first thread of `set` after the current one, in turn.
     int next_of(thread_set set) const noexcept {
         const thread_set later = set & ~((only(current + 1)) - 1);
         return std::countr_zero(later != 0 ? later : set);
     }
 
-    /// Lets the strategy choose and changes to the thread it chose. Returns when the caller is chosen, which may be at
-    /// once, or never if the caller has returned.
+    /// Lets the strategy choose and switches to the chosen thread. Returns when the caller is chosen. This may be at
+    /// once, or never if the caller has ended.
     void pass_on(bool can_go_on, const void* where) noexcept {
         situation now;
         now.point = ++result.points;
@@ -113,7 +113,7 @@ struct threads_of_execution {
     }
 
     void made_a_step(int who) noexcept {
-        if (threads[who].is == phase::asleep) {  // its time limit has just run out
+        if (threads[who].is == phase::asleep) {  // its time limit has just expired
             threads[who].is = phase::ready;
             pass_time(*threads[who].time_limit);
         }
@@ -176,7 +176,7 @@ struct threads_of_execution {
 
 namespace {
 
-// The execution that runs; null outside. Global because the hooks have no other way to it.
+// The running execution, or null. Global, because the hooks have no other access.
 threads_of_execution* active = nullptr;
 
 bool inside() noexcept { return active != nullptr && active->current >= 0; }

@@ -16,7 +16,7 @@ using shared = tutti::detail::shared<std::uint32_t>;
 
 constexpr auto order = std::memory_order_seq_cst;
 
-/// Explores a program that is built anew for every execution by `make`, and collects what `result` says at the end.
+/// Explores a program that `make` builds anew for every execution, and collects the values of `result` at the end.
 template <class Result>
 struct outcomes {
     exploration all;
@@ -55,8 +55,8 @@ TEST(scheduler, one_preemption_loses_an_update) {
         counter->reset(0);
         return std::pair{bodies(2, [=] { increment(*counter); }), [=] { return counter->load(order); }};
     });
-    // Bound 0: 2 schedules. Bound 1: those 2, and for either thread first an interruption before its load (nothing is
-    // lost: the other runs to its end) or before its store (an update is lost).
+    // Bound 0: 2 schedules. Bound 1: the same 2, and for each thread an interruption before its load (no update is
+    // lost, because the other thread runs to its end) or before its store (an update is lost).
     EXPECT_EQ(found.all.exhaustive, 2U + 2U + 4U);
     EXPECT_EQ(found.seen.count(1), 2U);
     EXPECT_EQ(found.all.complete_up_to, 1);
@@ -75,7 +75,7 @@ TEST(scheduler, unbounded_search_visits_every_interleaving_once) {
         schedules.insert(to_string(e.decisions));
         ++executions;
     } while (search.next());
-    // A thread is three steps (up to its load, up to its store, to its end), so there are C(6, 3) interleavings.
+    // A thread has three steps (up to its load, up to its store, to its end), so there are C(6, 3) interleavings.
     EXPECT_EQ(executions, 20);
     EXPECT_EQ(schedules.size(), 20U);
 }
@@ -106,7 +106,7 @@ TEST(scheduler, spinning_for_ever_is_reported) {
     EXPECT_EQ(e.end, ending::runaway);
 }
 
-/// A flag with a sleeper. `careful` makes the waker change the word that the sleeper compares.
+/// A flag with a sleeper. With `careful`, the waker changes the word that the sleeper compares.
 auto sleeper_and_waker(bool careful, bool timed) {
     struct state {
         shared ready, sequence;

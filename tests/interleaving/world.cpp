@@ -41,11 +41,11 @@ world::~world() {
 }
 
 world::item::~item() {
-    // Its memory may be given back in a later execution than the one that dropped it.
+    // Its memory may be freed in a later execution than the one that dropped it.
     if (present && serial >= present->first_object) present->known(serial).destroyed = true;
 }
 
-// --- What blocks do.
+// --- Actions of blocks.
 
 value block::read(spot s) {
     world& in = here();
@@ -58,7 +58,7 @@ value block::read(spot s) {
             const wide& found = in.behind.get(tx_);
             v = found.one;
             bool whole = found.whole();
-            // The reference is good until the block ends: let others try to take it away.
+            // The reference is valid until the block ends. Gives other threads the chance to invalidate it.
             tutti::detail::interleaving_point();
             whole = whole && found.whole() && found.one == v;
             if (!whole) in.log.complain("a value was destroyed under the eyes of a block that reads it");
@@ -73,7 +73,8 @@ value block::read(spot s) {
 void block::write(spot s) {
     world& in = here();
     const value v = in.log.fresh(actor_.number_);
-    // Told first: the engine may show it to others before it returns, though it should not before the commit.
+    // Recorded first: the engine may show the write to other threads before it returns, though it should not before the
+    // commit.
     in.log.write(actor_.number_, world::place(s), v);
     switch (s.is) {
         case spot::kind::variable: in.variables[static_cast<std::size_t>(s.index)].set(tx_, v); break;
@@ -170,13 +171,13 @@ object block::find() {
 
 namespace {
 
-/// Runs `use(item)`, and complains if the object does not exist before or after.
+/// Calls `use(item)`, and reports an error if the object does not exist before or after.
 template <class Use>
 void use_object(object o, Use use) {
     world& in = here();
-    // A chance for others to destroy it right before it is used.
+    // Gives other threads the chance to destroy it right before its use.
     tutti::detail::interleaving_point();
-    // Copied: a thread that makes an object moves what is known of all.
+    // A copy: a thread that makes an object moves the vector.
     const world::knowledge it = in.known(o);
     if (!it.destroyed) use(*it.at);
     if (in.known(o).destroyed) in.log.complain("an object was destroyed under the eyes of a block that uses it");

@@ -1,4 +1,4 @@
-// The places and objects of the programs. One world, built anew for every execution at the same addresses: the engine
+// The places and objects of the programs. Every execution builds one world anew at the same addresses: the engine
 // hashes addresses, and an execution must be repeatable.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace interleaving {
 
-/// A value too large for a variable's word, which can tell whether it has been torn or destroyed.
+/// A value too large for a variable's word, which can tell whether it is torn or destroyed.
 struct wide {
     explicit wide(value v = 0) noexcept : one{v}, other{~v} {}
     wide(const wide&) noexcept = default;
@@ -25,19 +25,19 @@ struct world {
     static constexpr int place_of_slot = place_of_wide + 1;
     static int place(spot s) noexcept;
 
-    /// Plain words are far enough apart for orecs of their own, but for the neighbour of the first.
+    /// Plain words are far enough apart for orecs of their own, except for the neighbour of the first.
     struct alignas(128) apart {
         value word = 0;
         value neighbour = 0;
     };
-    /// What an `object` is: it says when it is destroyed.
+    /// The representation of an `object`; its destructor records the destruction.
     struct item {
         explicit item(object number) noexcept : serial{number} {}
         ~item();
         tutti::var<value> content{0};
         object serial;
     };
-    /// What is known of it while the execution lasts.
+    /// The facts about an object during the execution.
     struct knowledge {
         item* at = nullptr;
         int place = 0;
@@ -58,20 +58,20 @@ struct world {
     std::array<tutti::var<value>, words_per_kind> variables;
     std::array<apart, words_per_kind>& words;
     tutti::var<wide> behind{wide{}};
-    /// Twice the object in the slot, or an odd number that no other step writes: that it is empty.
+    /// Twice the object in the slot, or a unique odd number that means that the slot is empty.
     tutti::var<value> slot{0};
     std::vector<knowledge> objects;
     object first_object;
-    object remains = 0;  // what is in the slot in the end
+    object remains = 0;  // the content of the slot at the end
     std::array<tutti::tx*, scheduler::max_threads> contexts{};
     tutti::detail::shared<std::uint32_t> suspended{0}, awake{0};
 };
 
-/// The plain words of every world: the engine knows them by their address.
+/// Returns the plain words of every world: the engine knows them by their addresses.
 [[nodiscard]] std::array<world::apart, world::words_per_kind>& plain_words();
-/// The world of the execution that runs.
+/// Returns the world of the running execution.
 [[nodiscard]] world& here();
-/// Ends the present world and begins the next. REQUIRES: no thread of the present one will go on.
+/// Ends the present world and begins the next one. REQUIRES: no thread of the present world will continue.
 world& next_world(journal& log);
 
 }  // namespace interleaving

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# aggregates.sh <wrapper> <c or c++>: the wrapper refuses the structures that GCC copies without barriers, at every level
-# of optimization, and takes the ways around. Its check disturbs none of the compiler's ways of working.
+# aggregates.sh <wrapper> <c or c++>: the wrapper refuses structures that GCC copies without barriers, at every
+# optimization level, and accepts the alternatives. Its check does not affect any of the compiler's modes.
 set -euo pipefail
 wrapper=$1 language=$2
 work=$(mktemp -d --tmpdir "language.XXXXXX")
@@ -15,7 +15,7 @@ fail() {
 suffix=c
 [[ $language == c ]] || suffix=cpp
 
-# Every line that ends with "// refused" is, and no other.
+# The wrapper refuses every line that ends with "// refused", and no other line.
 cat >"refused.$suffix" <<'END'
 struct word { long first; };
 struct pair { long first, second; };
@@ -107,7 +107,7 @@ for level in 0 1 2 3; do
     diff expected found || fail "-O$level: not what has to be refused (<): $(cat log)"
 done
 
-# The ways around have barriers.
+# The alternatives have barriers.
 cat >"taken.$suffix" <<'END'
 #include <pthread.h>
 struct pair { long first, second; };
@@ -158,12 +158,12 @@ for level in 0 1 2 3; do
     done
 done
 
-# --aggregates=warn leaves it to the user.
+# --aggregates=warn only warns.
 "$wrapper" --aggregates=warn -c "refused.$suffix" -o warned.o 2>log || fail "--aggregates=warn: $(cat log)"
 grep -q ': warning: in a transaction' log || fail "--aggregates=warn: $(cat log)"
 [[ -e warned.o ]] || fail "--aggregates=warn left no object"
 
-# The compiler works as ever: file names with blanks, several files, all of its outputs, and many compilers side by side.
+# The compiler works as usual: file names with blanks, several files, all of its outputs, and parallel compilers.
 mkdir "a folder"
 cp "refused.$suffix" "a folder/re fused.$suffix"
 printf 'long one;\nvoid first(void) { __transaction_atomic { ++one; } }\n' >"one.$suffix"
@@ -193,7 +193,7 @@ for ((i = 0; i != 6; ++i)); do
 done
 grep -q ': error: in a transaction' beside0.log || fail "beside others: no error"
 
-# The wrappers compile without link-time optimization, so the check takes place then.
+# The wrappers compile without link-time optimization, so the check happens then.
 "$wrapper" -O2 -flto "taken.$suffix" -o taken 2>log || fail "-flto: $(cat log)"
 ./taken || fail "-flto: the program says $?"
 cat >>"taken.$suffix" <<'END'

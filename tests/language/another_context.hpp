@@ -1,11 +1,11 @@
-// A second thread beside the one that a test looks at.
+// A second thread beside the one under test.
 #pragma once
 
 #include <atomic>
 #include <thread>
 
-/// A thread that has run a block: while it lives, others begin theirs as if it might run another one, for some
-/// thousands of blocks at least.
+/// A thread that has run a block. While it lives, other threads begin their blocks as if it might run another one, for
+/// at least some thousands of blocks.
 class another_context {
 public:
     template <class Block>

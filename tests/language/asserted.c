@@ -1,4 +1,4 @@
-/* assert in blocks. With the argument "fails" the last one ends the process, with glibc's message. */
+/* assert in blocks. With the argument "fails", the last one fails and ends the process with glibc's message. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
-// Barriers of 32 bytes, which the compiler calls where AVX is on: aligned, across the border of two stripes and of two
-// cache lines, read after write, cancelled inside a block and as a whole, and restarted. Ends with 77 where the
-// processor has no AVX.
+// Barriers of 32 bytes, which the compiler calls with AVX: aligned, across two stripes and two cache lines, and read
+// after write. Also cancelled inside a block and as a whole, and restarted. Exits with 77 if the processor has no AVX.
 #include <immintrin.h>
 
 #include <atomic>
@@ -77,7 +76,7 @@ bool is(const void* there, const __m256& value) { return std::memcmp(there, &val
 
 int main() {
     if (!__builtin_cpu_supports("avx")) return 77;
-    // While another thread has used transactions blocks need their barriers.
+    // Blocks need their barriers while another thread has used transactions.
     std::atomic<bool> ready{false};
     std::atomic<bool> done{false};
     std::thread other{[&] {

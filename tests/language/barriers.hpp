@@ -1,4 +1,4 @@
-// The entries of the TM ABI that tests call themselves, as one table: every type with every hint.
+// The entries of the TM ABI that tests call directly, as one table: every type with every hint.
 #pragma once
 
 #include <immintrin.h>
@@ -18,15 +18,15 @@ using complex_extended = _Complex long double;
 /// One read and one write of the same type and a pair of hints.
 struct barrier {
     const char* type;
-    std::size_t size;   ///< bytes that it writes
-    std::size_t known;  ///< of each `unit` bytes, so many have a value; the rest is padding
+    std::size_t size;   ///< number of bytes written
+    std::size_t known;  ///< number of bytes with a value in each `unit` bytes; the rest is padding
     std::size_t unit;
     void (*read)(const void* from, void* into);
     void (*write)(void* to, const void* value);
     void (*log)(const void* at);
 };
 
-/// A value of T at any address, from and to raw bytes.
+/// Reads a value of T at any address into raw bytes.
 template <class T, T (*Read)(const void*)>
 void read_into(const void* from, void* into) {
     const T value = Read(from);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # compile_and_run.sh <libitm source folder> <file below testsuite/> <folder of our runtime> <compiler> <flag>...
-# Compiles one program of GCC's and runs it on our runtime; with -c among the flags it is only compiled.
+# Compiles one of GCC's test programs and runs it on Tutti's runtime; with -c among the flags, only compiles it.
 set -euo pipefail
 sources=$1 file=$2 runtime=$3 compiler=$4
 shift 4

@@ -1,5 +1,5 @@
-// Operators that count what is alive. Compiled without -fgnu-tm, as a program's own operators usually are: the runtime
-// has the transactional clones.
+// Operators that count living allocations. They are compiled without -fgnu-tm, as a program's own operators usually
+// are: the runtime has the transactional clones.
 #include <atomic>
 #include <cstdlib>
 #include <new>

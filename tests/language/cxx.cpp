@@ -7,7 +7,7 @@ namespace {
 
 int blocks = 0;
 
-/// Two threads have begun blocks then, so the runtime no longer runs those of one thread without barriers.
+/// Begins blocks in two threads, so that the runtime no longer runs blocks of one thread without barriers.
 void begin_in_two_threads() {
     const auto one = [] { run(ending::commit, [] { ++blocks; }); };
     one();

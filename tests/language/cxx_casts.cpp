@@ -1,4 +1,4 @@
-// dynamic_cast in atomic blocks, and what the macro in its place must leave as the language has it.
+// dynamic_cast in atomic blocks; the macro that replaces it must keep the language's semantics.
 #include <thread>
 #include <type_traits>
 #include <typeinfo>
@@ -33,7 +33,7 @@ struct both : left, right {
     int of_both = 7;
 };
 struct hidden : private right, public left {
-    right* as_right() { return dynamic_cast<right*>(this); }  // only a member may see that base
+    right* as_right() { return dynamic_cast<right*>(this); }  // only a member may access that base
 };
 struct top {
     virtual ~top() = default;
@@ -60,7 +60,7 @@ twice_left* a_twice = new twice;
 
 int sum = 0;
 
-/// The same in blocks and in plain code.
+/// Does the same in blocks and in plain code.
 void sum_up() {
     sum = 0;
     if (auto* const c = dynamic_cast<circle*>(a_circle)) sum += c->radius;
@@ -120,7 +120,7 @@ void names_types() {
     EXPECT(caught && sum == 1);
 }
 
-/// One thread destroys what the other casts.
+/// One thread destroys the object that the other casts.
 shape* moving = new circle;
 
 void replace(int turn) {
@@ -151,7 +151,7 @@ void beside_destructors() {
     EXPECT(mistakes == 0 && casts == turns);
 }
 
-// What the language says of the operator outside of blocks.
+// The rules for the operator outside of blocks.
 struct base {
     constexpr virtual bool is_derived() const { return false; }
 };

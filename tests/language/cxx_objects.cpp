@@ -1,5 +1,5 @@
-// Objects of libstdc++ that blocks call, copy and destroy through pointers to functions, and functions that libstdc++
-// has compiled: in blocks that end in every way, against the same by plain code.
+// libstdc++ objects that blocks call, copy and destroy through function pointers, and functions compiled in libstdc++.
+// The blocks end in every way, and are compared with plain code.
 #define _GLIBCXX_ASSERTIONS 1
 
 #include <algorithm>
@@ -37,7 +37,7 @@ void call_functions() {
     big(10);
     pointer(100);
     assigned = big;
-    assigned(1000);  // of a copy: the original keeps its values
+    assigned(1000);  // a copy is changed: the original keeps its values
     const std::function<void(int)> local{[by = 5](int more) { sum += by * more; }};
     assigned = local;
     assigned(2);

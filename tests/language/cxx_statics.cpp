@@ -1,4 +1,4 @@
-// Local statics that atomic blocks initialise: once, by whoever commits, and as if never begun after a roll-back.
+// Local statics that atomic blocks initialise: once, by the thread that commits, and not at all after a roll-back.
 #include <atomic>
 #include <cstdlib>
 #include <stdexcept>
@@ -21,7 +21,7 @@ int make_number() {
     return source;
 }
 
-/// A static of its own for each N.
+/// Has a static of its own for each N.
 template <int N>
 int& number() {
     static int value = make_number();
@@ -38,7 +38,7 @@ void by_ending(ending e) {
     if (e == ending::cancel) {
         EXPECT(made == 0);
         source = 1000 + N;
-        EXPECT(number<N>() == 1000 + N && made == 1);  // plain code has initialised it, in this thread
+        EXPECT(number<N>() == 1000 + N && made == 1);  // plain code in this thread has initialised it
         cxx::run_beside(ending::commit, [] { seen = ++number<N>(); });
         EXPECT(seen == 1001 + N && made == 1);
         return;
@@ -50,7 +50,7 @@ void by_ending(ending e) {
     EXPECT(number<N>() == N + 1 && made == 1);
 }
 
-/// Two threads, of which one begins when the other has been rolled back.
+/// Two threads. One begins after the other has been rolled back.
 template <int N>
 void by_another_thread() {
     source = N;
@@ -111,7 +111,7 @@ may_fail& failing_static() {
 }
 
 void with_exceptions() {
-    // The exception commits, and the static is free for the next one.
+    // The exception commits, and the next thread can initialise the static.
     for (int i = 0; i != 2; ++i) {
         bool caught = false;
         try {
@@ -121,7 +121,7 @@ void with_exceptions() {
         }
         EXPECT(caught);
     }
-    // Once more within one block, whose nested block gives up what it had taken again.
+    // The same within one block, whose nested block releases the guard that it had acquired again.
     bool caught = false;
     try {
         failing_static();
@@ -159,7 +159,7 @@ void wait_for_slow() {
     }
 }
 
-/// While another thread initialises a static, a block that wants it starts over.
+/// While another thread initialises a static, a block that needs it starts over.
 void beside_an_initialiser() {
     std::thread other{[] { EXPECT(slow_static() == 17); }};
     while (stage != 1) std::this_thread::yield();
@@ -171,12 +171,12 @@ void beside_an_initialiser() {
 [[gnu::transaction_pure, gnu::noinline]] void expect_plain_look() { EXPECT(number<700>() == 6); }
 void look_in_action(void*) { seen = number<700>(); }
 
-/// Code without barriers, in the thread whose block has initialised a static that is not committed yet.
+/// Code without barriers, in the thread whose block has initialised a static but not committed yet.
 void within_itself() {
     source = 5;
     made = 0;
     cxx::run_beside(ending::commit, [] {
-        // Before the static, so that it runs while the commit has not come to it.
+        // Registered before the static, so that it runs before the commit reaches the static.
         add_commit_action(look_in_action, 1, nullptr);
         ++number<700>();
         expect_plain_look();
@@ -184,7 +184,7 @@ void within_itself() {
     EXPECT(seen == 6 && made == 1);
 }
 
-/// A block that goes on alone after it has initialised a static.
+/// A block that continues alone after it has initialised a static.
 void then_alone() {
     source = 5;
     made = 0;

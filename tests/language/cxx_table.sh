@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# cxx_table.sh <tutti-c++> <language.md> [--write]: whether the table of that document says the truth about what C++ can
-# do in atomic blocks. Each row of cxx_rows.txt is compiled and run. With --write the table is written anew.
+# cxx_table.sh <tutti-c++> <language.md> [--write]: checks the document's table about C++ in atomic blocks. Compiles and
+# runs each row of cxx_rows.txt. With --write, writes the table anew.
 #
-# A row is a line "= what", lines of declarations, and a line "> statements of a block". The declarations may use the
-# int `n`. The answers, for -O0 and -O2:
+# A row consists of a line "= what", lines of declarations, and a line "> statements of a block". The declarations may
+# use the int `n`. The answers, for -O0 and -O2:
 #
-#   yes       the block runs beside others, and can be cancelled behind the statements
+#   yes       the block runs beside others, and can be cancelled after the statements
 #   alone     it compiles, and makes the block run alone
-#   refused   GCC takes it for unsafe
+#   refused   GCC considers it unsafe
 #   ICE       GCC ends with an internal error
 #
 # The check compiles the rows that the table calls "yes" or "alone" as one program. It compiles the others one by one.
@@ -30,7 +30,7 @@ while IFS= read -r line; do
     esac
 done <"$rows"
 
-# source_of <row>...: a program that runs each of these rows once and prints "<row> <answer>".
+# source_of <row>...: prints a program that runs each of these rows once and prints "<row> <answer>".
 source_of() {
     local row
     echo '#define _GLIBCXX_ASSERTIONS 1'
@@ -49,7 +49,7 @@ END
         printf '[[gnu::noinline]] void run() {\n__transaction_atomic {\n{ %s }\nlook();\nif (cancels) __transaction_cancel;\n}\n}\n}\n' \
             "${blocks[row]}"
     done
-    # Two threads begin blocks, so those of one thread do not run without barriers. The first time may initialise.
+    # Two threads begin blocks, so blocks of one thread do not run without barriers. The first run may initialise.
     echo 'int begun = 0;'
     echo 'void begin() { __transaction_atomic { ++begun; } }'
     echo 'int main() { begin(); std::thread{begin}.join();'
@@ -59,12 +59,12 @@ END
     echo '}'
 }
 
-# answers <level> <row>...: "<row> <answer>" of each, in one program.
+# answers <level> <row>...: prints "<row> <answer>" for each row, from one program.
 answers() {
     local level=$1 status=0
     shift
     source_of "$@" >"$work/source.cpp"
-    # In that pass GCC 12 fails for a function or not, as the memory that it has allocated happens to lie.
+    # In that pass, the addresses of GCC 12's own memory decide whether it crashes for a function.
     "$wrapper" -std=c++23 "$level" -w -fdisable-tree-tmmemopt "$work/source.cpp" -o "$work/program" >"$work/log" 2>&1 || status=$?
     if ((status == 0)); then
         TUTTI_HARDWARE=off "$work/program"
@@ -80,7 +80,7 @@ answers() {
 
 line_of() { printf '| %s | %s | %s |\n' "$1" "$2" "$3"; }
 
-# The table's lines, of all rows one by one.
+# Prints the lines of the table, one row after another.
 write_table() {
     local row level found
     for row in "${!names[@]}"; do

@@ -11,7 +11,7 @@ struct large {
 static long in_vain = 0;
 static long kept = 0;
 static struct large block_of_bytes, ones;
-int yes = 1; /* which the compiler does not know */
+int yes = 1; /* hidden from the compiler */
 static int failures = 0;
 
 static void expect(int holds, const char* what) {
@@ -66,14 +66,14 @@ static void in_thread(void (*what)(void)) {
 }
 
 int main(void) {
-    /* Nobody else is the only one who runs transactions. */
+    /* After this block, the other threads are not the only ones that run transactions. */
     __transaction_atomic { ++kept; }
     memset(&ones, 1, sizeof ones);
     in_thread(roll_back_by_exit);
     expect(in_vain == 0, "what a thread wrote that exits is gone");
     in_thread(commit_by_exit);
     expect(kept == 1, "what ran alone is kept");
-    /* The next thread gets the descriptor of the one before. */
+    /* The next thread gets the descriptor of the previous one. */
     in_thread(cancel);
     expect(block_of_bytes.bytes[50] == 0, "a cancel undoes everything, whoever had the descriptor before");
     __transaction_atomic {

@@ -1,4 +1,4 @@
-// How the programs of these tests say what is wrong.
+// Reports errors of the programs of these tests.
 #pragma once
 
 #include <cstdio>

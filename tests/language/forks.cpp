@@ -1,5 +1,5 @@
-// What a child finds of the threads that were in the middle of something when the process was copied, one case a run:
-// forks <case>. Each ends with status 0, or says what is wrong.
+// The state of a child when other threads were in the middle of an operation at the fork, one case a run: forks <case>.
+// Each case ends with status 0, or prints the error.
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ TUTTI_PURE void _ITM_addUserCommitAction(void (*)(void*), std::uint64_t, void*);
 TUTTI_PURE int _ITM_inTransaction();
 }
 
-int certainly = 1;  // which the compiler does not know
+int certainly = 1;  // hidden from the compiler
 
 namespace {
 
@@ -56,18 +56,18 @@ void busy() {
     other.join();
 }
 
-// ---- behind a commit
+// ---- after a commit
 
 struct alignas(64) apart { long value; };
 apart of_other{};
 apart read_in_child{};
-std::atomic<pid_t> other_commits{0};  // which thread
+std::atomic<pid_t> other_commits{0}; // the thread's number
 std::thread other;
 TUTTI_PURE void note_commit_later() {
     _ITM_addUserCommitAction([](void*) { other_commits = gettid(); }, 1, nullptr);
 }
 
-/// Another thread commits while this one runs, and waits for its end, because it may have made memory private.
+/// Another thread commits while this one runs, and waits for its end because it may have made memory private.
 TUTTI_PURE void let_another_commit() {
     if (other_commits != 0) return;
     other = std::thread{[] {
@@ -76,7 +76,7 @@ TUTTI_PURE void let_another_commit() {
     while (other_commits == 0 || !sleeps(other_commits)) std::this_thread::yield();
 }
 
-/// The child waits for no thread that it does not have.
+/// The child must not wait for a thread that it does not have.
 void quiescent() {
     const another_context there{another};
     pid_t child = -1;
@@ -111,8 +111,8 @@ TUTTI_PURE void look_for_barriers() {
     asm volatile("" : : "r"(all) : "memory");
 }
 
-/// In the child no thread sleeps: there is none to wake, on a stack that has other frames now, and blocks lose their
-/// barriers, which they do not while another sleeps.
+/// In the child no thread sleeps. A wake-up would use a stack that has other frames now. Blocks lose their barriers in
+/// the child, which they keep while another thread sleeps.
 void asleep() {
     tutti::var<bool> rung{false};
     std::atomic<pid_t> sleeper{0};
@@ -139,8 +139,8 @@ void asleep() {
     other.join();
 }
 
-/// The child's thread is the one that goes on to sleep: nothing that it waits for is entered any more, so it looks
-/// again, and later sleepers are counted from zero.
+/// The child's thread is the one that goes on to sleep. Its registrations no longer exist, so it looks again, and later
+/// sleepers are counted from zero.
 void on_its_way_to_sleep() {
     tutti::var<bool> rung{false};
     pid_t child = -1;
@@ -171,7 +171,8 @@ void on_its_way_to_sleep() {
 
 // ---- with an abstract lock
 
-/// A fork has others roll back, and their undo actions wait until it is over: in the child what they held is free.
+/// A fork makes other threads roll back, and their undo actions wait until the fork is over. In the child, their locks
+/// are free.
 void holding() {
     static const tutti::abstract_lock name{.of = &pair_a, .key = 7};
     tutti::var<long> inserted{0};
@@ -225,8 +226,8 @@ TUTTI_PURE void beat_another() {
     while (attempts < 2) std::this_thread::yield();
 }
 
-/// Another thread loses to this one and is about to lower its priority for that. The child has no such loser, and one
-/// that loses there does so in its turn.
+/// Another thread loses to this one and is about to lower its priority. The child does not have this loser. A thread
+/// that loses in the child lowers its priority in the usual way.
 void lowers_its_priority() {
     const another_context there{another};
     pid_t child = -1;
@@ -247,7 +248,7 @@ void lowers_its_priority() {
     EXPECT(pair_a == 2);
 }
 
-/// Whether a thread here can take back a lower priority, without which none is lowered.
+/// Returns true if a thread can restore its priority here; otherwise the library never lowers it.
 bool may_return_to_priority() {
     const id_t me = static_cast<id_t>(gettid());
     const int nice = getpriority(PRIO_PROCESS, me);
@@ -256,11 +257,11 @@ bool may_return_to_priority() {
 
 // ---- at its exit
 
-constexpr std::size_t handed_on = 200;  // fewer than are looked through at a commit
+constexpr std::size_t handed_on = 200; // fewer than a commit examines
 thread_local bool leaving = false;
 std::atomic<bool> hands_on{false};
 
-/// Another thread that exits hands on what it cannot free yet, because this one may see it.
+/// Another thread that exits hands over objects that it cannot free yet, because this one may see them.
 TUTTI_PURE void let_another_leave() {
     if (other.joinable()) return;
     other = std::thread{[] {
@@ -274,7 +275,7 @@ TUTTI_PURE void let_another_leave() {
     while (!hands_on) std::this_thread::yield();
 }
 
-/// In the child others may exit, too.
+/// In the child, threads may exit as well.
 void leaves() {
     const another_context there{another};
     pid_t child = -1;
@@ -300,8 +301,8 @@ extern "C" {
 
 void* __libc_realloc(void* old, std::size_t size) noexcept;
 
-/// The C library's, but that the thread that exits stays in the middle of handing on for as long as a fork that does
-/// not wait for it could take.
+/// Replaces the C library's realloc. The exiting thread stays in the middle of the hand-over as long as a fork that
+/// does not wait for it could take.
 void* realloc(void* old, std::size_t size) noexcept {
     if (leaving && size == handed_on * 2 * sizeof(void*)) {
         hands_on = true;
@@ -310,7 +311,7 @@ void* realloc(void* old, std::size_t size) noexcept {
     return __libc_realloc(old, size);
 }
 
-/// The kernel's, but that the thread that loses stays in the middle of it for as long, too.
+/// Replaces the system call. The losing thread stays in the middle of it as long as a fork could take.
 int setpriority(__priority_which_t which, id_t who, int nice) noexcept {
     if (loses && !lowers.exchange(true)) {
         for (int i = 0; i != 100 && !forked; ++i) std::this_thread::sleep_for(std::chrono::milliseconds{1});

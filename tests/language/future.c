@@ -1,3 +1,3 @@
-// A runtime newer than ours, to link with.
+// A future runtime to link with.
 void _ITM_future(void);
 void _ITM_future(void) {}

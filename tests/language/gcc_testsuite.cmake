@@ -1,5 +1,5 @@
-# GCC's own tests of its runtime, from the sources that Debian packages: unpacked into the build folder when the tests
-# run, compiled by the compiler of this build, and run on our library.
+# GCC's own tests of its runtime, from Debian's source package. They are unpacked into the build folder when the tests
+# run, compiled by this build's compiler, and run on Tutti's library.
 
 file(GLOB archives "/usr/src/gcc-12/gcc-*.tar.xz")
 if(NOT archives)
@@ -7,7 +7,7 @@ if(NOT archives)
   return()
 endif()
 list(GET archives 0 archive)
-# The presets' build folders lie beside each other and share one, named after the version.
+# The presets' build folders are beside each other and share one copy, named after the version.
 cmake_path(GET PROJECT_BINARY_DIR PARENT_PATH around)
 if(NOT around STREQUAL "${PROJECT_SOURCE_DIR}/build")
   set(around "${CMAKE_CURRENT_BINARY_DIR}")
@@ -46,6 +46,6 @@ foreach(name IN ITEMS dropref eh-1 eh-2 eh-3 eh-4 eh-5 libstdc++-safeexc newdele
   language_gcc_test(libitm.c++/${name}.C -O2)
 endforeach()
 language_gcc_test(libitm.c++/libstdc++-pr91488.C -O1)
-# Only compiled: it is meant to show that the compiler can.
+# Only compiled: its purpose is to show that the compiler can.
 language_gcc_test(libitm.c++/throwdown.C -O2 -c)
-# GCC 12 does not compile static_ctor.C: it takes the guard of a static for an unsafe function.
+# GCC 12 does not compile static_ctor.C: it considers the guard of a static an unsafe function.

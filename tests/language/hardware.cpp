@@ -1,9 +1,8 @@
-// Blocks of the language in hardware, beside what must not run beside them: blocks of the library, blocks that run
-// alone, sleepers, plain code. One case a run: hardware <case>. Where the processor has no RTM all of them run in
-// software, and the program says so.
+// Blocks of the language in hardware, beside other activity: blocks of the library, blocks that run alone, sleepers,
+// plain code. One case a run: hardware <case>. Without RTM all of them run in software, and the program reports that.
 //
-// Catches an attempt that does not look at the token, one that looks before it begins, a begin that leaves `still` up,
-// and a phase of hardware that comes up beside one who runs or sleeps.
+// Catches an attempt that does not check the token, or checks it before its begin, and a begin that leaves `still` set.
+// Catches a hardware phase that starts beside a thread that runs alone or sleeps.
 #include <cpuid.h>
 #include <unistd.h>
 
@@ -28,7 +27,7 @@ TUTTI_PURE void _ITM_addUserCommitAction(void (*)(void*), std::uint64_t, void*);
 TUTTI_PURE int _ITM_inTransaction();
 }
 
-int certainly = 1;  // which the compiler does not know
+int certainly = 1;  // hidden from the compiler
 
 namespace {
 
@@ -36,7 +35,7 @@ bool processor_has_rtm() {
     unsigned a = 0, b = 0, c = 0, d = 0;
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & 1U << 11) != 0 && (d & 1U << 11) == 0;
 }
-// Asked once: a virtual machine leaves the processor for every CPUID, which takes some 50 us.
+// Asked once: a virtual machine traps every CPUID, which takes some 50 us.
 const bool may_ask = processor_has_rtm();
 bool expects_hardware() {
     const char* const wish = std::getenv("TUTTI_HARDWARE");
@@ -71,7 +70,7 @@ struct alignas(64) pair { long here = 0; long there = 0; };
 constexpr unsigned pairs = 16;
 pair table[pairs];
 
-/// So that one who came first meets one who came later half way.
+/// Delays a block, so that an earlier and a later block overlap.
 TUTTI_PURE [[gnu::noinline]] void linger() {
     for (int i = 0; i < 500; ++i) asm volatile("");
 }
@@ -121,7 +120,7 @@ void meets() {
             dice = dice * 1664525 + 1013904223;
             const unsigned at = dice >> 28;
             bool hardware = false, good = true;
-            // Rarely enough for phases of hardware in between.
+            // Rarely enough to leave hardware phases in between.
             if (dice % 521 == 0) good = move_by_library(at);
             else if (dice % 67 == 0) good = move_alone(at);
             else good = move_by_language(at, hardware);
@@ -143,7 +142,7 @@ void meets() {
 
 alignas(64) long ball = 0;
 
-/// A block in hardware moves no orec, so nobody may sleep while there is one.
+/// A block in hardware changes no orec, so no thread may sleep while one runs.
 void wakes() {
     constexpr long turns = 20000;
     long in_hardware = 0;
@@ -169,16 +168,16 @@ void wakes() {
     }
     other.join();
     EXPECT(ball == 2 * turns);
-    std::printf("%ld of %ld blocks ran in hardware\n", in_hardware, apart);  // as many as found nobody asleep
+    std::printf("%ld of %ld blocks ran in hardware\n", in_hardware, apart); // as many as found no thread asleep
 }
 
-// ---- blocks that hardware fails
+// ---- blocks that fail in hardware
 
 constexpr std::size_t large = 1 << 20;
 struct wide { std::array<long, large> of{}; };
 std::unique_ptr<wide> first, second;
 
-/// More than the processor keeps apart, beside small blocks that look at both ends.
+/// Larger than the hardware's capacity, beside small blocks that look at both ends.
 void large_blocks() {
     first = std::make_unique<wide>();
     second = std::make_unique<wide>();
@@ -209,7 +208,7 @@ void large_blocks() {
     say(in_hardware, seen);
 }
 
-// ---- what software alone does
+// ---- features that only software has
 
 std::vector<long> actions;
 TUTTI_PURE void act_on_commit(long value) {
@@ -226,7 +225,7 @@ TUTTI_PURE long add_by_library(long& to) {
 
 long number = 0;
 
-/// Runs blocks until one has run in hardware, so that the next begins there.
+/// Runs blocks until one has run in hardware, so that the next one begins there.
 void come_to_hardware() {
     bool hardware = false;
     for (int i = 0; !hardware && i < 200000 && expects_hardware(); ++i) {
@@ -272,21 +271,21 @@ TUTTI_PURE bool finds_current() {
     return found;
 }
 
-/// Each begins in hardware, and means what it means in software; again and again, because at the first time the dynamic
-/// linker, which looks for what is called, ends the attempt anyway.
+/// Each block begins in hardware, and has the same effect as in software. The test repeats it, because in the first run
+/// the dynamic linker's symbol lookup ends the attempt anyway.
 void leaves() {
     for (int i = 0; i < 5; ++i) {
         actions.clear();
         actions.reserve(2);
         come_to_hardware();
-        act_in_block();  // an action runs once, after all of its block
+        act_in_block(); // an action runs once, after the whole block
         EXPECT(number == 1 && (actions == std::vector<long>{0}));
         come_to_hardware();
         cancel_inside();
         EXPECT(number == 1);
         come_to_hardware();
         const long seen = library_inside();
-        EXPECT(seen == 2 && number == 3 && (actions == std::vector<long>{0, 3}));  // after the whole block
+        EXPECT(seen == 2 && number == 3 && (actions == std::vector<long>{0, 3})); // after the whole block
         come_to_hardware();
         bool hardware = false;
         const int inside = block_inside(hardware);
@@ -312,7 +311,7 @@ void leaves() {
     say(inside_in_hardware, 1);
 }
 
-// ---- what fails in hardware, and does no more
+// ---- blocks that fail in hardware for a while
 
 enum class ending { acts, calls, runs };
 TUTTI_PURE [[gnu::noinline]] void call_system() { (void)getppid(); }
@@ -327,8 +326,8 @@ TUTTI_PURE [[gnu::noinline]] void call_system() { (void)getppid(); }
     return hardware;
 }
 
-/// A block that fails each time, for either reason, and then no more, runs in hardware again, and then each time. One
-/// beside it has run there meanwhile.
+/// A block fails each time, for either reason, and then stops failing: it then runs in hardware each time again.
+/// Another block has run in hardware meanwhile.
 void comes_back() {
     constexpr int fails = 300, enough = 2000000;
     long in_hardware = 0;
@@ -353,7 +352,7 @@ void comes_back() {
 struct alignas(64) node { long value = 0; node* next = nullptr; };
 node* shared_node = nullptr;
 
-/// What a block has taken out is its thread's own, at once.
+/// A node that a block has taken out belongs to its thread at once.
 void privatizes() {
     constexpr long rounds = 10000;
     node only;
@@ -384,12 +383,12 @@ void privatizes() {
             shared_node = nullptr;
         }
         in_hardware += hardware ? 1 : 0;
-        const long before = ++mine->value;  // odd while it is private
+        const long before = ++mine->value; // odd while it is private
         linger();
         torn += mine->value == before ? 0 : 1;
         ++mine->value;
         __transaction_atomic { shared_node = mine; }
-        // One block in so many goes through software.
+        // One of 5003 blocks runs in software.
         if (i % 5003 == 0) {
             tutti::atomically([&](tutti::tx& t) { tutti::store(t, &mine->next, tutti::load(t, &mine->next)); });
         }

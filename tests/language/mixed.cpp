@@ -1,4 +1,4 @@
-// Blocks of the library and of the language in one program are one transaction when one stands inside the other.
+// Blocks of the library and of the language in one program: a nested one belongs to the transaction around it.
 #include <unistd.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ long right = 0;
 
 // clang-format off
 
-/// Fails, so that the library rolls back; the exception passes no block of the language.
+/// Thrown so that the library rolls back; the exception passes no block of the language.
 struct refused {};
 
 [[gnu::noinline]] void raise_right() { __transaction_atomic { ++right; } }
@@ -53,10 +53,10 @@ struct marked {
 [[gnu::transaction_safe]] void throw_marked() { throw marked{3}; }
 [[gnu::noinline]] void raise_right_and_throw() { __transaction_atomic { ++right; throw_marked(); } }
 
-/// An exception goes from a block of the language to the one of the library around it, which starts over once it has
-/// been handled: what is put back in it is its own memory still.
+/// An exception goes from a block of the language to the block of the library around it. That block starts over after
+/// the exception was handled. Undo writes to the exception then go to its own memory still.
 void exception_out_of_language_in_library() {
-    constexpr std::size_t size = 128 + sizeof(marked);  // with the header of the C++ runtime
+    constexpr std::size_t size = 128 + sizeof(marked); // with the header of the C++ runtime
     std::vector<std::unique_ptr<unsigned char[]>> taken;
     long sum = 0;
     tutti::atomically([&, restarts = 10](tutti::tx& t) mutable {
@@ -94,8 +94,8 @@ struct local {
 
 bool overtaken = false;
 
-/// Another thread changes what the library's block has read and what the language's is about to read, so that the whole
-/// has to start over from inside the latter.
+/// Another thread changes a value that the library's block has read and one that the language's block is about to read.
+/// The whole transaction then starts over from inside the inner block.
 [[gnu::transaction_pure]] void overtake_once() {
     if (std::exchange(overtaken, true)) return;
     std::thread{[] {
@@ -106,7 +106,7 @@ bool overtaken = false;
     }}.join();
 }
 
-/// A frame with something to clean up, around a barrier that the compiler takes for a call that does not throw.
+/// A frame with a cleanup, around a barrier that the compiler treats as a call that cannot throw.
 [[gnu::noinline]] long read_right() {
     const local here;
     long seen = 0;
@@ -139,7 +139,7 @@ void raise_left_by_ten() {
                       [](tutti::tx& t) { left.set(t, left.get(t) + 10); });
 }
 
-/// An open nested block that is overtaken so often that what is around it has to start over.
+/// An open nested block that is overtaken so often that the block around it has to start over.
 [[gnu::transaction_pure, gnu::noinline]] void add_apart(tutti::tx& t, int& attempts) {
     tutti::open_nested(
         t,
@@ -172,9 +172,9 @@ void restarted_from_inside_an_open_nested_block() {
     EXPECT(left.load() == 161 && right == before + 2);
 }
 
-// ---- what a block of the language wrote to frames that are gone
+// ---- writes of a block of the language to frames that are gone
 
-/// A local that says at its end whether another frame has written to it.
+/// A local whose destructor reports whether another frame has written to it.
 struct canary {
     static constexpr long sound = 0x2222;
     long words[256];
@@ -207,7 +207,7 @@ struct canary {
     throw refused{};
 }
 
-/// What stood there before has no place to go back to: the frames of others are there now.
+/// The old values must not be restored: other frames are at that place now.
 void frames_that_are_gone() {
     overtaken = false;
     tutti::atomically([](tutti::tx& t) {
@@ -241,7 +241,7 @@ int certainly = 1;
 [[gnu::noinline]] void unsafe_step() { asm volatile("" ::: "memory"); }
 [[gnu::noinline]] void run_alone() { synchronized { unsafe_step(); } }
 
-/// It ends with the transaction of the library: what follows is instrumented and can be cancelled.
+/// Running alone ends with the transaction of the library: later blocks are instrumented and can be cancelled.
 void alone_in_library() {
     for (char& b : ones.bytes) b = 1;
     tutti::atomically([](tutti::tx&) { run_alone(); });
@@ -260,8 +260,8 @@ long noted = 0;
 [[gnu::noinline]] void unsafe_raise() { unsafe_step(); ++beside; }
 [[gnu::noinline]] void raise_alone() { synchronized { unsafe_raise(); } }
 
-/// Code that is not instrumented cannot be taken back, by whatever block of the library it stands in; see
-/// docs/language.md. Blocks of the language that are instrumented can.
+/// Uninstrumented code cannot be rolled back, whichever block of the library it is in; see docs/language.md.
+/// Instrumented blocks of the language can.
 void library_cancelled_in_language() {
     left.store(1);
     const long before = right;
@@ -307,8 +307,8 @@ std::atomic<bool> unlinked{false};
 std::atomic<bool> too_early{false};
 std::thread remover;
 
-/// While a block that has found the item goes on, another thread takes it out. Its commit must not return before the
-/// block has ended; here it is given the time in which it would do so by mistake.
+/// While a block that has found the item continues, another thread takes the item out. Its commit must not return
+/// before the block has ended. The test gives a faulty commit enough time to return.
 [[gnu::transaction_pure]] void let_another_unlink() {
     if (remover.joinable()) return;
     remover = std::thread{[] {
@@ -329,7 +329,7 @@ std::thread remover;
 }
 
 void private_beside_inner_block() {
-    tutti::atomically([](tutti::tx&) { raise_item(); });  // the first reads of a context are out of line
+    tutti::atomically([](tutti::tx&) { raise_item(); }); // the first reads of a context are out of line
     head = &only_item;
     tutti::atomically([](tutti::tx&) { raise_item(); });
     remover.join();
@@ -345,8 +345,8 @@ std::atomic<int> looks{0};
     tutti::atomically([](tutti::tx& t) { if (opened.get(t) == 0) tutti::retry(t); });
 }
 
-/// No exception of the library's may leave a block of the language, so it waits on. Catches one that finds itself
-/// interrupted and looks again and again instead of sleeping.
+/// An exception of the library must not leave a block of the language, so the block keeps waiting. Catches a block that
+/// notices the interruption and polls instead of sleeping.
 void interrupted_in_retry() {
     std::thread waiting{[] {
         tutti::interruption mine;
@@ -354,17 +354,17 @@ void interrupted_in_retry() {
         __transaction_atomic {
             ++right;
             wait_until_opened();
-            if (right < 0) __transaction_cancel;  // so that it keeps its barriers
+            if (right < 0) __transaction_cancel; // so that it keeps its barriers
         }
     }};
     while (looks == 0) std::this_thread::yield();
     for (int i = 0; i != 1000; ++i) std::this_thread::yield();
     opened.store(1);
     waiting.join();
-    EXPECT(looks <= 10);  // two or three are needed; one that does not sleep makes thousands
+    EXPECT(looks <= 10); // two or three are needed; a block that does not sleep makes thousands
 }
 
-/// Neither form sees the other's transactions in between.
+/// Transactions of one form do not see intermediate states of the other form's.
 void side_by_side() {
     std::vector<std::thread> crew;
     for (int me = 0; me != 4; ++me) {
@@ -393,7 +393,7 @@ void side_by_side() {
 
 }  // namespace
 
-/// With an algorithm that cannot run blocks of the language, as a program that has none may choose.
+/// Forks with an algorithm that cannot run blocks of the language, which a program without such blocks may choose.
 void fork_with_other_algorithm() {
     const auto survives = [] {
         const pid_t child = fork();

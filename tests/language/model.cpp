@@ -1,13 +1,13 @@
-// Random trees of nested blocks against a model that keeps a copy of memory at every begin.
+// Random trees of nested blocks, compared with a model that copies memory at every begin.
 //
-// Each block writes, reads, copies, fills and logs with barriers of every type and hint at every alignment, and is
-// cancelled or not, or cancels all that are around it, too; the whole starts over some times. Afterwards memory, and
-// everything that was read on the way, must be what the model says. Threads own neighbouring bytes of the same words,
-// and one of them is written without barriers.
+// Each block writes, reads, copies, fills and logs with barriers of every type and hint at every alignment. It may be
+// cancelled, or cancel all blocks around it; the whole tree starts over some times. Afterwards memory, and all values
+// read, must agree with the model. Threads own neighbouring bytes of the same words, and one of the threads writes
+// without barriers.
 //
-// Broken runtimes that fail it: one that trusts the hints RfW and WaW for its undo log; one whose nested cancel
-// restores what was there before the outer write; one whose outer cancel leaves the innermost block only; one that
-// writes or restores whole words; one that stops at a record's end.
+// Broken runtimes that fail: one whose undo log trusts the hints RfW and WaW; one whose nested cancel restores the
+// value from before the outer write. Others are one whose outer cancel leaves only the innermost block, one that writes
+// or restores whole words, and one that stops at a record's end.
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -52,7 +52,7 @@ struct block {
     bool cancelled;
 };
 
-/// The value of byte i of what an action writes.
+/// Returns byte i of the value that an action writes.
 unsigned char byte_of(const action& a, std::size_t i) {
     return static_cast<unsigned char>((a.noise * 0x9E3779B97F4A7C15U) >> (i % 7 * 8)) ^ static_cast<unsigned char>(i);
 }
@@ -62,10 +62,10 @@ struct script {
     int restarts = 0;
     int restarts_left = 0;
     unsigned char* memory = nullptr;
-    std::vector<unsigned char> seen;      // what reads found, by block and action
-    std::vector<unsigned char> expected;  // what they must have found
+    std::vector<unsigned char> seen;      // values that reads found, by block and action
+    std::vector<unsigned char> expected;  // the expected values
     std::vector<bool> unknown;            // bytes of memory that are padding
-    std::vector<bool> not_compared;       // bytes of `seen` that are
+    std::vector<bool> not_compared;       // bytes of `seen` that are padding
 
     static constexpr std::size_t slot = 64;
     std::size_t slot_of(int b, int a) const { return (static_cast<std::size_t>(b) * actions_per_block + a) * slot; }
@@ -167,7 +167,7 @@ void copy_known(state& m, std::size_t to, const state& before, std::size_t from,
     }
 }
 
-/// False: all blocks are left without effect.
+/// Runs a block in the model. Returns false if all blocks end without effect.
 bool model_block(script& s, state& m, int b) {
     const state at_begin = m;
     for (int number = 0; number != actions_per_block; ++number) {
@@ -211,7 +211,7 @@ bool model_block(script& s, state& m, int b) {
 
 // ---- ----------------------------------------------------------------------------------------------------------
 
-/// True if the program did what the model says.
+/// Returns true if the program agrees with the model.
 bool check(unsigned char* memory, std::uint64_t seed, int restarts) {
     script s;
     random_numbers r{seed};

@@ -1,5 +1,5 @@
-// Signals that find a block of the language where it cannot simply be left by a jump: a destructor runs because of an
-// exception, or a block of the library is around it, on another descriptor even. One case a run: passing <case>.
+// Signals that find a block of the language that a jump cannot leave. An exception runs a destructor, or a block of the
+// library is around it, possibly on another descriptor. One case a run: passing <case>.
 #include <unistd.h>
 
 #include <atomic>
@@ -26,12 +26,12 @@ std::thread other;
 
 // ---- from a destructor
 
-/// Returns when another thread has asked this one to die and sleeps until it has.
+/// Returns when another thread has killed this thread's transaction and sleeps until that transaction has ended.
 TUTTI_PURE void let_another_kill() {
     if (other.joinable()) return;
     static std::atomic<pid_t> killer{0};
     other = std::thread{[] {
-        static_cast<void>(read_right());  // it is not new to the runtime when it sleeps
+        static_cast<void>(read_right()); // the runtime already knows the thread when it sleeps
         killer = gettid();
         synchronized { unsafe_step(); }
     }};
@@ -58,8 +58,8 @@ struct on_the_way_out {
     }
 }
 
-/// The attempt is doomed in the destructor. The exception goes on, and ends the block of the language on its way to the
-/// library's, which starts over, and has no other block inside it then.
+/// The attempt is doomed in the destructor. The exception continues, and ends the block of the language on its way to
+/// the library's block. That block starts over, and then contains no other block.
 void doomed_by_destructor() {
     left = 100;
     int attempts = 0;
@@ -72,7 +72,7 @@ void doomed_by_destructor() {
     EXPECT(std::uncaught_exceptions() == 0);
 }
 
-/// The same where the exception is caught before it leaves the block of the library.
+/// The same, but the exception is caught before it leaves the block of the library.
 void doomed_by_destructor_and_caught() {
     left = 100;
     int attempts = 0;
@@ -92,7 +92,7 @@ void doomed_by_destructor_and_caught() {
 
 bool overtaken = false;
 
-/// Another thread changes what this one has read and what it is about to read.
+/// Another thread changes a value that this one has read, and one that it is about to read.
 TUTTI_PURE void overtake_once() {
     if (std::exchange(overtaken, true)) return;
     std::thread{[] {
@@ -124,7 +124,7 @@ struct reads_on_the_way_out {
     }
 }
 
-/// The destructor finds a conflict itself: its frame is dropped, and the exception with it.
+/// The destructor itself finds a conflict: its frame is dropped, together with the exception.
 void doomed_in_destructor() {
     left = 1;
     right = -1;
@@ -165,8 +165,8 @@ template <bool here>
     return seen;
 }
 
-/// A handler ends with the block, whether its frame is dropped (a barrier of its own) or unwound (one of what it
-/// calls), and one around the library's block does not.
+/// A handler ends with its block, whether its frame is dropped (for a barrier of its own) or unwound (for a barrier of
+/// a callee). A handler around the library's block stays.
 void conflict_in_handler() {
     for (const auto in_handler : {handle<true>, handle<false>}) {
         left = 1;
@@ -197,7 +197,7 @@ void conflict_in_handler() {
 
 // ---- from a handler of an open nested block, on a descriptor of its own
 
-/// Runs `handler` in a transaction that goes on, after the commit of an open nested block inside it.
+/// Runs `handler` in a running transaction, after the commit of an open nested block inside it.
 template <class F>
 void run_on_commit_apart(tutti::tx& t, F handler) {
     tutti::open_nested(t, [&](tutti::tx& i) { i.on_commit(handler); }, [](tutti::tx&) {});
@@ -220,8 +220,8 @@ TUTTI_PURE void overtake_while_due() {
     }
 }
 
-/// A block that cannot have its way has the transaction start over that it is inside of, although there is no block of
-/// that one's that could receive the signal.
+/// A block with a conflict makes the transaction around it start over, although that transaction has no block of the
+/// language that could receive the signal.
 void overtaken_in_handler() {
     tutti::var<long> around{0};
     int attempts = 0;
@@ -254,7 +254,7 @@ void let_another_wait_irrevocably(tutti::var<long>& for_this) {
 
 [[gnu::noinline]] void run_alone() { synchronized { unsafe_step(); ++left; } }
 
-/// A block that has to run alone before it begins, too.
+/// The same for a block that has to run alone before it begins.
 void alone_in_handler() {
     tutti::var<long> around{0};
     int attempts = 0;
@@ -269,18 +269,18 @@ void alone_in_handler() {
         });
     });
     other.join();
-    EXPECT(attempts >= 2 && handled == 1);  // more where the other is slow to wake
+    EXPECT(attempts >= 2 && handled == 1); // more if the other thread is slow to wake
     EXPECT(around.load() == 11 && left == 1);
 }
 
-/// A fork does not: what it is inside of stays open, and others may be in the middle of anything.
+/// A fork does not wait: the transaction around it stays open, and other threads may be in the middle of any operation.
 void fork_in_handler() {
     tutti::var<long> around{0};
     tutti::atomically([&](tutti::tx& t) {
         around.set(t, around.get(t) + 1);
         run_on_commit_apart(t, [&] {
             let_another_wait_irrevocably(around);
-            const std::string here(100, 'x');  // nothing can be thrown past it from a call of fork
+            const std::string here(100, 'x'); // no exception from fork could pass this string
             const pid_t child = fork();
             if (child == 0) _exit(here.size() == 100 ? 0 : 1);
             EXPECT(ended_well(child));
@@ -294,7 +294,7 @@ void fork_in_handler() {
 
 std::atomic<bool> may_end{false};
 
-/// Another thread owns the orec of `right` until it is told to end.
+/// Another thread owns the orec of `right` until the test ends it.
 TUTTI_PURE void let_another_own() {
     if (other.joinable()) return;
     static std::atomic<bool> owns{false};
@@ -315,13 +315,13 @@ TUTTI_PURE void let_another_own() {
     }
 }
 
-/// What the block waits for stays busy, and the library's owns something itself: that one has to start over.
+/// The awaited orec stays busy, and the library's block owns an orec itself, so that block has to start over.
 void busy_for_long() {
     int attempts = 0;
     long seen = 0;
     tutti::atomically([&](tutti::tx& t) {
         ++attempts;
-        t.on_abort([] { may_end = true; });  // before it waits for the one in the way
+        t.on_abort([] { may_end = true; }); // before it waits for the owner
         tutti::store(t, &left, 1L);
         seen = read_owned();
     });
@@ -335,7 +335,7 @@ struct alignas(64) one_stripe { long first; long second; };
 one_stripe written{};
 int runs = 0;
 
-/// Changes what the block around it has read and what it is about to read, by a transaction that has committed.
+/// Changes a value that the block around it has read, and one that it is about to read, in a committed transaction.
 TUTTI_PURE void change_apart_once(tutti::tx& t) {
     if (++runs != 1) return;
     tutti::open_nested(
@@ -368,7 +368,7 @@ TUTTI_PURE void cancel_in_library() {
     EXPECT(!kept);
 }
 
-/// A block that keeps its barriers because the library may take it back keeps them when it runs again.
+/// A block that keeps its barriers because the library may roll it back keeps them when it runs again.
 void rewound_where_it_may_be_taken_back() {
     __transaction_atomic { ++left; cancel_in_library(); }
     EXPECT(runs == 2 && written.first == 0 && written.second == 0);

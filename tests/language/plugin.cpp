@@ -1,4 +1,4 @@
-// A shared object with a transactional clone, loaded and unloaded by programs.cpp.
+// A shared object with a transactional clone, which programs.cpp loads and unloads.
 extern "C" [[gnu::transaction_safe]] long plugin_add(long* to, long what) {
     *to += what;
     return *to;

@@ -1,4 +1,4 @@
-// What other threads and processes are doing, as Linux tells it.
+// The state of other threads and processes, as Linux reports it.
 #pragma once
 
 #include <sys/prctl.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-/// Whether that thread of this process waits in the kernel.
+/// Returns true if that thread of this process waits in the kernel.
 inline bool sleeps(pid_t thread) {
     std::ifstream file{"/proc/self/task/" + std::to_string(thread) + "/stat"};
     std::string line;
@@ -18,10 +18,10 @@ inline bool sleeps(pid_t thread) {
     return behind_name != std::string::npos && line[behind_name + 2] == 'S';
 }
 
-/// For a child that may hang: it does not outlive its parent, which has a time limit.
+/// Ensures that a child that may hang does not outlive its parent, which has a time limit.
 inline void end_with_parent() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
-/// Waits for the child. Whether it ended with status 0.
+/// Waits for the child. Returns true if it exited with status 0.
 inline bool ended_well(pid_t child) {
     int status = 0;
     return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;

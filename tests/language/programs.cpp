@@ -1,5 +1,4 @@
-// What programs do with language-level transactions beyond reads and writes, one case a run:
-// language_programs <case> [<argument>].
+// Uses of language transactions beyond reads and writes, one case a run: language_programs <case> [<argument>].
 #include "programs.hpp"
 
 #include <string_view>

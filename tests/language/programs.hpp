@@ -1,5 +1,5 @@
-// What the cases that `language_programs` runs share, and the cases themselves, by file. Each returns, or ends the
-// process with status 1 and says what is wrong.
+// The common part of the cases that `language_programs` runs, and the cases by file. Each returns, or prints the error
+// and ends the process with status 1.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ TUTTI_PURE int _ITM_inTransaction();
 
 namespace language {
 
-inline int certainly = 1;  // which the compiler does not know
+inline int certainly = 1;  // hidden from the compiler
 
 template <class F>
 void run_crew(int threads, F body) {
@@ -27,7 +27,7 @@ void run_crew(int threads, F body) {
     for (std::thread& t : crew) t.join();
 }
 
-/// For another_context.
+/// The block of another_context.
 inline void another() {
     static long runs = 0;
     __transaction_atomic { ++runs; }

@@ -1,4 +1,4 @@
-// User actions: what runs when a block commits or is rolled back.
+// User actions, which run when a block commits or is rolled back.
 #include "programs.hpp"
 
 #include <string>
@@ -60,7 +60,8 @@ TUTTI_PURE void undo_by_block_later() { _ITM_addUserUndoAction(undo_by_block, nu
 
 }  // namespace
 
-/// An undo of an outermost block may run blocks of its own, on the same descriptor, before that one begins again.
+/// An undo action of an outermost block may run blocks of its own, on the same descriptor, before that block begins
+/// again.
 void undo_by_blocks() {
     const another_context there{another};
     static long count = 0;

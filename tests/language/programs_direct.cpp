@@ -1,4 +1,4 @@
-// Code without barriers: of a thread that is the only one, and of blocks that become irrevocable.
+// Code without barriers: of a thread that is alone, and of blocks that become irrevocable.
 #include "programs.hpp"
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace language {
 
 // clang-format off
 
-/// Blocks of a thread whose like no other thread runs lose their barriers; others join in, and no update is lost.
+/// Blocks lose their barriers while only one thread runs any. Other threads join, and no update is lost.
 void turns() {
     static long count = 0;
     std::atomic<int> turn{0};
@@ -38,7 +38,7 @@ long pair_b = 0;
 
 }  // namespace
 
-/// Code without clones runs alone: no other block sees or disturbs the middle of it.
+/// Code without clones runs alone: no other block sees or changes its intermediate states.
 void synchronized_blocks() {
     run_crew(4, [](int me) {
         for (int i = 0; i != 300; ++i) {
@@ -82,7 +82,7 @@ void static_initialisation() {
     EXPECT(letters == 400);
 }
 
-/// The nested block can be cancelled although the one around it is irrevocable.
+/// The nested block can be cancelled although the block around it is irrevocable.
 void cancel_inside_irrevocable() {
     long value = 1;
     long* const v = &value;

@@ -1,4 +1,4 @@
-// Exceptions that are thrown in blocks, leave them, and are handled inside.
+// Exceptions that are thrown in blocks, leave them, or are handled inside.
 #include "programs.hpp"
 
 #include <atomic>
@@ -19,7 +19,7 @@ long thrown_from = 0;
 
 }  // namespace
 
-/// An exception that leaves a block commits it; what a nested block did before it was cancelled is gone.
+/// An exception that leaves a block commits the block. The effects of a cancelled nested block are gone.
 void exceptions() {
     for (int i = 1; i <= 1000; ++i) {
         bool caught = false;
@@ -38,7 +38,7 @@ void exceptions() {
     }
 }
 
-/// An attempt that starts over while an exception is being handled leaves nothing behind.
+/// An attempt that starts over during the handling of an exception leaves nothing behind.
 void restarted_exceptions() {
     const another_context there{another};
     long handled = 0;
@@ -80,7 +80,7 @@ struct unmade {
 };
 [[gnu::transaction_safe]] void throw_unmade() { throw unmade{1}; }
 
-/// What an exception's memory is when it is free: that of the runtime's header and the object.
+/// The size of an exception's memory: the runtime's header and the object.
 constexpr std::size_t exception_size = 128 + sizeof(counted);
 std::vector<unsigned char*> taken;
 TUTTI_PURE void take_free_memory() {
@@ -97,8 +97,8 @@ void expect_taken_memory_as_it_was() {
 
 }  // namespace
 
-/// An exception that has been handled when its block starts over, or is cancelled: what is undone in it, and what
-/// libstdc++ allocated for it, is its own memory still. Its destructor runs once, after the commit.
+/// An exception that was handled before its block starts over or is cancelled. The memory in which the undo restores
+/// values still belongs to it, and so does libstdc++'s allocation for it. Its destructor runs once, after the commit.
 void exceptions_that_are_over() {
     const another_context there{another};
     destroyed = 0;
@@ -118,7 +118,7 @@ void exceptions_that_are_over() {
             take_free_memory();
             __transaction_cancel;
         }
-        // Thrown once more, caught outside the handler.
+        // Thrown again, and caught outside the handler.
         try {
             try { throw_counted(7); } catch (const counted&) { throw; }
         } catch (counted& e) { e.first = 8; sum += e.first; }
@@ -127,7 +127,7 @@ void exceptions_that_are_over() {
     }
     EXPECT(sum == 18 && destroyed == 2);
     expect_taken_memory_as_it_was();
-    // One that leaves, after it has been in a handler.
+    // An exception that leaves the block after a handler has caught it.
     restarts_left = 3;
     try {
         __transaction_atomic {
@@ -138,7 +138,7 @@ void exceptions_that_are_over() {
         EXPECT(e.first == 9 && destroyed == 2);
     }
     EXPECT(sum == 19 && destroyed == 3);
-    // One that its own constructor kept from being thrown.
+    // An exception whose own constructor throws.
     restarts_left = 20;
     __transaction_atomic {
         try { throw_unmade(); } catch (int n) { sum += n - 4; }

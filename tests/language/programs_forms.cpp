@@ -1,4 +1,4 @@
-// The forms in which a program may write a block, and blocks of C beside those of C++.
+// The syntactic forms of blocks, and blocks of C beside those of C++.
 #include "programs.hpp"
 
 extern "C" {
@@ -36,7 +36,7 @@ struct numbered {
 
 }  // namespace
 
-/// A block that begins again from within one that is a part of it ends with its own end.
+/// A block that restarts from inside an inlined inner block ends with its own end.
 void restarted_within() {
     const another_context there{another};
     restarts_left = 3;
@@ -48,7 +48,7 @@ void restarted_within() {
     value = 0;
 }
 
-/// Expressions, whole functions, and the blocks of the technical specification, by several threads at once.
+/// Expressions, whole functions, and the blocks of the technical specification, in several threads at once.
 void forms() {
     restarted_within();
     run_crew(4, [](int) {
@@ -70,12 +70,12 @@ void forms() {
     EXPECT(value == 4 * 500 * 8 + 2);
 }
 
-/// Nothing may be thrown out of such a block.
+/// No exception may leave such a block.
 void thrown_out_of_noexcept() {
     atomic_noexcept { ++value; throw_number(); }
 }
 
-/// A block of one language calls what has a clone in the other, which has blocks of its own.
+/// A block of one language calls a function with a clone in the other, which has blocks of its own.
 void two_languages() {
     run_crew(4, [](int) {
         for (int i = 0; i != 500; ++i) {

@@ -4,7 +4,7 @@ __attribute__((transaction_safe)) void add_in_cpp(long* to, long what);
 
 static long count;
 
-/* By 11 in all: what the nested block of the other language has cancelled is gone. */
+/* Adds 11 in total: the cancelled nested block of the other language has no effect. */
 long raise_in_c(void) {
     long now;
     __transaction_atomic {

@@ -1,4 +1,4 @@
-// Memory that comes and goes, is the thread's own, or shares a word with a neighbour.
+// Memory that is allocated and freed, that is thread-local, or that shares a word with a neighbour.
 #include "programs.hpp"
 
 #include <atomic>
@@ -18,7 +18,7 @@ node* list = nullptr;
 }  // namespace
 
 void allocation() {
-    __transaction_atomic { list = nullptr; }  // the runtime makes its own
+    __transaction_atomic { list = nullptr; } // allocates the runtime's own memory
     const long before = objects;
     for (int i = 0; i != 1000; ++i) {
         __transaction_atomic {
@@ -40,7 +40,7 @@ void allocation() {
     EXPECT(sum == 998 * 500 / 2);
 }
 
-/// A delete that is rolled back leaves nothing behind, the size that it was told neither.
+/// A delete that is rolled back leaves nothing behind, not even the recorded size.
 void cancelled_deletes() {
     static node* kept = new node{1, nullptr};
     __transaction_atomic { kept->value = 2; }
@@ -58,7 +58,7 @@ thread_local long private_to_thread = 0;
 
 }  // namespace
 
-/// The compiler reads thread-local memory directly, also what a callee wrote through a barrier.
+/// The compiler reads thread-local memory directly, even if a callee wrote it through a barrier.
 void thread_local_memory() {
     long seen = 0;
     __transaction_atomic {
@@ -96,8 +96,7 @@ TUTTI_PURE void* _ITM_memmoveRnWt(void*, const void*, std::size_t);
 
 }  // namespace
 
-/// Values that are copied as a whole: what a copy read is looked at again before the commit, and copies that overlap
-/// themselves, as memmove has it.
+/// Values that are copied as a whole: a commit validates a copy's reads, and overlapping copies work as memmove does.
 void copies() {
     run_crew(4, [](int) {
         for (int i = 0; i != 100; ++i) {
@@ -119,7 +118,7 @@ void copies() {
     EXPECT(std::memcmp(bytes, expected, sizeof bytes) == 0);
 }
 
-/// Neighbours in one word, bit fields among them. (GCC 12 reads fields that share a byte without a barrier.)
+/// Neighbours in one word, including bit fields. (GCC 12 reads fields that share a byte without a barrier.)
 void bit_fields() {
     run_crew(2, [](int me) {
         for (unsigned i = 0; i != 20000; ++i) {

@@ -1,4 +1,4 @@
-// Threads that end, and objects that come and go while blocks run.
+// Threads that end, and shared objects that are loaded and unloaded while blocks run.
 #include "programs.hpp"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// What ends the program with a message that names the block, one case a run: refusals <case>.
+// Errors that end the program with a message that names the block, one case a run: refusals <case>.
 #include <pthread.h>
 #include <unistd.h>
 
@@ -46,7 +46,7 @@ void waits_when_irrevocable() {
     const another_context there{another};
     __transaction_atomic { number = 1; _ITM_changeTransactionMode(0); give_way(wait_for_change); }
 }
-/// The nested block could be cancelled, but not the one around it.
+/// The nested block could be cancelled, but not the block around it.
 void nested_waits_when_irrevocable() {
     const another_context there{another};
     __transaction_atomic {
@@ -58,13 +58,13 @@ void nested_waits_when_irrevocable() {
 void restarted_without_barriers() {
     __transaction_atomic { ++number; give_way(start_over); }
 }
-/// The owner of the bias from its begin on, which keeps no registers to come back to.
+/// The biased owner from its begin on, which has no registers to return to.
 void restarted_as_owner() {
     for (int i = 0; i != 3; ++i) another();
     __transaction_atomic { ++number; give_way(start_over); }
 }
 
-// ---- nothing to wait for, handlers that throw
+// ---- waits without a condition, handlers that throw
 
 void waits_for_nothing() {
     const another_context there{another};
@@ -130,7 +130,7 @@ void jumped_when_alone() {
 void jumped_out_of_library() {
     if (setjmp(outside) == 0) tutti::atomically([](tutti::tx&) { jump_out(); });
 }
-/// The jump's target is inside the block, in a function that is called there.
+/// The jump's target is inside the block, in a function that the block calls.
 TUTTI_PURE [[gnu::noinline]] void jump_inside() {
     jmp_buf inside;
     if (setjmp(inside) == 0) longjmp(inside, 1);
@@ -142,7 +142,7 @@ void jumped_inside() {
     EXPECT(number == 2);
 }
 
-/// Nothing but a cancellation that may come at any instruction takes effect in here.
+/// Only asynchronous cancellation takes effect in here.
 TUTTI_PURE void cancel_self() { pthread_cancel(pthread_self()); }
 /// A thread with deferred cancellation ends in a system call inside a block that runs alone: the block commits.
 int never_written[2];
@@ -191,7 +191,7 @@ void cancelled_anywhere_in_library() {
     in_cancelled_thread([] { tutti::atomically([](tutti::tx&) { cancel_self(); }); });
 }
 
-// ---- what the library asks of a block without barriers
+// ---- requests of the library to a block without barriers
 
 template <class F>
 bool is_refused(F ask) {
@@ -208,7 +208,7 @@ TUTTI_PURE void ask_for_all() {
     EXPECT(is_refused([](tutti::tx& t) { tutti::restart(t); }));
     EXPECT(is_refused([](tutti::tx& t) { EXPECT(t.irrevocable()); t.become_visible(); }));
 }
-/// No message of the runtime's, but an error of use, which says what the block lacks.
+/// A usage error, which says what the block lacks, and not a message of the runtime.
 void asked_without_barriers() {
     __transaction_atomic { ++number; ask_for_all(); }
 }
@@ -222,7 +222,7 @@ TUTTI_PURE void restart_some_times() {
         tutti::restart(t);
     });
 }
-/// It keeps its barriers, because it can be cancelled.
+/// The block keeps its barriers, because it can be cancelled.
 void asked_with_cancel() {
     __transaction_atomic {
         ++number;
@@ -234,7 +234,7 @@ void asked_with_cancel() {
 
 // ---- damaged objects
 
-/// Pairs of a function and its clone, in an order that is not that of addresses.
+/// Pairs of a function and its clone, not in the order of addresses.
 void* entries[] = {&entries[2], &entries[0], &entries[1], &entries[0], nullptr, &entries[0]};
 void table_without_function() { _ITM_registerTMCloneTable(entries, 3); }
 void table_without_clone() {

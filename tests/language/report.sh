@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# report.sh <tutti> <program made of reported.cpp> <reported.cpp>: the report says what the program is known to do.
+# report.sh <tutti> <program made of reported.cpp> <reported.cpp>: checks that the report agrees with the known
+# behaviour.
 set -euo pipefail
 tutti=$1 program=$(realpath "$2") source=$(realpath "$3")
 work=$(mktemp -d --tmpdir "language.XXXXXX")
@@ -22,7 +23,7 @@ expect inside-library " 3  from its begin on"
 expect again-inside-library "irrevocable 1 time$"
 expect unsafe "executions 40  commits 40  cancelled 0"
 expect unsafe " 10  unsafe call of perror at .*:$(line_of perror) in "
-# The compiler switches before safe calls that an unsafe operation follows: they are not blamed.
+# The compiler switches before safe calls that an unsafe operation follows: the report does not blame the safe calls.
 expect allocates-first " 3  unsafe call of alarm at .*:$(line_of alarm) in "
 expect allocates-first "hint: alarm comes from another library"
 expect volatile " 3  unsafe operation at .*allocates_before_volatile"
@@ -35,12 +36,12 @@ expect alone "hint: annotate .*keep_another_waiting"
 expect alone "alone for [1-9].*, while others waited [1-9]"
 expect overtaken "against $(basename "$source"):$(line_of overtaker) in "
 
-# What stopped others for long comes before what lost little by roll-backs.
+# Blocks that stopped others for long come before blocks that lost little by roll-backs.
 names_in_order() { grep -Eo "^$(basename "$source"):[0-9]+ in " "$work/text" | grep -Eo '[0-9]+ in' | cut -d' ' -f1; }
 (($(names_in_order | grep -nx "$(line_of alone)" | cut -d: -f1) < $(names_in_order | grep -nx "$(line_of restarted)" | cut -d: -f1))) ||
     fail "the block that ran alone does not come before the one that restarted"
 
-# The page stands alone, and names what the text names.
+# The page is self-contained, and names the same blocks as the text.
 "$tutti" report "$work"/*.json --html="$work/page.html"
 grep -q '^<!doctype html>' "$work/page.html" || fail "the page has no beginning"
 grep -q '</html>$' "$work/page.html" || fail "the page has no end"
@@ -55,14 +56,14 @@ for file in "$work"/forks "$work"/forks.*; do
 done
 compgen -G "$work/forks.*" >/dev/null || fail "the child has written no report"
 
-# A file that cannot be opened by its name any more, as after chroot or setuid, has been open since the start.
+# A file that can no longer be opened by its name, as after chroot or setuid, is open since the start.
 mkdir "$work/before"
 TUTTI_REPORT="$work/before/run.json" "$tutti" run -- "$program" moves "$work/before" "$work/after" 2>"$work/errors"
 [[ ! -s $work/errors ]] || fail "the folder was moved: $(cat "$work/errors")"
 "$tutti" report "$work/after/run.json" >"$work/text"
 expect plain "executions 300  commits 300  cancelled 0"
 
-# On demand: by `tutti stat`, after which the program goes on, and by a signal that ends it.
+# On demand: by `tutti stat`, after which the program continues, and by a signal that ends it.
 TUTTI_STATISTICS=signal TUTTI_REPORT="$work/asked.json" "$tutti" run -- "$program" stays >"$work/ready" 2>"$work/errors" &
 asked=$!
 trap 'kill -KILL "$asked" 2>/dev/null || true; rm -rf "$work"' EXIT
@@ -81,7 +82,7 @@ wait "$asked" || status=$?
 "$tutti" report "$work/asked.json" >"$work/text"
 expect alone "alone for [1-9].*, while others waited [1-9]"
 
-# Names are any bytes that a folder's may be.
+# Names may contain any bytes that are valid in a folder name.
 mkdir "$work/<prögrämme> & \"more\""
 cp "$program" "$work/<prögrämme> & \"more\"/"
 "$tutti" run --report="$work/named.json" -- "$work/<prögrämme> & \"more\"/$(basename "$program")"
@@ -90,7 +91,7 @@ expect plain "executions 300  commits 300  cancelled 0"
 "$tutti" report "$work/named.json" --html >"$work/named.html"
 grep -q "&lt;prögrämme&gt; &amp; &quot;more&quot;" "$work/named.html" || fail "the page escapes nothing"
 
-# By the variable alone the text comes at exit, where `tutti` is found; where not, the command that shows it.
+# With the variable alone, the text appears at exit if `tutti` is found; otherwise the command that shows it.
 cd "$work"
 TUTTI_COMMAND=$tutti TUTTI_REPORT=1 "$tutti" run -- "$program" nothing 2>shown
 grep -q "0 blocks in " shown || fail "no text at exit: $(cat shown)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# report_libc.sh <tutti> <tutti-cc> <reported_libc.c>: the report of a program of the wrapper's does not blame the calls
-# that libtutti-c makes safe.
+# report_libc.sh <tutti> <tutti-cc> <reported_libc.c>: checks that the report of a wrapper's program does not blame
+# calls that libtutti-c makes safe.
 set -euo pipefail
 tutti=$1 wrapper=$2 source=$(realpath "$3")
 work=$(mktemp -d --tmpdir "language.XXXXXX")

@@ -1,5 +1,5 @@
-// A program whose report is known beforehand. Each block is alone on a line that report.sh finds by the word behind
-// "line:"; what it does is counted so that the report must say the same.
+// A program with a known report. Each block is alone on a line that report.sh finds by the word behind "line:". The
+// program counts its own actions, and the report must have the same counts.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,7 +48,7 @@ void cancelled() {
     }
 }
 
-/// Reached by a pointer, so that only the running program knows that it has no clone.
+/// Called through a pointer, so that only the running program knows that it has no clone.
 void without_clone() { ++second; }
 void (*volatile some_function)() = without_clone;
 
@@ -73,7 +73,7 @@ void unsafe_now_and_then() {
 
 void* memory = nullptr;
 
-/// The compiler switches before the allocation, because the call behind it is on every way from there.
+/// The compiler switches before the allocation, because every path from there reaches the later call.
 void allocates_before_unsafe() {
     for (int i = 0; i != 12; ++i) {
         __transaction_relaxed {  // line: allocates-first
@@ -87,7 +87,7 @@ void allocates_before_unsafe() {
     }
 }
 
-/// What is unsafe is an access: no call is to blame, also not the allocation.
+/// The unsafe operation is an access, so the report blames no call, not even the allocation.
 volatile long device = 0;
 void allocates_before_volatile() {
     for (int i = 0; i != 12; ++i) {
@@ -109,7 +109,7 @@ void allocates_before_volatile() {
     }
 }
 
-/// Right after a block that has become irrevocable itself, which these are no part of.
+/// Right after a block that has become irrevocable itself, and to which these blocks do not belong.
 void inside_library() {
     for (int i = 0; i != 3; ++i) tutti::atomically([](tutti::tx&) { every_way_unsafe(); });
 }
@@ -121,7 +121,8 @@ void inside_library() {
     }
 }
 
-/// The block wants to be irrevocable while another transaction is, which ends when that has restarted the library's.
+/// The block wants to become irrevocable while another transaction is; that one ends when it has restarted the
+/// library's block.
 void again_inside_library() {
     std::atomic<bool> occupied{false};
     std::atomic<bool> restarted{false};
@@ -143,7 +144,8 @@ void again_inside_library() {
     other.join();
 }
 
-/// Sleeps, as far as the system says. Of what the thread does below, only a block that runs alone can make it.
+/// Returns true if the system reports that the thread sleeps. In this program, only a block that runs alone makes it
+/// sleep.
 bool sleeps(pid_t thread) {
     char name[64];
     std::snprintf(name, sizeof name, "/proc/self/task/%d/stat", thread);
@@ -194,7 +196,7 @@ void restarted() {
 long shared_one = 0;
 long shared_two = 0;
 
-/// Lets the other begin, and returns once it has written: it waits with what follows its commit, not with its writes.
+/// Lets the other thread begin, and returns once that thread has written. The other thread waits only after its commit.
 [[gnu::transaction_pure]] void let_the_other_write(std::atomic<bool>& go) {
     if (go) return;
     go = true;
@@ -218,7 +220,7 @@ void overtaken() {
     if (sum != 2) std::abort();
 }
 
-/// A child that ends by itself reports what it alone did.
+/// A child that ends by itself reports only its own actions.
 void forks() {
     for (int i = 0; i != 2; ++i) {
         if (i == 1 && ::fork() != 0) {

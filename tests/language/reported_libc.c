@@ -1,4 +1,4 @@
-/* A block whose unsafe call comes behind calls that libtutti-c makes safe. The other thread has run a block and lives,
+/* A block whose unsafe call follows calls that libtutti-c makes safe. The other thread has run a block and still lives,
    so this thread's blocks have barriers. */
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,4 +1,4 @@
-// A program without blocks: what matters is how it is linked.
+// A program without blocks, for tests of the linking.
 #ifdef USES_THE_FUTURE
 void _ITM_future(void);
 #endif

@@ -1,4 +1,4 @@
-# Fails unless our library exports exactly the symbols, with their versions, that the system's exports:
+# Fails unless Tutti's library exports exactly the symbols, with their versions, that the system's library exports:
 #   cmake -DNM=<nm> -DOURS=<file> -DSTOCK=<file> -P symbols.cmake
 
 function(exported library result)

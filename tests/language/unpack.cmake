@@ -1,8 +1,8 @@
-# Unpacks the runtime's tests, and the header that they include, unless they are there:
+# Unpacks the runtime's tests and the header that they include, unless they exist already:
 #   cmake -DARCHIVE=<tar> -DINTO=<folder> -DBESIDE=<another one, on the same disk> -P unpack.cmake
 #
-# What is there is whole: it gets its name by a rename, when it is. So a run that is killed leaves nothing that a later
-# one trusts, and of two builds that unpack at once the second finds the place taken.
+# The target folder is always complete: a rename gives it its name at the end. A killed run therefore leaves nothing
+# that a later one would trust. Of two builds that unpack at the same time, the second finds the folder already there.
 if(EXISTS "${INTO}")
   return()
 endif()

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# wrapper.sh <wrapper> <c or c++>: what the compiler wrapper makes runs on our runtime, and what it cannot use it names.
+# wrapper.sh <wrapper> <c or c++>: programs of the compiler wrapper run on Tutti's runtime, and it names options that it
+# cannot use.
 set -euo pipefail
 wrapper=$1 language=$2
 work=$(mktemp -d --tmpdir "language.XXXXXX")
@@ -32,7 +33,7 @@ version=$("$work/program")
 shown=$("$wrapper" --show -c "a file.c")
 [[ $shown == *"-fgnu-tm"*"-c a file.c"* ]] || fail "--show printed '$shown'"
 
-# Blocks and safe functions with counters of the compiler's: a cancelled execution takes its counts back.
+# Blocks and safe functions with the compiler's counters: a cancelled execution undoes its counts.
 cat >"$work/counted" <<'END'
 static long kept;
 static volatile int last_cancelled = 6;
@@ -95,13 +96,13 @@ refusal=$(TUTTI_CC=/nonexistent/cc TUTTI_CXX=/nonexistent/cc "$wrapper" -c x.c 2
 status=0
 refusal=$(TUTTI_CC=true TUTTI_CXX=true "$wrapper" -c x.c 2>&1) || status=$?
 [[ $status == 2 && $refusal == *"is not GCC"* ]] || fail "status $status, '$refusal'"
-# Away from its library it must not have the program linked with GCC's.
+# Away from its library, the wrapper must not link the program with GCC's library.
 cp "$wrapper" "$work/alone"
 status=0
 refusal=$("$work/alone" "$work/object.o" -o "$work/program" 2>&1) || status=$?
 [[ $status == 2 && $refusal == *"no libitm.so"* ]] || fail "status $status, '$refusal'"
 
-# In its pass tmmemopt GCC fails as its memory happens to lie, so a stand-in for GCC fails there each time.
+# In its pass tmmemopt GCC crashes depending on its memory layout, so a stand-in for GCC crashes there each time.
 real=gcc
 [[ $language == c ]] || real=g++
 cat >"$work/failing" <<END
@@ -119,8 +120,8 @@ TUTTI_CC=$work/failing TUTTI_CXX=$work/failing "$wrapper" -x "$language" -O2 -c 
 [[ -e $work/again.o && $(wc -l <"$work/log") == 1 ]] || fail "compiled again: $(cat "$work/log")"
 grep -q 'note: GCC failed in its pass tmmemopt and was run again' "$work/log" || fail "compiled again: $(cat "$work/log")"
 
-# Internal errors whose cause is known are explained.
-# explains <text> <argument>...: the source on the standard input cannot be compiled, and a note has that text.
+# The wrapper explains internal errors with a known cause.
+# explains <text> <argument>...: the source on standard input fails to compile, and a note contains the text.
 explains() {
     local text=$1
     shift

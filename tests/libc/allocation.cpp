@@ -1,4 +1,4 @@
-// Memory in transactions: what glibc gives, whoever asks; after a roll-back the heap is as it was.
+// Memory in transactions: results as from glibc, and an unchanged heap after a roll-back.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -43,7 +43,7 @@ void every_form() {
     }
 }
 
-/// What grows keeps its bytes; a roll-back finds the old memory as it was.
+/// A reallocated block keeps its bytes; a roll-back restores the old memory.
 void growing() {
     for (const ending e : every_ending) {
         auto* const old = static_cast<char*>(std::malloc(6));
@@ -63,7 +63,7 @@ void growing() {
 
 void nothing_is_lost() {
     for (const ending e : every_ending) {
-        void* seen = nullptr;  // else the compiler makes nothing of an allocation that goes at once
+        void* seen = nullptr;  // prevents the compiler from removing an allocation that is freed at once
         const auto round = [&] {
             run(e, [&] {
                 void* p = CALL(malloc, 1000);
@@ -77,7 +77,7 @@ void nothing_is_lost() {
         for (int i = 0; i != 100; ++i) round();
         const std::size_t before = in_use();
         for (int i = 0; i != 10'000; ++i) round();
-        // What commits have freed goes back in batches of hundreds; of forty million bytes that were asked for.
+        // Memory that commits have freed is returned in batches of hundreds, out of forty million requested bytes.
         if (e == ending::cancel) EXPECT(in_use() == before);
         else EXPECT(in_use() < before + 3'000'000);
     }
@@ -92,7 +92,7 @@ void nothing_is_lost() {
     } while (false)
 
 void errors() {
-    volatile std::size_t hidden = SIZE_MAX / 2 + 100;  // the compiler has its own view of such sizes
+    volatile std::size_t hidden = SIZE_MAX / 2 + 100;  // hides the size from the compiler
     const std::size_t all = hidden;
     SAYS_NO(ENOMEM, CALL(malloc, all));
     SAYS_NO(ENOMEM, CALL(calloc, all, 4));
@@ -110,7 +110,7 @@ void errors() {
     EXPECT(result == ENOMEM && p == nullptr);
 }
 
-/// A process that may have no more: the old memory stays as it is.
+/// A process with a memory limit: a failed call leaves the old memory unchanged.
 void memory_runs_out() {
     const pid_t child = ::fork();
     EXPECT(child >= 0);

@@ -1,4 +1,5 @@
-// What a process and its threads are asked, values of threads, locks of streams, numbers and addresses as text.
+// Queries about the process and its threads, thread-specific values, locks of streams, and conversions of numbers and
+// addresses to text.
 #include <arpa/inet.h>
 #include <fnmatch.h>
 #include <pthread.h>
@@ -30,7 +31,7 @@ struct place {
     int point, sign;
     char bytes[256];
 };
-/// glibc leaves more digits behind the end.
+/// Clears the bytes behind the end, where glibc leaves further digits.
 void tidy(place& p) {
     char* const end = static_cast<char*>(std::memchr(p.bytes, 0, sizeof p.bytes));
     if (end != nullptr) std::memset(end, 0, static_cast<std::size_t>(p.bytes + sizeof p.bytes - end));
@@ -38,7 +39,7 @@ void tidy(place& p) {
 template <class Answer>
 void tidy(Answer&) {}
 
-/// Calls that write an answer to `in_block`, and glibc's to `right`.
+/// Compares the calls that write an answer to `in_block` with glibc's own, which write to `right`.
 template <class Answer, class InBlock, class Plain>
 void same(InBlock in_block, Plain plain) {
     static Answer nothing, right, made;
@@ -56,7 +57,7 @@ void same(InBlock in_block, Plain plain) {
         if (e != ending::cancel) EXPECT(result == expected && (result != -1 || errno == error));
     }
 }
-// A call whose last argument of memory is `m`, the answer.
+// Compares a call whose last memory argument is `m`, the answer.
 #define SAME(answer, function, ...)                                                       \
     same<answer>([&]([[maybe_unused]] answer* m) { return CALL(function, __VA_ARGS__); }, \
                  [&]([[maybe_unused]] answer* m) { return ::function(__VA_ARGS__); })
@@ -149,7 +150,7 @@ void values_of_threads() {
     }
 }
 
-/// Whether another thread can lock it.
+/// Returns true if another thread can lock the stream.
 bool is_free(FILE* f) {
     bool free = false;
     std::thread{[&] {

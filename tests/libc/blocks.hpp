@@ -1,9 +1,9 @@
-// Blocks that end as a test wants, of the language or of the library: each test is compiled once for either.
+// Blocks of the language or of the library that end as a test wants. Each test is compiled once for each kind.
 //
 //   run(ending, [&] { fd = CALL(open, path, O_RDONLY, 0); })
 //
-// TUTTI_TEST_LIBRARY chooses the library. CALL(function, arguments...) calls the function of the C library in the block
-// that runs. What a body finds out it leaves in variables around it, which a cancelled one of the language puts back.
+// TUTTI_TEST_LIBRARY selects the library. CALL(function, arguments...) calls the C library function in the running
+// block. A body stores its results in variables around it; a cancelled block of the language restores them.
 #pragma once
 
 #include <sched.h>
@@ -17,28 +17,28 @@
 #endif
 
 enum class ending {
-    commit,    ///< at once
+    commit,    ///< at the first attempt
     restarts,  ///< commits at the third attempt
-    cancel,    ///< leaves no trace
-    nested,    ///< a nested block does the same and is cancelled first; then commits
+    cancel,    ///< cancels, without effect
+    nested,    ///< a nested block runs the same body and is cancelled; then the block commits
 };
 
 constexpr ending every_ending[] = {ending::commit, ending::restarts, ending::cancel, ending::nested};
 
 inline thread_local int attempts_left = 0;
-/// Others may run now.
+/// Lets other threads run.
 #ifndef TUTTI_TEST_LIBRARY
 [[gnu::transaction_pure, gnu::noinline]]
 #endif
 inline void let_others_run() {
     ::sched_yield();
 }
-/// Not undone by a restart.
+/// A restart does not undo this counter.
 #ifdef TUTTI_TEST_LIBRARY
 inline bool goes_again() { return attempts_left-- > 0; }
 #else
 [[gnu::transaction_pure, gnu::noinline]] inline bool goes_again() { return attempts_left-- > 0; }
-// Under a name that is not the one by which the compiler itself cancels a block.
+// Under another name than the one by which the compiler itself cancels a block.
 extern "C" [[gnu::transaction_pure]] void restart_block(unsigned) noexcept __asm__("_ITM_abortTransaction");
 #endif
 
@@ -65,7 +65,7 @@ void run(ending e, const Body& body) {
     } catch (const tutti::cancelled&) {}
 }
 
-/// Inside a block: a nested one that is cancelled.
+/// Runs the body in a nested block that is cancelled. REQUIRES: the caller is inside a block.
 template <class Body>
 void cancelled_within(const Body& body) {
     try {
@@ -80,7 +80,7 @@ void cancelled_within(const Body& body) {
 
 using safe_body = void (*)(const void*) transaction_safe;
 
-/// Not a template: there GCC 12 takes a block for one that has no __transaction_cancel.
+/// Not a template: in a template, GCC 12 treats the block as one without __transaction_cancel.
 [[gnu::noinline]] inline void run_block(ending e, safe_body body, const void* of) {
     attempts_left = e == ending::restarts ? 2 : 0;
     __transaction_atomic {
@@ -112,7 +112,7 @@ void run(ending e, const Body& body) {
         __transaction_cancel;
     }
 }
-/// Inside a block: a nested one that is cancelled.
+/// Runs the body in a nested block that is cancelled. REQUIRES: the caller is inside a block.
 template <class Body>
 void cancelled_within(const Body& body) transaction_safe {
     cancelled_block_within(call_body<Body>, &body);

@@ -1,4 +1,4 @@
-// Calendar times in transactions against glibc's own, over generated times, fields and formats.
+// Calendar times in transactions, compared with glibc, over generated times, fields and formats.
 #include <rapidcheck.h>
 
 #include <clocale>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace differential;
 
-// Where things are in the arena.
+// Offsets in the arena.
 constexpr std::size_t at_seconds = 0, at_fields = 16, at_format = 128, at_wide_format = 256, at_output = 512;
 
 const locale_t locale = ::newlocale(LC_ALL_MASK, "C", nullptr);
@@ -25,7 +25,7 @@ wchar_t* wide_format(arena& a) { return reinterpret_cast<wchar_t*>(&a.bytes[at_w
 char* output(arena& a) { return &a.bytes[at_output]; }
 wchar_t* wide_output(arena& a) { return reinterpret_cast<wchar_t*>(output(a)); }
 
-/// As it is, but for the hole in the fields, into which glibc copies what was on its stack.
+/// Compares values except for the padding in the fields, into which glibc copies bytes of its stack.
 struct without_hole {
     template <class T>
     T operator()(arena& a, T value) const {
@@ -34,7 +34,7 @@ struct without_hole {
     }
 };
 
-/// What a static result holds.
+/// The value behind a static result.
 struct pointed_at {
     time_t operator()(const arena&, const tm* value) const {
         tm copy = *value;
@@ -58,7 +58,7 @@ arena memory() {
     f.tm_hour = *rc::gen::inRange(-50, 80);
     f.tm_min = *rc::gen::inRange(-100, 100);
     f.tm_sec = *rc::gen::inRange(-100, 100);
-    f.tm_isdst = *rc::gen::inRange(0, 2);  // of an hour that comes twice glibc takes either by -1
+    f.tm_isdst = *rc::gen::inRange(0, 2);  // glibc chooses either of two equal hours for -1
     static const std::string conversions = "aAbBcCdDeFgGhHIjklmMnpPrRsStTuUVwWxXyYzZ%";
     std::string text;
     for (int n = *rc::gen::inRange(0, 8); n != 0; --n) {
@@ -82,7 +82,7 @@ void conversions(const arena& w) {
 }
 
 void texts(const arena& given) {
-    // Fields in their ranges.
+    // Fields in their valid ranges.
     arena w = given;
     ::mktime(fields(w));
     CHECK_CALL(w, as_is{}, asctime_r, (fields(a), output(a)));
@@ -100,7 +100,7 @@ void texts(const arena& given) {
         CHECK_CALL(w, as_is{}, wcsftime, (wide_output(a), size + 1, wide_format(a), fields(a)));
         CHECK_CALL(w, as_is{}, wcsftime_l, (wide_output(a), size + 3, wide_format(a), fields(a), locale));
     }
-    // What does not fit: the result alone is the same, for glibc leaves some of the text.
+    // A result that does not fit: only the return value is equal, because glibc leaves a part of the text.
     std::size_t in_block = 1;
     if (size != 0) {
         __transaction_atomic { in_block = ::strftime(output(w), size, format(w), fields(w)); }

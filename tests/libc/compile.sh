@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# compile.sh <wrapper> <flag>...: compiles program.c by a wrapper with these flags, runs it, and looks at what it wrote.
-# With --no-libc it must not compile.
+# compile.sh <wrapper> <flag>...: compiles program.c by a wrapper with these flags, runs the program, and checks its
+# output. With --no-libc the compilation must fail.
 set -euo pipefail
 source=$(dirname "$0")/program.c wrapper=$1
 shift

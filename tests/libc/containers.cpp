@@ -1,5 +1,6 @@
-// libstdc++'s lists, trees and hash tables, changed in atomic blocks that end in every way, against the same containers
-// changed by plain code; and by two threads at a time. Plain code goes on with what blocks have changed.
+// libstdc++'s lists, trees and hash tables, changed in atomic blocks that end in every way, and by two threads at a
+// time. They are compared with the same containers changed by plain code. Plain code continues with containers that
+// blocks have changed.
 #include <list>
 #include <map>
 #include <random>
@@ -14,7 +15,7 @@
 
 namespace {
 
-/// What a step does, and with which key.
+/// The action of a step, and its key.
 struct step {
     unsigned what;
     int key;
@@ -28,7 +29,7 @@ steps random_steps(std::mt19937& random, int keys) {
     return all;
 }
 
-/// The tree by itself, which can look whether it is a red-black one.
+/// The bare tree, which can check that it is a red-black tree.
 using bare_tree = std::_Rb_tree<int, int, std::_Identity<int>, std::less<int>>;
 
 void change(bare_tree& c, const step& s) {
@@ -125,7 +126,7 @@ template <class C>
 bool is_same(const C& a, const C& b) {
     return a == b;
 }
-/// The order of the elements, too, which restarts and cancelled blocks must not change.
+/// Returns true if the elements have the same order, which restarts and cancelled blocks must not change.
 template <class C>
 bool goes_the_same_way(const C& a, const C& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
@@ -146,7 +147,7 @@ void agrees(int keys, bool in_order = true) {
         }
         EXPECT(in_blocks.size() == plain.size() && is_same(in_blocks, plain) && is_sound(in_blocks));
         if (in_order) EXPECT(goes_the_same_way(in_blocks, plain));
-        // Code outside of blocks changes what blocks have made.
+        // Code outside of blocks changes containers that blocks have built.
         const step beside{static_cast<unsigned>(random() % 8),
                           static_cast<int>(random() % static_cast<unsigned>(keys))};
         change(in_blocks, beside);
@@ -155,7 +156,7 @@ void agrees(int keys, bool in_order = true) {
     }
 }
 
-/// Two threads take elements from containers and put them into others, so that none is lost or twice there.
+/// Two threads move elements between containers. No element may be lost or doubled.
 void crowd() {
     constexpr int elements = 64;
     std::map<int, int> ordered;

@@ -1,5 +1,4 @@
-// Descriptors of files in transactions: results and errors as the kernel has them, and no trace of what was rolled
-// back.
+// File descriptors in transactions: the kernel's results and errors, and no effect of a rolled-back block.
 #include <sys/time.h>
 
 #include <cerrno>
@@ -75,7 +74,7 @@ void opening_fails() {
     fails(".", O_WRONLY, EISDIR);
     fails(".", O_RDONLY | O_CREAT, EISDIR);
     fails("file", O_RDONLY | O_DIRECTORY, ENOTDIR);
-    // What succeeds leaves errno alone.
+    // A successful call does not change errno.
     int fd = -1;
     errno = 77;
     run(ending::commit, [&] { fd = CALL(open, "new", O_CREAT | O_RDWR, 0600); });
@@ -83,7 +82,7 @@ void opening_fails() {
     ::close(fd);
 }
 
-/// Cannot be undone, so they are not.
+/// Calls that cannot be undone, and so make the block irrevocable.
 void opening_finally() {
     const folder here;
     fill("full", "text");
@@ -125,7 +124,7 @@ void closing() {
     EXPECT(result == -1 && errno == EBADF);
 }
 
-/// The transaction's own: nothing is left, whatever the end.
+/// A descriptor of the transaction itself is closed at the end, however the block ends.
 void opened_and_closed() {
     for (const ending e : every_ending) {
         const folder here;
@@ -159,14 +158,14 @@ void duplicates() {
         run(e, [&] { made = CALL(dup2, a, b); });
         if (e == ending::cancel) EXPECT(open_descriptors() == both);
         else EXPECT(made == b && is_a(b) && ::fcntl(b, F_GETFD) == 0);
-        // As a shell does it: what was closed comes to life again.
+        // As a shell does: dup3 reopens a closed descriptor number.
         run(e, [&] {
             CALL(close, b);
             made = CALL(dup3, a, b, O_CLOEXEC);
         });
         if (e == ending::cancel) EXPECT(open_descriptors() == both);
         else EXPECT(made == b && is_a(b) && ::fcntl(b, F_GETFD) == FD_CLOEXEC);
-        // What takes the place of what was closed is cancelled: it stays closed.
+        // The call that replaces a closed descriptor is cancelled, so the descriptor stays closed.
         const auto replaces = [&] { CALL(dup2, a, b); };
         run(e, [&] {
             CALL(close, b);
@@ -347,7 +346,7 @@ void errors() {
     FAILS(ENOENT, truncate, "none", 0);
     FAILS(EISDIR, truncate, ".", 0);
     FAILS(ENOSPC, write, full, bytes, 1);
-    const int memory_fd = ::open("/proc/self/mem", O_RDONLY);  // nothing is mapped at its begin
+    const int memory_fd = ::open("/proc/self/mem", O_RDONLY);  // the first page is not mapped
     FAILS(EIO, read, memory_fd, bytes, 1);
     ::close(memory_fd);
     const int folder_fd = ::open(".", O_RDONLY);
@@ -366,7 +365,7 @@ void errors() {
     ::close(full);
 }
 
-/// A pipe that is full takes some of the bytes, and an interrupted call says so.
+/// A full pipe accepts a part of the bytes, and an interrupted call reports the part.
 void short_transfers() {
     int ends[2];
     EXPECT(::pipe2(ends, O_NONBLOCK) == 0);
@@ -383,7 +382,7 @@ void short_transfers() {
         all += static_cast<std::size_t>(n);
     }
     EXPECT(errno == EAGAIN && all == static_cast<std::size_t>(::fcntl(ends[1], F_GETPIPE_SZ)));
-    // A signal that keeps coming, so that one arrives while the call waits.
+    // A repeated signal, so that one arrives while the call waits.
     ::fcntl(ends[0], F_SETFL, 0);
     struct sigaction act{};
     act.sa_handler = [](int) {};
@@ -399,7 +398,7 @@ void short_transfers() {
     ::close(ends[1]);
 }
 
-/// Threads that seek and read by one descriptor, each in a transaction: nobody moves another's position.
+/// Threads seek and read by one descriptor, each in a transaction. Their positions must not interfere.
 void crowd() {
     const folder here;
     std::string text;
@@ -409,7 +408,7 @@ void crowd() {
     const auto work = [fd](unsigned first) {
         for (unsigned i = 0; i != 1000; ++i) {
             const unsigned at = (first + 37 * i) % 999;
-            // Now and then: where other programs compute, each yield costs as long as the kernel lets these go on.
+            // Only sometimes: if other programs compute, each yield lasts as long as the kernel lets them run.
             const bool yields = i % 100 == 0;
             char four[5] = "";
             char next[5] = "";

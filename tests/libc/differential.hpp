@@ -1,6 +1,6 @@
-// One call of the C library, made in every way: plainly, which says what is right, and in blocks of the language and of
-// the library: committed, restarted, cancelled, and in a nested block that is cancelled first. Its result, errno and
-// the memory behind it have to be the same; after a cancel the memory is as before.
+// Makes one call of the C library in every way: plainly, which gives the expected result, and in blocks of the language
+// and of the library. The blocks commit, restart, cancel, or contain a nested block that is cancelled first. The
+// result, errno and the memory must be equal; after a cancel, the memory must be as before.
 #pragma once
 
 #include <cerrno>
@@ -20,13 +20,13 @@ extern "C" [[gnu::transaction_pure]] void _ITM_abortTransaction(int why);
 
 namespace differential {
 
-/// What a call may read and write.
+/// The memory that a call may read and write.
 struct arena {
     alignas(16) char bytes[1024];
     bool operator==(const arena& other) const { return std::memcmp(bytes, other.bytes, sizeof bytes) == 0; }
 };
 
-/// A result without addresses: pointers as their offset in the arena, and of comparisons the sign alone.
+/// Converts a result without addresses: pointers become offsets in the arena, and comparisons keep only their sign.
 struct as_is {
     template <class T>
     T operator()(const arena& a, T value) const {
@@ -42,7 +42,7 @@ struct sign {
     int operator()(const arena&, int value) const { return (value > 0) - (value < 0); }
 };
 
-/// locales.sh chooses a locale by the environment.
+/// Sets the locale that locales.sh has chosen by the environment.
 inline void enter_locale() {
     const char* const name = std::getenv("TUTTI_TEST_LOCALE");
     if (name == nullptr || std::setlocale(LC_ALL, name) != nullptr) return;
@@ -50,8 +50,8 @@ inline void enter_locale() {
     std::exit(1);
 }
 
-/// Whether glibc's strxfrm or wcsxfrm of `from` writes its result and no more: C leaves open what becomes of room that
-/// does not suffice, and of room behind the end, into which some locales lead glibc for a moment. Both in w.
+/// Returns true if glibc's strxfrm or wcsxfrm of `from` writes exactly its result. C does not define the content of a
+/// buffer that is too small, or behind the end, and some locales write there temporarily. Both buffers are in w.
 template <class C>
 bool writes_the_result_alone(const arena& w, std::size_t (*transform)(C*, const C*, std::size_t), const C* to,
                              const C* from, std::size_t size) {
@@ -66,7 +66,7 @@ bool writes_the_result_alone(const arena& w, std::size_t (*transform)(C*, const 
 }
 
 inline bool never = false;
-/// From one call to the next another number of times that its block is restarted.
+/// Returns the number of restarts of the next block, which differs from call to call.
 inline int next_restarts() noexcept {
     static constexpr int all[] = {1, 2, 3, 10, 100};
     static unsigned calls = 0;
@@ -79,7 +79,7 @@ inline int restarts_left = 0;
     _ITM_abortTransaction(4);
 }
 
-// GCC 12 drops a __transaction_cancel that stands in a template, so these blocks stand in functions.
+// GCC 12 drops a __transaction_cancel inside a template, so these blocks are in functions.
 struct action {
     [[gnu::transaction_safe]] virtual void operator()() = 0;
 };
@@ -93,7 +93,7 @@ inline void restarted_block(action& act) {
     __transaction_atomic {
         act();
         restart_some_times();
-        if (never) __transaction_cancel;  // without one, a block that is alone runs without barriers
+        if (never) __transaction_cancel;  // without a cancel, a block that runs alone has no barriers
     }
 }
 inline void cancelled_block(action& act) {
@@ -128,8 +128,8 @@ bool same(const T& a, const T& b) {
     else return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-/// What glibc declares pure, although it sets errno, GCC moves across accesses to errno: `is_pure` ignores that.
-/// `plain` is called with the arena, `library` with the transaction and the arena.
+/// Checks one call. `plain` gets the arena, and `library` the transaction and the arena. GCC moves functions that glibc
+/// declares pure across accesses to errno although they set errno; `is_pure` excludes errno from the check.
 template <class Normal, class Plain, class Library>
 void check(const char* call, const arena& before, Normal normal, Plain plain, Library library, bool is_pure = false) {
     arena expected = before;
@@ -154,7 +154,7 @@ void check(const char* call, const arena& before, Normal normal, Plain plain, Li
         errno = 0;
     };
     errno = 0;
-    __transaction_atomic { got = plain(a); }  // without barriers, for it is alone
+    __transaction_atomic { got = plain(a); }  // without barriers, because the block runs alone
     expect("committed");
     const int restarts = next_restarts();
     restarts_left = restarts;
@@ -199,7 +199,7 @@ void check(const char* call, const arena& before, Normal normal, Plain plain, Li
 
 }  // namespace differential
 
-// `arguments` see the arena as `a`.
+// Checks a call whose `arguments` use the arena as `a`.
 #define CHECK_CALL(before, normal, name, arguments)                                                 \
     differential::check(                                                                            \
         #name #arguments, before, normal, [&](differential::arena& a) { return ::name arguments; }, \

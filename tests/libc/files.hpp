@@ -1,4 +1,4 @@
-// A folder of its own for a test, and what is in files and open.
+// A temporary folder for a test, and the contents of files and the open descriptors.
 #pragma once
 
 #include <dirent.h>
@@ -32,7 +32,7 @@ inline void fill(const char* path, const std::string& text) {
     ::close(fd);
 }
 
-/// "(none)" where there is no such file.
+/// Returns the file's contents, or "(none)" if the file does not exist.
 inline std::string contents(const char* path) {
     const int fd = ::open(path, O_RDONLY);
     if (fd < 0) return "(none)";
@@ -48,7 +48,7 @@ inline bool exists(const char* path) {
     return ::lstat(path, &about) == 0;
 }
 
-/// Their numbers and whether an exec closes them, but for that of the folder that is read for it.
+/// Returns the open descriptors and their close-on-exec flags, except the descriptor used to read the list.
 inline std::string open_descriptors() {
     std::string all;
     DIR* const d = ::opendir("/proc/self/fd");
@@ -65,7 +65,7 @@ inline std::string open_descriptors() {
     return all;
 }
 
-/// The error is the call's, in the transaction alone: outside, arguments that the C library excludes are undefined.
+/// Expects the error only in the transaction: outside, arguments that the C library excludes are undefined behaviour.
 #define FAILS_IN_BLOCK(error, function, ...)                                       \
     do {                                                                           \
         long result_ = 0;                                                          \
@@ -74,7 +74,7 @@ inline std::string open_descriptors() {
         EXPECT(result_ == -1 && errno == (error));                                 \
     } while (false)
 
-/// Each error is the call's, twice: in the transaction (blocks.hpp) and outside.
+/// Expects the same error in the transaction (blocks.hpp) and outside.
 #define FAILS(error, function, ...)                                      \
     do {                                                                 \
         FAILS_IN_BLOCK(error, function, __VA_ARGS__);                    \

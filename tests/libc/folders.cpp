@@ -1,5 +1,5 @@
-// Names of files, files for a time, folders, flags of descriptors, and transfers in parts: what a block does to them,
-// and that a roll-back leaves no trace.
+// File names, temporary files, folders, descriptor flags, and transfers in parts: their effects in a block, and
+// unchanged state after a roll-back.
 #include <sys/uio.h>
 
 #include <cerrno>
@@ -72,7 +72,7 @@ void descriptors_mode() {
     }
 }
 
-/// What cannot be undone.
+/// Calls that cannot be undone.
 void removals() {
     const folder here;
     const int at = ::open(".", O_RDONLY | O_DIRECTORY);
@@ -187,7 +187,7 @@ void folders_that_are_open() {
             while (const dirent* const entry = CALL(readdir, d)) n += first_letter(entry) != '.' ? 1 : 100;
             return n;
         };
-        // Opened, read and closed in the block.
+        // Opens, reads and closes a folder in the block.
         int n = -2;
         int again = -2;
         int fd = -2;
@@ -201,7 +201,7 @@ void folders_that_are_open() {
         });
         if (e != ending::cancel) EXPECT(n == 204 && again == 204 && fd >= 0);
         EXPECT(open_descriptors() == before);
-        // Where an open one stands.
+        // The position of an open folder.
         DIR* const d = ::opendir(".");
         const std::string first = ::readdir(d)->d_name;
         const long position = ::telldir(d);
@@ -220,7 +220,7 @@ void folders_that_are_open() {
             CALL(readdir, d);
         });
         EXPECT(rest_of(d).size() == (e == ending::cancel ? 5 : 4));
-        // What is closed stays open until the commit.
+        // A closed folder stays open until the commit.
         run(e, [&] { CALL(closedir, d); });
         EXPECT((open_descriptors() == before) == (e != ending::cancel));
         if (e == ending::cancel) ::closedir(d);
@@ -314,7 +314,7 @@ void errors() {
     const int fd = ::open("file", O_RDONLY);
     char few[4];
     iovec one[] = {{few, 1}};
-    static int negative = -1;  // the compiler would see through a constant
+    static int negative = -1;  // hidden from the compiler, which sees through a constant
     static int too_many = IOV_MAX + 1;
     static const char* no_path = nullptr;
     asm("" : "+m"(negative), "+m"(too_many), "+m"(no_path));

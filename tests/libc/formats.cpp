@@ -1,10 +1,10 @@
-// printf's formats in transactions against glibc's own, over generated formats and arguments: flags, widths and
-// precisions also from arguments, every length and letter, numbered arguments, %n, conversions that there are not, and
-// formats that end within one. Catches a conversion that is taken apart in another way than glibc takes it, and one
-// that reads or writes past the barriers.
+// printf's formats in transactions, compared with glibc, over generated formats and arguments. Covers flags, widths and
+// precisions, also from arguments, every length and letter, numbered arguments, %n, unknown conversions, and formats
+// that end within a conversion. Catches a conversion that is parsed differently than in glibc, and one that bypasses
+// the barriers.
 //
-// The list of arguments is made by hand, as the x86-64 ABI has it behind the registers: so its types are free, and a
-// format that asks for more than it was given finds zeros, in plain code as in a transaction.
+// The argument list is built by hand, as the x86-64 ABI lays it out behind the registers. Its types are therefore free.
+// A format that requests too many arguments finds zeros, in plain code as in a transaction.
 #include <rapidcheck.h>
 
 #include <clocale>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace differential;
 
-constexpr std::size_t texts = 512, wide_texts = 640, counts = 960;  // where they are in the arena; output comes first
+constexpr std::size_t texts = 512, wide_texts = 640, counts = 960;  // offsets in the arena; the output comes first
 constexpr const char* some_texts[] = {"", "a", "text", "\xc3\xa4\xe2\x82\xac", "%d %s", "twelve chars"};
 constexpr const wchar_t* some_wide[] = {L"", L"w", L"wide", L"\u00e4\u20ac"};
 
@@ -29,7 +29,7 @@ struct argument {
     std::uint64_t bits;
 };
 
-// What a va_list points to; see the ABI's section on variable argument lists.
+// The target of a va_list; see the ABI's section on variable argument lists.
 struct list_tag {
     unsigned general_offset, float_offset;
     void* overflow;
@@ -37,12 +37,12 @@ struct list_tag {
 };
 static_assert(sizeof(list_tag) == sizeof(va_list));
 
-/// Arguments as they lie in memory.
+/// Arguments in their memory layout.
 class made_list {
 public:
     explicit made_list(std::vector<argument> a) : arguments_{std::move(a)} {}
 
-    /// Addresses lead into `a`. Good until the next call.
+    /// Returns the list. Addresses point into `a`. The list is valid until the next call.
     [[gnu::transaction_pure, gnu::noinline]] auto of(arena& a)
         -> std::remove_reference_t<decltype(*std::declval<va_list&>())>* {
         std::memset(slots_, 0, sizeof slots_);
@@ -77,8 +77,9 @@ private:
     list_tag tag_{};
 };
 
-/// Of arguments that are numbered glibc knows all before it prints the first, as it does where a conversion is strange:
-/// one that there is not, which takes none. Some it then takes otherwise (docs/libc.md).
+/// The order of arguments. glibc reads all numbered arguments before it prints the first one. It does the same if a
+/// conversion is strange, that is, unknown and without an argument. Some conversions then behave differently
+/// (docs/libc.md).
 enum class order : std::uint8_t { plain, strange, numbered };
 
 struct made {
@@ -95,7 +96,7 @@ std::uint64_t any_number() {
                            }));
 }
 
-/// A width or a precision: a number, or an argument. Of a negative one that is numbered glibc forgets the flag 0.
+/// Returns a width or a precision: a number, or an argument. glibc drops the flag 0 for a negative numbered one.
 std::string amount(made& m, order o) {
     if (*rc::gen::inRange(0, 4) != 0) return std::to_string(*rc::gen::inRange(0, 60));
     m.arguments.push_back({kind::whole, static_cast<std::uint64_t>(static_cast<std::uint32_t>(
@@ -115,7 +116,7 @@ void add_conversion(made& m, order o) {
     kind what = kind::whole;
     if (which < 9) {
         const char letter = whole[static_cast<std::size_t>(*rc::gen::inRange(0, 9))];
-        // glibc takes a numbered argument of %Ld or %qd for an int, and prints a long long.
+        // glibc reads a numbered argument of %Ld or %qd as an int, but prints a long long.
         if (letter != 'c' && o != order::plain) spec += one_of({"", "hh", "h", "l", "ll", "j", "z", "Z", "t"});
         else if (letter != 'c') spec += one_of({"", "hh", "h", "l", "ll", "q", "j", "z", "Z", "t", "L"});
         spec += letter;
@@ -156,7 +157,7 @@ made any_format() {
         m.format += one_of({"", "x", "between ", "\xc3\xa4"});
         add_conversion(m, o);
     }
-    // Fewer arguments than the format asks for; what it cannot be made of; and no end.
+    // Adds too few arguments, invalid combinations, or an incomplete end.
     if (o != order::plain) return m;
     if (*rc::gen::inRange(0, 6) == 0) m.format += one_of({"%d", "%s", "%ld %x", "%f%s"});
     else if (*rc::gen::inRange(0, 6) == 0)

@@ -1,5 +1,5 @@
-// What atomic blocks can do with libstdc++ since its functions that throw have clones: change its containers, and let
-// an exception out, which commits. Catches an exception that a restart leaks or loses.
+// libstdc++ in atomic blocks, now that its throwing functions have clones: blocks change its containers, and let an
+// exception out, which commits. Catches an exception that a restart leaks or loses.
 #include <deque>
 #include <functional>
 #include <stdexcept>

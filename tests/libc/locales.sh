@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# locales.sh <program>...: runs these with the order and the letters of Swedish, which are not those of the bytes, in one
-# byte a character and in UTF-8. The locales are made here, wherever the system has their definitions.
+# locales.sh <program>...: runs the programs with Swedish collation and letters, which differ from the byte order, in a
+# one-byte encoding and in UTF-8. The script builds the locales if the system has their definitions.
 set -euo pipefail
 if [[ ! -e /usr/share/i18n/locales/sv_SE ]]; then
     echo "SKIPPED: strings in other locales are not tested: no definition of sv_SE (package locales)" | tee /dev/stderr

@@ -1,4 +1,4 @@
-// Characters of several bytes in transactions against glibc's own, over generated texts, in UTF-8 and in the C locale.
+// Multibyte characters in transactions, compared with glibc, over generated texts, in UTF-8 and in the C locale.
 #include <rapidcheck.h>
 #include <uchar.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace differential;
 
-// Where things are in the arena.
+// Offsets in the arena.
 constexpr std::size_t at_text = 0, at_wide = 128, at_state = 400, at_place = 416, at_output = 512;
 constexpr std::size_t most_pieces = 12;
 
@@ -30,7 +30,7 @@ const C*& place(arena& a) {
     return *reinterpret_cast<const C**>(&a.bytes[at_place]);
 }
 
-/// Characters of one to four bytes, parts of them, and some that are none.
+/// Characters of one to four bytes, parts of characters, and invalid bytes.
 arena memory() {
     static const char* const pieces[] = {"a", "Z", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xe2\x82", "\xff"};
     static const wchar_t characters[] = {L'a', L'Z', 0xe4, 0x20ac, 0x1f600, static_cast<wchar_t>(0xd800), -1, 7};
@@ -50,7 +50,7 @@ arena memory() {
     return a;
 }
 
-/// The place, whose value is an address, as an offset in the arena.
+/// Converts the place, whose value is an address, into an offset in the arena.
 struct with_place {
     std::size_t operator()(arena& a, std::size_t value) const {
         auto& at = place<char>(a);
@@ -60,7 +60,7 @@ struct with_place {
 };
 
 void characters(const arena& w, std::size_t x, std::size_t n) {
-    // glibc keeps a part of a character for the next call.
+    // glibc keeps an incomplete character for the next call.
     mbstate_t fresh{};
     if (std::mbrtowc(nullptr, w.bytes + at_text + x, n, &fresh) != static_cast<std::size_t>(-2)) {
         CHECK_CALL(w, as_is{}, mblen, (text(a, x), n));
@@ -88,7 +88,7 @@ void strings(const arena& w, std::size_t x, std::size_t n) {
     CHECK_CALL(w, as_is{}, mbstowcs, (nullptr, text(a, x), n));
     CHECK_CALL(w, as_is{}, wcstombs, (output(a), wide(a), n));
     CHECK_CALL(w, as_is{}, wcstombs, (nullptr, wide(a), n));
-    // The place leads into the arena that is looked at.
+    // The place points into the arena that is compared.
 #define CHECK_PLACED(name, type, at, to, ...)                                                                       \
     check(                                                                                                          \
         #name, w, with_place{},                                                                                     \
@@ -111,7 +111,7 @@ void strings(const arena& w, std::size_t x, std::size_t n) {
 #undef CHECK_PLACED
 }
 
-/// By the state that is hidden in glibc: irrevocable, so it is only committed.
+/// The state hidden in glibc makes the block irrevocable, so the test only commits.
 void hidden_state() {
     std::size_t parts[2]{};
     wchar_t made = 0;

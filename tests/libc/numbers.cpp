@@ -1,6 +1,6 @@
-// Numbers from strings in transactions against glibc's own: value, errno, and where the number ends. The strings are
-// put together from what numbers are made of, and lie before a page that cannot be read, without a zero where a
-// character that no number has ends them: catches a reader that goes further than glibc.
+// Numbers from strings in transactions, compared with glibc: the value, errno, and the end of the number. The generated
+// strings consist of parts of numbers and end before an unreadable page. They have no terminating zero if a character
+// that cannot belong to a number ends them. Catches a reader that reads further than glibc.
 #include <rapidcheck.h>
 
 #include <cinttypes>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace differential;
 
-/// A string whose last character is the last that can be read.
+/// A string whose last character is the last readable byte.
 template <class C>
 class last_on_page {
 public:
@@ -83,14 +83,14 @@ std::string number() {
          *rc::gen::container<std::vector<std::string>>(*rc::gen::inRange<std::size_t>(0, 6), rc::gen::elementOf(parts)))
         s += part;
     if (*rc::gen::inRange(0, 10) == 0) s += std::string(700, '3');
-    // What ends it: a zero, or what no number has.
+    // Adds the end: a zero, or a character that cannot belong to a number.
     s += *rc::gen::elementOf(std::string("\0!#", 3));
     return s;
 }
 
 template <class Call, class Library>
 void converts(const char* name, Call call, Library library, bool is_pure = false) {
-    // The end is stored in the arena, as the number of characters in front of it.
+    // The end pointer is stored in the arena, as the number of characters before it.
     check(
         name, arena{}, as_is{}, [&](arena& a) { return call(reinterpret_cast<char**>(a.bytes)); },
         [&](tutti::tx& t, arena& a) { return library(t, reinterpret_cast<char**>(a.bytes)); }, is_pure);

@@ -1,4 +1,5 @@
-// What a process has one of: the environment, random numbers, its end; and telling other threads.
+// Global state of a process: the environment, random numbers and the end of the process. Also covers signals to other
+// threads.
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio_ext.h>
@@ -52,7 +53,7 @@ void environment() {
     EXPECT(result == -1 && errno == EINVAL);
 }
 
-/// Numbers in a block, and the one behind it.
+/// Random numbers in a block, and the next one after it.
 void random_numbers() {
     for (const ending e : every_ending) {
         ::srandom(42);
@@ -73,7 +74,7 @@ void random_numbers() {
         });
         if (e == ending::cancel) EXPECT(::random() == expected[2]);
         else EXPECT(x == expected[0] && ::random() == expected[1]);
-        // Of a state of the program's own.
+        // A state in the program's own buffer.
         static char state[256];
         char* const old = ::initstate(7, state, sizeof state);
         ::setstate(state);
@@ -152,7 +153,7 @@ bool is_told = false;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 
-/// The woken thread finds what the transaction has written.
+/// The woken thread finds the values that the transaction has written.
 void woken() {
     pthread_t waiter;
     is_told = false;
@@ -212,7 +213,7 @@ void the_rest() {
 }
 
 #ifndef TUTTI_TEST_LIBRARY
-/// The C library's errno goes the way of the program's: a roll-back takes back what it was set to.
+/// The C library's errno behaves like a variable of the program: a roll-back restores it.
 void errors() {
     errno = 7;
     run(ending::restarts, [&] {
@@ -221,7 +222,7 @@ void errors() {
     EXPECT(errno == 7);
     run(ending::cancel, [&] { CALL(access, "/none", F_OK); });
     EXPECT(errno == 7);
-    // And with a nested block of that what it did.
+    // A nested block rolls back its own changes of errno.
     run(ending::commit, [&] {
         CALL(setenv, "", "", 1);
         run_block(ending::cancel, call_body<decltype([] { CALL(access, "/none", F_OK); })>, "");
@@ -263,7 +264,7 @@ void write_and_stay() {
         stay();
     });
 }
-/// After more output than a seek and input leave in the buffer.
+/// Runs after more output than the buffer holds, a seek, and input.
 void write_back_and_forth_and_stay() {
     run(ending::cancel, [] {
         CALL(fputs, "not committed\n", shared_stream);
@@ -275,7 +276,7 @@ void write_back_and_forth_and_stay() {
     });
 }
 #ifndef TUTTI_TEST_LIBRARY
-/// The compiler need not give such a block barriers where it runs alone.
+/// The compiler may compile such a block without barriers when it runs alone.
 [[gnu::noinline]] void write_without_cancel_and_stay() {
     __transaction_atomic {
         std::fputs("not committed\n", shared_stream);
@@ -284,8 +285,8 @@ void write_back_and_forth_and_stay() {
 }
 #endif
 
-/// What a block of another thread has written and not committed does not go out with the process, nor with a child that
-/// has a copy of the buffer; what was committed before does.
+/// Output that another thread's block has written but not committed does not leave at the end of the process. The same
+/// applies to a child with a copy of the buffer. Earlier committed output does leave.
 void ends_beside_a_block(void (*write_and_wait)(), bool in_a_child) {
     const folder here;
     is_written = 0;
@@ -299,7 +300,7 @@ void ends_beside_a_block(void (*write_and_wait)(), bool in_a_child) {
             return nullptr;
         };
         pthread_t other;
-        // A thread that has ended leaves its context to the next.
+        // A thread that has ended passes its context to the next one.
         const auto nothing = [] { run(ending::commit, [] {}); };
         EXPECT(::pthread_create(&other, nullptr, write, reinterpret_cast<void*>(+nothing)) == 0);
         EXPECT(::pthread_join(other, nullptr) == 0);
@@ -315,8 +316,8 @@ void ends_beside_a_block(void (*write_and_wait)(), bool in_a_child) {
     EXPECT(contents("out") == "committed\n");
 }
 
-/// A flush of all streams outside of blocks, beside a block that owns a stream and opens another: the flush waits for
-/// the one without a lock that the other needs, and writes nothing that is rolled back.
+/// Flushes all streams outside of blocks, beside a block that owns one stream and opens another. The flush waits for
+/// the owned stream without holding a lock that the block needs, and writes nothing that is rolled back.
 void flush_beside_a_block(int (*flush_them)()) {
     const folder here;
     static FILE* f = nullptr;
@@ -348,7 +349,7 @@ void flush_beside_a_block(int (*flush_them)()) {
     EXPECT(contents("out") == "pending " + std::string(2000, 'x'));
 }
 
-/// fcloseall as glibc has it: what is pending is written, and what is written afterwards goes out at once.
+/// fcloseall as in glibc: it writes pending output, and later output is written at once.
 void closes_all() {
     for (const bool in_a_block : {false, true}) {
         const folder here;
@@ -381,7 +382,7 @@ void let_it_close(pthread_t* closer) {
     for (int i = 0; i != many && __atomic_load_n(&is_closed, __ATOMIC_ACQUIRE) == 0; ++i) ::sched_yield();
 }
 
-/// fcloseall of another thread writes what was committed, and nothing of a block that is cancelled afterwards.
+/// fcloseall of another thread writes committed output, but not the output of a block that is cancelled later.
 void closes_all_beside_a_block() {
     const folder here;
     FILE* const f = std::fopen("out", "w");

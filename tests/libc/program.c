@@ -1,4 +1,4 @@
-/* What a program of C is like: blocks that call the C library, and a function that is called through a pointer. */
+/* A typical C program: blocks that call the C library, and a function that is called through a pointer. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,8 +13,8 @@ int main(int argc, char** argv) {
             fprintf(f, "%d: ", i);
             snprintf(line, sizeof line, "%s", i % 2 == 0 ? "kept" : "not kept");
             fputs(line, f);
-            printf("\n");     /* GCC makes a putchar of it, */
-            fprintf(f, "\n"); /* and an fputc of this */
+            printf("\n");     /* GCC compiles a putchar, */
+            fprintf(f, "\n"); /* and here an fputc */
             if (i % 2 != 0) __transaction_cancel;
         }
     }

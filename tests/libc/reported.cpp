@@ -1,4 +1,4 @@
-// Blocks that run alone because of a call of the C library. reported.sh finds the lines by the word behind "line:".
+// Blocks that run alone because of a call of the C library. reported.sh finds the lines by the word after "line:".
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,7 +32,7 @@ void split() {
     }
 }
 
-/// Only now and then is there no room.
+/// Only one of the calls exceeds the available room.
 void print(FILE* f) {
     for (int i = 0; i != 100; ++i) {
         __transaction_atomic {  // line: print

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# reported.sh <tutti> <program made of reported.cpp> <reported.cpp>: the report names the call of the C library that
-# made a block run alone, its line, how late in the block it was, and what to do instead.
+# reported.sh <tutti> <program made of reported.cpp> <reported.cpp>: checks the report about blocks that ran alone. It
+# names the call of the C library, its line, how late in the block it came, and a remedy.
 set -euo pipefail
 tutti=$1 program=$(realpath "$2") source=$(realpath "$3")
 work=$(mktemp -d --tmpdir "libc.XXXXXX")

@@ -1,5 +1,4 @@
-// scanf in transactions against glibc's own: the same result, the same errno, and the same bytes in memory, for
-// generated formats and inputs.
+// scanf in transactions, compared with glibc: the same result, errno and memory, for generated formats and inputs.
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +11,7 @@
 
 namespace {
 
-/// Where a format of up to six conversions stores.
+/// The memory in which a format of up to six conversions stores.
 struct memory {
     alignas(16) char place[6][512];
     memory() { std::memset(place, '#', sizeof place); }
@@ -77,7 +76,7 @@ void strings() {
     }
 }
 
-/// The same from files, by ours and by glibc: both are at the same place afterwards, in the same state.
+/// Compares input from files. Afterwards both streams have the same position and state.
 void files() {
     const folder here;
     for (int i = 0; i != 300; ++i) {

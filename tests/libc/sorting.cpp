@@ -1,5 +1,6 @@
-// qsort and bsearch in transactions against glibc's own: comparisons with a clone, without one, that throw, and that
-// restart the block in the middle. Catches a sort that is not stable, and one that writes what has not moved.
+// qsort and bsearch in transactions, compared with glibc: comparison functions with a clone, without one, that throw,
+// and that restart the block in the middle. Catches a sort that is not stable, and one that writes elements that have
+// not moved.
 #include <rapidcheck.h>
 
 #include <cstdlib>
@@ -50,7 +51,7 @@ void restarted_by_its_comparison(arena& a, std::size_t count) {
     }
 }
 
-/// Restarts while the comparison runs lose nothing of what the sort holds, and nothing is sorted twice.
+/// A restart during a comparison neither leaks the sort's memory nor sorts twice.
 void restarts(const arena& w, std::size_t count) {
     arena expected = w;
     ::qsort(expected.bytes, count, sizeof(element), by_key);

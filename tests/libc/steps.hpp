@@ -1,4 +1,4 @@
-// Calls of stdio as data: the same list runs in a block of the language, in one of the library, and by glibc alone.
+// stdio calls as data: the same list runs in a block of the language, in a block of the library, and in glibc alone.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct step {
     int whence;
 };
 
-/// How a block ends, and how it gets there.
+/// The steps and the end of a block.
 struct plan {
     std::vector<step> before, nested, after;
     bool nested_is_cancelled = false;
@@ -41,34 +41,35 @@ struct plan {
     int restarts = 0;
 };
 
-/// What a call answered: its result, and a digest of what it wrote through its pointers.
+/// The answer of a call: its result, and a digest of the data that it wrote through its pointers.
 struct answer {
     long result;
     std::uint64_t digest;
     bool operator==(const answer&) const = default;
 };
 
-/// What is written: letters, and the end of a line after every 60.
+/// The source of output: letters, and a line end after every 60.
 extern char text[8192];
-/// Where input goes.
+/// The target of input.
 extern char got[8192];
-extern fpos_t position;  // outlives the block, whose commit writes it
+extern fpos_t position;  // outlives the block, because the commit writes it
 extern std::vector<answer> answers;
 
 [[nodiscard]] answer answer_of(long result, const char* bytes, std::size_t size);
 
-/// How the latest block ended: one that has become irrevocable is neither restarted nor cancelled.
+/// The end of the latest block: an irrevocable block is neither restarted nor cancelled.
 struct outcome {
     bool nested_was_cancelled = false;
     bool was_cancelled = false;
 };
 extern outcome ended;
 
-// Each runs the plan on `f`, in one block, and leaves the answers of its last attempt, and how it ended.
+// Each runs the plan on `f` in one block. `answers` gets the answers of the last attempt, and `ended` the end of the
+// block.
 void run_in_language(FILE* f, const plan& p);
 void run_in_library(FILE* f, const plan& p);
 
-/// By glibc alone.
+/// Runs the steps in glibc alone.
 void run_plainly(FILE* f, const std::vector<step>& steps);
 
 }  // namespace streams

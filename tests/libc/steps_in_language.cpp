@@ -8,7 +8,7 @@ namespace {
 
 int restarts_left = 0;
 
-// Answers and restarts survive a roll-back, so the compiler must not see what they write.
+// A roll-back keeps answers and restarts, so the compiler must not instrument their writes.
 [[gnu::transaction_pure, gnu::noinline]] void begin_attempt() {
     answers.clear();
     ended = {};

@@ -9,7 +9,7 @@ namespace {
 void note(long result) { answers.push_back(answer_of(result, nullptr, 0)); }
 
 void run(tutti::tx& t, FILE* f, const std::vector<step>& steps) {
-    // What the transaction has written may not be in its place yet.
+    // The transaction's writes may not be in memory yet.
     const auto note_bytes = [&t](long result, std::size_t size) {
         std::vector<char> bytes(size);
         for (std::size_t i = 0; i != size; ++i) bytes[i] = tutti::load(t, got + i);

@@ -1,13 +1,12 @@
-// Random programs of stdio against glibc alone. A program opens a stream of one of many kinds, and then runs blocks
-// that commit, restart, or are cancelled in part or as a whole, with plain calls between them. A twin stream gets the
-// plain calls and the committed ones, by glibc alone. Answers, positions, indicators and the contents have to be the
-// same.
+// Random stdio programs, compared with glibc. A program opens a stream of one of many kinds. It then runs blocks that
+// commit, restart, or are cancelled in part or as a whole, with plain calls between them. A twin stream gets the plain
+// and the committed calls from glibc alone. Answers, positions, indicators and contents must be equal.
 //
-// Unlike streams_test.cpp, input, output and seeks mix in one block, with the seeks between them that C asks for. A
-// block that has become irrevocable on the way commits, whatever its plan is. A failure names its number, which
-// TUTTI_TEST_STREAM_PROGRAM=<number> runs again alone, and shows the smallest program that still fails.
+// Unlike in streams_test.cpp, one block mixes input, output and seeks, with the seeks between them that C requires. A
+// block that becomes irrevocable on the way commits, whatever its plan says. A failure prints its number.
+// TUTTI_TEST_STREAM_PROGRAM=<number> runs that program alone, and shows the smallest program that still fails.
 //
-// Catches output of a cancelled block that a later seek of the same block has flushed, and a seek or input behind
+// Catches output of a cancelled block that a later seek of the same block has flushed. Catches a seek or input after
 // output that makes a block irrevocable although the output can wait.
 #include <gtest/gtest.h>
 
@@ -30,16 +29,16 @@ constexpr std::size_t initial_size = 700;
 
 enum class source : std::uint8_t { file, growing_memory, fixed_memory };
 
-/// How a stream is opened.
+/// The way in which a stream is opened.
 struct kind {
     source from = source::file;
     const char* mode = "r+";
     int buffering = _IOFBF;
-    std::size_t room = 0;  ///< of a buffer of the program's own; 0: glibc's
+    std::size_t room = 0;  ///< size of the program's own buffer; 0: glibc's buffer
 };
 
 struct block {
-    std::vector<step> outside;  ///< by plain code, before the block
+    std::vector<step> outside;  ///< plain calls before the block
     plan inside;
 };
 
@@ -69,7 +68,7 @@ public:
 
     [[nodiscard]] FILE* get() const { return f_; }
 
-    /// Closes it. What it has written.
+    /// Closes the stream. Returns the data that it has written.
     std::string contents() {
         std::fclose(std::exchange(f_, nullptr));
         if (grown_ != nullptr) return {grown_, grown_size_};
@@ -145,24 +144,24 @@ public:
 
 private:
     std::size_t below(std::size_t n) { return random_() % n; }
-    /// Puts a seek between input and output, as C asks for.
+    /// Puts a seek between input and output, as C requires.
     void add_steps(std::vector<step>& to, std::size_t most) {
         for (std::size_t n = below(most); n != 0; --n) {
             const step s = any();
-            // glibc by itself frees what it did not allocate where characters are put back into a stream in memory.
+            // glibc frees memory that it did not allocate if characters are put back into a memory stream.
             if (from_ == source::growing_memory && direction_of(s.what) == direction::input) continue;
             if (from_ == source::fixed_memory && s.what == call::unread) continue;
             const direction now = direction_of(s.what);
             if (now != direction::none && latest_ != direction::none && now != latest_)
                 to.push_back({call::fseek, 0, SEEK_CUR});
             if (now != direction::none) latest_ = now;
-            // C leaves a flush open behind input, and glibc then loses the position if a character was put back.
+            // C does not define a flush after input, and glibc then loses the position if a character was put back.
             if (s.what == call::fflush && has_put_back_) to.push_back({call::fseek, 0, SEEK_CUR});
             if (s.what == call::unread) has_put_back_ = true;
             to.push_back(s);
         }
     }
-    /// What may have been cancelled leaves open which direction was the latest.
+    /// After a part that may have been cancelled, the latest direction is unknown.
     void forget_direction() { latest_ = direction::unknown; }
     step any() {
         const auto small = static_cast<long>(below(40));
@@ -207,8 +206,8 @@ bool is_among(call what, std::initializer_list<call> these) {
     return std::find(these.begin(), these.end(), what) != these.end();
 }
 
-/// Whether no step of the program asks for what cannot be undone: a stream of bytes that is fully buffered, without
-/// flushes, without characters put back that were not read, and with no block whose output fills the buffer.
+/// Returns true if every step of the program can be undone. The stream must be a fully buffered byte stream, without
+/// flushes. It must not put back characters that were not read, and no block may fill the buffer with output.
 bool can_be_undone(const program& p) {
     if (p.of.from != source::file || p.of.buffering != _IOFBF) return false;
     const std::size_t room = p.of.room != 0 ? p.of.room : 4096;
@@ -227,7 +226,7 @@ bool can_be_undone(const program& p) {
     return true;
 }
 
-/// What went wrong, or nothing. `run` runs a block.
+/// Runs the program with `run` for its blocks. Returns a description of the difference, or an empty string.
 std::string difference(const program& p, void (*run)(FILE*, const plan&), tally& count) {
     stream tried{p.of}, twin{p.of};
     const bool is_undone = can_be_undone(p);
@@ -271,7 +270,7 @@ std::vector<std::vector<step>*> lists_of(program& p) {
     return all;
 }
 
-/// Whether there is a seek between input and output everywhere.
+/// Returns true if a seek separates input and output everywhere.
 bool is_defined(program& p) {
     direction latest = direction::none;
     bool has_put_back = false;
@@ -297,7 +296,7 @@ bool is_defined(program& p) {
     return true;
 }
 
-/// Leaves out blocks and steps as long as it still fails.
+/// Removes blocks and steps as long as the program still fails.
 program smallest(program p, void (*run)(FILE*, const plan&)) {
     tally ignored;
     for (bool is_smaller = true; is_smaller;) {
@@ -361,7 +360,7 @@ void run_programs(void (*run)(FILE*, const plan&)) {
                << difference(least, run, ignored) << ":\n"
                << shown(least);
     }
-    // Most blocks do what can be undone, or this would test little.
+    // Most blocks can be undone; otherwise this test would cover little.
     if (only == nullptr) {
         EXPECT_GT(all.cancelled, all.committed / 10);
     }

@@ -1,4 +1,4 @@
-// Streams that come and go in transactions.
+// Streams that are opened and closed in transactions.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -67,7 +67,7 @@ void opening() {
     EXPECT(f != nullptr && std::fputs("x", f) >= 0 && std::fclose(f) == 0 && contents("other") == "x");
 }
 
-/// What is opened, used and closed in one transaction.
+/// A stream that is opened, used and closed in one transaction.
 void a_whole_life() {
     for (const ending e : every_ending) {
         const folder here;
@@ -112,7 +112,7 @@ void closing() {
         else EXPECT(result == 0);
         EXPECT(contents("out") == "pending" && open_descriptors() == before);
     }
-    // Of the transaction's own, and there is no room for it: the result says so.
+    // The transaction's own output finds no space: fclose reports that.
     FILE* const full = std::fopen("/dev/full", "w");
     int result = 0;
     run(ending::commit, [&] {
@@ -122,11 +122,11 @@ void closing() {
     EXPECT(result == EOF && errno == ENOSPC);
 }
 
-/// An error of the device's is what the calls say, and stays with the stream as in glibc; a cancelled block takes it
-/// back.
+/// The calls report a device error, and the stream keeps the error as in glibc. A cancelled block restores the error
+/// state.
 void failing_input() {
     for (const ending e : every_ending) {
-        FILE* const f = std::fopen("/proc/self/mem", "r");  // nothing is mapped at its begin
+        FILE* const f = std::fopen("/proc/self/mem", "r");  // the first page is not mapped
         char line[8];
         int c = 0;
         std::size_t n = 1;
@@ -144,8 +144,8 @@ void failing_input() {
     }
 }
 
-/// A device that fails in the middle of what is read: what came before it, the error, and how far it came, by every
-/// function as in glibc. `errors` before: glibc forgets none of them, but goes on.
+/// A device that fails in the middle of a read. Every function gives the data before the failure, the error and the
+/// position as in glibc. Also with `errors` before: glibc keeps an earlier error, but goes on reading.
 void input_that_ends_by_an_error() {
     const long size = ::sysconf(_SC_PAGESIZE);
     auto* const two = static_cast<char*>(::mmap(nullptr, static_cast<std::size_t>(2 * size), PROT_READ | PROT_WRITE,
@@ -193,7 +193,8 @@ void input_that_ends_by_an_error() {
     ::munmap(two, static_cast<std::size_t>(size));
 }
 
-/// An error of an earlier call stays with the stream, and is none of later ones; but for getline, which glibc refuses.
+/// The stream keeps the error of an earlier call, and later calls do not report it. Only getline fails then, as in
+/// glibc.
 void errors_of_earlier_calls() {
     const folder here;
     fill("file", "last line");
@@ -214,7 +215,7 @@ void errors_of_earlier_calls() {
     run(ending::restarts, [&] { size = CALL(getline, &all, &room, f); });
     EXPECT(size == 9);
     std::free(all);
-    // A format that makes nothing is an error, too, where there can be no output.
+    // A format without output is an error as well if the stream cannot be written.
     int n = 0;
     std::clearerr(f);
     errno = 0;
@@ -223,7 +224,7 @@ void errors_of_earlier_calls() {
     std::fclose(f);
 }
 
-/// Streams that no transaction owns: in memory, and with characters put back.
+/// Streams that no transaction can own: memory streams, and streams with characters put back.
 void unowned() {
     char memory[] = "line one\nline two\n12 34\nabc";
     FILE* f = ::fmemopen(memory, sizeof memory - 1, "r+");
@@ -260,12 +261,13 @@ void unowned() {
 }
 
 #ifndef TUTTI_TEST_LIBRARY
-// What a relaxed block does for a pointer to a function that may have no clone.
+// A relaxed block calls this for a function pointer that may have no clone.
 extern "C" [[gnu::transaction_pure]] void* _ITM_getTMCloneOrIrrevocable(void*);
 [[gnu::transaction_safe]] void call_anything(void (*f)()) { _ITM_getTMCloneOrIrrevocable(reinterpret_cast<void*>(f)); }
 #endif
 
-/// A block that has used a stream, goes on alone and closes it: at its end it does not touch what was the stream.
+/// A block uses a stream, continues alone and closes the stream. At its end the block does not touch the stream's
+/// memory.
 void closed_alone() {
     const folder here;
     enum class switch_by { unlink, flush, unsafe };
@@ -277,7 +279,8 @@ void closed_alone() {
     for (const switch_by by : all) {
         fill("other", "");
         FILE* const f = std::fopen("file", "w");
-        // As large as a FILE with what glibc puts behind it: the memory that fclose has freed, where it is free now.
+        // As large as a FILE with glibc's data behind it, so that this gets the memory that fclose has freed, if it is
+        // free now.
         constexpr std::size_t size = 472;
         unsigned char* memory = nullptr;
         run(ending::commit, [&] {
@@ -285,7 +288,7 @@ void closed_alone() {
             if (by == switch_by::unlink) CALL(unlink, "other");
             if (by == switch_by::flush) CALL(fflush, f);
 #ifndef TUTTI_TEST_LIBRARY
-            if (by == switch_by::unsafe) call_anything(std::abort);  // which has no clone
+            if (by == switch_by::unsafe) call_anything(std::abort);  // abort has no clone
 #endif
             CALL(fclose, f);
             memory = static_cast<unsigned char*>(CALL(malloc, size));
@@ -347,8 +350,7 @@ void formats() {
     EXPECT(n == -1 && errno == EBADF);
 }
 
-/// A stream in memory has no descriptor, so descriptor 0 stays where it is; and a roll-back undoes what grew its
-/// buffer.
+/// A memory stream has no descriptor, so descriptor 0 keeps its position. A roll-back undoes growth of its buffer.
 void in_memory() {
     const folder here;
     fill("input", "0123456789");
@@ -378,7 +380,7 @@ void in_memory() {
         EXPECT(std::string(bytes[0], sizes[0]) == std::string(bytes[1], sizes[1]));
         for (char* const each : bytes) std::free(each);
     }
-    // Closed in the block, whose own code finds the bytes then.
+    // The stream is closed in the block, and the block's own code then reads the bytes.
     char* bytes = nullptr;
     std::size_t size = 0;
     FILE* const f = ::open_memstream(&bytes, &size);
@@ -392,7 +394,7 @@ void in_memory() {
     EXPECT(::dup2(input, STDIN_FILENO) == STDIN_FILENO && ::close(input) == 0 && ::close(fd) == 0);
 }
 
-/// As another process sees it.
+/// Returns the contents as another process sees them.
 #ifndef TUTTI_TEST_LIBRARY
 [[gnu::transaction_pure, gnu::noinline]]
 #endif
@@ -400,12 +402,12 @@ bool holds(const char* path, const char* text) {
     return contents(path) == text;
 }
 
-/// Output, and then a seek and input, in one block: the block reads what it has written, the file gets that by the
-/// commit alone, and a roll-back leaves the stream where it was.
+/// Output, and then a seek and input, in one block. The block reads its own output, the file gets the output only at
+/// the commit, and a roll-back restores the stream's position.
 void output_before_input() {
     struct {
         const char* mode;
-        const char* seen;   // by the block, from the begin on
+        const char* seen;   // by the block, from the beginning on
         const char* after;  // in the file
         long position;
     } constexpr kinds[] = {{"r+", "0ab34567XY", "0ab34567XY", 10}, {"a+", "0123456789abXY", "0123456789abXY", 14}};
@@ -442,7 +444,7 @@ void output_before_input() {
     }
 }
 
-/// Of a new file, with a hole in it, over more than a page of its end and more than a buffer in all.
+/// The same for a new file, with a hole of more than a page behind its end, and with more data than a buffer.
 void output_before_input_of_a_new_file() {
     for (const ending e : every_ending) {
         const folder here;
@@ -471,7 +473,7 @@ void output_before_input_of_a_new_file() {
     }
 }
 
-/// What reaches the file beside its stream finds the output that glibc would have written by then.
+/// Accesses to the file beside its stream find the output that glibc would have written by then.
 void output_that_others_look_at() {
     for (int by = 0; by != 7; ++by) {
         const folder here;
@@ -504,7 +506,7 @@ void output_that_others_look_at() {
     }
 }
 
-/// Two streams of one file: what was moved to the file first lies below.
+/// Two streams of one file: the output that reached the file first is overwritten by the later one.
 void output_by_two_streams() {
     const folder here;
     fill("file", "0123456789");
@@ -522,7 +524,7 @@ void output_by_two_streams() {
 }
 
 #ifdef TUTTI_TEST_LIBRARY
-/// An irrevocable block has written what waited. A block inside it that is cancelled takes back its own output alone.
+/// An irrevocable block has written its waiting output. A cancelled block inside it undoes only its own output.
 void output_before_input_in_an_irrevocable_block() {
     for (const bool is_flushed : {false, true}) {
         const folder here;
@@ -547,7 +549,7 @@ void output_before_input_in_an_irrevocable_block() {
 }
 #endif
 
-/// Output that waited and finds no room at the commit: the stream is in error, as after any late write.
+/// Waiting output finds no space at the commit: the stream has an error, as after any late write.
 void output_without_room() {
     const folder here;
     const pid_t child = ::fork();

@@ -1,9 +1,9 @@
-// Streams in transactions against glibc alone: random calls in blocks that commit, restart, are cancelled in part or as
-// a whole, on a file with a small buffer. After each block the position, the indicators and the answers are those of a
-// second stream, on which only what was committed was done; at the end so are the contents.
+// Streams in transactions, compared with glibc: random calls on a file with a small buffer, in blocks that commit,
+// restart, or are cancelled in part or as a whole. A second stream gets only the committed calls. After each block, its
+// position, indicators and answers must be equal; at the end, also its contents.
 //
-// Catches a roll-back that forgets the position in the kernel, one that drops bytes of earlier transactions or keeps
-// its own, and a flush that writes what may be taken back.
+// Catches a roll-back that forgets the position in the kernel, that drops bytes of earlier transactions, or that keeps
+// its own bytes. Catches a flush that writes output that may be rolled back.
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ public:
         p.is_cancelled = chance(4);
         p.nested_is_cancelled = chance(4);
         p.restarts = chance(4) ? static_cast<int>(chance(8) ? 100 : below(4)) : 0;
-        // What may be taken back must not need a flush of its own.
+        // Output that may be rolled back must not need a flush of its own.
         left_ = p.is_cancelled || p.nested_is_cancelled || p.restarts != 0 ? room_ - 1 : 100'000;
         const direction now = chance(2) ? direction::input : direction::output;
         if (last_ != now) p.before.push_back({call::fseek, 0, SEEK_CUR});

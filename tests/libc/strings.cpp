@@ -1,5 +1,5 @@
-// Strings and bytes in transactions against glibc's own, over generated memory. Catches a walk that stops too late or
-// too early, bytes compared as signed, a copy without its zero, and anything written past the barriers.
+// Strings and bytes in transactions, compared with glibc, over generated memory. Catches a scan that stops too late or
+// too early, bytes compared as signed, a copy without its zero, and writes that bypass the barriers.
 #include <rapidcheck.h>
 
 #include <strings.h>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace differential;
 
-/// Zeros end the strings, one of which the end of the arena does at the latest.
+/// Zeros end the strings; the end of the arena ends the last one at the latest.
 arena memory() {
     static const char alphabet[] = "aaabbAB,; \xe9\x80";
     arena a{};
@@ -24,7 +24,7 @@ arena memory() {
     return a;
 }
 
-constexpr std::size_t room = 512;  // what is written goes behind it
+constexpr std::size_t room = 512;  // output goes behind this offset
 constexpr std::size_t rest = 1000;
 
 void compares(const arena& w, std::size_t x, std::size_t y, std::size_t n) {
@@ -78,7 +78,7 @@ void copies(const arena& w, std::size_t x, std::size_t y, std::size_t n, int c) 
 }
 
 char*& place(arena& a) { return reinterpret_cast<char*&>(a.bytes[rest]); }
-/// Addresses differ from one arena to the next, so in what is compared they are offsets.
+/// Converts addresses, which differ between arenas, into offsets.
 struct with_place {
     long operator()(arena& a, char* token) const {
         if (place(a) != nullptr) place(a) = reinterpret_cast<char*>(place(a) - a.bytes);
@@ -124,7 +124,7 @@ void others(const arena& w, std::size_t x, std::size_t y, std::size_t n) {
     check(
         "explicit_bzero", w, zero, [&](arena& a) { return ::explicit_bzero(a.bytes + x, n), 0; },
         [&](tutti::tx& t, arena& a) { return tutti::libc::explicit_bzero(t, a.bytes + x, n), 0; });
-    // What strdup allocates goes back by free in the same block; its text is compared.
+    // free returns strdup's memory in the same block; the text is compared.
     const auto copied = [&](arena& a, char* copy) {
         ::strcpy(a.bytes + room, copy);
         ::free(copy);
@@ -164,7 +164,7 @@ void characters(const arena& w, std::size_t x) {
     same_as_plain([](unsigned char c) { return ::isspace(c) | ::isupper(c) | ::isxdigit(c) | ::isblank(c); });
     same_as_plain([](unsigned char c) { return ::toupper(c) + 1000 * ::tolower(c) + ::isascii(c) + ::toascii(c); });
     same_as_plain([](unsigned char c) { return ::ffs(c) + ::ffsl(c) + ::ffsll(c); });
-    // Calls through pointers find the clones, or the functions themselves where they are pure.
+    // Calls through pointers find the clones, or pure functions themselves.
     static int (*pure)(int) = ::toupper;
     same_as_plain([](unsigned char c) { return pure(c); });
 }

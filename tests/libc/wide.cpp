@@ -1,4 +1,4 @@
-// Strings of wide characters in transactions against glibc's own, over generated memory.
+// Strings of wide characters in transactions, compared with glibc, over generated memory.
 #include <rapidcheck.h>
 
 #include <cwchar>
@@ -11,8 +11,8 @@ namespace {
 
 using namespace differential;
 
-constexpr std::size_t characters = 128;  // of the text; what is written goes behind it
-constexpr std::size_t most_before = 8;   // of what is appended
+constexpr std::size_t characters = 128;  // size of the text; output goes behind it
+constexpr std::size_t most_before = 8;   // limit for appended text
 
 wchar_t* text(arena& a, std::size_t at = 0) { return reinterpret_cast<wchar_t*>(a.bytes) + at; }
 wchar_t* target(arena& a) { return text(a, characters); }
@@ -22,7 +22,7 @@ arena memory() {
     std::memset(a.bytes, 'z', sizeof a.bytes);
     const std::wstring alphabet(L"aaabbAB,; \x00e9\x4e2d\0", 13);
     for (std::size_t i = 0; i != characters; ++i) text(a)[i] = *rc::gen::elementOf(alphabet);
-    // No string is so long that it does not fit behind the end of another in the target (wcscat).
+    // Every string is short enough to fit behind the end of another one in the target (wcscat).
     text(a)[characters - most_before] = text(a)[characters - 1] = 0;
     return a;
 }

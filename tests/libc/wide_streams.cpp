@@ -1,4 +1,4 @@
-// Wide streams, whose calls make a block irrevocable, and swprintf, which is undone as any store.
+// Wide streams, whose calls make a block irrevocable, and swprintf, which can be undone like a store.
 #include <cwchar>
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-/// The same call in a block and outside.
+/// Compares the call in a block with the call outside.
 #define SAME_TEXT(size, ...)                                                                      \
     do {                                                                                          \
         for (const ending e : every_ending) {                                                     \
@@ -74,7 +74,7 @@ void streams() {
     });
     EXPECT(read[0] == L'a' && read[1] == L'A' && std::wstring(line) == L"bc\n" && read[2] == L'5');
     EXPECT(std::fclose(f) == 0);
-    // Asking changes nothing, so it can be undone.
+    // A query changes nothing, so it can be undone.
     f = std::fopen("file", "r");
     for (const ending e : every_ending) run(e, [&] { results[3] = CALL(fwide, f, 0); });
     EXPECT(std::fclose(f) == 0);

@@ -1,14 +1,14 @@
-// Many threads and one stream.
+// Many threads that write to one stream.
 #pragma once
 
 #include <cstdio>
 
 namespace streams {
 
-/// The next number of a line; written by transactions alone.
+/// The number of the next line, which only transactions write.
 extern long line_number;
 
-/// Writes a line "<number> <writer> <filler>" in several calls, in one block of the language.
+/// Write a line "<number> <writer> <filler>" in several calls, in one block of the language or of the library.
 void write_line_in_language(FILE* f, int writer);
 void write_line_in_library(FILE* f, int writer);
 

@@ -1,10 +1,10 @@
-// Threads that share a stream: no line is torn, and lines stand in the order in which their transactions committed.
-// What a thread outside of transactions prints stands between them whole, beside blocks of the library; one of the
-// language may run without barriers, where its calls are glibc's own and another thread's call comes between two of
+// Threads that share a stream. Lines are never torn, and their order is the commit order of their transactions. Beside
+// blocks of the library, the output of a thread outside of transactions stays whole between the lines. A block of the
+// language may run without barriers. Its calls are then glibc's own, and another thread's call may come between two of
 // them.
 //
-// Catches a stream that is given up before the commit, one whose lock a transaction does not take, and a touch that is
-// undone although a restart came before it.
+// Catches a stream that is released before the commit, and one whose lock a transaction does not take. Catches a touch
+// that is undone although a restart came before it.
 #include <gtest/gtest.h>
 
 #include <string_view>
@@ -67,7 +67,7 @@ void run(void (*write_line)(FILE*, int), int buffering, bool has_outsider) {
 }
 
 TEST(writers, of_the_library_share_a_stream) { run(write_line_in_library, _IOFBF, true); }
-// The end of each line is written irrevocably, after a conflict over the stream.
+// Line ends are written irrevocably, after a conflict over the stream.
 TEST(writers, of_the_library_share_a_stream_of_lines) { run(write_line_in_library, _IOLBF, true); }
 #if defined(TUTTI_TESTS_LANGUAGE)
 TEST(writers, of_the_language_share_a_stream) { run(write_line_in_language, _IOFBF, false); }

@@ -1,4 +1,4 @@
-/* What the semantic patches beside this file write: blocks, and threads to run them. */
+/* The macros that the semantic patches beside this file use: blocks, and threads to run them. */
 #pragma once
 
 #include <pthread.h>
@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A program may call what no block may call, to say what it dies of, say: the block runs alone from there on. */
+/* The body may call functions that are forbidden in atomic blocks, such as an error exit. The block then runs alone. */
 #define ATOMICALLY() __transaction_relaxed
 
-/* An endless loop of blocks in each of four threads, which share the variables around it and begin together. */
+/* Runs an endless loop of blocks in each of four threads, which share the enclosing variables and begin together. */
 #define LOOP_IN_THREADS() _Pragma("omp parallel num_threads(4)") for (begin_together();;) ATOMICALLY()
 
 static inline void begin_together(void) {
@@ -18,7 +18,7 @@ static inline void begin_together(void) {
     while (__atomic_load_n(&waiting, __ATOMIC_ACQUIRE) != 0) sched_yield();
 }
 
-/* The files of tinycdb's command line, each read by a thread of its own. */
+/* Reads the files of tinycdb's command line, each in a thread of its own. */
 struct cdb_make;
 static void dofile(struct cdb_make* to, FILE* from, const char* name, int flags);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# build.sh <folder> <tutti-cc>: two programs of Debian's in <folder>, each as it is (plain/<program>) and with its
-# critical sections made blocks by a semantic patch (blocks/<program>). Status 77: that cannot be done here, and why is
-# said.
+# build.sh <folder> <tutti-cc>: builds two Debian programs in <folder>. Each is built unchanged (plain/<program>), and
+# with critical sections that a semantic patch has turned into blocks (blocks/<program>). Exits with status 77, and the
+# reason, if the system cannot do this.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -31,7 +31,7 @@ build() {
         echo "build.sh: the semantic patch of $package does not apply" >&2
         exit 1
     }
-    # As one unit, so that GCC sees what the blocks call, and makes clones of it.
+    # As one unit, so that GCC sees the functions that blocks call, and makes clones of them.
     for file in *.h; do sed -i '1i #pragma once' "$file"; done
     printf '#include "%s"\n' "${files[@]}" >unit.c
     "$wrapper" -O2 -w -D_GNU_SOURCE -fopenmp -include "$here/blocks.h" "$@" unit.c -o "$folder/blocks/$program"

@@ -1,5 +1,5 @@
-// Four threads take turns: each reads a part of the input and writes it to the log in one block, which keeps the parts
-// in their order.
+// Four threads take turns. Each reads a part of the input and writes it to the log in one block, which keeps the order
+// of the parts.
 @@
 iterator name LOOP_IN_THREADS;
 @@

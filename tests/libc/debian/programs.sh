@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# programs.sh <folder> <tutti-cc>: two programs of Debian's, with blocks in the place of what is to be done whole, do
-# what they do without: a key-value tool (tinycdb) and a log writer (cronolog). Input is generated, from a fixed seed.
-# Skipped, and says so, where their source or what converts it cannot be had.
+# programs.sh <folder> <tutti-cc>: checks that two Debian programs with blocks around their critical sections behave as
+# they do without: a key-value tool (tinycdb) and a log writer (cronolog). The input is generated from a fixed seed. The
+# test is skipped, with a message, if the sources or the conversion tool are not available.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -22,8 +22,8 @@ fail() {
     exit 1
 }
 
-# run <program> <argument>...: both ways, each in a folder of its own, which is also given what standard input is and
-# gets output, errors and status.
+# run <program> <argument>...: runs both variants, each in a folder of its own. The folder gets standard input, output,
+# errors and the status.
 run() {
     local way program=$1
     shift
@@ -34,13 +34,13 @@ run() {
             echo "$?" >status)
     done
 }
-# same <what> <file>...: both ways have left the same in these files.
+# same <what> <file>...: checks that both variants have written the same files.
 same() {
     local file what=$1
     shift
     for file in "$@"; do cmp "plain/$file" "blocks/$file" || fail "$what: $file differs"; done
 }
-# same_lines <what> <file>...: the same, in any order of lines.
+# same_lines <what> <file>...: checks that the files have the same lines in any order.
 same_lines() {
     local file what=$1
     shift
@@ -61,7 +61,7 @@ for way in plain blocks; do
     cmp "$way/own" "$folder/source/tinycdb/tests.ok" || fail "tinycdb's own tests, $way: $work/$way/own"
 done
 
-# records <seed> <form>: some thousand, a key now and then for the second time; a hundred values are larger than the
+# records <seed> <form>: writes some thousand records, some with a repeated key. A hundred values are larger than the
 # buffers that they pass through.
 records() {
     awk -v seed="$1" -v map="$2" 'BEGIN {
@@ -70,7 +70,7 @@ records() {
             key = "key-" seed "-" int(rand() * 2000)
             value = ""
             for (n = i % 30 == 0 ? 700 : int(rand() * 20); n > 0; --n) value = value sprintf("%09d", rand() * 1e9)
-            value = value "."  # of one without a character the statistics depend on the order
+            value = value "." # for an empty value, the statistics would depend on the order
             if (map) print key, value
             else printf "+%d,%d:%s->%s\n", length(key), length(value), key, value
         }
@@ -80,11 +80,11 @@ records() {
 for form in "" -m; do
     for n in 1 2 3 4; do records "$n" "$form" >"in$form$n"; done
     for mode in "" -r -u -w -0; do
-        # One thread: byte by byte the same.
+        # One thread: the files are equal byte by byte.
         # shellcheck disable=SC2086  # words that may be missing
         run cdb -c $form $mode one.cdb <"in${form}1"
         same "one file, $form $mode" one.cdb "${ended[@]}"
-        # Four threads: the order is theirs.
+        # Four threads, which determine the order.
         # shellcheck disable=SC2086
         run cdb -c $form $mode all.cdb ../in"$form"{1,2,3,4} </dev/null
         same "status of $form $mode" output status
@@ -92,11 +92,11 @@ for form in "" -m; do
         # shellcheck disable=SC2086
         run cdb -d $form all.cdb </dev/null
         if [[ $mode == -0 ]]; then
-            # A record that is replaced while it is the last goes without a trace, and another one leaves zeros.
+            # A replaced record vanishes without a trace if it is the last one; otherwise it leaves zeros.
             for way in plain blocks; do grep -aPv '\x00' "$way/output" >"$way/kept" || true; done
             [[ -s plain/kept ]] || fail "no record of four files, $form $mode, is without zeros: nothing is compared"
             same_lines "four files, $form $mode" kept errors status
-            continue # keys of no characters, likewise
+            continue # keys without characters, for the same reason
         fi
         same_lines "four files, $form $mode" "${ended[@]}"
         run cdb -s all.cdb </dev/null
@@ -108,11 +108,11 @@ for key in 0 1 2 3 4 5 6 7 8 9; do
     run cdb -q -m all.cdb "key-$((key % 4 + 1))-$((7 * key))" </dev/null
     same_lines "query of $key" "${ended[@]}"
 done
-# What is wrong with a file is said, and ends the program, in the middle of a block.
+# An error in a file is reported, and ends the program in the middle of a block.
 head -c 5000 in1 | run cdb -c bad.cdb
 same "a file that is cut off" "${ended[@]}"
 
-# ---- cronolog: the input reaches the file of its day as it was, whichever thread reads a part of it
+# ---- cronolog: the input reaches the file of its day unchanged, whichever thread reads a part of it
 awk 'BEGIN { srand(5); for (i = 0; i < 40000; ++i) printf "%d %s\n", i, substr("abcdefghijklmnopqrstuvwxyz", 1, rand() * 26) }' >log
 run cronolog -z UTC -s "15 March 2024 12:00" -S link "%Y/%m/%d.log" <log
 same "a log" "${ended[@]}" 2024/03/15.log link

@@ -1,4 +1,4 @@
-// Each file of a command line is read by a thread of its own.
+// A thread of its own reads each file of a command line.
 @@
 expression list rest;
 expression f;
@@ -20,7 +20,7 @@ cmode(...) {
 ...>
 }
 
-// A record is read and added in one block: the buffer that it is read into is all threads', and so is the database.
+// One block reads and adds a record, because all threads share the read buffer and the database.
 @@
 expression c, f;
 iterator name ATOMICALLY;
@@ -48,7 +48,7 @@ dofile_ln(...) {
 ...
 }
 
-// A record is read and printed in one block.
+// One block reads and prints a record.
 @@
 iterator name ATOMICALLY;
 @@
