@@ -1,4 +1,4 @@
-// What counts as application code.
+// The code that counts as application code.
 #include "preempt/code_map.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(code_map, holds_what_lies_in_a_range_and_nothing_beside_it) {
     EXPECT_FALSE(m.contains(reinterpret_cast<std::uintptr_t>(text + 16)));
 }
 
-// Catches a search that takes every object, or data for code.
+// Catches a search that takes every object, or treats data as code.
 TEST(code_map, takes_the_code_of_one_object_and_of_no_other) {
     code_map m;
     ASSERT_TRUE(m.add_object_of(reinterpret_cast<const void*>(&one_of_ours)));
@@ -47,7 +47,7 @@ TEST(code_map, refuses_what_it_has_no_room_for) {
     code_map m;
     static const char text[2 * code_map::most_ranges + 2] = {};
     for (std::size_t i = 0; i < code_map::most_ranges; ++i) m.add(text + 2 * i, text + 2 * i + 1);
-    m.add(text, text + 1);  // known already
+    m.add(text, text + 1);  // already known
     EXPECT_THROW(m.add(text + 2 * code_map::most_ranges, text + 2 * code_map::most_ranges + 1), std::length_error);
 }
 

@@ -1,8 +1,8 @@
-// Ticks by number: each interrupts a procedure that keeps a value in everything a thread has, and another one runs that
-// leaves nothing as it was. `./dev kernel torture` has a million of them come from the kernel module.
+// A counted number of ticks. Each interrupts a procedure that keeps a value in every part of a thread's state, and then
+// another procedure changes all of that state. `./dev kernel torture` runs a million ticks from the kernel module.
 //
-// Catches an entry, or a switch, that loses any of it: registers, vectors to their last bit, flags, rounding, what is
-// below the stack pointer, errno.
+// Catches an entry or a switch that loses any state: registers, vectors to their last bit, flags, rounding, the red
+// zone, errno.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -24,7 +24,7 @@ class counted_ticks : public of_each_source {};
 TEST_P(counted_ticks, leave_no_trace) {
     if (!can_hold()) GTEST_SKIP() << "this processor has no AVX2";
     const support::watchdog dog{"counted ticks"};
-    // On a processor that others want, each of these takes two turns on it.
+    // On a busy processor, each tick takes two time slices.
     const bool in_guest = GetParam() == std::string_view{"kernel"};
     const std::uint64_t ticks = support::rounds(in_guest ? 2000 : 500);
     var<long> disturbed{0};

@@ -1,6 +1,6 @@
-// What does not end when its time is over, and is ended where it stands. Catches a procedure that keeps its worker for
-// ever because ticks find it in library code, or because nobody looks again; one that is cut off where it must not be;
-// and steps that end the process.
+// Procedures that outlast their time and are ended where they are. Catches a procedure that keeps its worker forever
+// because ticks find it in library code, or because it is not checked again. Catches a procedure that is cut off where
+// it must not be, and steps that end the process.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ void submit(scheduler& s, void (*run)(void*) noexcept, loiterer& l, void*& carri
     wait_until(l.began);
 }
 
-/// It is ended, once, and the worker goes on with something else.
+/// Expects that the procedure is ended once, and that the worker continues with other work.
 void expect_end(scheduler& s, loiterer& l) {
     wait_for_count(l.cut, 1);
     std::atomic<int> clock{0};
@@ -58,7 +58,7 @@ TEST_P(doomed, is_ended_in_its_own_code) {
     doom(loiter, l);
 }
 
-// Catches an end, or an interruption, that comes after that of its work, and meets what runs on the same context since.
+// Catches an end or an interruption that arrives after its work has ended, and hits the next work on the same context.
 TEST_P(doomed, is_what_was_handed_in_and_not_what_follows_it) {
     const support::watchdog dog{"doomed"};
     scheduler s{one_worker()};
@@ -80,7 +80,7 @@ TEST_P(doomed, is_what_was_handed_in_and_not_what_follows_it) {
     EXPECT_EQ(second.cut, 1);
 }
 
-// Catches a context that is doomed still when it is used again.
+// Catches a context that is still doomed when it is used again.
 TEST_P(doomed, is_one_and_not_the_next) {
     const support::watchdog dog{"doomed"};
     scheduler s{one_worker()};
@@ -98,7 +98,7 @@ TEST_P(doomed, is_one_and_not_the_next) {
     }
 }
 
-// Catches an irrevocable transaction that is ended in its middle: what it has done cannot be taken back.
+// Catches an irrevocable transaction that is ended in its middle: its effects cannot be rolled back.
 TEST_P(doomed, is_spared_while_it_is_bound_to_commit) {
     const support::watchdog dog{"doomed"};
     static std::atomic<int> cut;
@@ -124,7 +124,7 @@ TEST_P(doomed, is_ended_in_a_transaction_inside_another) {
     loiterer l{.of = &shared};
     doom(loiter_owning, l);
     EXPECT_EQ(shared.load(), 0);
-    atomically([&](tx& t) { shared.set(t, 1); });  // nobody holds its record
+    atomically([&](tx& t) { shared.set(t, 1); });  // its orec is free
 }
 
 TEST_P(doomed, is_ended_although_it_swallows_every_exception) {
@@ -134,7 +134,7 @@ TEST_P(doomed, is_ended_although_it_swallows_every_exception) {
     EXPECT_EQ(shared.load(), 0);
 }
 
-// No tick finds it in its own code: it goes back there only while it steps.
+// A tick never finds the procedure in its own code: it returns there only while it is stepped.
 void stay_until_it_steps() {
     const context& mine = *scheduler::current();
     while (!mine.steps.under_way()) std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -145,7 +145,7 @@ TEST_P(doomed, is_ended_although_every_tick_finds_library_code) {
     doom(go_away, l);
 }
 
-// Through what the C library does in between, with its locks, and with system calls.
+// The end waits for the C library's code in between, with its locks, and for system calls.
 TEST_P(doomed, is_ended_between_two_calls_of_the_c_library) {
     loiterer allocates{.away = [] { std::free(std::malloc(100)); }};
     doom(go_away, allocates);
@@ -154,21 +154,21 @@ TEST_P(doomed, is_ended_between_two_calls_of_the_c_library) {
     doom(go_away, sleeps);
 }
 
-// A new thread begins with the trap that its maker has set, and the C library blocks every signal meanwhile.
+// A new thread begins with the trap flag that its creator has set, and the C library blocks every signal meanwhile.
 TEST_P(doomed, that_makes_threads_ends_nobody_else) {
     loiterer l{.away = [] { std::thread{[] {}}.join(); }};
     doom(go_away, l);
 }
 
-// What is left of it is stepped through, up to the switch to its worker's loop.
+// The rest of the procedure is stepped through, up to the switch to its worker's loop.
 void end_in_steps(void* of_loiterer) noexcept {
     const context& mine = *scheduler::current();
     end_loiterer(of_loiterer);
     while (!mine.steps.under_way()) ::raise(tick_signal);
 }
 
-// Catches a step behind the switch to another context: where contexts have thread-local variables of their own, no
-// worker is known to the handler of the trap for some instructions, and the trap ends the process.
+// Catches a step behind the switch to another context. If contexts have thread-local variables of their own, the trap
+// handler does not know its worker for some instructions there, and the trap would end the process.
 TEST(doomed_apart, leaves_its_worker_in_the_middle_of_a_step) {
     if (!tls_block::available()) GTEST_SKIP() << "the base of FS cannot be set here";
     const support::watchdog dog{"doomed"};
@@ -182,7 +182,7 @@ TEST(doomed_apart, leaves_its_worker_in_the_middle_of_a_step) {
     expect_end(s, l);
 }
 
-// The ticks that have come are gone, and so is the timer; the next barrier looks what else is ready.
+// All pending ticks and the timer are consumed; the next barrier checks for other ready work.
 void miss_every_tick() {
     const context& mine = *scheduler::current();
     stay_until_it_steps();
@@ -191,7 +191,7 @@ void miss_every_tick() {
     sigemptyset(&ticks);
     sigaddset(&ticks, tick_signal);
     ::pthread_sigmask(SIG_BLOCK, &ticks, nullptr);
-    // The timer's, if it was set, and it is set by handlers only. Longer than the longest pause.
+    // The timer's tick, if the timer was set; only handlers set it. The limit is longer than the longest pause.
     constexpr timespec long_enough{0, 20'000'000};
     while (::sigtimedwait(&ticks, nullptr, &long_enough) == tick_signal) {}
     mine.descriptor->pending_tick.store(true);
@@ -204,7 +204,7 @@ void look_again() {
     ::pthread_sigmask(SIG_UNBLOCK, &ticks, nullptr);
 }
 
-// Of the sources only this one sets its timer for others.
+// Only this tick source sets its timer for other contexts.
 TEST(doomed_on_demand, is_looked_at_again_although_a_barrier_sets_the_timer_for_another_one) {
     const support::watchdog dog{"doomed"};
     var<int> coins{0}, shared{0};
@@ -230,7 +230,7 @@ TEST_P(doomed, is_spared_while_it_is_undisturbed) {
     loiterer l;
     void* carrier = nullptr;
     submit(s, loiter_undisturbed, l, carrier);
-    wait_for_progress(l.turns);  // before that it may be ended
+    wait_for_progress(l.turns);  // before that, it may be ended
     for (int look = 0; look < 5; ++look) {
         s.end_where_it_stands(carrier, &l);
         wait_for_progress(l.turns);

@@ -1,8 +1,8 @@
-// A short procedure is preempted at each of its instructions, one after another: the processor traps after every one,
-// and the handler hands in work of a higher level, which runs before the handler returns. (Traps in library code hand
-// in nothing: that code must not be preempted.)
+// A short procedure is preempted at each of its instructions, one after another. The processor traps after every
+// instruction. The handler submits work of a higher level, which runs before the handler returns. (Traps in library
+// code submit nothing: that code must not be preempted.)
 //
-// Catches a switch that loses a register, a vector, what is below the stack pointer, errno, or an exception in flight.
+// Catches a switch that loses a register, a vector, the red zone, errno, or an exception in flight.
 #include <gtest/gtest.h>
 #include <ucontext.h>
 
@@ -21,14 +21,14 @@ using namespace procedures;
 
 scheduler* the_scheduler = nullptr;
 var<long>* disturbed = nullptr;
-std::atomic<long> points{0};  // in the application where it was preempted
-std::atomic<long> passed{0};  // outside
+std::atomic<long> points{0};  // traps in the application, where it was preempted
+std::atomic<long> passed{0};  // traps outside of it
 
 void on_trap(int, siginfo_t*, void* interrupted) {
     const int error = errno;
     const auto& registers = static_cast<const ucontext_t*>(interrupted)->uc_mcontext.gregs;
     const bool application = the_scheduler->application().contains(static_cast<std::uintptr_t>(registers[REG_RIP]));
-    // As a tick does: an instruction of a barrier that is inlined may be inside a critical region.
+    // As a tick does: an instruction of an inlined barrier may be inside a critical region.
     if (application && core::descriptor::of(*detail::current_transaction).critical_depth.load() == 0) {
         if (!the_scheduler->submit({disturb, disturbed, 5})) std::abort();
         points.fetch_add(1);
@@ -71,9 +71,9 @@ TEST(every_instruction, may_be_preempted_without_a_trace) {
     EXPECT_GT(passed, 200);
 }
 
-// Hundreds of thousands of them: the number is what is asked for, under sanitizers too, which make more instructions of
-// a turn; hence not rounds(). In parts, each of which has a time limit of its own. Guests, which emulate each of
-// them, have a share of it: a dozen turns.
+// Hundreds of thousands of instructions. The test requires this number even under sanitizers, which execute more
+// instructions per turn, so it does not use rounds(). It has several parts, each with a time limit of its own. Guests
+// emulate each trap, and run a dozen turns.
 class one_of_four_parts : public ::testing::TestWithParam<int> {};
 
 TEST_P(one_of_four_parts, may_be_preempted_tens_of_thousands_of_times) {

@@ -1,4 +1,4 @@
-// Leaving a stack and coming back: what travels with it, and that running over its end is noticed.
+// Leaving a stack and returning to it: the state that a switch exchanges, and the detection of an overflow.
 #include "preempt/fiber.hpp"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST(fiber, keeps_its_errno_and_rounding) {
     EXPECT_EQ(s.step, 2);
 }
 
-// Catches a switch that leaves the thread's exception state where it is: the inner handler would end the outer's.
+// Catches a switch that leaves the thread's exception state in place: the inner handler would end the outer exception.
 TEST(fiber, keeps_the_exception_that_it_handles) {
     scene s;
     try {
@@ -99,7 +99,7 @@ TEST(fiber, can_be_prepared_again) {
         s.start([](void* p) noexcept {
             auto& self = *static_cast<scene*>(p);
             ++self.step;
-            if (self.step % 2 == 0) self.away();  // and is forgotten there
+            if (self.step % 2 == 0) self.away();  // and is dropped there
             self.end();
         });
     }

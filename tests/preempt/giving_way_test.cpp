@@ -1,4 +1,4 @@
-// A full queue gives up what is least urgent for what is more urgent.
+// A full queue drops the least urgent work for more urgent work.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace procedures;
 
-/// Hands in a marker at that level, or several; returns which markers will not run.
+/// Submits one or several markers at a level. Returns the markers that will not run.
 class overload {
 public:
     explicit overload(unsigned contexts)
@@ -41,7 +41,7 @@ public:
     std::vector<int> hand_in(unsigned level, std::optional<base::deadline> due = {}) {
         return hand_in({work{.run = mark, .priority = level, .due = due}});
     }
-    /// In the order in which they ran.
+    /// Returns the markers in the order in which they ran.
     std::vector<int> drain() {
         busy.stop = true;
         s.drain();
@@ -62,13 +62,13 @@ private:
     std::deque<marker> m;
 
 public:
-    scheduler s;  // last: it runs what is above
+    scheduler s;  // last, because it runs the members above
 };
 
 using indices = std::vector<int>;
 
-// With a context for each of them, for some, and for none: then most wait in the backlog. Catches a full queue that
-// refuses the urgent, gives up what is no less urgent, or gives up another one than the last.
+// With a context for each marker, for some, and for none of them; then most wait in the backlog. Catches a full queue
+// that refuses urgent work, drops work that is as urgent, or drops another than the last one.
 class giving_way : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(giving_way, the_least_urgent_goes_and_of_those_the_last) {

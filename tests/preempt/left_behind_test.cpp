@@ -1,5 +1,5 @@
-// Procedures that leave atomic blocks by a jump. Catches a block that stays open on its context: what runs there next
-// would be a part of it, would answer what was never committed, and would keep others from what the block owns.
+// Procedures that leave atomic blocks by a jump. Catches a block that stays open on its context. The next procedure
+// there would join the block, answer with uncommitted values, and block others from the data that the block owns.
 #include <gtest/gtest.h>
 
 #include "preempt/procedures/leavers.hpp"
@@ -22,7 +22,7 @@ options of_one_worker(const char* ticks) {
 struct way {
     const char* name;
     void (*leave)(void*) noexcept;
-    bool outer_commits = false;  // the block around the one that was left, which has written to `apart`
+    bool outer_commits = false;  // the block around the abandoned one, which has written to `apart`
 };
 
 struct left_behind : ::testing::TestWithParam<way> {};

@@ -1,9 +1,9 @@
-// Ticks that find a library: they are taken where the procedure calls the library again, and in libraries that
-// procedures depend on and that hold no lock.
+// Ticks that find a worker in library code. They are served where the procedure calls the library again, and in
+// libraries that procedures depend on and that hold no lock.
 //
-// Catches a tick that is put off until a timer happens to find the procedure's own code, arguments of a call that a
-// switch changes, a library that is interrupted although it takes locks, calls that take ticks in vain while they are
-// undisturbed, addresses of functions that differ between objects, and words that stay writable.
+// Catches a tick that is delayed until a timer happens to find the procedure's own code, and a switch that changes the
+// arguments of a call. Catches an interruption of a library that takes locks, and undisturbed calls that take ticks in
+// vain. Catches function addresses that differ between objects, and words that stay writable.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -31,7 +31,7 @@ std::uintptr_t address(F* f) {
     return reinterpret_cast<std::uintptr_t>(f);
 }
 
-/// One worker, and no timer that comes before the end of the test.
+/// One worker, and a timer that fires only after the end of the test.
 options one_worker_without_timer() {
     options how;
     how.ticks = "on-demand";
@@ -39,7 +39,7 @@ options one_worker_without_timer() {
     return how;
 }
 
-/// Returns when a tick has found what the worker runs in library code.
+/// Returns when a tick has found the worker's procedure in library code.
 void submit_and_wait_for_a_tick(scheduler& s, marker& urgent) {
     const std::uint64_t before = s.statistics().postponed;
     ASSERT_TRUE(s.submit({mark, &urgent, 3}));
@@ -86,12 +86,12 @@ TEST(library_calls, take_one_tick_in_vain_while_undisturbed) {
     EXPECT_EQ(s.statistics().preemptions, 1u) << "at the end of what was undisturbed";
 }
 
-// Catches a child that goes on with what waits in its parent.
+// Catches a child that continues with the pending work of its parent.
 TEST(library_calls, of_a_child_take_no_tick) {
     const support::watchdog dog{"library calls"};
     scheduler s{one_worker_without_timer()};
     add_procedures(s);
-    // Shared with the child: what runs there counts, too.
+    // Shared with the child, so that work that runs there is counted as well.
     void* const page =
         ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(page, MAP_FAILED);
@@ -150,7 +150,7 @@ TEST(library_calls, leave_addresses_of_functions_as_they_are) {
     EXPECT_FALSE(application.contains(address(&std::malloc)));
 }
 
-/// What /proc says of the page at that address.
+/// Returns the access rights of the page at that address, from /proc.
 std::string rights_at(std::uintptr_t where) {
     std::ifstream maps{"/proc/self/maps"};
     for (std::string line; std::getline(maps, line);) {

@@ -1,7 +1,7 @@
-// Contexts that go on on another worker, with a block of thread-local variables each.
+// Contexts that continue on another worker, each with its own block of thread-local variables.
 //
-// Catches a context that takes up another thread's errno, thread_locals or exceptions, and one that is not taken over
-// by an idle worker.
+// Catches a context that takes over another thread's errno, thread_locals or exceptions, and one that an idle worker
+// does not take over.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace procedures;
 
-// In each round the worker that the wanderer is on gets something of a higher level, and the other one becomes idle.
+// In each round, the wanderer's worker gets work of a higher level, and the other worker becomes idle.
 TEST(migration, errno_and_thread_locals_stay_right) {
     if (!tls_block::available()) GTEST_SKIP() << "the base of FS cannot be set here";
     const support::watchdog dog{"migration"};
@@ -37,7 +37,7 @@ TEST(migration, errno_and_thread_locals_stay_right) {
         wait_until(high.back().started);
         before.stop = true;
         wait_for_progress(low.turns);
-        // One turn may have been under way; the second one is on the other worker.
+        // One turn may have been in progress; the second one is on the other worker.
         wait_for_progress(low.turns);
         ASSERT_EQ(low.moves, i + 1);
         dog.progress();

@@ -1,6 +1,5 @@
-// Stacks that do not suffice: the procedure comes to its end, whatever it was doing, and nothing else does. Catches a
-// server that dies of it, a context that is lost, a transaction that stays,
-// and one that is rolled back over frames that are no more.
+// Stack overflows. The procedure ends, whatever it was doing, and nothing else does. Catches a server that dies of it,
+// a lost context, a transaction that stays open, and a roll-back over frames that no longer exist.
 #include "preempt/overrun.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +34,7 @@ work given_up(void (*run)(void*) noexcept, diver& d, unsigned level = 1) {
 
 class overrun : public of_each_source {
 protected:
-    /// Runs one diver after another on the same few contexts, and something else after each of them.
+    /// Runs one diver after another on the same few contexts, and other work after each of them.
     template <class F>
     void dive_often(void (*run)(void*) noexcept, F&& look) {
         const support::watchdog dog{"overrun"};
@@ -54,7 +53,7 @@ protected:
             EXPECT_EQ(after.at, 1);
             EXPECT_EQ(d.ended, 0);
             EXPECT_EQ(shared.load(), 0);
-            // No record is held, and nothing is counted twice.
+            // No orec is held, and nothing is counted twice.
             tutti::atomically([&](tutti::tx& t) { shared.set(t, shared.get(t)); });
             look(d);
             dog.progress();
@@ -67,12 +66,12 @@ TEST_P(overrun, outside_of_transactions_a_procedure_is_cut_off) {
     dive_often(dive, [](const diver& d) { EXPECT_EQ(d.cut, 1); });
 }
 
-// Catches procedures that are compiled without probes of large frames: the frame would reach memory of others.
+// Catches procedures compiled without probes of large frames: such a frame would reach foreign memory.
 TEST_P(overrun, a_single_frame_steps_over_nothing) {
     dive_often(dive_at_once, [](const diver& d) { EXPECT_EQ(d.cut, 1); });
 }
 
-// Most faults find the C library at work: it may not be left in the middle.
+// Most faults find the C library at work, which must not be left in the middle.
 TEST_P(overrun, library_code_ends_what_it_does) {
     dive_often(dive_allocating, [](const diver& d) { EXPECT_EQ(d.cut, 1); });
     delete[] new char[100];
@@ -125,7 +124,7 @@ TEST_P(overrun, others_are_not_disturbed) {
 
 const char* floor_of_this_context() { return scheduler::current()->room.bottom(); }
 
-// The kernel finds no room for the frame of the tick.
+// The kernel finds no room for the tick's signal frame.
 TEST_P(overrun, a_tick_needs_no_room_on_the_stack_of_whom_it_interrupts) {
     const std::string_view ticks = GetParam();
     if (ticks == "none") GTEST_SKIP() << "it has none";
@@ -174,7 +173,7 @@ TEST(overruns, every_other_fault_goes_to_the_handler_before) {
         s.drain();
         EXPECT_TRUE(p.done);
         ::mprotect(closed_page, 4096, PROT_NONE);
-        *static_cast<volatile char*>(closed_page) = 1;  // on a thread that is no worker
+        *static_cast<volatile char*>(closed_page) = 1;  // on a thread that is not a worker
     }
     EXPECT_EQ(opened, 2);
     struct sigaction after{};
@@ -183,7 +182,7 @@ TEST(overruns, every_other_fault_goes_to_the_handler_before) {
     ::munmap(closed_page, 4096);
 }
 
-// It cannot be known what the C library holds between the frames of a procedure.
+// It is unknown which locks the C library holds between the frames of a procedure.
 TEST(overruns, a_library_that_calls_back_is_never_left) {
     EXPECT_DEATH(
         {

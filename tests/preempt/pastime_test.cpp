@@ -1,5 +1,5 @@
-// What workers do while nothing is ready. Catches work that waits although a worker does something else meanwhile, or
-// sleeps, and one that is told of it in vain.
+// Other activities of idle workers. Catches work that waits although a worker is busy with such an activity or sleeps,
+// and a worker that is notified in vain.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Something else to do, that a test describes.
+/// An activity that a test describes.
 struct pastime_of_test {
     std::function<bool(const std::function<bool()>& is_wanted, base::deadline until)> spends;
     std::function<void()> recalls = [] {};
@@ -36,7 +36,7 @@ struct counted {
     static void run(void* of) noexcept { ++static_cast<counted*>(of)->runs; }
 };
 
-/// Does not end before another one has run.
+/// Ends only after another job has run.
 struct dependent {
     std::atomic<int>& other;
     std::atomic<bool> begun{false};
@@ -76,7 +76,8 @@ TEST(pastime, is_left_for_work_even_in_its_sleep) {
     s.stop();
 }
 
-// The one that hands in is told; the other one is awake, and has to see what the first one cannot come to.
+// The submitting thread notifies one worker. The other worker is awake, and has to see the job that the first one
+// cannot reach.
 TEST(pastime, is_left_by_whoever_is_awake_when_work_comes) {
     const support::watchdog dog{"pastime"};
     counted second;
@@ -108,7 +109,7 @@ TEST(pastime, is_left_by_whoever_is_awake_when_work_comes) {
     EXPECT_TRUE(first.begun);
 }
 
-// It sleeps, so nobody tells it before `rouse` does.
+// The worker sleeps, so only `rouse` notifies it.
 TEST(pastime, is_not_what_keeps_sleepers_from_work_for_ever) {
     const support::watchdog dog{"pastime"};
     counted second;
@@ -118,7 +119,7 @@ TEST(pastime, is_not_what_keeps_sleepers_from_work_for_ever) {
     pastime_of_test other;
     other.spends = [&](const auto&, base::deadline) {
         if (!ready.load() || taken.exchange(true)) return false;
-        std::this_thread::sleep_for(20ms);  // the other one is asleep by then
+        std::this_thread::sleep_for(20ms);  // the other worker is asleep by then
         work both[] = {{dependent::run, &first}, {counted::run, &second}};
         EXPECT_TRUE(all->submit(both, 1).empty());
         return true;
@@ -127,7 +128,7 @@ TEST(pastime, is_not_what_keeps_sleepers_from_work_for_ever) {
     all = &s;
     std::this_thread::sleep_for(20ms);
     ready = true;
-    s.rouse();  // an idle one comes, for its pastime
+    s.rouse();  // an idle worker starts its activity
     while (!first.begun.load()) std::this_thread::yield();
     s.rouse();
     await(second.runs);

@@ -1,4 +1,4 @@
-// What is patient waits for the end of what is brief, and not for ever.
+// Patient work waits for the end of a brief job, but not forever.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,10 +14,10 @@ namespace {
 
 using namespace procedures;
 
-// Of ticks that are sent for something; those of a period come in any case.
+// Only for ticks that are sent for a reason; periodic ticks come in any case.
 class patience_with_what_is_brief : public of_each_source {
 protected:
-    /// Hands it in as brief, until it runs.
+    /// Submits the spinner as brief work, and waits until it runs.
     static void keep_busy(scheduler& s, spinner& with) {
         ASSERT_TRUE(s.submit({.run = spin, .argument = &with, .priority = 2, .brief = true}));
         wait_until(with.started);
@@ -25,7 +25,7 @@ protected:
     static void wait_patiently(scheduler& s, marker& m) {
         ASSERT_TRUE(s.submit({.run = mark, .argument = &m, .priority = 3, .patient = true}));
     }
-    /// The same as something that lasts, and is of no urgency.
+    /// Submits the spinner as lasting, not urgent work, and waits until it runs.
     static void keep_busy_for_long(scheduler& s, spinner& with) {
         ASSERT_TRUE(s.submit({.run = spin, .argument = &with, .priority = 1}));
         wait_until(with.started);
@@ -37,7 +37,7 @@ protected:
     }
 };
 
-// Catches a tick for something patient, one that never comes, and one that comes at the first look.
+// Catches a tick for patient work, a tick that never comes, and a tick at the first check.
 TEST_P(patience_with_what_is_brief, ends_when_that_is_late) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
@@ -64,7 +64,7 @@ TEST_P(patience_with_what_is_brief, ends_when_that_is_late) {
     s.drain();
 }
 
-// What is brief ends, and the worker finds by itself what has waited.
+// The brief job ends, and the worker finds the waiting work by itself.
 TEST_P(patience_with_what_is_brief, costs_no_tick) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
@@ -82,7 +82,7 @@ TEST_P(patience_with_what_is_brief, costs_no_tick) {
     expect_no_tick(s);
 }
 
-// Catches a tick for what another worker has taken meanwhile.
+// Catches a tick for work that another worker has taken meanwhile.
 TEST_P(patience_with_what_is_brief, is_over_when_another_worker_comes) {
     const support::watchdog dog{"scheduler"};
     spinner spared, other;
@@ -103,7 +103,7 @@ TEST_P(patience_with_what_is_brief, is_over_when_another_worker_comes) {
     s.drain();
 }
 
-// Catches a tick for the least urgent although another worker, whatever it runs, is free soon.
+// Catches a tick for the least urgent job although another worker, whatever it runs, will soon be free.
 TEST_P(patience_with_what_is_brief, holds_while_any_worker_is_free_soon) {
     const support::watchdog dog{"scheduler"};
     spinner lasting, brief;
@@ -126,8 +126,8 @@ TEST_P(patience_with_what_is_brief, holds_while_any_worker_is_free_soon) {
     s.drain();
 }
 
-// Catches a worker that is found late because it was spared for something that another one has taken long ago, so that
-// it is interrupted for what has just come.
+// Catches a worker that counts as late because it was spared for a job that another worker took long ago. It would be
+// interrupted for a job that has just come.
 TEST_P(patience_with_what_is_brief, is_with_each_that_waits) {
     const support::watchdog dog{"scheduler"};
     spinner spared, other, third;
@@ -151,7 +151,7 @@ TEST_P(patience_with_what_is_brief, is_with_each_that_waits) {
     s.drain();
 }
 
-// Catches what waits for ever for the end of something as urgent that was thought to be brief.
+// Catches work that waits forever for the end of an equally urgent job that was expected to be brief.
 TEST_P(patience_with_what_is_brief, ends_at_the_cost_of_the_least_urgent) {
     const support::watchdog dog{"scheduler"};
     spinner lasting, brief;

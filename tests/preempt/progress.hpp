@@ -1,4 +1,4 @@
-// What the tests of the scheduler wait for: things that happen, never a time.
+// The events that tests of the scheduler wait for; they never wait for a time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,13 +15,13 @@
 
 namespace tutti::preempt {
 
-/// Only the procedures' shared object may be preempted.
+/// Lets only the procedures' shared object be preempted.
 inline void add_procedures(scheduler& s) {
     ASSERT_TRUE(s.application().add_object_of(reinterpret_cast<const void*>(&procedures::spin)));
 }
 
-/// A suite that runs with each tick source. The kernel's is left out where there is none, unless TUTTI_TEST_KERNEL in
-/// the environment says that there must be.
+/// A suite that runs with each tick source. The kernel's source is skipped if it does not exist, unless
+/// TUTTI_TEST_KERNEL in the environment requires it.
 class of_each_source : public ::testing::TestWithParam<const char*> {
 protected:
     void SetUp() override {
@@ -30,13 +30,13 @@ protected:
     }
 };
 
-/// The argument of a procedure that goes on, as a spinner, after another one.
+/// The argument of a procedure that continues as a spinner after another one.
 template <class First>
 struct then_spinner {
     First first;
     procedures::spinner then;
 };
-/// That procedure.
+/// Runs that procedure.
 template <class First, void (*Procedure)(void*) noexcept>
 void run_then_spin(void* of) noexcept {
     auto& both = *static_cast<then_spinner<First>*>(of);

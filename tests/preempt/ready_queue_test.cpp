@@ -1,7 +1,7 @@
-// The queue of section III-C against a model that has no lists: it looks at all contexts and picks by the rules.
+// The queue of section III-C, compared with a model without lists, which examines all contexts and applies the rules.
 //
-// Catches: standing before active, a level that is not the highest, an order within a level that is not that of
-// deadlines and arrival, a promotion that is off by one.
+// Catches standing contexts before active ones, a level that is not the highest, a wrong order of deadlines and arrival
+// within a level, and a promotion that is off by one.
 #include "preempt/ready_queue.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ struct entry {
     std::uint64_t order;  // of insertion
 };
 
-/// Whether a goes before b.
+/// Returns true if a goes before b.
 bool goes_first(const entry& a, const entry& b) {
     if (a.level != b.level) return a.level > b.level;
     if (a.hot != b.hot) return a.hot;
@@ -112,7 +112,7 @@ void compare(unsigned seed, bool migrates) {
                 else running[worker].push_back(c);
                 break;
             }
-            default:  // somebody lends a level
+            default:  // another context lends a level
                 if (!expected.entries().empty()) {
                     const entry e = expected.entries()[below(static_cast<unsigned>(expected.entries().size()))];
                     e.who->lent = below(highest + 2);
@@ -136,7 +136,7 @@ TEST(ready_queue, agrees_with_a_model_when_contexts_migrate) {
     for (unsigned seed = 100; seed < 120; ++seed) compare(seed, true);
 }
 
-// What equation (1) says for one transaction that is preempted again and again.
+// Returns the levels by equation (1) for a transaction that is preempted repeatedly.
 std::vector<unsigned> levels_of(promotion how, unsigned born, int preemptions) {
     const ready_queue queue{1, highest, how, false};
     context c{small_stack};
@@ -159,7 +159,7 @@ TEST(promotion, lazy_goes_up_a_level_with_each_preemption_before_the_threshold) 
     EXPECT_EQ(levels_of({.most_preemptions = 8, .lazy = true}, 3, 4), (std::vector<unsigned>{4, 5, 5, 5}));
 }
 
-// Otherwise what was promoted would interrupt what is of the highest level in use.
+// Without this bound, promoted work would interrupt work of the highest level in use.
 TEST(promotion, ends_at_its_own_bound_and_takes_no_level_away) {
     EXPECT_EQ(levels_of({.most_preemptions = 3, .lazy = true, .highest = 4}, 1, 4),
               (std::vector<unsigned>{2, 3, 4, 4}));
@@ -171,7 +171,7 @@ TEST(promotion, without_a_threshold_levels_stay_but_for_lazy_ones) {
     EXPECT_EQ(levels_of({.lazy = true}, 2, 5), (std::vector<unsigned>{3, 4, 5, 5, 5}));
 }
 
-// Taking before putting back is what keeps a promoted context behind the one that it gave way to.
+// Taking before putting back keeps a promoted context behind the one that preempted it.
 TEST(ready_queue, a_preempted_context_that_is_promoted_goes_after_the_one_that_preempted_it) {
     ready_queue queue{1, highest, {.most_preemptions = 1}, false};
     auto contexts = some_contexts(2);

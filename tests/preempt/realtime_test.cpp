@@ -1,4 +1,4 @@
-// Workers go before other programs while they run what is urgent, and at no other time.
+// Workers have a real-time priority while they run urgent work, and at no other time.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -19,12 +19,12 @@
 
 namespace {
 
-std::function<void()> before_it_is_taken;  // a real-time priority, by the thread of the test
+std::function<void()> before_it_is_taken;  // the test's thread calls it before it sets a real-time priority
 std::atomic<int> given_up{0};
 
 }  // namespace
 
-/// In the place of the C library's.
+/// Replaces the C library's function.
 extern "C" int sched_setscheduler(pid_t thread, int policy, const sched_param* how) noexcept {
     const bool taken = (policy & ~SCHED_RESET_ON_FORK) == SCHED_RR;
     if (taken && before_it_is_taken) std::exchange(before_it_is_taken, nullptr)();
@@ -45,13 +45,14 @@ class realtime_from : public ::testing::Test {
 protected:
     void SetUp() override {
         if (!support::may_have_realtime_threads()) GTEST_SKIP() << support::no_realtime_rights;
-        // The thread of the test goes before the workers that it looks at: they may have all processors.
+        // The test's thread has a higher priority than the workers that it observes, because these may occupy all
+        // processors.
         ASSERT_EQ(base::take_realtime_priority(0, 2), 0);
     }
     void TearDown() override { base::give_realtime_priority_up(0, SCHED_OTHER); }
 };
 
-/// It sleeps, as it would keep others from its processor.
+/// Sleeps between checks, because spinning would occupy a processor.
 template <class Condition>
 void wait_for(Condition&& holds) {
     while (!holds()) std::this_thread::sleep_for(std::chrono::microseconds{100});
@@ -60,8 +61,8 @@ void wait_for_threads(const names& expected) {
     wait_for([&] { return support::realtime_threads() == expected; });
 }
 
-// Catches a worker that gets its priority only when it looks at what has come, one that keeps it for what is less
-// urgent, and one that gets it for that.
+// Catches a worker that gets its priority only when it looks for new work. Catches one that keeps the priority for less
+// urgent work, or gets it for such work.
 TEST_F(realtime_from, is_from_the_arrival_of_what_is_urgent_to_its_end) {
     const support::watchdog dog{"scheduler"};
     std::mutex guarded;
@@ -97,7 +98,8 @@ TEST_F(realtime_from, ends_with_nothing_to_run) {
     wait_for_threads({});
 }
 
-// Another worker has taken what it was called for. Catches one that keeps its priority then, for what it goes on with.
+// Another worker has taken the urgent work. Catches a worker that keeps its priority for the work that it continues
+// with.
 TEST_F(realtime_from, ends_where_another_worker_was_faster) {
     const support::watchdog dog{"scheduler"};
     std::mutex guarded;
@@ -121,8 +123,8 @@ TEST_F(realtime_from, ends_where_another_worker_was_faster) {
     s.drain();
 }
 
-// What is urgent waits for a transaction of the lowest level. Catches a worker that runs this one, at the level that it
-// is lent, without the priority, and one that keeps the priority when it has been given back.
+// Urgent work waits for a transaction of the lowest level. Catches a worker that runs this transaction at the lent
+// level without the priority, and one that keeps the priority after the loan.
 TEST_F(realtime_from, is_lent_along_with_a_level) {
     const support::watchdog dog{"scheduler"};
     var<int> x{0};
@@ -139,7 +141,7 @@ TEST_F(realtime_from, is_lent_along_with_a_level) {
     wait_for_threads({});
     ASSERT_TRUE(s.submit({own, &waiter, 3}));
     wait_for([&] { return s.statistics().loans != 0; });
-    wait_for_threads({one});  // the owner's: the waiter's is idle
+    wait_for_threads({one});  // the owner's worker: the waiter's worker is idle
     ASSERT_TRUE(s.submit({spin, &busy, 5}));
     wait_for([&] { return busy.started.load(); });
     EXPECT_EQ(support::realtime_threads(), (names{one, one}));
@@ -150,8 +152,8 @@ TEST_F(realtime_from, is_lent_along_with_a_level) {
     s.drain();
 }
 
-// The thread that hands it in gives the worker its priority so late that the worker has given it up meanwhile. Catches
-// one that does not look afterwards whether that still holds.
+// The submitting thread sets the priority late, when the worker has already given it up. Catches a thread that does not
+// check afterwards whether the priority is still due.
 TEST_F(realtime_from, is_over_although_who_gives_it_is_late) {
     const support::watchdog dog{"scheduler"};
     spinner low;
@@ -162,7 +164,7 @@ TEST_F(realtime_from, is_over_although_who_gives_it_is_late) {
     ASSERT_TRUE(s.submit({spin, &low, 1}));
     wait_for([&] { return low.started.load(); });
     before_it_is_taken = [&] {
-        low.stop = true;  // the worker finds what is urgent by itself
+        low.stop = true;  // the worker finds the urgent work by itself
         wait_for([&] { return given_up.load() != 0; });
         EXPECT_EQ(urgent.at, 1);
     };
@@ -189,7 +191,7 @@ TEST(realtime_priority, that_a_worker_may_not_have_is_an_error) {
 TEST_F(realtime_from, lowers_no_program_that_has_a_real_time_priority) {
     const auto refused = [] {
         const sched_param how{.sched_priority = 5};
-        if (::sched_setscheduler(0, SCHED_RR, &how) != 0) std::_Exit(2);  // which threads inherit
+        if (::sched_setscheduler(0, SCHED_RR, &how) != 0) std::_Exit(2);  // threads inherit it
         try {
             const scheduler s{{.workers = 1, .realtime_from = 3}};
         } catch (const std::invalid_argument&) {

@@ -1,5 +1,5 @@
-// Contexts that sleep in retry: they keep neither their worker nor their place from the context that ends the wait, and
-// when the scheduler ends they do not sleep on.
+// Contexts that sleep in retry. They occupy neither a worker nor a place that the waking context needs, and they do not
+// keep sleeping when the scheduler ends.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -27,7 +27,7 @@ work to_consume(legatee& l) {
             }};
 }
 
-// Catches a retry that sleeps with its worker.
+// Catches a retry that sleeps and blocks its worker.
 TEST(retry, gives_the_worker_to_whoever_ends_the_wait) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -43,8 +43,8 @@ TEST(retry, gives_the_worker_to_whoever_ends_the_wait) {
     EXPECT_EQ(x.load(), 0);
 }
 
-// Who ends the wait may come between the transaction's last look and its sleep: then it finds nobody to wake. Catches a
-// sleep that does not look under the lock.
+// The wake-up may come between the transaction's last look and its sleep, and then finds no sleeper. Catches a sleep
+// that does not check under the lock.
 TEST(retry, does_not_sleep_once_it_has_been_woken) {
     const support::watchdog dog{"waiting"};
     std::atomic<bool> done{false};
@@ -62,7 +62,7 @@ TEST(retry, does_not_sleep_once_it_has_been_woken) {
     EXPECT_EQ(s.statistics().parkings, 0u);
 }
 
-/// Holds the first context that is about to be parked, whose worker tells of it first.
+/// Holds the first context that is about to be parked; its worker reports it before that.
 struct threshold {
     std::atomic<bool> is_reached{false}, is_open{false};
     static void tell(void* of, happening what, const context&, unsigned) noexcept {
@@ -72,7 +72,7 @@ struct threshold {
     }
 };
 
-// Catches a wake-up that is lost on a context that has said that it sleeps, and has not been parked yet.
+// Catches a wake-up that is lost on a context that has registered as sleeping but is not parked yet.
 TEST(retry, is_woken_before_its_worker_has_parked_it) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -105,7 +105,7 @@ TEST(retry, is_woken_by_a_thread_that_is_no_worker) {
     }
 }
 
-/// Only looks, so that its commit wakes none.
+/// Only reads, so that its commit wakes no sleeper.
 struct onlooker {
     const var<int>* at;
     std::atomic<int> attempts{0};
@@ -143,7 +143,7 @@ TEST(retry, wakes_contexts_and_threads_that_wait_together) {
     }
 }
 
-// The worker is busy with work that never ends, so only a tick can end the wait.
+// The worker runs work that never ends, so only a tick can end the wait.
 TEST(retry, ends_in_time_although_the_worker_is_busy) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -160,7 +160,7 @@ TEST(retry, ends_in_time_although_the_worker_is_busy) {
     s.drain();
 }
 
-// Catches sleepers that keep their places: what would wake them waits for one of these, and nothing ever ends.
+// Catches sleepers that keep their places: the waking job needs one of these, and the test would hang.
 TEST(retry, gives_its_place_to_whoever_ends_the_wait) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
@@ -174,7 +174,7 @@ TEST(retry, gives_its_place_to_whoever_ends_the_wait) {
     EXPECT_EQ(x.load(), 0);
 }
 
-// What has given its place up counts as waiting, or clients could make contexts without end.
+// A sleeper without a place counts as waiting; otherwise clients could create unlimited contexts.
 TEST(retry, is_bounded_by_what_may_wait) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
@@ -193,7 +193,7 @@ TEST(retry, is_bounded_by_what_may_wait) {
     for (const consumer& c : consumers) EXPECT_TRUE(c.got);
 }
 
-/// A procedure that goes on after its sleep.
+/// A procedure that continues after its sleep.
 struct consumer_then_spinner {
     consumer first;
     spinner then;
@@ -205,8 +205,8 @@ void consume_then_spin(void* of) noexcept {
     spin(&both.then);
 }
 
-// The sleeper has no place any more, so both places belong to calls on the other worker. What waits for a place gets
-// that of the urgent one, but that worker goes on with what it had begun. Catches an idle worker that is not told.
+// The sleeper has no place any more, so both places belong to calls on the other worker. A waiting call gets the place
+// of the urgent one, but that worker continues with its former work. Catches an idle worker that is not notified.
 TEST(retry, leaves_its_worker_to_what_gets_a_place_on_the_other) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
@@ -234,7 +234,7 @@ TEST(retry, leaves_its_worker_to_what_gets_a_place_on_the_other) {
     s.drain();
 }
 
-// A crowd that is awake again is without places: an urgent call is admitted beside it.
+// Woken sleepers have no places, so an urgent call is admitted beside them.
 TEST(retry, once_woken_keeps_nobody_from_beginning) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
@@ -259,8 +259,8 @@ TEST(retry, once_woken_keeps_nobody_from_beginning) {
     for (const consumer& c : consumers) EXPECT_TRUE(c.got);
 }
 
-// The one place is taken, so what wakes one of the sleepers begins when the scheduler ends already. Catches an end that
-// waits for sleepers for ever, and one that interrupts sleepers that would have been woken.
+// The only place is taken, so the job that wakes a sleeper begins when the scheduler already ends. Catches an end that
+// waits for sleepers forever, and an end that interrupts sleepers that would have been woken.
 TEST(retry, is_interrupted_at_the_end_if_nothing_is_left_that_could_wake_it) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
@@ -290,7 +290,8 @@ TEST(retry, is_interrupted_at_the_end_if_nothing_is_left_that_could_wake_it) {
     EXPECT_EQ(s.statistics().finished, 7u);
 }
 
-// Catches an end that takes an idle worker for the end of all work: the other one runs what wakes the sleeper.
+// Catches an end that treats an idle worker as the end of all work: the other worker runs the job that wakes the
+// sleeper.
 TEST(retry, is_not_interrupted_while_another_worker_is_busy) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
@@ -305,14 +306,14 @@ TEST(retry, is_not_interrupted_while_another_worker_is_busy) {
     wait_for_count(producer.attempts, 1);
     s.end_waits();
     ASSERT_TRUE(s.submit({mark, &last, 3}));
-    while (s.statistics().finished == 0) std::this_thread::yield();  // counted when its worker looks for more
+    while (s.statistics().finished == 0) std::this_thread::yield();  // counted when its worker looks for more work
     EXPECT_FALSE(sleeper.told);
     producer.go = true;
     s.stop();
     EXPECT_TRUE(sleeper.got);
 }
 
-// Each would wake the other. Catches an end that interrupts both.
+// Each sleeper would wake the other. Catches an end that interrupts both.
 TEST(retry, is_not_interrupted_when_one_that_was_wakes_it) {
     const support::watchdog dog{"retry"};
     for (const unsigned workers : {1U, 2U}) {
@@ -328,8 +329,8 @@ TEST(retry, is_not_interrupted_when_one_that_was_wakes_it) {
     }
 }
 
-// Catches a sleeper that finds itself interrupted, cannot be ended, and does not sleep any more: it keeps the one
-// worker from what would wake it.
+// Catches an interrupted sleeper that cannot be ended and stops sleeping: it occupies the only worker, which should run
+// the job that wakes it.
 TEST(retry, sleeps_on_where_nothing_can_end_it) {
     const support::watchdog dog{"retry"};
     var<int> x{0};
@@ -345,7 +346,8 @@ TEST(retry, sleeps_on_where_nothing_can_end_it) {
     EXPECT_TRUE(undo.got);
 }
 
-// Catches an end that waits for what it cannot end before it ends the others, and one that ends none.
+// Catches an end that waits for an uninterruptible sleeper before it ends the others, and an end that ends none of
+// them.
 TEST(retry, that_cannot_be_ended_keeps_the_end_from_nobody_else) {
     const support::watchdog dog{"retry"};
     var<int> x{0}, y{0};
@@ -363,7 +365,7 @@ TEST(retry, that_cannot_be_ended_keeps_the_end_from_nobody_else) {
     EXPECT_TRUE(undo.got);
 }
 
-// The end waits for it, as for anything that ends.
+// The end waits for it, as for any job that ends.
 TEST(retry, ends_by_its_own_limit_although_the_scheduler_ends) {
     const support::watchdog dog{"retry"};
     var<int> x{0};

@@ -1,4 +1,4 @@
-// Workers, ticks and preemption, end to end. Procedures are those of a shared object, which alone may be preempted.
+// Workers, ticks and preemption, end to end. Only the procedures' shared object may be preempted.
 #include "preempt/scheduler.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(scheduler, runs_what_it_accepts_and_loses_nothing) {
     EXPECT_EQ(c.standing + c.active + c.parked + c.backlog, 0u);
 }
 
-// Catches one that calls workers for the highest level alone of what is handed in at once.
+// Catches a submission of several levels that calls workers only for the highest one.
 TEST(scheduler, calls_workers_for_each_level_of_what_comes_at_once) {
     const support::watchdog dog{"scheduler"};
     spinner high, low;
@@ -74,7 +74,7 @@ TEST(scheduler, refuses_when_too_much_waits) {
     EXPECT_EQ(s.statistics().refused, 2u);
 }
 
-// One worker, no ticks: what is ready when the worker comes to choose goes by level, deadline and arrival.
+// One worker, no ticks: the worker chooses ready work by level, deadline and arrival.
 TEST(scheduler, chooses_by_level_then_deadline_then_arrival) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
@@ -99,13 +99,13 @@ TEST(scheduler, chooses_by_level_then_deadline_then_arrival) {
     EXPECT_EQ(m[0].at, 5);
 }
 
-// Its wait is over, so a tick would find something to do. Catches a handler that switches the sender of the signal, in
-// a scheduler that leaves critical regions out.
+// Its wait is over, so a tick would find work. Catches a handler that switches the sender of the signal, in a scheduler
+// that skips critical regions.
 TEST(scheduler, without_ticks_is_not_preempted_by_a_signal_from_elsewhere) {
     sigset_t tick, before;
     ::sigemptyset(&tick);
     ::sigaddset(&tick, tick_signal);
-    ::pthread_sigmask(SIG_BLOCK, &tick, &before);  // so that it comes to the worker, which lets it in
+    ::pthread_sigmask(SIG_BLOCK, &tick, &before);  // so that the signal reaches the worker, which accepts it
     {
         const support::watchdog dog{"scheduler"};
         var<int> x{0};
@@ -118,7 +118,7 @@ TEST(scheduler, without_ticks_is_not_preempted_by_a_signal_from_elsewhere) {
         while (s.statistics().parked == 0 && !late.done) std::this_thread::yield();
         ASSERT_TRUE(s.submit({spin, &busy, 1}));
         wait_until(busy.started);
-        const bool was_first = late.done;  // on a busy machine: then this run shows nothing
+        const bool was_first = late.done;  // on a busy machine; then this run shows nothing
         const auto until = base::now() + patience;
         while (base::now() < until) {
             ::kill(::getpid(), tick_signal);
@@ -133,7 +133,7 @@ TEST(scheduler, without_ticks_is_not_preempted_by_a_signal_from_elsewhere) {
 
 class ticking : public of_each_source {};
 
-// The low one never ends by itself, so only preemption lets the high one run; a low one never preempts.
+// The low job never ends by itself, so only preemption lets the high one run. A low job never preempts.
 TEST_P(ticking, a_higher_level_runs_although_the_worker_is_busy) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
@@ -167,7 +167,7 @@ TEST_P(ticking, code_that_is_not_registered_is_never_preempted) {
     ASSERT_TRUE(s.submit({spin, &busy, 2}));
     wait_until(busy.started);
     ASSERT_TRUE(s.submit({mark, &high, 3}));
-    while (s.statistics().postponed < 3) std::this_thread::yield();  // a tick repeats itself while it is not served
+    while (s.statistics().postponed < 3) std::this_thread::yield();  // a tick repeats until it is served
     EXPECT_EQ(high.at, 0);
     busy.stop = true;
     s.drain();
@@ -175,8 +175,8 @@ TEST_P(ticking, code_that_is_not_registered_is_never_preempted) {
     EXPECT_EQ(high.at, 1);
 }
 
-// The kernel starts an interrupted sleep anew, with some slack: ticks that come faster than that never let it end.
-// Catches those: 20 us apart they are thousands, and a sleep under periodic ticks has no end.
+// The kernel restarts an interrupted sleep, with some slack, so faster ticks never let it end. Catches such ticks: at a
+// distance of 20 us there are thousands, and a sleep under periodic ticks never ends.
 TEST_P(ticking, what_sleeps_in_library_code_wakes_up) {
     const support::watchdog dog{"scheduler"};
     struct sleeper {
@@ -201,7 +201,7 @@ TEST_P(ticking, what_sleeps_in_library_code_wakes_up) {
     EXPECT_LT(static_cast<std::int64_t>(s.statistics().signals), ticks_at_most);
 }
 
-// Catches a tick for each of them: the worker would begin all four, each interrupting the one before.
+// Catches a tick for each job: the worker would begin all four, each interrupting the one before.
 TEST_P(ticking, what_is_handed_in_together_interrupts_once) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
@@ -225,8 +225,8 @@ TEST_P(ticking, what_is_handed_in_together_interrupts_once) {
     s.drain();
 }
 
-// The pool is exhausted by what has not begun. Catches a scheduler in which that keeps the urgent waiting, and one that
-// forgets whose context it has taken, or changes its turn.
+// Jobs that have not begun exhaust the pool. Catches a scheduler in which they delay urgent work. Catches a scheduler
+// that forgets whose context it has taken, or changes that job's turn.
 TEST_P(ticking, a_crowd_that_has_not_begun_keeps_nobody_from_preempting) {
     const support::watchdog dog{"scheduler"};
     spinner busy;
@@ -247,7 +247,7 @@ TEST_P(ticking, a_crowd_that_has_not_begun_keeps_nobody_from_preempting) {
     for (int i = 0; i < 8; ++i) EXPECT_EQ(crowd[static_cast<std::size_t>(i)].at, i + 2);
 }
 
-// Every wave preempts the context that never ends, and finds it on the processor: it has moved on.
+// Every wave preempts the context that never ends, and finds it on the processor: it has made progress.
 TEST_P(ticking, registers_errno_and_exceptions_survive) {
     const support::watchdog dog{"scheduler"};
     scheduler s{{.workers = 1, .ticks = GetParam(), .timing = {.period = std::chrono::microseconds{50}}}};
@@ -270,7 +270,7 @@ TEST_P(ticking, registers_errno_and_exceptions_survive) {
     EXPECT_GE(s.statistics().preemptions, waves);
 }
 
-// A context on each level, each preempted by the next: all of them wait at once, and end from the top down.
+// A context on each level, each preempted by the next. All of them wait at once, and end from the top down.
 TEST_P(ticking, preemptions_nest) {
     const support::watchdog dog{"scheduler"};
     constexpr unsigned levels = 20;
@@ -293,11 +293,11 @@ TEST_P(ticking, preemptions_nest) {
     EXPECT_EQ(s.statistics().preemptions, levels - 1);
 }
 
-// Catches preemption inside malloc or stdio: the second context finds the lock of the first one taken, for ever, or the
-// heap half changed.
+// Catches preemption inside malloc or stdio: the second context finds the first one's lock taken forever, or the heap
+// half changed.
 TEST_P(ticking, malloc_and_stdio_can_be_hammered_from_both_sides) {
     const support::watchdog dog{"scheduler"};
-    // Nothing sleeps here, so ticks need not come later and later: most of them find the C library.
+    // No job sleeps here, so ticks need not become rarer: most of them find the C library.
     constexpr std::chrono::microseconds soon{50};
     scheduler s{{.workers = 1, .ticks = GetParam(), .timing = {.period = soon, .most_patient = soon}}};
     add_procedures(s);
@@ -323,7 +323,7 @@ TEST_P(ticking, malloc_and_stdio_can_be_hammered_from_both_sides) {
     EXPECT_GT(s.statistics().postponed, 0u) << "some ticks must have found library code";
 }
 
-// A bank for each of the two long ones, so that they never wait for each other: only preemption lets others run.
+// Each of the two long jobs has a bank of its own, so they never wait for each other: only preemption lets others run.
 TEST_P(ticking, transactions_that_preempt_each_other_stay_atomic) {
     const support::watchdog dog{"scheduler"};
     bank b[2];

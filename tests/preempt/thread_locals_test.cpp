@@ -1,8 +1,8 @@
 // Thread-local storage of contexts that interrupt each other on one worker.
 //
-// Catches a thread_local variable that another call changes in between, a scheduler that lacks the room for large ones,
-// an area of the C library that the kernel does not keep for a context, and work that is lost, or runs with variables
-// of others, where no thread can be started.
+// Catches a thread_local variable that another call changes in between, and a scheduler without room for large ones.
+// Catches an area of the C library that the kernel does not keep for a context. Catches work that is lost, or runs with
+// another context's variables, if no thread can be started.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ namespace {
 std::atomic<bool> no_more_threads{false};
 }
 
-// In front of the C library's, for the whole test program.
+// Replaces the C library's function in the whole test program.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*run)(void*),
                               void* argument) noexcept {
     static const auto real = reinterpret_cast<int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>(
@@ -35,7 +35,7 @@ namespace {
 
 using namespace procedures;
 
-/// Whether one that has been interrupted finds its vector as it was, though the other one has emptied its own.
+/// Returns true if an interrupted procedure finds its vector unchanged although the other one has emptied its own.
 bool is_intact(const options& how) {
     const support::watchdog dog{"thread-locals"};
     scheduler s{how};
@@ -94,7 +94,7 @@ TEST(thread_locals, that_cannot_be_had_turn_work_away) {
     };
     no_more_threads = true;
     unsigned level = 0;
-    for (; turned_away == 0; ++level) {  // each interrupts the one before, as long as there are blocks left
+    for (; turned_away == 0; ++level) {  // each job interrupts the previous one, as long as blocks are left
         ASSERT_LT(level, 6u);
         hand_in(level);
         while (!busy.back().started && turned_away == 0) std::this_thread::yield();

@@ -1,5 +1,5 @@
-// What must not be interrupted, and signals that are not the scheduler's. Catches a worker that waits for ever for what
-// it has interrupted itself, one that no tick reaches, and signals that are swallowed.
+// Code that must not be interrupted, and signals that are not the scheduler's. Catches a worker that waits forever for
+// code that it has interrupted itself. Catches a worker that no tick reaches, and swallowed signals.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace procedures;
 
-/// One of a low level is in the middle when one of a high level comes for the same, on the one worker that there is.
+/// A low job is in the middle when a high job needs the same, on the only worker.
 void meet(void (*procedure)(void*) noexcept, std::mutex* guarded) {
     visitor low{.guarded = guarded}, high{.guarded = guarded};
     high.go = true;
@@ -55,7 +55,7 @@ TEST(undisturbed, is_nothing_outside_of_a_scheduler) {
     EXPECT_TRUE(alone.done);
 }
 
-// Threads inherit what is blocked. The low one makes no transactional step, so that only a signal interrupts it.
+// Threads inherit blocked signals. The low job makes no transactional step, so only a signal interrupts it.
 TEST(ticks, reach_workers_whatever_the_program_has_blocked) {
     const support::watchdog dog{"undisturbed"};
     sigset_t ticks, before;
@@ -97,7 +97,7 @@ TEST(ticks, of_other_threads_go_to_who_had_the_signal_before) {
     }
     ::sigaction(tick_signal, &before, nullptr);
     const scheduler s{{.workers = 1}};
-    std::raise(tick_signal);  // ignored, as it was
+    std::raise(tick_signal);  // ignored, as before
     EXPECT_EQ(plain + informed, 2);
 }
 

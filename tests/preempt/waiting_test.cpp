@@ -1,5 +1,5 @@
-// Transactions that meet what a preempted one owns: none spins, none deadlocks, and the one that is to run first
-// does. One worker, so a context that is waited for runs only if it is switched to.
+// Transactions that conflict with a preempted owner: none spins, none deadlocks, and the most urgent one runs first.
+// There is one worker, so an awaited context runs only if the worker switches to it.
 #include <gtest/gtest.h>
 
 #include "preempt/procedures/busy.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using namespace procedures;
 
-// Catches a higher level that waits for the lower one: it would wait for ever, because that one never goes on.
+// Catches a higher level that waits for the lower one: it would wait forever, because the lower one never continues.
 TEST(suspended_owner, gives_way_to_a_higher_level_and_starts_over) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -33,8 +33,8 @@ TEST(suspended_owner, gives_way_to_a_higher_level_and_starts_over) {
     EXPECT_EQ(x.load(), 11);
 }
 
-// The classic inversion: the owner is of the lowest level, and one of a level between runs. Irrevocable, so that it
-// cannot be taken from. Catches a wait that does not lend its level.
+// Priority inversion: the owner has the lowest level, and a job of a middle level runs. The owner is irrevocable, so
+// its orec cannot be taken away. Catches a wait that does not lend its level.
 TEST(suspended_owner, inherits_the_level_of_whoever_has_to_wait_for_it) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -50,7 +50,7 @@ TEST(suspended_owner, inherits_the_level_of_whoever_has_to_wait_for_it) {
     low.go = true;
     ASSERT_TRUE(s.submit({own, &high, 3}));
     wait_until(high.done);
-    // Its transaction, not the rest of it: with that its level goes back.
+    // The loan covers its transaction, not the rest of it.
     EXPECT_EQ(x.load(), 11) << "while the one between still runs";
     EXPECT_EQ(low.attempts, 1);
     EXPECT_GE(s.statistics().loans, 1u);
@@ -62,7 +62,7 @@ TEST(suspended_owner, inherits_the_level_of_whoever_has_to_wait_for_it) {
 using owner_then_spinner = then_spinner<owner>;
 constexpr auto own_then_spin = &run_then_spin<owner, own>;
 
-// After the transaction for which it was lent, the level goes back: the one between runs before the rest of the owner.
+// After the transaction, the owner returns the lent level: the middle job runs before the rest of the owner.
 TEST(suspended_owner, gives_the_loan_back_with_the_end_of_its_transaction) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -86,8 +86,8 @@ TEST(suspended_owner, gives_the_loan_back_with_the_end_of_its_transaction) {
     EXPECT_EQ(x.load(), 11);
 }
 
-// What is handed in while the owner runs at the lent level ticks no worker; it has to when the loan is over. The waiter
-// is on the other worker, which is busy with more, so nothing else makes the owner's worker look.
+// Work submitted while the owner runs at the lent level ticks no worker, but must do so when the loan is over. The
+// waiter is on the other worker, which is busy with more work, so nothing else makes the owner's worker look.
 TEST(suspended_owner, gives_way_after_the_loan_to_what_came_meanwhile) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -117,8 +117,8 @@ TEST(suspended_owner, gives_way_after_the_loan_to_what_came_meanwhile) {
     EXPECT_EQ(x.load(), 11);
 }
 
-// The owner is suspended on the first worker, by one of a high level; on the second, a transaction of the owner's level
-// meets it. Catches one that spins there: its worker could not run anything else.
+// A high job has suspended the owner on the first worker. On the second, a transaction of the owner's level conflicts
+// with it. Catches a transaction that spins there: its worker could not run any other work.
 TEST(suspended_owner, lets_an_equal_wait_without_its_worker) {
     const support::watchdog dog{"waiting"};
     var<int> x{0};
@@ -131,9 +131,9 @@ TEST(suspended_owner, lets_an_equal_wait_without_its_worker) {
     add_procedures(s);
     ASSERT_TRUE(s.submit({spin, &elsewhere, 4}));
     wait_until(elsewhere.started);
-    ASSERT_TRUE(s.submit({own, &first, 2}));  // so it is on the other worker
+    ASSERT_TRUE(s.submit({own, &first, 2}));  // so it runs on the other worker
     wait_for_count(first.attempts, 1);
-    ASSERT_TRUE(s.submit({spin, &busy, 3}));  // and so is this
+    ASSERT_TRUE(s.submit({spin, &busy, 3}));  // and so does this job
     wait_until(busy.started);
     first.go = true;
     elsewhere.stop = true;

@@ -1,4 +1,4 @@
-// The watchdog of the tests ends a test that makes no progress, and leaves a slow one alone.
+// The watchdog of the tests ends a test without progress, and does not disturb a slow one.
 #include "support/watchdog.hpp"
 
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
-// A library without locks, which may be interrupted as the procedures that use it.
+// A library without locks, which may be interrupted like the procedures that use it.
 #pragma once
 
 #include <atomic>
 
 namespace libraries {
 
-/// Says that it has begun, and computes until told to stop.
+/// Sets `begun`, and computes until `stop` is set.
 void compute(std::atomic<bool>& begun, const std::atomic<bool>& stop) noexcept;
 
 }  // namespace libraries

@@ -10,7 +10,7 @@ namespace procedures {
 
 using tutti::var;
 
-/// Moves money to and fro in long transactions; the total stays.
+/// Accounts between which long transactions move money; the total is constant.
 struct bank {
     static constexpr int accounts = 64;
     var<long> money[accounts];
@@ -19,14 +19,14 @@ struct transfers {
     bank* of;
     std::uint64_t seed;
     std::atomic<bool>* stop;  // null: one transaction
-    int steps;                // transfers in each
-    int work;                 // turns of computing between two
+    int steps;                // transfers in each transaction
+    int work;                 // turns of computing between two transfers
     std::atomic<std::uint64_t> reads{0};
     std::atomic<int> done{0};
 };
 void transfer(void* of_transfers) noexcept;
 
-/// Looks whether the total is right, in one transaction.
+/// Checks the total in one transaction.
 struct audit {
     bank* of;
     long expected;

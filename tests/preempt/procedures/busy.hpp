@@ -6,7 +6,7 @@
 
 namespace procedures {
 
-/// Computes until it is told to stop; how far it got.
+/// Computes until `stop` is set, and counts its turns.
 struct spinner {
     std::atomic<bool> started{false};
     std::atomic<bool> stop{false};
@@ -14,15 +14,15 @@ struct spinner {
 };
 void spin(void* of_spinner) noexcept;
 
-/// Notes that it ran, in which order.
+/// Records that it ran, and in which order.
 struct marker {
     std::atomic<int>* clock;
     std::atomic<int> at{0};
 };
 void mark(void* of_marker) noexcept;
 
-/// Keeps values in integer and vector registers, below the stack pointer, in errno and in the exception that is
-/// handled, again and again until told to stop; says whether all of them always came out right.
+/// Keeps values in integer and vector registers, in the red zone, in errno and in the handled exception, repeatedly
+/// until told to stop. Reports whether all values stayed correct.
 struct keeper {
     std::atomic<bool>* stop;  // null: does it once
     std::uint64_t seed;
@@ -31,7 +31,7 @@ struct keeper {
 };
 void keep(void* of_keeper) noexcept;
 
-/// Allocates and frees without end, from many sizes, until told to stop.
+/// Allocates and frees blocks of many sizes until told to stop.
 struct allocator {
     std::atomic<bool>* stop;
     std::uint64_t seed;

@@ -5,32 +5,32 @@
 #include "tutti/interrupt.hpp"
 #include "tutti/open_nesting.hpp"
 
-// LeakSanitizer's, where it is there.
+// LeakSanitizer's function, if it exists.
 extern "C" [[gnu::weak]] void __lsan_disable();
 
 namespace procedures {
 namespace {
 
-/// Must be destroyed, wherever the way out leads through.
+/// Must be destroyed, whatever way out the procedure takes.
 struct living {
     explicit living(diver& d) : of{d} { of.living.fetch_add(1); }
     ~living() { of.living.fetch_sub(1); }
     diver& of;
 };
 
-/// `before` runs in every step. What it keeps is used after the call, so that no compiler makes it a loop.
+/// Recurses; `before` runs in every step. `kept` is used after the call, so that a compiler does not make it a loop.
 template <class F>
 [[gnu::noinline]] std::uint64_t step(std::uint64_t depth, F& before) {
     volatile std::uint64_t kept[8] = {depth};
     before();
-    if (depth == ~std::uint64_t{0}) return 0;  // compilers know recursion without an end when they see it
+    if (depth == ~std::uint64_t{0}) return 0;  // prevents the compiler from detecting an infinite recursion
     const std::uint64_t below = step(depth + 1, before);
     return below + kept[depth % 8];
 }
 
 const auto nothing = [] { asm volatile(""); };
 
-/// The end of a transaction whose frames have to be found as they were.
+/// Ends a transaction whose frames must be unchanged at the roll-back.
 void hand_over(diver& d, tutti::tx& t, volatile std::uint64_t& in_frame) {
     in_frame = seen_in_frame;
     t.on_abort([&d, &in_frame](tutti::abort_cause) { d.undone = in_frame; });
@@ -64,7 +64,7 @@ void dive_at_once(void* of_diver) noexcept {
 
 void dive_allocating(void* of_diver) noexcept {
     auto& d = *static_cast<diver*>(of_diver);
-    if (__lsan_disable != nullptr) __lsan_disable();  // what is allocated when it is cut off is lost
+    if (__lsan_disable != nullptr) __lsan_disable();  // allocations are lost when the procedure is cut off
     const auto allocate = [] {
         void* volatile piece = std::malloc(100);
         std::free(piece);
@@ -126,7 +126,7 @@ void dive_through_qsort(void* of_diver) noexcept {
 
 void dive_to_the_floor(void* of_diver) noexcept {
     auto& d = *static_cast<diver*>(of_diver);
-    constexpr std::ptrdiff_t left = 1500;  // no frame of a signal's fits
+    constexpr std::ptrdiff_t left = 1500;  // too little for any signal frame
     const auto here = static_cast<const char*>(__builtin_frame_address(0));
     const auto all = static_cast<std::size_t>(here - d.floor() - left);
     volatile char* const low = static_cast<char*>(__builtin_alloca(all));

@@ -5,13 +5,13 @@
 #include "support/registers.hpp"
 
 extern "C" {
-/// Both are looked at, and written, once a turn. Returns how many turns found something changed.
+/// Writes and checks all values once each turn. Returns the number of turns that found a changed value.
 __attribute__((visibility("hidden"))) std::uint64_t tutti_test_hold_everything(
     const std::atomic<bool>* stop, std::atomic<std::uint64_t>* turns) noexcept;
 }
 
-// Values go everywhere, some time passes, and each is looked at; the carry has to survive, too. All sixteen vectors are
-// in use, so they are looked at in the red zone.
+// Sets all values, waits, and checks each; the carry flag must survive as well. All sixteen vectors are in use, so they
+// are compared in the red zone.
 asm(R"(
     .macro tutti_test_vector operation
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15

@@ -1,4 +1,4 @@
-// A procedure that keeps a value in everything a thread has, and looks at each all the time.
+// A procedure that keeps a value in every part of a thread's state, and checks all of them continuously.
 #pragma once
 
 #include <atomic>
@@ -9,14 +9,14 @@ namespace procedures {
 struct holder {
     std::atomic<bool> stop{false};
     std::atomic<std::uint64_t> turns{0};
-    std::uint64_t damage = 0;  // values that had changed: general registers, vectors, flags, red zone, rounding
-    int error = 0;             // errno at the end; 42 if nobody has changed it
+    std::uint64_t damage = 0;  // number of changed values: general registers, vectors, flags, red zone, rounding
+    int error = 0;             // errno at the end; 42 if it was not changed
 };
 
-/// Whether this processor has the vectors that it holds (AVX2).
+/// Returns true if this processor has the vectors that the procedure uses (AVX2).
 [[nodiscard]] bool can_hold() noexcept;
 
-/// Until it is stopped.
+/// Runs until stopped.
 void hold(void* of_holder) noexcept;
 
 }  // namespace procedures

@@ -11,7 +11,7 @@ thread_local leaver* raises = nullptr;
 
 void leave_handler(int) { ::siglongjmp(raises->target, 1); }
 
-/// Apart from the function that set the target, as the compilers ask.
+/// Separate from the function that sets the target, as the compilers require.
 [[gnu::noinline]] void jump_unseen(leaver& l) { __builtin_longjmp(l.unseen_target, 1); }
 
 void write(leaver& l, tutti::tx& t) {
@@ -19,7 +19,7 @@ void write(leaver& l, tutti::tx& t) {
     t.on_abort([&l](tutti::abort_cause) { ++l.undone; });
 }
 
-/// Runs `block`, which leaves itself for the end of the procedure.
+/// Runs `block`, which jumps to the end of the procedure.
 template <class F>
 [[gnu::noinline]] void leave(void* of_leaver, F&& block) {
     auto& l = *static_cast<leaver*>(of_leaver);

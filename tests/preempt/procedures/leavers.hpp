@@ -8,31 +8,31 @@
 namespace procedures {
 
 struct leaver {
-    tutti::var<long>* of = nullptr;     // what the blocks write
-    tutti::var<long>* apart = nullptr;  // what an open nested block writes
+    tutti::var<long>* of = nullptr;     // the variable that the blocks write
+    tutti::var<long>* apart = nullptr;  // the variable that an open nested block writes
     sigjmp_buf target;
     void* unseen_target[5];
-    int undone = 0;     // how often a handler for the roll-back has run
-    int came_back = 0;  // how often the procedure has come to its end
+    int undone = 0;     // number of runs of the roll-back handler
+    int came_back = 0;  // number of times that the procedure has reached its end
 };
 
-/// By longjmp from the body.
+/// Leaves by longjmp from the body.
 void leave_by_longjmp(void* of_leaver) noexcept;
-/// By siglongjmp from the handler of a signal that the body raises.
+/// Leaves by siglongjmp from the handler of a signal that the body raises.
 void leave_from_handler(void* of_leaver) noexcept;
-/// Two blocks at once, one inside the other.
+/// Leaves two nested blocks at once.
 void leave_two_blocks(void* of_leaver) noexcept;
-/// The inner block alone; the outer one goes on and ends.
+/// Leaves only the inner block; the outer one continues and ends.
 void leave_inner_block(void* of_leaver) noexcept;
-/// An irrevocable block.
+/// Leaves an irrevocable block.
 void leave_irrevocable_block(void* of_leaver) noexcept;
-/// An open nested block, and the block around it.
+/// Leaves an open nested block, and the block around it.
 void leave_open_nested_block(void* of_leaver) noexcept;
-/// By a jump that the library does not see.
+/// Leaves by a jump that the library does not see.
 void leave_unseen(void* of_leaver) noexcept;
-/// The same out of two blocks, of which the inner one is open nested.
+/// Leaves two blocks by such a jump; the inner one is open nested.
 void leave_two_unseen(void* of_leaver) noexcept;
-/// By a jump whose target is inside the block: the block is not left. Adds 1 to both variables.
+/// Jumps to a target inside the block, so the block is not left. Adds 1 to both variables.
 void jump_inside(void* of_leaver) noexcept;
 
 }  // namespace procedures

@@ -1,4 +1,4 @@
-// Procedures that own an orec, or wait for something, in the middle of their transactions.
+// Procedures that own an orec, or wait, in the middle of their transactions.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace procedures {
 
-/// Adds to a variable; once it owns it, computes until told to go on.
+/// Adds to a variable. Once it owns the variable, computes until told to continue.
 struct owner {
     tutti::var<int>* of;
     int adds;
@@ -20,25 +20,25 @@ struct owner {
 };
 void own(void* of_owner) noexcept;
 
-/// Waits in retry until the variable is not zero, or for that time; takes one off it.
+/// Waits in retry until the variable is not zero, or until the time limit, and subtracts one from it.
 struct consumer {
     tutti::var<int>* of;
-    std::chrono::nanoseconds patience{0};  // 0: waits for ever
+    std::chrono::nanoseconds patience{0};  // 0: waits forever
     std::atomic<int> attempts{0};
     std::atomic<bool> got{false};
     std::atomic<bool> done{false};
 };
 void consume(void* of_consumer) noexcept;
 
-/// The same without a limit, in an undo action, which nothing can interrupt.
+/// Waits without a limit, in an undo action, which cannot be interrupted.
 void consume_in_undo(void* of_consumer) noexcept;
 
-/// The same without a limit, but when it is interrupted it says so, and adds one to another variable.
+/// Waits without a limit. When it is interrupted, it records that and adds one to another variable.
 struct legatee {
     tutti::var<int>* of;
     tutti::var<int>* heir = nullptr;
     std::atomic<bool> got{false};
-    std::atomic<bool> told{false};  // by the scheduler, before it is interrupted
+    std::atomic<bool> told{false};  // set by the scheduler before it is interrupted
     std::atomic<bool> interrupted{false};
 };
 void consume_or_bequeath(void* of_legatee) noexcept;

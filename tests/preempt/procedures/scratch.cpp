@@ -13,10 +13,11 @@ constexpr std::size_t filled_with = 1000;
 
 thread_local std::vector<int> scratch;
 
-// More than the least stack of a thread: where this object is loaded with the program, each thread has it in its stack.
+// Larger than the smallest stack of a thread: if this object is loaded at the program's start, each thread has this
+// array in its stack.
 thread_local char ample[std::size_t{512} * 1024];
 
-/// Out of line, so that the address is not remembered.
+/// Out of line, so that the compiler does not cache the address.
 [[gnu::noinline]] std::vector<int>& scratch_now() noexcept {
     asm volatile("");
     return scratch;

@@ -6,7 +6,7 @@
 
 namespace procedures {
 
-/// Fills a thread-local vector, waits for `go` while it may be interrupted, and looks at the vector again.
+/// Fills a thread-local vector, waits for `go` while it may be interrupted, and checks the vector.
 struct scratch_user {
     std::atomic<bool> filled{false};
     std::atomic<bool> go{false};
@@ -15,10 +15,10 @@ struct scratch_user {
 };
 void use_scratch(void* of_scratch_user) noexcept;
 
-/// Empties that vector, sets errno, and notes that it ran.
+/// Empties that vector, sets errno, and records that it ran.
 void empty_scratch(void* of_atomic_int) noexcept;
 
-/// Goes from one processor of the process to the next. Counts the places at which sched_getcpu told another one.
+/// Moves from one processor of the process to the next. Counts the places at which sched_getcpu returned another one.
 struct traveller {
     std::atomic<int> visited{0};
     std::atomic<int> wrong{0};

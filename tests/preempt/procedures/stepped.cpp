@@ -21,7 +21,7 @@ constexpr std::uint64_t trap_flag = 0x100;
 
 using lanes = double __attribute__((vector_size(32)));
 
-/// A leaf whose variables lie in registers, vectors and the red zone.
+/// A leaf function whose variables are in registers, vectors and the red zone.
 [[gnu::always_inline]] inline std::uint64_t mix_body(std::uint64_t seed) noexcept {
     volatile std::uint64_t below[6] = {seed, 2, 3, 4, 5, 6};
     lanes v = {1.25, 2.25, 3.25, static_cast<double>(seed % 9)};
@@ -49,7 +49,8 @@ struct oops {
     std::uint64_t what;
 };
 
-std::mutex heap_of_bytes_mutex;  // no other procedure takes it, so none that preempts this one waits for it
+// Other procedures never take it, so a procedure that preempts this one never waits for it.
+std::mutex heap_of_bytes_mutex;
 
 void work(stepped& s) {
     errno = 42;

@@ -1,4 +1,4 @@
-// A short procedure that traps after each of its instructions, and what may run at every one of these points.
+// A short procedure that traps after each of its instructions, and a procedure that may run at each of these points.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@ namespace procedures {
 struct stepped {
     tutti::var<long>* shared;
     std::uint64_t seed;
-    int turns = 1;             // through registers, vectors and the stack
-    std::uint64_t result = 0;  // of registers, vectors, the stack and what is below it
+    int turns = 1;             // runs through registers, vectors and the stack
+    std::uint64_t result = 0;  // computed from registers, vectors, the stack and the red zone
     int error = 0;             // errno at the end
-    bool caught = false;       // its exception came through
-    bool mutexed = false;      // it got its lock back
+    bool caught = false;       // its exception was caught
+    bool mutexed = false;      // it got its lock
 };
 
-/// With the processor's trap flag raised from its first instruction to its last, in library code, too.
+/// Runs with the processor's trap flag set from its first instruction to its last, including library code.
 void run_stepped(void* of_stepped) noexcept;
-/// The same without.
+/// Runs without the trap flag.
 void run_straight(void* of_stepped) noexcept;
 
-/// Leaves nothing as it was: every register that a function may change, errno, the rounding of vectors that it may not
-/// (and puts back), the heap, and the variable, which it increments.
+/// Changes everything that it may: every register that a function may change, errno, the heap, and the variable, which
+/// it increments. Also changes the vectors' rounding mode, and restores it.
 void disturb(void* of_variable) noexcept;
 
 }  // namespace procedures

@@ -1,4 +1,4 @@
-// Procedures that must not meet each other half done on one worker.
+// Procedures that must not interrupt each other in the middle on one worker.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace procedures {
 
-/// Says that it is in the middle, and stays there until it may go on.
+/// Reports that it is in the middle, and stays there until it may continue.
 struct visitor {
     std::mutex* guarded = nullptr;
     std::atomic<bool> inside{false};
@@ -14,9 +14,9 @@ struct visitor {
     std::atomic<bool> done{false};
 };
 
-/// In the initialization of a function's static variable, the first time.
+/// Runs in the initialization of a function's static variable, the first time.
 void initialize(void* of_visitor) noexcept;
-/// Undisturbed, with the mutex.
+/// Runs undisturbed, with the mutex.
 void lock_undisturbed(void* of_visitor) noexcept;
 
 }  // namespace procedures

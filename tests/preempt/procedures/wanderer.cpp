@@ -13,7 +13,7 @@ namespace {
 thread_local int mine = 0;
 thread_local void* held = nullptr;
 
-/// Out of line, so that the address is not remembered.
+/// Out of line, so that the compiler does not cache the address.
 [[gnu::noinline]] int& mine_now() noexcept {
     asm volatile("");
     return mine;
@@ -28,11 +28,11 @@ int number_of_thread() noexcept { return static_cast<int>(::syscall(SYS_gettid))
 /// The alternate signal stacks of the two threads.
 class signal_stacks {
 public:
-    /// Whether the one of this thread is the same as before, and no other thread's.
+    /// Returns true if this thread's stack is the same as before, and not another thread's.
     bool right() noexcept {
         stack_t here{};
         int thread = 0;
-        do {  // on one thread
+        do {  // repeats until it stays on one thread
             thread = number_of_thread();
             ::sigaltstack(nullptr, &here);
         } while (number_of_thread() != thread);
