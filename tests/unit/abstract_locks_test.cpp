@@ -1,4 +1,4 @@
-// Abstract locks from inside: what a release asks of the system.
+// Abstract locks, white-box: the system calls of a release.
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -14,9 +14,9 @@
 namespace tutti::core {
 namespace {
 
-#if !defined(TUTTI_SANITIZED)  // whose runtimes make calls of their own
+#if !defined(TUTTI_SANITIZED)  // the sanitizers' runtimes make system calls of their own
 
-/// From here on the kernel ends this process when it sleeps on a futex or wakes anybody.
+/// From here on, the kernel ends this process at any futex call.
 bool forbid_futexes() {
     std::array<sock_filter, 4> program{{
         {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
@@ -28,7 +28,7 @@ bool forbid_futexes() {
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-// Catches a release that wakes although none sleeps.
+// Catches a release that makes a wake-up call although no thread sleeps.
 TEST(abstract_locks_test, are_released_without_a_system_call_while_nobody_sleeps) {
     EXPECT_EXIT(
         {

@@ -1,4 +1,4 @@
-// When the adaptive policy serialises a site, and what happens to those in line.
+// The conditions under which the adaptive policy serialises a site, and the effects on queued executions.
 #include "policies/adaptive.hpp"
 
 #include <gtest/gtest.h>
@@ -33,18 +33,18 @@ TEST(contention, is_high_where_one_attempt_in_a_few_is_defeated) {
     EXPECT_FALSE(frequent.high());
 }
 
-/// A site where so many executions end in a window, without and within the line.
+/// A site with a given number of executions per window, outside of the queue and within it.
 struct site {
     class trial trial;
     base::deadline now{std::chrono::hours{1}};
 
-    /// True if the trial ended.
+    /// Runs one window. Returns true if the trial ended.
     bool pass_window(std::uint64_t executions) {
         for (std::uint64_t i = 1; i < executions; ++i) EXPECT_FALSE(trial.count_end(now));
         now += trial::window;
         return trial.count_end(now);
     }
-    /// The same. It comes to its end where the line loses.
+    /// Runs a whole trial. Returns true if it ended early because the queue loses.
     bool pass_trial(std::uint64_t without, std::uint64_t within) {
         bool over = false;
         for (int round = 0; round < trial::rounds && !over; ++round) {
@@ -75,7 +75,7 @@ TEST(trials, stop_when_it_no_longer_pays) {
     s.pass_trial(100, 150);
     s.now += trial::term;
     EXPECT_FALSE(s.trial.count_end(s.now));
-    EXPECT_FALSE(s.pass_trial(100, 102));  // less than it took to begin, but no loss
+    EXPECT_FALSE(s.pass_trial(100, 102));  // less than the gain that begins serialization, but not a loss
     EXPECT_EQ(s.trial.where(), phase::serial);
     s.now += trial::term;
     s.trial.count_end(s.now);
@@ -99,7 +99,7 @@ TEST(trials, come_seldom_where_they_find_nothing) {
     for (int i = 0; i < 10; ++i) {
         ASSERT_TRUE(s.trial.may_begin(s.now));
         ASSERT_TRUE(s.trial.begin(s.now));
-        EXPECT_TRUE(s.pass_trial(100, 105));  // too little
+        EXPECT_TRUE(s.pass_trial(100, 105));  // too little gain
         EXPECT_FALSE(s.trial.may_begin(s.now + rest - milliseconds{1}));
         EXPECT_FALSE(s.trial.begin(s.now + rest - milliseconds{1}));
         s.now += rest;
@@ -154,7 +154,7 @@ TEST_F(in_line, nobody_is_ever_defeated) {
     EXPECT_EQ(attempts.load(), threads * each);
 }
 
-/// A block that goes on once another stands behind it, and how it ends.
+/// Runs a block that continues once another one is queued behind it, and then ends as `end` does.
 template <class End>
 void be_followed(End end) {
     var<int> x, y;
@@ -274,7 +274,7 @@ TEST(listening, lasts_as_long_as_a_trial) {
         for (int i = 0; i < 1000; ++i) atomically({.policy = tutti::policy::adaptive}, [&](tx& t) { other.set(t, i); });
         return core::listeners.load(std::memory_order_relaxed);
     };
-    const std::uint32_t quiet = pass_time_elsewhere();  // and the trials of other tests are over
+    const std::uint32_t quiet = pass_time_elsewhere();  // the trials of other tests are over
     int attempts = 0;
     atomically([&](tx& t) {
         static_cast<void>(contended.get(t));

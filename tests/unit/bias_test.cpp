@@ -1,4 +1,4 @@
-// The context that runs alone without asking: when it may, what ends it, and that no other runs beside it.
+// The biased owner: the conditions under which it exists, the events that revoke it, and exclusion of other blocks.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace {
 constexpr options ordinary{};
 constinit detail::site_slot here{.site{nullptr}, .file = "bias_test.cpp", .function = "", .line = 0};
 
-/// Runs `body` alone, as a block of the language would. False: it may not, and has not run.
+/// Runs `body` alone, as a block of the language does. Returns false, without running it, if that is not allowed.
 template <class F>
 bool runs_alone(F&& body) {
     descriptor& d = descriptor::of(detail::current_or_attach());
@@ -56,12 +56,12 @@ protected:
     }
     void TearDown() override { revoke_any_bias(); }
 
-    /// Another context by a begin here, this one by a begin elsewhere.
+    /// Begins in another context revoke this one's bias, and a begin here revokes another's.
     static void revoke_any_bias() {
         run_one();
         elsewhere(run_one);
     }
-    /// Others are quiet from here on: the second look finds it.
+    /// Makes this context the biased owner: the second call finds the other contexts quiet.
     static void become() {
         runs_alone();
         ASSERT_TRUE(runs_alone());
@@ -132,7 +132,7 @@ TEST_F(bias_test, is_none_while_another_sleeps_in_retry) {
             retry(t);
         });
     }};
-    // As soon as it sleeps its state is idle, and stays so.
+    // As soon as the thread sleeps, its state is idle, and stays idle.
     for (int looks = 0; looks != 100;) {
         const bool began = tried;
         const bool alone = runs_alone();
@@ -150,7 +150,7 @@ TEST_F(bias_test, has_the_slot_if_another_that_wants_it_waits_for_it) {
     ASSERT_TRUE(runs_alone([&] {
         other = std::thread{[&] { atomically({.mode = mode::irrevocable}, [&](tx&) { over = true; }); }};
         while ((biased_owner.load(std::memory_order_relaxed) & 1) == 0)
-            std::this_thread::yield();  // revoked: the other waits
+            std::this_thread::yield();  // revoked: the other one waits
         descriptor::of(*detail::current_transaction).become_irrevocable("wants it too");
         EXPECT_FALSE(over);
     }));
@@ -158,7 +158,7 @@ TEST_F(bias_test, has_the_slot_if_another_that_wants_it_waits_for_it) {
     EXPECT_TRUE(over);
 }
 
-// Under a biased_owner that runs beside others updates are lost; ThreadSanitizer sees it sooner.
+// If a biased owner runs beside other blocks, updates are lost; ThreadSanitizer notices it sooner.
 TEST_F(bias_test, runs_beside_nobody) {
     static long count = 0;
     count = 0;
@@ -168,7 +168,7 @@ TEST_F(bias_test, runs_beside_nobody) {
     for (int me = 0; me != threads; ++me) {
         crew[me] = std::thread{[me, updates] {
             for (int i = 0; i != updates; ++i) {
-                // In bursts, so that now and then the others are quiet.
+                // In bursts, so that the other threads are sometimes quiet.
                 if (i % (64 << me) == 0) std::this_thread::yield();
                 if (!runs_alone([] { ++count; })) {
                     atomically([](tx& t) { store(t, &count, load(t, &count) + 1); });

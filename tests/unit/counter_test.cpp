@@ -1,4 +1,4 @@
-// Catches a counter whose additions, or whose memory, grow with the number of contexts.
+// Catches a counter whose cost of an addition, or whose memory, grows with the number of contexts.
 #include "tutti/counter.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ protected:
     ~counter_of_many_contexts() override {
         for (descriptor* d : taken_) release_descriptor(*d);
     }
-    /// In one of the last context to have come.
+    /// Runs `body` in a transaction of the most recent context.
     template <class Body>
     static void in_late_context(Body&& body) {
         std::thread{[&] { atomically([&](tx& t) { body(descriptor::of(t)); }); }}.join();

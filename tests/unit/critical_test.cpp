@@ -1,4 +1,4 @@
-// Critical regions, with the hook that a preemption layer fills. The ticks are real signals.
+// Critical regions, with the hook of a preemption layer. The ticks are real signals.
 #include "core/state/critical.hpp"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,8 @@ TEST_F(critical_test, a_tick_in_user_code_may_switch) {
     EXPECT_EQ(ticks.served, 0);
 }
 
-// at_commit runs between prepare and publish: orecs are owned, and a switch there would block all others.
+// at_commit runs between prepare and publish: orecs are owned, and a context switch there would block all other
+// threads.
 TEST_F(critical_test, a_tick_in_commit_is_remembered_and_served_when_the_region_ends) {
     var<int> x{0};
     int served_before_publish = -1;
@@ -86,7 +87,7 @@ TEST_F(critical_test, an_exception_out_of_a_region_leaves_it) {
     EXPECT_EQ(descriptor::of(*detail::current_transaction).critical_depth, 0U);
 }
 
-// A storm of asynchronous signals: wherever they hit, none is served inside a region and none is forgotten.
+// Many asynchronous signals at arbitrary points: none is served inside a region, and none is forgotten.
 TEST_F(critical_test, signals_at_any_instruction) {
     var<int> words[8];
     const pthread_t target = pthread_self();
@@ -95,7 +96,7 @@ TEST_F(critical_test, signals_at_any_instruction) {
         do pthread_kill(target, SIGUSR1);  // at least one, however late this thread begins
         while (!stop);
     }};
-    // Until every kind of moment has been hit: cheap where signals are, bounded where they are slow.
+    // Until signals have hit regions and other code often enough; bounded for systems with slow signals.
     for (int i = 0; i < 200'000 && (ticks.postponed < 100 || ticks.allowed < 100); ++i) {
         atomically([&](tx& t) {
             for (auto& w : words) w.set(t, w.get(t) + 1);
@@ -103,7 +104,7 @@ TEST_F(critical_test, signals_at_any_instruction) {
     }
     stop = true;
     storm.join();
-    atomically([&](tx& t) { words[0].set(t, 0); });  // a tick that came last is served by now
+    atomically([&](tx& t) { words[0].set(t, 0); });  // the last tick has been served after this
     EXPECT_GT(ticks.allowed + ticks.postponed, 0);
     EXPECT_LE(ticks.served, ticks.postponed);
     EXPECT_EQ(ticks.served_inside, 0);

@@ -1,4 +1,4 @@
-// The deadline policy by itself, on times that are given to it, and what users write down as a deadline.
+// The deadline policy alone, with given times, and the user's notations of a deadline.
 #include "policies/deadline_timetable.hpp"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(deadline_policy_test, what_takes_longer_than_there_is_time_cannot_be_met) {
     EXPECT_TRUE(plan.hopeless_at(due + 1h, due));
 }
 
-// Nothing is known about a block that runs for the first time: it is optimistic until its time is up.
+// The duration of a block that runs for the first time is unknown, so the block stays optimistic until its deadline.
 TEST(deadline_policy_test, an_unknown_duration_is_no_reason_to_hurry) {
     const auto plan = draw_up(due, 0ns, {});
     EXPECT_EQ(plan.mode_at(due - 1ns), status::active);
@@ -70,7 +70,7 @@ TEST(deadline_policy_test, extremes_do_not_overflow) {
     EXPECT_EQ(draw_up(due, 1ms, {.visible_factor = 1e300}).mode_at(start), status::visible);
 }
 
-// --- where it pays: L is 10 ms, and 100 ms are left when the attempt is planned
+// --- sites where strictness pays: L is 10 ms, and 100 ms are left when the attempt is planned
 
 core::outlook undisturbed() {
     core::outlook seen;
@@ -87,13 +87,13 @@ TEST(where_strictness_pays_test, a_block_that_others_do_not_disturb_stays_ordina
     }
 }
 
-// It waits for others, then.
+// Such an attempt waits for other transactions.
 TEST(where_strictness_pays_test, an_attempt_that_takes_twice_as_long_as_usual_may_become_strict) {
     auto seen = undisturbed();
     seen.planned = due - 50ms;
     EXPECT_EQ(draw_up(due, seen, {}).mode_at(due - 30ms - 1ns), status::active);
     EXPECT_EQ(draw_up(due, seen, {}).mode_at(due - 30ms), status::irrevocable);
-    const auto plan = draw_up(due, undisturbed(), {});  // long before the deadline, the paper's times count
+    const auto plan = draw_up(due, undisturbed(), {});  // long before the deadline, the paper's times apply
     EXPECT_EQ(plan.visible_from, due - 60ms);
     EXPECT_EQ(plan.irrevocable_from, due - 40ms);
     EXPECT_EQ(plan.latest_start, due - 10ms);
@@ -172,7 +172,7 @@ using core::strictness_trial;
 
 constexpr std::uint32_t window = strictness_trial::window;
 
-/// A site whose blocks miss the deadline as often as is said: one execution in so many, 0 for none.
+/// A site with given rates of missed deadlines: one execution in this many, 0 for none.
 struct site {
     strictness_trial trial;
     unsigned strict_misses;
@@ -201,7 +201,7 @@ TEST(strictness_trial_test, where_strictness_is_not_wanted_there_is_nothing_to_c
 TEST(strictness_trial_test, strictness_that_misses_more_ends_after_a_window) {
     site s{.trial = {}, .strict_misses = 8, .other_misses = 100};
     s.run(1000 * window);
-    // Later trials end as soon as strictness has missed as many as are usual without it.
+    // Later trials end as soon as strictness has missed as many deadlines as are usual without it.
     EXPECT_LT(s.strict, 2 * window);
 }
 
@@ -212,9 +212,9 @@ TEST(strictness_trial_test, strictness_that_misses_no_fewer_ends_too) {
 }
 
 TEST(strictness_trial_test, what_strictness_is_worth_is_seldom_done_without) {
-    site s{.trial = {}, .strict_misses = 0, .other_misses = 1};  // nothing is kept without it
+    site s{.trial = {}, .strict_misses = 0, .other_misses = 1};  // without it, every deadline is missed
     s.run(1000 * window);
-    EXPECT_LT(s.missed, 16u);  // one for each trial, and the terms between them double
+    EXPECT_LT(s.missed, 16u);  // one for each trial, and the intervals between trials double
     EXPECT_EQ(s.other, s.missed);
 }
 
@@ -226,7 +226,7 @@ TEST(strictness_trial_test, where_all_is_kept_without_it_strictness_is_not_tried
     EXPECT_EQ(s.strict, window);
 }
 
-// A site that has been without strictness for long begins to need it.
+// A site that has worked without strictness for long begins to need it.
 TEST(strictness_trial_test, a_site_that_changes_is_tried_again_soon) {
     site s{.trial = {}, .strict_misses = 8, .other_misses = 100};
     s.run(2000 * window);
@@ -261,7 +261,7 @@ TEST(deadline_type_test, takes_durations_and_points_in_time) {
     EXPECT_EQ(at.value(), 2h);
     EXPECT_LT(deadline{-1ns}.value(), 0ns);
     EXPECT_FALSE(deadline{-1ns}.is_absolute());
-    // Beyond the representable: for ever, and not by accident a point in time.
+    // Beyond the representable range: infinite, and never accidentally a point in time.
     EXPECT_FALSE(deadline{std::chrono::hours::max()}.is_absolute());
     EXPECT_GT(deadline{std::chrono::hours::max()}.value(), 100h * 24 * 365);
     EXPECT_LT(deadline{std::chrono::hours::min()}.value(), 0ns);

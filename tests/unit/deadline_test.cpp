@@ -1,5 +1,5 @@
-// Executions with a deadline on a clock that the test moves: which attempt runs in which mode, what barriers notice,
-// and what is sampled.
+// Executions with a deadline, on a clock that the test moves: the mode of each attempt, the barriers' checks, and the
+// sampled durations.
 #include "core/modes/deadline.hpp"
 
 #include <gtest/gtest.h>
@@ -30,16 +30,16 @@ protected:
     var<int> x_{0};
     var<int> y_{0};
 
-    /// Runs a block named `name` until its site knows that it takes `usual`.
+    /// Runs a block named `name` until its site knows the usual duration `usual`.
     void practise(const char* name, std::chrono::nanoseconds usual) {
         for (int i = 0; i < 16; ++i) run({.name = name, .deadline = 1h}, [&](tx&) { clock_.advance(usual); });
     }
-    /// One site for all blocks of a test: the same line.
+    /// All blocks of a test share one site, because they use this line.
     template <class F>
     static void run(const options& how, F&& body) {
         atomically(how, body);
     }
-    /// The same at a site whose blocks are rolled back seven times for every commit.
+    /// Does the same at a site whose blocks are rolled back seven times for every commit.
     void practise_in_vain(const char* name, std::chrono::nanoseconds usual) {
         for (int i = 0; i < 16; ++i) {
             run({.name = name, .deadline = 1h}, [&](tx& t) {
@@ -59,7 +59,7 @@ protected:
         const site_times* const times = times_at(name);
         return times != nullptr ? times->sample_in(mode) : std::vector<std::uint64_t>{};
     }
-    /// The mode of the first attempt of a block with that deadline.
+    /// Returns the mode of the first attempt of a block with that deadline.
     status first_mode(const options& how) {
         status first{};
         run(how, [&](tx& t) {
@@ -101,7 +101,7 @@ TEST_F(deadline_test, a_write_switches_in_place) {
         EXPECT_EQ(mode_of(t), status::visible);
         clock_.advance(30ms);
         y_.set(t, 3);
-        EXPECT_EQ(mode_of(t), status::visible);  // which is left to its end
+        EXPECT_EQ(mode_of(t), status::visible);  // stays so until its end
     });
     EXPECT_EQ(attempts, 1);
     EXPECT_EQ(y_.load(), 3);
@@ -120,7 +120,7 @@ TEST_F(deadline_test, a_write_that_comes_late_makes_irrevocable) {
     EXPECT_EQ(attempts, 1);
 }
 
-// Reads that have become invalid cannot be kept: the switch is a restart.
+// Stale reads cannot be kept, so the switch is a restart.
 TEST_F(deadline_test, a_switch_does_not_keep_invalid_reads) {
     practise("invalid", 10ms);
     std::vector<status> modes;
@@ -188,10 +188,10 @@ TEST_F(deadline_test, a_deadline_that_passes_between_attempts_is_refused_then) {
                  deadline_missed);
     EXPECT_EQ(runs, 1);
     EXPECT_EQ(y_.load(), 0);
-    run({}, [&](tx& t) { EXPECT_EQ(t.attempt(), 1u); });  // nothing of it is left
+    run({}, [&](tx& t) { EXPECT_EQ(t.attempt(), 1u); });  // the next block is not affected
 }
 
-// Nor is it starved: once it has been rolled back others make way for it.
+// The block does not starve: once it has been rolled back, other blocks let it go first.
 TEST_F(deadline_test, running_anyway_does_not_hold_others_up) {
     practise("anyway", 10ms);
     std::vector<status> modes;
@@ -208,7 +208,7 @@ TEST_F(deadline_test, running_anyway_does_not_hold_others_up) {
 }
 
 TEST_F(deadline_test, the_quality_of_service_is_the_percentile) {
-    // 90 short ones and 10 long ones
+    // 90 short executions and 10 long ones
     for (int i = 0; i < 100; ++i) {
         run({.name = "qos", .deadline = 1h}, [&](tx& t) {
             clock_.advance(i % 10 == 0 ? 20ms : 1ms);
@@ -216,10 +216,10 @@ TEST_F(deadline_test, the_quality_of_service_is_the_percentile) {
         });
     }
     EXPECT_EQ(first_mode({.name = "qos", .deadline = 50ms, .qos = 0.5}), status::active);        // 1 ms is usual
-    EXPECT_EQ(first_mode({.name = "qos", .deadline = 50ms, .qos = 0.99}), status::irrevocable);  // 20 ms are
+    EXPECT_EQ(first_mode({.name = "qos", .deadline = 50ms, .qos = 0.99}), status::irrevocable);  // 20 ms are usual
 }
 
-// Under permanent conflict no attempt ever commits, so no duration is sampled: the failures have to tell.
+// Under permanent conflict no attempt commits, so no duration is sampled. The site learns from the failures.
 TEST_F(deadline_test, a_site_without_a_sample_learns_from_what_was_rolled_back) {
     std::vector<status> modes;
     run({.name = "unknown", .deadline = 100ms}, [&](tx& t) {
@@ -396,13 +396,13 @@ TEST_F(deadline_test, a_site_where_strictness_does_not_pay_goes_without) {
     EXPECT_TRUE(outcome.met);
 }
 
-// Irrevocable only to be in time: the body may still wait, which one that asked for irrevocability may not.
+// A body that is irrevocable only because of its deadline may still wait; a body that requested irrevocability may not.
 TEST_F(deadline_test, retry_gives_a_hurried_transaction_back) {
     practise_in_vain("hurried", 10ms);
     std::jthread producer;
     run({.name = "hurried", .deadline = 30ms}, [&](tx& t) {
         EXPECT_EQ(mode_of(t), status::irrevocable);
-        t.become_visible();  // it is more than that
+        t.become_visible();  // it is already more than visible
         if (x_.get(t) != 0) return;
         if (!producer.joinable()) producer = std::jthread{[&] { x_.store(1); }};
         retry(t);
@@ -429,14 +429,14 @@ TEST_F(deadline_test, handlers_may_run_blocks_with_deadlines_of_their_own) {
     EXPECT_EQ(outcome.left, 1ms);
 }
 
-// --- what a body means stays the same
+// --- the meaning of a body stays the same
 
-// Adds one to `to` at once, in a block of its own.
+// Adds one to `to` in an open nested block.
 void add_openly(tx& t, var<int>& to) {
     open_nested(t, {{&to}}, [&](tx& i) { to.set(i, to.get(i) + 1); }, [&to](tx& u) { to.set(u, to.get(u) - 1); });
 }
 
-// The second step would be a closed block of an irrevocable attempt, and own what the undo of the first one needs.
+// As a closed block of an irrevocable attempt, the second step would own data that the first step's undo needs.
 TEST_F(deadline_test, steps_stay_open_when_the_deadline_nears_between_them) {
     practise("two steps", 10ms);
     int attempts = 0;
@@ -480,8 +480,8 @@ TEST_F(deadline_test, an_attempt_that_the_body_made_irrevocable_does_not_start_o
     EXPECT_EQ(x_.load(), 1);
 }
 
-// An optimistic attempt whose reads an open nested block, or its undo, changes would start over. One that is visible
-// only for its deadline does so, too.
+// If an open nested block, or its undo, changes the reads of an optimistic attempt, that attempt starts over. So does
+// an attempt that is visible only because of its deadline.
 TEST_F(deadline_test, a_visible_attempt_whose_reads_an_undo_changes_starts_over) {
     practise_in_vain("undone", 10ms);
     std::vector<status> modes;

@@ -1,4 +1,4 @@
-// Descriptors of threads that have ended serve later ones. Catches an engine that makes a new one for each thread.
+// Descriptors of ended threads are reused. Catches an engine that makes a new descriptor for each thread.
 #include <gtest/gtest.h>
 
 #include <thread>

@@ -1,5 +1,5 @@
-// Which blocks try hardware, and how often: many attempts for nothing, a block that never comes back, and a block that
-// pays for what another one does.
+// The blocks that try hardware, and the frequency of their tries. Catches many useless attempts, a block that never
+// returns to hardware, and a block that is punished for another one's failures.
 #include "core/state/hardware_habits.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr hardware_habits::key bad = 0x1000, good = 0x2008;
 
-/// Runs a block that ends in the same way each time. Returns how many executions have tried hardware.
+/// Runs a block that always ends in the same way. Returns the number of executions that tried hardware.
 int tries_in(hardware_habits& h, hardware_habits::key block, int executions, bool fails) {
     int tries = 0;
     for (int i = 0; i < executions; ++i) {
@@ -67,7 +67,7 @@ TEST(hardware_habits, knows_the_latest_reason_and_takes_turns) {
     EXPECT_FALSE(known.takes_turn());
 }
 
-// Many more blocks than there are entries, so that each set is full, and blocks take each other's places.
+// Many more blocks than entries, so each set is full, and blocks evict each other's entries.
 TEST(hardware_habits, a_block_beside_others_that_fail_is_not_affected) {
     hardware_habits h;
     for (hardware_habits::key other = 1; other <= 10000; ++other) {

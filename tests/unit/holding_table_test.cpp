@@ -1,5 +1,5 @@
-// Catches a table of abstract locks whose operations take longer the more are held, that loses one where they move, or
-// that keeps memory when they are gone.
+// Catches a table of abstract locks whose operations get slower with more locks, that loses a lock when entries move,
+// or that keeps memory afterwards.
 #include "core/state/holding_table.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 class holding_table_test : public ::testing::Test {
 protected:
-    /// By a transaction that holds nothing else.
+    /// Inserts a lock of a transaction that holds nothing else.
     abstract_holding& insert(std::uint64_t key, bool shared = true) {
         return insert_for(holder(holdings_.size()), key, shared);
     }
@@ -26,10 +26,10 @@ protected:
         table_.insert(holdings_.back(), hash(key));
         return holdings_.back();
     }
-    /// The table looks at no holder. Descriptors lie at multiples of their size.
+    /// Returns a fake holder, because the table does not access holders. Descriptors are at multiples of their size.
     static descriptor* holder(std::size_t number) { return reinterpret_cast<descriptor*>((number + 1) * 1024); }
     lock_name name(std::uint64_t key) const { return {this, key}; }
-    /// The upper bits, which have chosen the table, are the same for all that is in it.
+    /// The upper bits have chosen the table, so they are equal for all of its entries.
     static std::uint64_t hash(std::uint64_t key) { return hash_of({nullptr, key}) >> holding_table::bits_of_table; }
     std::size_t looks(std::uint64_t key) const { return table_.first(name(key), hash(key)).looks; }
     std::size_t looks_for_all(std::size_t keys) const {
@@ -40,7 +40,7 @@ protected:
     const abstract_holding* held_by(const descriptor* who, std::uint64_t key) const {
         return table_.held_by(*who, name(key), hash(key)).of;
     }
-    /// In the order of the list, whose links are consistent.
+    /// Returns the list of holdings in order, and checks its links.
     std::vector<const abstract_holding*> list_of(std::uint64_t key) const {
         std::vector<const abstract_holding*> found;
         const abstract_holding* const first = table_.first(name(key), hash(key)).of;
@@ -60,14 +60,14 @@ protected:
         return {list.begin(), list.end()};
     }
 
-    ~holding_table_test() override { table_.attempt_fail(); }  // tables live for ever, and have no destructor
+    ~holding_table_test() override { table_.attempt_fail(); }  // tables are never destroyed, and have no destructor
 
     holding_table table_;
     std::deque<abstract_holding> holdings_;
 };
 
 TEST_F(holding_table_test, looks_at_as_many_slots_however_many_are_held) {
-    // In steps of a tenth, so that one is just before each change of size.
+    // In steps of a tenth, so that one step is just before each change of size.
     for (std::size_t held = 0; held < std::size_t{1} << 17;) {
         for (const std::size_t until = held + held / 10 + 8; held != until; ++held) insert(held);
         EXPECT_LE(looks_for_all(held), 4 * held) << held;
@@ -117,7 +117,8 @@ TEST_F(holding_table_test, lists_exclusive_holdings_first_the_latest_at_the_fron
     EXPECT_EQ(held_by(sharer.who, 7), nullptr);
 }
 
-// Against a model, with several of one name, of one hash but another name, and removals in any order.
+// Compares the table with a model: several holdings of one name, equal hashes of different names, and removals in any
+// order.
 TEST_F(holding_table_test, finds_what_is_held_and_nothing_else) {
     constexpr std::uint64_t keys = 150;
     std::mt19937_64 dice{1};
@@ -125,7 +126,7 @@ TEST_F(holding_table_test, finds_what_is_held_and_nothing_else) {
     for (int step = 0; step < 60'000; ++step) {
         const std::uint64_t key = dice() % 3 == 0 ? 0 : dice() % keys;
         auto& held = model[key];
-        // Many for a while, few for a while.
+        // Periods with many holdings, and periods with few.
         if (dice() % 100 < (step / 6'000 % 2 == 0 ? 70u : 30u)) {
             held.insert(&insert(key, dice() % 4 != 0));
         } else if (!held.empty()) {

@@ -1,5 +1,5 @@
-// Ending what another thread's transactions do. Catches an interruption that a loop, or a sleep in retry, survives, and
-// one that reaches beyond what it was meant for.
+// Interruptions of another thread's transactions. Catches an interruption that a loop or a sleep in retry survives, and
+// one that affects more than its target.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// Runs `body` on a thread of its own, which others may interrupt; raises until it has ended. True: by `interrupted`.
+/// Runs `body` on a thread of its own and interrupts it until it has ended. Returns true if it ended by `interrupted`.
 template <class F>
 bool interrupt(F&& body, bool raised_before = false) {
     std::atomic<tutti::interruption*> handle{nullptr};
@@ -38,7 +38,7 @@ bool interrupt(F&& body, bool raised_before = false) {
         handle.load()->raise();
         std::this_thread::yield();
     }
-    // What was interrupted does not stand in the way of what comes next.
+    // A later block of the interrupted thread runs normally.
     handle = nullptr;
     handle.notify_all();
     runner.join();
@@ -64,8 +64,8 @@ TEST(interrupt, ends_a_sleep_in_retry) {
     }));
 }
 
-// The one that is interrupted may be the one that was to wake the next. Catches one that leaves without doing so: a
-// hang.
+// The interrupted thread may be the one that should wake the next. Catches one that leaves without doing so, which
+// shows as a hang.
 TEST(interrupt, takes_no_wake_up_from_those_who_wait_behind) {
     constexpr int behind = 6;
     tutti::var<long> gate{0};
@@ -110,7 +110,7 @@ TEST(interrupt, is_noticed_by_a_sleep_that_begins_after_it) {
         true));
 }
 
-// Once is enough. Catches a sleep that begins without a look.
+// One interruption is enough. Catches a sleep that begins without a check.
 TEST(interrupt, ends_a_sleep_that_begins_after_the_only_one) {
     const tutti::support::watchdog dog{"a sleep after an interruption"};
     const tutti::var<long> never{0};

@@ -1,4 +1,4 @@
-// Catches text that is no JSON: numbers as the program's locale writes them, and bytes that are no UTF-8.
+// Catches invalid JSON: numbers in the format of the program's locale, and bytes that are not UTF-8.
 #include "observe/json.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ TEST(json, numbers_have_three_decimals) {
     EXPECT_EQ(written(std::numeric_limits<double>::lowest()).size(), 1 + 309 + 4U);
 }
 
-/// Where the decimals of numbers follow a comma. The locale is made here, from the system's definition of it.
+/// A locale with a decimal comma, which the test builds from the system's definition.
 TEST(json, numbers_are_the_same_in_every_locale) {
     const std::string folder = testing::TempDir() + "tutti-locale-" + std::to_string(::getpid());
     std::filesystem::create_directory(folder);

@@ -12,7 +12,7 @@
 namespace tutti::core {
 namespace {
 
-/// Runs `body` on another thread up to its call of `pause()`, lets `meanwhile(descriptor)` happen, then lets it go on.
+/// Runs `body` on another thread up to its call of `pause()`, calls `meanwhile(descriptor)`, and then lets it continue.
 template <class Body, class Meanwhile>
 void interrupted(Body body, Meanwhile meanwhile) {
     std::latch there{1}, go_on{1};
@@ -50,7 +50,7 @@ TEST(kill, a_reader_in_its_inlined_path_dies_at_its_next_barrier) {
             });
         },
         [](descriptor& victim) { EXPECT_TRUE(kill(victim, state_of(victim))); });
-    // norec and the exclusive algorithms notice at the same barrier: all go out of line.
+    // norec and the exclusive algorithms notice at the same barrier: all of them go out of line.
     EXPECT_EQ(attempts, 2);
     EXPECT_FALSE(read_after_the_kill);
 }
@@ -73,7 +73,7 @@ TEST(kill, a_writer_that_makes_no_further_access_dies_at_commit) {
     EXPECT_EQ(cause, abort_cause::killed);
 }
 
-// Its answer to a privatizing commit would open the inlined path again, past the request.
+// Its answer to a privatizing commit would reopen the inlined path and skip the kill request.
 TEST(kill, one_that_is_asked_whether_its_reads_are_current_dies_instead_of_answering) {
     auto& self = descriptor::of(detail::current_or_attach());
     int attempts = 0;

@@ -7,7 +7,7 @@
 namespace tutti::memory {
 namespace {
 
-// Activities are for ever: they are entered in the directory.
+// Activities are never destroyed, because the directory refers to them.
 activity& fresh_activity() {
     static std::vector<std::unique_ptr<activity>> all;
     all.push_back(std::make_unique<activity>());
@@ -35,7 +35,7 @@ TEST_F(limbo_test, destroys_at_once_when_nobody_runs) {
     EXPECT_EQ(destroyed, 3);
 }
 
-// Catches a limbo that does not look at the transactions that run, and one that only looks at whether any still does.
+// Catches a limbo that ignores running transactions, and one that only checks whether any transaction runs.
 TEST_F(limbo_test, waits_for_a_transaction_that_was_running_and_not_for_its_successor) {
     reader_.state.store(make_state(1, status::active), std::memory_order_relaxed);
     retire(3);
@@ -63,7 +63,7 @@ TEST_F(limbo_test, what_is_retired_during_the_wait_gets_a_wait_of_its_own) {
     EXPECT_EQ(destroyed, 2);
 }
 
-// What its frames do while they unwind may still look at what it has read.
+// Its frames may still access the objects that it has read while they unwind.
 TEST_F(limbo_test, waits_for_a_transaction_that_is_being_rolled_back) {
     reader_.state.store(make_state(1, status::aborting), std::memory_order_relaxed);
     retire(1);

@@ -1,6 +1,7 @@
-// What is logged, and which part of a log is walked when: every algorithm, on the descriptor of this thread.
+// The entries of the logs, and the parts of a log that an operation scans: every algorithm, on the descriptor of this
+// thread.
 //
-// A part that must not be walked is made inaccessible meanwhile: code that walks it all the same ends the program.
+// The test protects a part that must not be scanned, so code that scans it crashes.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@
 namespace tutti::core {
 namespace {
 
-/// The whole pages of an array, which cannot be touched until this ends.
+/// Protects the whole pages of an array against any access during its lifetime.
 class out_of_reach {
 public:
     template <class T>
@@ -85,7 +86,7 @@ protected:
     logs() { choose(*GetParam()); }
     ~logs() override { choose(chosen_instance()); }
 
-    /// The first half of the variables is for the outer block, the second for inner ones.
+    /// The first half of the variables is for the outer block, the second half for inner blocks.
     static constexpr std::size_t half = 4000;
     std::unique_ptr<var<long>[]> vars_ = std::make_unique<var<long>[]>(2 * half);
     descriptor& d_ = descriptor::of(detail::current_or_attach());
@@ -118,7 +119,7 @@ std::string name_of(const ::testing::TestParamInfo<const instance*>& tested) {
 }
 INSTANTIATE_TEST_SUITE_P(under, logs, ::testing::ValuesIn(all_algorithms()), name_of);
 
-// The frame of an outermost block says nothing of where its logs stood, and no code may ask it.
+// The frame of an outermost block does not store positions in the logs, so code must not read them.
 TEST_P(logs, of_an_outermost_block_that_writes_one_variable_again_and_again_do_not_grow) {
     detail::frame f;
     std::memset(static_cast<void*>(&f.mark), 0xff, sizeof f.mark);
@@ -159,7 +160,7 @@ TEST_P(logs, of_reads_are_left_alone_at_a_checkpoint_when_nobody_has_committed) 
     });
 }
 
-// Blocks of the language that can be cancelled have frames of their own. Catches an access that walks over them.
+// Blocks of the language that can be cancelled have frames of their own. Catches an access that scans these frames.
 TEST_P(logs, and_frames_of_blocks_around_the_innermost_one_are_left_alone_by_accesses) {
     if (!GetParam()->in_place) GTEST_SKIP() << "runs no blocks of the language";
     const auto make = [](std::size_t count) {
@@ -186,15 +187,15 @@ TEST_P(logs, and_frames_of_blocks_around_the_innermost_one_are_left_alone_by_acc
     EXPECT_EQ(plain, 2);
 }
 
-/// An object that a nested block makes, and leaves to destroy when it is rolled back.
+/// An object that a nested block makes, and that is destroyed after the block's roll-back.
 struct leftover {
     var<long> member{0};
     ~leftover() { ++destroyed; }
     static inline long destroyed = 0;
 };
 
-// A block around many that were rolled back must not cost what they did, or a chain of blocks costs the square of its
-// depth. Catches an end of a block that walks over what blocks inside it have left.
+// A block around many rolled-back blocks must not scan their remains, or the cost of a chain of blocks is quadratic in
+// its depth. Catches an end of a block that does so.
 TEST_P(logs, of_what_nested_blocks_have_left_are_left_alone_when_the_blocks_around_them_end) {
     enum class way { commit, cancel, exception, alternative };
     const auto leave = [&](tx& t) {
@@ -202,7 +203,7 @@ TEST_P(logs, of_what_nested_blocks_have_left_are_left_alone_when_the_blocks_arou
             t.on_abort([] {});
             t.on_commit([] {});
             static_cast<void>(create<leftover>(t));
-            static_cast<void>(vars_[i].get(t));  // so that the objects stay, too
+            static_cast<void>(vars_[i].get(t));  // so that the objects stay as well
         }
     };
     const auto end = [](tx& t, way by) {
@@ -244,7 +245,7 @@ struct agreeing final : participant {
     void abort() noexcept override {}
 };
 
-// Catches a checkpoint or a retry that goes through the whole log to find participants.
+// Catches a checkpoint or a retry that scans the whole log for participants.
 TEST_P(logs, of_what_is_put_off_are_left_alone_at_checkpoints_and_between_alternatives) {
     agreeing all[half];
     atomically([&](tx& t) {
@@ -277,7 +278,7 @@ struct showing final : companion {
     bool commit_alone() noexcept override { return false; }
 };
 
-// Catches a roll-back that loses a step, or has two of them change places.
+// Catches a roll-back that loses a step, or exchanges two of them.
 TEST_P(logs, of_what_is_put_off_keep_companions_and_their_steps_in_order_when_a_nested_block_is_rolled_back) {
     constexpr std::size_t steps = 100;
     showing one, two;
@@ -310,7 +311,7 @@ TEST_P(logs, of_what_is_put_off_keep_companions_and_their_steps_in_order_when_a_
     EXPECT_EQ(undone, static_cast<long>(2 * (steps + 1)));
 }
 
-// Catches a limited wait, or the roll-back of one, that looks at all that the attempt has made before.
+// Catches a wait with a limit, or its roll-back, that scans everything that the attempt has done before.
 TEST_P(logs, of_limited_waits_are_left_alone_by_the_next_one_and_by_its_roll_back) {
     const auto pass_by = [](tx& t) { retry_for(t, std::chrono::nanoseconds{0}); };
     const auto pass_by_in_vain = [&] {
@@ -330,7 +331,7 @@ TEST_P(logs, of_limited_waits_are_left_alone_by_the_next_one_and_by_its_roll_bac
     });
 }
 
-// Destroying is in the order opposite to that of making, across the blocks that were rolled back.
+// Objects are destroyed in reverse order of creation, across the blocks that were rolled back.
 TEST_P(logs, of_what_nested_blocks_have_left_are_destroyed_from_the_inside_out) {
     std::string order;
     struct noting {
@@ -363,9 +364,9 @@ TEST_P(logs, of_what_nested_blocks_have_left_are_destroyed_from_the_inside_out) 
     EXPECT_EQ(order, "edfcba");
 }
 
-#if !defined(TUTTI_CHECK) && !defined(TUTTI_SANITIZED)  // which look at once: core/rollback/replaced.hpp
+#if !defined(TUTTI_CHECK) && !defined(TUTTI_SANITIZED)  // these builds scan at once: core/rollback/replaced.hpp
 
-/// The entries that were looked at when blocks closed, each in the last one, to find objects that were replaced.
+/// Counts the entries that were scanned for replaced objects when blocks closed, each in the last block.
 class looks {
 public:
     explicit looks(descriptor& d) : d_{d} {}
@@ -373,7 +374,8 @@ public:
         if (levels == 0) return;
         t.on_commit([] {});
         atomically([&](tx& n) { down(n, levels - 1); });
-        // At its close the nested block had fewer entries than the two have together, so that this tells a look.
+        // At its close the nested block had fewer entries than both have together, so this condition shows that a scan
+        // happened.
         const std::size_t mark = d_.frame_->parent != nullptr ? d_.frame_->mark.deferred : 0;
         const std::size_t left = d_.frame_->left_when_looked;
         if (left == d_.deferred_log.size() - mark) sum_ += left;
@@ -395,12 +397,12 @@ TEST_P(logs, of_what_is_put_off_are_looked_through_a_few_times_however_deep_the_
 
 #endif
 
-// What a block has allocated it writes directly, and no roll-back puts that back. Catches one that goes on so when the
-// block is over, or the one around it.
+// A block writes directly to memory that it has allocated, and a roll-back does not restore that memory. Catches a
+// block that still writes directly after that block, or the one around it, has ended.
 TEST_P(logs, have_what_a_block_allocated_that_is_over) {
     const auto get_the_first = [&](tx& t) {
         destroy(t, create<long>(t));
-        d_.captured_begin_ = reinterpret_cast<std::uintptr_t>(&vars_[0]);  // as if it had been handed out
+        d_.captured_begin_ = reinterpret_cast<std::uintptr_t>(&vars_[0]);  // as if it had been allocated
         d_.captured_size_ = sizeof vars_[0];
     };
     const auto write_in_vain = [&](tx& t) {
@@ -443,7 +445,7 @@ TEST_P(logs, of_what_was_written_several_times_lead_back_to_the_first_value) {
     for (const std::uint8_t b : bytes) EXPECT_EQ(b, 0);
 }
 
-// Of so many descriptors that versions cannot name them all. What such a one rolls back looks like another's commit.
+// A descriptor beyond those that versions can name. Its own roll-back looks like another transaction's commit.
 TEST_P(logs, of_a_nameless_descriptor_let_it_sleep_in_retry_for_what_it_wrote) {
     const detail::word name = std::exchange(d_.own_writer_, ~detail::word{0});
     const detail::word number = std::exchange(d_.writer, memory::anonymous);
@@ -456,10 +458,10 @@ TEST_P(logs, of_a_nameless_descriptor_let_it_sleep_in_retry_for_what_it_wrote) {
     });
     d_.own_writer_ = name;
     d_.writer = number;
-    EXPECT_LE(attempts, 2U);  // one before the sleep, one that finds its time up
+    EXPECT_LE(attempts, 2U);  // one before the sleep, and one that finds its time limit expired
 }
 
-// Nor can it tell what a nested block of its own has taken back: it would start over again and again.
+// The descriptor cannot recognise the roll-back of its own nested block either, and would start over again and again.
 TEST_P(logs, of_a_nameless_descriptor_survive_a_nested_roll_back_at_the_second_attempt) {
     const detail::word name = std::exchange(d_.own_writer_, ~detail::word{0});
     const detail::word number = std::exchange(d_.writer, memory::anonymous);
@@ -492,7 +494,7 @@ TEST_P(logs_of_values, are_left_alone_by_whoever_becomes_strict_when_nobody_has_
 }
 
 TEST_P(logs_of_values, are_compared_when_somebody_has_committed) {
-    // As good as another thread's.
+    // Equivalent to a commit of another thread.
     const auto commit_apart = [](tx& t, var<long>& v) { open_nested(t, [&v](tx& i) { v.set(i, 1); }, [](tx&) {}); };
     EXPECT_FALSE(try_atomically([&](tx& t) {
         EXPECT_EQ(sum(t, 0, half), 0);
@@ -504,7 +506,7 @@ TEST_P(logs_of_values, are_compared_when_somebody_has_committed) {
     }));
 }
 
-// The commit inside a block that is irrevocable looks at bytes and values.
+// A commit inside an irrevocable block checks bytes and values.
 TEST_P(logs_of_values, tell_what_must_not_change_for_an_irrevocable_block) {
     alignas(8) std::uint32_t words[4] = {};
     const auto store_apart = [&](auto* at, auto value) {

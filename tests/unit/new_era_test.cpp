@@ -1,4 +1,4 @@
-// The version clock starts anew: when, what holds that up, and that nobody sees anything of it.
+// New eras of the version clock: their begin, the conditions that delay it, and unchanged results for all threads.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ protected:
     }
     static bool one_at_a_time() { return mine().algorithm->one_at_a_time; }
 
-    /// Commits until the era has changed. False: it has not after very many commits.
+    /// Commits until the era has changed. Returns false if it has not changed after very many commits.
     static bool commit_into_the_next(var<long>& v) {
         const core::word before = number_of_the_era();
         for (int i = 0; i != 20'000'000 && number_of_the_era() == before; ++i) v.store(i);
@@ -64,7 +64,7 @@ TEST_F(new_era, begins_when_the_clock_is_late_and_not_before) {
     EXPECT_EQ(v.load(), 7);
 }
 
-// Every way to read and write meets versions that the new clock has not reached. None takes the time along.
+// All ways of reading and writing meet versions that the new clock has not reached. None of them copies such a version.
 TEST_F(new_era, keeps_values_whose_versions_are_of_the_old_one) {
     constexpr long count = 64;
     std::vector<var<long>> all(count);
@@ -101,7 +101,7 @@ TEST_F(new_era, keeps_values_whose_versions_are_of_the_old_one) {
     for (var<long>& v : all) v.store(1);
     for (const var<long>& v : all) EXPECT_EQ(v.load(), 1);
     ASSERT_TRUE(written());
-    // Cancelled, it leaves the value and a version.
+    // A cancelled write leaves the value and a version.
     EXPECT_FALSE(try_atomically([&](tx& t) {
         for (var<long>& v : all) v.set(t, -1);
         cancel(t);
@@ -110,7 +110,7 @@ TEST_F(new_era, keeps_values_whose_versions_are_of_the_old_one) {
     EXPECT_LT(time_of_the_clock(), version_clock::late);
 }
 
-// An outside load that looks twice must not be misled by a version that is drawn again in another era.
+// An outside load that reads twice must not be misled by a version that is drawn again in another era.
 TEST_F(new_era, gives_old_versions_a_later_one_before_a_load_outside_relies_on_them) {
     if (!mine().algorithm->in_place) GTEST_SKIP() << "values of running transactions are not in memory";
     var<long> v{0};
@@ -235,7 +235,7 @@ TEST_F(new_era, begins_in_the_child_of_a_fork) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/// What threads do while one era follows the other.
+/// The activity of threads across several eras.
 class commotion {
 public:
     void run(core::word eras, support::watchdog& dog) {
@@ -244,7 +244,7 @@ public:
         for (core::word turned = 0; turned != eras; ++turned) {
             const core::word before = number_of_the_era();
             while (number_of_the_era() == before) {
-                hurry_to(version_clock::late);  // again: the era before may just be beginning
+                hurry_to(version_clock::late);  // repeated, because the previous era may just be beginning
                 std::this_thread::yield();
             }
             dog.progress();
@@ -263,7 +263,7 @@ private:
             long s = 0;
             for (const var<long>& v : variables_) s += v.get(t);
             for (const long& p : plain_) s += load(t, &p);
-            // Also of attempts that are rolled back: all they see is of one state.
+            // This also holds for rolled-back attempts: each sees a single state.
             if (s != 0) ++wrong_;
             return s;
         });
@@ -275,7 +275,7 @@ private:
             else store(t, &plain_[to], load(t, &plain_[to]) + 1);
         });
     }
-    /// Takes the pair away from all others, changes it directly, and gives it back.
+    /// Makes the pair private, changes it directly, and publishes it again.
     void change_in_private() {
         auto* const own = atomically([&](tx& t) {
             auto* const there = shown_.get(t);

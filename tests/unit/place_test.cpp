@@ -21,7 +21,7 @@ TEST(place, a_store_under_a_mask_leaves_the_neighbours_alone) {
     }
 }
 
-// Random stores of every size into one word, kept in an entry and overlaid on memory, must read like memory itself.
+// Random stores of every size into one word, kept in an entry and overlaid on memory, must read like direct stores.
 TEST(place, an_overlay_reads_as_memory_would_after_the_stores) {
     std::mt19937_64 random{7};
     for (int round = 0; round < 2000; ++round) {

@@ -1,4 +1,4 @@
-// Which wins, which waits, and for how long at most: every policy of the table.
+// The winner, the waiter, and the longest wait, for every policy of the table.
 #include "core/ports/policy.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ namespace {
 thread_local unsigned yields = 0;
 }
 
-/// In the place of the C library's.
+/// Replaces the C library's function.
 extern "C" int sched_yield() noexcept {
     ++yields;
     return static_cast<int>(syscall(SYS_sched_yield));
@@ -67,7 +67,7 @@ TEST(policies, are_put_in_force_by_name) {
     use_policy(before);
 }
 
-// Many threads, few variables, some visible readers: none hangs and nothing is lost, whatever the policy says.
+// Many threads, few variables, some visible readers: under every policy, none hangs and no update is lost.
 TEST(policies, keep_every_increment) {
     constexpr unsigned threads = 6;
     const long rounds = static_cast<long>(support::rounds(2000));
@@ -92,7 +92,7 @@ TEST(policies, keep_every_increment) {
     }
 }
 
-/// How many attempts a block makes under `p` that loses each time it can, up to `most`.
+/// Returns the number of attempts, up to `most`, of a block under `p` that loses whenever it can.
 unsigned attempts_of_a_loser(const policy& p, bool read_only, unsigned most) {
     var<int> x, y;
     unsigned attempts = 0;
@@ -122,13 +122,14 @@ TEST(policies, bound_the_restarts_of_who_always_loses) {
             if (p->bounded) {
                 EXPECT_EQ(attempts_of_a_loser(*p, read_only, 1000), defeats_to_last_resort + 1);
             } else {
-                EXPECT_EQ(attempts_of_a_loser(*p, read_only, 100), 100U);  // so it is the bound that ends it above
+                // This shows that the bound ends the block above.
+                EXPECT_EQ(attempts_of_a_loser(*p, read_only, 100), 100U);
             }
         }
     }
 }
 
-// It has lost to no other. A pause draws a random number for its length, or gives the processor away.
+// The block has not lost to another one. A pause would draw a random number or yield the processor.
 TEST(policies, a_restart_that_the_block_asks_for_is_at_once) {
     descriptor& d = attach();
     for (const policy* p : all()) {
@@ -173,7 +174,7 @@ TEST(policies, the_last_resort_promises_nothing) {
         EXPECT_FALSE(t.irrevocable());
         if (descriptor::of(t).is_irrevocable() && !seen) {
             seen = true;
-            t.become_visible();  // stricter already, and no error
+            t.become_visible();  // already stricter, and not an error
             opener = std::thread{[&] { gate.store(1); }};
         }
         if (seen && gate.get(t) == 0) retry(t);
@@ -186,7 +187,8 @@ TEST(policies, the_last_resort_promises_nothing) {
     EXPECT_GT(attempts, defeats_to_last_resort);
 }
 
-/// Two transactions of which `second` wants what `first` owns, while `first` has not ended. Which one was rolled back?
+/// Two transactions: `second` needs an orec that `first` owns, while `first` is running. The outcome says which one was
+/// rolled back.
 struct outcome {
     unsigned first_attempts = 0;
 };
@@ -205,10 +207,10 @@ outcome meet(const options& first, const options& second) {
     atomically(first, [&](tx& t) {
         if (++o.first_attempts > 1) return;
         descriptor& d = descriptor::of(t);
-        wake_sleepers(d);  // takes down what an earlier sleeper may have left up
+        wake_sleepers(d);  // clears the mark that an earlier sleeper may have left
         x.set(t, 1);
         owned.count_down();
-        // Until it is killed, or the other one has given way: then it sleeps for us, or has started over.
+        // Until this one is killed, or the other one gives up: it then sleeps for this one, or has started over.
         while (!d.asked_to_die() && (d.sleepers.load(std::memory_order_relaxed) & 1) == 0 && second_attempts < 2) {
             std::this_thread::yield();
         }
@@ -274,7 +276,7 @@ TEST(waiting_for_a_commit, ends_when_the_winner_gives_up) {
                          throw std::runtime_error{"dead"};
                      }),
                      std::runtime_error);
-        // A thread that stays, and whose transactions are not what is waited for.
+        // A thread that stays, and whose transactions are not awaited.
         for (int i = 0; i < 1000; ++i) atomically([&](tx& t) { x.set(t, i); });
     }};
     begun.wait();
@@ -286,7 +288,7 @@ TEST(waiting_for_a_commit, ends_when_the_winner_gives_up) {
 TEST(scheduling, a_lowered_priority_can_be_restored) {
     std::thread{[] {
         const std::optional<int> nice = base::lower_priority();
-        if (!nice) return;  // not allowed here: then nothing has happened
+        if (!nice) return;  // not allowed here, so nothing has happened
         base::restore_priority(base::thread_number(), *nice);
         EXPECT_EQ(base::lower_priority(), nice);
     }}.join();

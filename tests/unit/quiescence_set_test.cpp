@@ -1,5 +1,5 @@
-// Which contexts belong to the set that commits walk through where plain memory is used. Catches one that only grows:
-// each commit would look at every thread that ever used plain memory.
+// Membership in the set of contexts that commits scan when plain memory is used. Catches a set that only grows: each
+// commit would scan every thread that ever used plain memory.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ void use_plain_memory_once() {
     atomically([](tx& t) { store(t, &word, load(t, &word) + 1); });
 }
 
-/// Each walks through the whole set; two sweeps take out those that were idle between them.
+/// Each commit scans the whole set; two sweeps remove the contexts that were idle between them.
 void commit_often() {
     std::uint64_t mine = 0;
     for (int i = 0; i < 3 * 4096; ++i) atomically([&](tx& t) { store(t, &mine, mine); });
@@ -55,7 +55,7 @@ TEST(quiescence_set, forgets_threads_that_have_ended) {
         crowd.emplace_back([&there] {
             use_plain_memory_once();
             ++there;
-            while (there.load() < size) std::this_thread::yield();  // none of them takes over another's descriptor
+            while (there.load() < size) std::this_thread::yield();  // so that no thread takes over another's descriptor
         });
     }
     for (std::thread& t : crowd) t.join();
@@ -95,7 +95,7 @@ TEST(quiescence_set, keeps_who_is_in_the_middle_of_a_transaction) {
         });
     }};
     stage.wait(0);
-    // Its commits do not wait for the other, and walk by themselves.
+    // Its commits do not wait for the other thread, and sweep by themselves.
     std::uint64_t mine = 0;
     atomically({.privatization = privatization::waived}, [&](tx& t) { store(t, &mine, mine); });
     auto& self = descriptor::of(*detail::current_transaction);
@@ -105,10 +105,10 @@ TEST(quiescence_set, keeps_who_is_in_the_middle_of_a_transaction) {
     other.join();
 }
 
-/// Which is jumped to in earnest; see itm/restart.cpp.
+/// The real runtime jumps to it; see itm/restart.cpp.
 constexpr auto to_its_begin = [](tx&) { throw detail::unwind{}; };
 
-// What it says at its begin an undo of its may take back, and a sweep finds it idle meanwhile.
+// An undo may withdraw the registration of its begin, and a sweep finds the block idle meanwhile.
 TEST(quiescence_set, has_a_block_of_the_language_at_every_attempt) {
     static constexpr options ordinary{};
     descriptor& d = descriptor::of(detail::current_or_attach());
@@ -132,11 +132,11 @@ TEST(quiescence_set, has_a_block_of_the_language_at_every_attempt) {
     EXPECT_TRUE(is_member());
     EXPECT_EQ(d.plain.load(std::memory_order_relaxed), 1U);
     EXPECT_TRUE(d.operations_->commit(d));
-    d.plain.store(0, std::memory_order_relaxed);  // which it leaves up: others would wait for blocks of later tests
+    d.plain.store(0, std::memory_order_relaxed);  // otherwise the mark stays, and later tests would wait for it
 }
 
-// A straggler uses plain memory; one commit may have made it private, and waits; who reads from that commit waits for
-// it in turn. Under algorithms that read by value the straggler would do no harm but to read what is not mapped.
+// A straggler uses plain memory. A commit may have made that memory private, and waits; a reader of that commit waits
+// for it in turn. Under algorithms that read by value, the straggler can only harm by reading unmapped memory.
 TEST(quiescence_set, has_who_waits_after_its_commit_so_that_its_readers_wait_too) {
     if (!descriptor::of(detail::current_or_attach()).algorithm->privatizes_by_waiting)
         GTEST_SKIP() << "one transaction at a time";

@@ -1,4 +1,4 @@
-// The sample of durations: that it is uniform, and that percentiles are those of the sample.
+// The sample of durations: it is uniform, and its percentiles are correct.
 #include "observe/reservoir.hpp"
 
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ TEST(reservoir_test, forgets_the_longest) {
     EXPECT_EQ(r.percentile(1), 0u);
 }
 
-// However long the stream has been, the sample follows it.
+// The sample follows the stream, however long the stream has been.
 TEST(reservoir_test, forgets_old_durations) {
     constexpr std::size_t size = 32;
     reservoir r{size};
@@ -80,7 +80,7 @@ TEST(reservoir_test, forgets_old_durations) {
     EXPECT_LT(std::count(now.begin(), now.end(), 1u), 5);
 }
 
-// With a full reservoir a percentile may be behind by a sixteenth of the sample, and by no more.
+// With a full reservoir, a percentile may lag by at most a sixteenth of the sample.
 TEST(reservoir_test, percentiles_follow_the_sample) {
     reservoir r{64, 7};
     for (int i = 0; i < 64; ++i) r.add(1);
@@ -96,9 +96,9 @@ TEST(reservoir_test, percentiles_follow_the_sample) {
     EXPECT_EQ(r.percentile(0.5), 2u);
 }
 
-// Each of k durations is in the sample with probability n/k, wherever in the stream it came: counted over many seeds by
-// tenths of the stream, and compared by Pearson's chi-squared. Catches the two usual mistakes: drawing from k - 1 or
-// from n places, and replacing with a fixed probability, which biases the late ones.
+// Each of k durations is in the sample with probability n/k, wherever in the stream it came. The test counts over many
+// seeds by tenths of the stream, and compares by Pearson's chi-squared. Catches the two usual mistakes: drawing from k
+// - 1 or from n places, and replacing with a fixed probability, which biases the late ones.
 TEST(reservoir_test, is_uniform_over_the_stream) {
     constexpr std::size_t size = 20, stream = 200, tenth = stream / 10;
     constexpr std::uint64_t seeds = 1000;
@@ -113,10 +113,10 @@ TEST(reservoir_test, is_uniform_over_the_stream) {
     const double expected = double{size} * seeds / 10;
     double chi_squared = 0;
     for (const double h : hits) chi_squared += (h - expected) * (h - expected) / expected;
-    EXPECT_LT(chi_squared, 27.9);  // nine degrees of freedom: one sound generator in a thousand is beyond it
+    EXPECT_LT(chi_squared, 27.9);  // nine degrees of freedom: one correct generator in a thousand exceeds it
 }
 
-// What is replaced must not depend on where it stands either.
+// The replaced element must not depend on its place either.
 TEST(reservoir_test, every_place_is_replaced_as_often) {
     constexpr std::size_t size = 16;
     std::array<double, size> kept{};

@@ -15,11 +15,11 @@ class retry_limits : public ::testing::Test {
 protected:
     base::driven_clock clock_;
     base::deadline start_ = base::now();
-    std::vector<std::chrono::nanoseconds> returned_;  // when calls did
+    std::vector<std::chrono::nanoseconds> returned_;  // the times at which the calls returned
 
     void note() { returned_.push_back(base::now() - start_); }
-    /// The next attempt finds that so much time has passed: as much as the one before waits for, because sleeps go by
-    /// another clock.
+    /// Lets the next attempt find that `time` has passed. The time must equal the previous attempt's wait, because
+    /// sleeps use another clock.
     void pass(tx& t, std::chrono::nanoseconds time) {
         t.on_abort([this, time] { clock_.advance(time); });
     }
@@ -47,7 +47,7 @@ TEST_F(retry_limits, of_one_place_that_is_come_to_twice) {
     EXPECT_EQ(base::now() - start_, 15s);
 }
 
-// What an attempt does not come to does not hand its limit to another.
+// A call that an attempt does not reach does not pass its limit to another call.
 TEST_F(retry_limits, stay_where_they_are_on_another_way) {
     atomically([&](tx& t) {
         pass(t, 4s);
@@ -75,7 +75,7 @@ TEST_F(retry_limits, of_alternatives_pass_at_the_same_time) {
     EXPECT_FALSE(first_ran_out);
 }
 
-// A nested block that runs again comes to the same call, not to another one.
+// A nested block that runs again reaches the same call, and not another one.
 TEST_F(retry_limits, of_a_nested_block_that_restarts) {
     unsigned runs = 0;
     atomically([&](tx& t) {

@@ -1,5 +1,5 @@
-// Catches logs that keep for good what one large transaction has made them grow to, or give it back so eagerly that
-// every large one grows them anew. Under every algorithm, whose logs differ (CMakeLists.txt).
+// Catches logs that never shrink after one large transaction, or that shrink so eagerly that every large transaction
+// grows them again. Runs under every algorithm, because their logs differ (CMakeLists.txt).
 #include "core/lifecycle/room.hpp"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ protected:
             for (std::size_t i = 0; i < many; ++i) words_[i].set(t, words_[i].get(t) + 1);
         });
     }
-    /// Also what a nested block overwrites.
+    /// Also writes in a nested block that overwrites the values.
     void write_much_twice() {
         atomically([&](tx& t) {
             for (std::size_t i = 0; i < many; ++i) words_[i].set(t, 1);

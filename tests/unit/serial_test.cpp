@@ -1,4 +1,4 @@
-// The context that runs alone from its begin on: that nobody runs beside it, in whatever way others begin.
+// The context that runs alone from its begin on: no other transaction runs beside it, however it begins.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace {
 constexpr options irrevocable{.mode = mode::irrevocable};
 constinit detail::site_slot here{.site{nullptr}, .file = "serial_test.cpp", .function = "", .line = 0};
 
-/// Runs `body` alone, as a block of the language would that has no instrumented code.
+/// Runs `body` alone, as a block of the language without instrumented code does.
 template <class F>
 void alone(F&& body) {
     descriptor& d = descriptor::of(detail::current_or_attach());
@@ -63,7 +63,7 @@ TEST_F(serial_test, has_begins_fence_only_while_it_is_frequent) {
     EXPECT_EQ(serial_token.load(std::memory_order_relaxed), 0U);
 }
 
-// Beside a transaction updates are lost; ThreadSanitizer sees it sooner.
+// Beside a transaction updates would be lost; ThreadSanitizer notices it sooner.
 TEST_F(serial_test, runs_beside_nobody) {
     long count = 0;
     const int updates = static_cast<int>(support::rounds(30'000));
@@ -72,7 +72,7 @@ TEST_F(serial_test, runs_beside_nobody) {
     for (int me = 0; me != threads; ++me) {
         crew[me] = std::thread{[&, me] {
             for (int i = 0; i != updates; ++i) {
-                // From always, as in a still world, to a share that begins stop fencing for.
+                // From constant use, where all others stand still, to a share at which begins stop fencing.
                 const bool rarely = i > updates / 2;
                 if (i % (rarely ? 6'000 : me + 1) == 0) alone([&] { ++count; });
                 else if (i % 7 == 0) atomically(irrevocable, [&](tx& t) { store(t, &count, load(t, &count) + 1); });
@@ -91,7 +91,7 @@ TEST_F(serial_test, gives_way_to_a_transaction_that_it_waits_for_and_that_wants_
     atomically(irrevocable, [&](tx& t) {
         if (runs.exchange(true)) return;
         other = std::thread{[&] { alone([&] { ++count; }); }};
-        while (serial_owner() == nullptr) std::this_thread::yield();  // the other waits for this one
+        while (serial_owner() == nullptr) std::this_thread::yield();  // the other one waits for this one
         become_serial(descriptor::of(t));
         ++count;
     });

@@ -1,5 +1,5 @@
-// Waiting for a slot. Catches a departure that calls none although one waits, a waiter that gives up and takes
-// with it what it was called for, and one that is passed over for ever: all of them hang.
+// Waiting for a slot. Catches a departure that does not call a waiter, a waiter that gives up and loses its call, and a
+// waiter that is passed over forever. Each of them shows as a hang.
 #include "core/tokens/slots.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ TEST_P(slots_of_readers, are_found_by_all_who_wait) {
         for (std::size_t i = 0; i < each; ++i) {
             if (!wait_for_slot(d, GetParam())) continue;
             if (sitting.fetch_add(1) >= most) too_many.fetch_add(1);
-            std::this_thread::yield();  // so that others come meanwhile
+            std::this_thread::yield();  // so that other waiters arrive meanwhile
             sitting.fetch_sub(1);
             release_slot(d);
             got.fetch_add(1);
@@ -44,7 +44,7 @@ TEST_P(slots_of_readers, are_found_by_all_who_wait) {
     EXPECT_EQ(too_many, 0);
 }
 
-// Half of them give up after some time, called or not. The others have to find every slot that is left.
+// Half of them give up after some time, called or not. The others must find every remaining slot.
 TEST_P(slots_of_readers, are_not_lost_with_who_gives_up) {
     const support::watchdog dog{"slots"};
     const std::size_t each = rounds(400);
@@ -73,7 +73,7 @@ TEST_P(slots_of_readers, are_not_lost_with_who_gives_up) {
     release_descriptor(d);
 }
 
-/// Takes all slots of its kind, as descriptors of no thread's.
+/// Takes all slots of its kind, with descriptors that belong to no thread.
 struct full_house {
     explicit full_house(status kind) {
         for (;;) {
@@ -94,8 +94,8 @@ struct full_house {
     std::vector<descriptor*> sitting;
 };
 
-// Each keeps its slot until all have one, so no later departure makes good for a wake-up that was lost. Catches
-// one that finds a slot and leaves the others asleep beside those that were left while it was on its way.
+// Each keeps its slot until all have one, so a later departure cannot repair a lost wake-up. Catches a waiter that
+// finds a slot and leaves the others asleep beside further slots that became free.
 TEST(slots, that_are_left_together_are_all_found) {
     const support::watchdog dog{"slots"};
     for (std::size_t i = 0; i < rounds(100); ++i) {
@@ -119,7 +119,7 @@ TEST(slots, that_are_left_together_are_all_found) {
     }
 }
 
-// One slot is left once. The one that gives up just then may have been called for it.
+// One slot is freed once. A waiter that gives up at that time may have been called for it.
 TEST(slots, that_are_left_to_who_gives_up_are_found_by_the_next) {
     const support::watchdog dog{"slots"};
     support::random dice{3};
@@ -148,7 +148,7 @@ TEST(slots, that_are_left_to_who_gives_up_are_found_by_the_next) {
     }
 }
 
-// The first to wait is passed over once. Catches a slot that is only made free, which any other may take.
+// The first waiter is passed over once. Catches a slot that is only made free, so that any other waiter may take it.
 TEST_P(slots_of_readers, are_handed_to_who_is_called_forward) {
     const support::watchdog dog{"slots"};
     for (std::size_t i = 0; i < rounds(50); ++i) {
@@ -175,7 +175,7 @@ TEST_P(slots_of_readers, are_handed_to_who_is_called_forward) {
     }
 }
 
-// Each calls another forward, which may be waiting, may be about to give up, or may do neither.
+// Each calls another waiter forward, which may be waiting, may be about to give up, or neither.
 TEST_P(slots_of_readers, are_not_lost_with_who_is_called_forward) {
     const support::watchdog dog{"slots"};
     constexpr unsigned many = 24;

@@ -1,5 +1,5 @@
 // Transactions of contexts that are switched away in the middle: several fibers on one thread, as a server's worker
-// runs them, with the wait hook filled.
+// runs them, with the wait hook set.
 #include <gtest/gtest.h>
 
 #include "core/conflict/kill.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 using interleaving::fiber;
 
-/// The long transaction's fiber, and the thread's own.
+/// The fiber of the long transaction, and the thread's own fiber.
 struct worker {
     fiber main;
     fiber background{256 * 1024};
@@ -22,7 +22,7 @@ struct worker {
 };
 worker* running = nullptr;
 
-/// Called by the background body: gives the processor back in the middle of its transaction.
+/// The background body calls this to yield the processor in the middle of its transaction.
 void yield_to_main() {
     running->suspended = &descriptor::of(*detail::current_transaction);
     suspend(*running->suspended);
@@ -36,7 +36,7 @@ void resume_background() {
     fiber::change(running->main, running->background);
 }
 
-/// What a preemption layer does when the foreground has to wait for a suspended context: runs that one.
+/// Acts as a preemption layer when the foreground waits for a suspended context: runs that context.
 void donate(descriptor&, descriptor&, word) noexcept {
     ++running->donations;
     resume_background();
@@ -74,7 +74,7 @@ protected:
     worker worker_;
 };
 
-// norec and the exclusive algorithms own nothing by variable; the tests below pin the default.
+// norec and the exclusive algorithms own no variables; the tests below are for the default algorithm.
 bool owns_records() { return algorithm() == "wb-etl" || algorithm() == "wt-etl"; }
 
 TEST_F(suspension_test, waiting_for_a_suspended_owner_runs_it) {
@@ -114,7 +114,7 @@ TEST_F(suspension_test, the_irrevocable_transaction_takes_what_a_suspended_one_o
     EXPECT_EQ(x.load(), 11);
 }
 
-// Code of the language would go on with memory of its own that was put back behind its back.
+// Code of the language would continue with memory that was rolled back without its knowledge.
 TEST_F(suspension_test, nobody_takes_what_a_suspended_block_of_the_language_owns) {
     if (!owns_records()) return;
     var<int> x{0};
@@ -134,7 +134,7 @@ TEST_F(suspension_test, nobody_takes_what_a_suspended_block_of_the_language_owns
     EXPECT_EQ(x.load(), 11);
 }
 
-// Between the request and the look at it, the victim may have come to another attempt, and have been suspended again.
+// Between the request and its check, the victim may have begun another attempt and been suspended again.
 TEST_F(suspension_test, nobody_rolls_back_a_suspended_one_that_was_not_asked_to_die) {
     if (!owns_records()) return;
     var<int> x{0};
@@ -153,7 +153,7 @@ TEST_F(suspension_test, nobody_rolls_back_a_suspended_one_that_was_not_asked_to_
     EXPECT_EQ(x.load(), 1);
 }
 
-// Catches a roll-back that stores to orecs it no longer owns.
+// Catches a roll-back that stores to orecs that it no longer owns.
 TEST_F(suspension_test, what_was_taken_stays_taken_when_the_victim_rolls_back) {
     if (!owns_records()) return;
     var<int> x{0}, y{0};
@@ -198,7 +198,7 @@ TEST_F(suspension_test, a_suspended_reader_holds_back_reclamation_and_nothing_el
     };
     start(body);
     if (algorithm() == "serial" || algorithm() == "global-lock") {
-        resume_background();  // no other can run meanwhile
+        resume_background();  // no other context can run meanwhile
     }
     atomically([&](tx& t) {
         destroy(t, head.get(t));

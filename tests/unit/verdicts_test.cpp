@@ -1,5 +1,5 @@
-// What every policy answers in every situation that policies tell apart. Catches an age rule that is inverted, ranks
-// compared the wrong way round, work of the attempt that is not counted, and a reader with marks that waits for
+// The verdict of every policy in every situation that policies distinguish. Catches an inverted age rule, ranks
+// compared in the wrong direction, work of the attempt that is not counted, and a reader with marks that waits for
 // another.
 #include <gtest/gtest.h>
 
@@ -19,9 +19,9 @@ constexpr verdict A = verdict::abort_self;
 constexpr verdict K = verdict::kill_other;
 constexpr verdict W = verdict::wait;
 
-/// What one of the two is like when they meet.
+/// One party of a conflict.
 struct party {
-    unsigned draws_age = 0;  ///< first, second, or not at all
+    unsigned draws_age = 0;  ///< order of drawing an age: first, second, or 0 for never
     std::int64_t rank = 0;
     unsigned reads = 0;
     bool visible = false;
@@ -34,7 +34,7 @@ struct situation {
     abort_cause where = abort_cause::conflict_write_locked;
 };
 
-/// What policies that look at neither party answer, and `special` for those that do.
+/// Returns the verdicts of policies that ignore the parties, and `special` for the others.
 std::map<std::string_view, verdict> with(std::map<std::string_view, verdict> special) {
     std::map<std::string_view, verdict> all{{"patient", W},
                                             {"adaptive", W},
@@ -102,7 +102,7 @@ const std::vector<situation>& situations() {
     return all;
 }
 
-/// A descriptor of no thread's, as the policies see it.
+/// A descriptor without a thread, as the policies see it.
 class stranger {
 public:
     stranger() : d_{acquire_descriptor()} {}

@@ -18,7 +18,7 @@
 namespace tutti::core {
 namespace {
 
-// What a barrier waits for, and how, must not show in errno, which belongs to the program.
+// A wait of a barrier must not change errno, which belongs to the program.
 TEST(waiting, leaves_errno_alone) {
     const std::atomic<std::uint32_t> word{1};
     errno = 77;
@@ -30,7 +30,7 @@ TEST(waiting, leaves_errno_alone) {
     EXPECT_EQ(errno, 77);
 }
 
-// Many sleepers on one transaction, many times over: one that is not woken hangs the test.
+// Many sleepers wait for one transaction, many times: a sleeper that is not woken hangs the test.
 TEST(waiting, everybody_is_woken_by_the_end_of_a_transaction) {
     constexpr int rounds = 200, sleepers = 4;
     for (int round = 0; round < rounds; ++round) {
@@ -71,7 +71,7 @@ TEST(waiting, a_transaction_is_over_when_its_context_runs_a_later_one) {
     atomically([&](tx&) { EXPECT_TRUE(is_over(d, earlier)); });
 }
 
-// Catches a wait that goes on with the defeats of a later execution: it would end with that one.
+// Catches a wait that continues with the defeats of a later execution, and would end with that execution.
 TEST(waiting, for_a_commit_is_over_when_the_context_restarts_something_else) {
     const support::watchdog dog{"waiting for a commit"};
     std::latch restarted{1}, found{1};
@@ -109,7 +109,7 @@ constexpr preemption slow_sleeper{
     .wake = [](descriptor&) noexcept { ++wakes; },
 };
 
-// Catches commits that wake threads that are awake already: a crowd of n would be woken n * n times by its own commits.
+// Catches commits that wake threads that are already awake: n threads would be woken n * n times by their own commits.
 TEST(waiting, who_sleeps_in_retry_is_woken_once) {
     var<int> x{0};
     std::thread sleeper{[&] {
@@ -127,7 +127,7 @@ TEST(waiting, who_sleeps_in_retry_is_woken_once) {
     sleeper.join();
 }
 
-// Catches a wake-up that is left to threads that have not come to sleep: what they run on their way there may wait.
+// Catches a wake-up that is left to threads that are not asleep yet: code that they run on the way may wait.
 TEST(waiting, who_is_on_the_way_to_sleep_owes_others_nothing) {
     const support::watchdog dog{"on the way to sleep"};
     var<int> x{0};
@@ -155,11 +155,11 @@ TEST(waiting, who_is_on_the_way_to_sleep_owes_others_nothing) {
     for (std::thread* t : {&first, &second, &third}) t->join();
 }
 
-// Catches a change that is announced from where the one before it stopped.
+// Catches a notification that starts where the previous one stopped.
 TEST(waiting, who_waits_again_is_woken_again_before_those_who_came_later) {
     const support::watchdog dog{"waits again"};
     var<int> x{0};
-    std::vector<var<int>> many(8192);  // some of them are waited for in the same list as x
+    std::vector<var<int>> many(8192);  // some of them share the waiting list of x
     std::atomic<int> attempts{0};
     std::thread first{[&] {
         atomically([&](tx& t) {

@@ -44,8 +44,8 @@ TEST_F(write_index_test, forgets_what_a_nested_block_had_added) {
     EXPECT_EQ(index_.find(entries_, &words_[90]), 40U);
 }
 
-// Scattered addresses, so that probes for one word pass many others; the table grows within blocks that are dropped.
-// Catches a slot that is emptied although a later entry was probed past it.
+// Scattered addresses, so that probes for one word pass many others. The table grows within blocks that are dropped.
+// Catches a slot that is cleared although a later entry was probed past it.
 TEST_F(write_index_test, finds_what_is_left_after_blocks_of_any_size_were_dropped) {
     support::random dice{1};
     std::vector<word*> scattered(400);
