@@ -1,6 +1,6 @@
-// A thread of a program: runs its steps over the library, and notes what happens in a trace.
+// A thread of a program: runs its steps with the library, and records events in a trace.
 //
-// The member functions are in a file for each kind of step: outermost_steps.cpp, body_steps.cpp, nested_blocks.cpp and
+// Each kind of step has a file with its member functions: outermost_steps.cpp, body_steps.cpp, nested_blocks.cpp and
 // hooks.cpp.
 #pragma once
 
@@ -24,12 +24,12 @@ namespace crossings {
 
 using tutti::tx;
 
-/// What a `fail` step throws. It is no std::exception, as little as a restart is.
+/// Thrown by a `fail` step. Like a restart, it is not a std::exception.
 struct failure {
     long number;
 };
 
-/// Where the threads of a program wait for each other, for a while.
+/// A point at which the threads of a program wait for each other, for a limited time.
 class meeting {
 public:
     explicit meeting(int threads) : expected_{threads} {}
@@ -37,7 +37,7 @@ public:
     void wait() {
         std::unique_lock hold{guard_};
         const int mine = ++here_;
-        // The threads of one turn meet. The wait has a bound, because a thread may have ended early.
+        // The threads of one turn meet. The wait has a limit, because a thread may have ended early.
         const int turn = (mine + expected_ - 1) / expected_ * expected_;
         if (mine == turn) come_.notify_all();
         else come_.wait_for(hold, std::chrono::milliseconds{1}, [&] { return here_ >= turn; });
@@ -52,7 +52,7 @@ private:
 
 class actor;
 
-/// A participant as the number of its step wants it.
+/// A participant whose behaviour depends on the number of its step.
 class voter final : public tutti::participant {
 public:
     voter(actor& who, int number, const node& n) : who_{who}, number_{number}, node_{n} {}
@@ -60,7 +60,7 @@ public:
     void commit() noexcept override;
     void abort() noexcept override;
     void rolled_back() noexcept override;
-    // A block that waits goes on by its time limit.
+    // A time limit ends the wait of a block.
     bool heed_retry() override { return true; }
 
 private:
@@ -69,7 +69,7 @@ private:
     const node& node_;
 };
 
-/// What a hook captures: perhaps an object whose destructor runs a block.
+/// The capture of a hook, which may contain an object whose destructor runs a block.
 struct captured {
     std::shared_ptr<ends_in_a_block> held;
     explicit captured(unsigned options)
@@ -87,7 +87,7 @@ public:
 
     trace take() { return std::move(trace_); }
     void note(const event& e) { trace_.note(e); }
-    /// How often the step was done.
+    /// Returns the number of runs of the step.
     int& count_of(const node& n) { return counts_[&n]; }
 
 private:
@@ -110,10 +110,10 @@ private:
     void burn(const node& n);
     void meet(const node& n);
 
-    /// The body of a call: what it tells the trace, and the steps.
+    /// Runs the body of a call: its trace events, and its steps.
     void enter(tx& t, const node& n, const std::vector<node>& body, int call, enclosure as);
-    /// Runs `make_call()`, which returns whether the block was kept, and tells the trace how it
-    /// ended. What it throws goes on where `throws`.
+    /// Runs `make_call()`, which returns true if the block was kept, and records the outcome. Rethrows its exception if
+    /// `throws`.
     template <class Call>
     bool call(const int& number, bool throws, Call&& make_call, bool is_part_of_parent = false);
 
@@ -125,8 +125,8 @@ private:
     int calls_ = 0;
     int hooks_ = 0;
     int innermost_ = 0;                                                ///< the call whose body runs
-    std::optional<std::chrono::steady_clock::time_point> deadline_{};  ///< of the outermost block that runs
-    sums_of_block added_{};                                            ///< by the open nested block that runs, so far
+    std::optional<std::chrono::steady_clock::time_point> deadline_{};  ///< of the running outermost block
+    sums_of_block added_{};  ///< additions of the running open nested block so far
 };
 
 template <class Call>
@@ -161,7 +161,7 @@ bool actor::call(const int& number, bool throws, Call&& make_call, bool is_part_
     return false;
 }
 
-/// The mode that the options of a block ask for.
+/// Returns the mode that the options of a block request.
 [[nodiscard]] tutti::mode mode_of(unsigned options);
 
 }  // namespace crossings

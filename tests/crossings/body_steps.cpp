@@ -1,4 +1,4 @@
-// Steps in a body that are no nested blocks: data, modes, endings, and what takes time.
+// Steps in a body, except nested blocks: data, modes, endings, and delays.
 #include <new>
 
 #include "actor.hpp"
@@ -38,7 +38,7 @@ void actor::run(tx& t, const node& n) {
 
 long actor::run_data(tx& t, const node& n) {
     if ((n.options & (starved | fragile)) == 0) return world_.apply(t, n.what, n.first, n.second);
-    // Of some the failure leaves the body.
+    // The failure of some steps leaves the body.
     const bool leaves = n.second % 4 == 3;
     try {
         return world_.apply_failing(t, n, leaves ? 1 + static_cast<std::uint64_t>(n.first % 4) : 1000);
@@ -51,7 +51,7 @@ long actor::run_data(tx& t, const node& n) {
 }
 
 void actor::burn(const node& n) {
-    // Each fourth time it takes longer than a block usually does: until a deadline is near, if there is one.
+    // Every fourth run takes longer than usual: until a deadline is near, if there is one.
     const bool longer = count_of(n)++ % 4 == 3;
     const std::chrono::microseconds usual{5 + n.first % 5 * 5};
     auto until = std::chrono::steady_clock::now() + (longer ? 6 : 1) * usual;
@@ -60,7 +60,7 @@ void actor::burn(const node& n) {
 }
 
 void actor::meet(const node& n) {
-    // A block that runs again and again goes on without the others.
+    // A block that runs repeatedly continues without the others.
     if (count_of(n)++ < 4) meeting_.wait();
 }
 

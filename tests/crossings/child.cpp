@@ -1,4 +1,4 @@
-// Programs in child processes: a crash, an end by std::terminate, a sanitizer's report or a hang becomes a failure.
+// Programs in child processes: a crash, std::terminate, a sanitizer's report or a hang becomes a failure.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -25,9 +25,9 @@
 namespace crossings {
 namespace {
 
-/// What a child tells its parent.
+/// The data that a child reports to its parent.
 struct report {
-    std::atomic<std::uint64_t> progress;  ///< the number of programs that were begun
+    std::atomic<std::uint64_t> progress;  ///< the number of programs begun
     std::atomic<std::uint64_t> seed;
     char text[20'000];
 };
@@ -53,7 +53,7 @@ private:
 
 void tell(report& r, const std::string& text) { std::snprintf(r.text, sizeof r.text, "%s", text.c_str()); }
 
-/// The standard error of a child, which says why it ended.
+/// The standard error of a child, which contains the reason for its end.
 class memory_file {
 public:
     memory_file() : at_{memfd_create("crossings", MFD_CLOEXEC)} {}
@@ -72,7 +72,7 @@ private:
     int at_;
 };
 
-/// In the child: nothing of the library has run in the parent.
+/// Prepares the child: the parent has not used the library.
 void begin_child(const engine& e, int errors) {
     dup2(errors, STDERR_FILENO);
     tutti::use_algorithm(e.algorithm);
@@ -92,13 +92,13 @@ struct ending {
     std::string kind, what;
 };
 
-/// How the child ended; nothing if all was right.
+/// Returns how the child ended, or nothing if it succeeded.
 std::optional<ending> ended(int status, const report& r, const std::string& errors, bool hung) {
     if (hung) return ending{"hang", "it makes no progress\n" + errors};
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
     if (WIFEXITED(status) && WEXITSTATUS(status) == status_of_wrong_outcome) return ending{first_words(r.text), r.text};
     if (WIFEXITED(status)) {
-        // A sanitizer's report: which error, and not where.
+        // A sanitizer's report: records the kind of error, but not its place.
         const std::size_t at = errors.find("ERROR: ");
         std::string kind = "exit";
         if (at != std::string::npos) {
@@ -112,7 +112,7 @@ std::optional<ending> ended(int status, const report& r, const std::string& erro
                   std::string{"it was ended by "} + strsignal(signal) + "\n" + errors};
 }
 
-/// Runs the shell's command that TUTTI_CROSSINGS_AT_HANG has, with the child's number in PID: a debugger, say.
+/// Runs the shell command in TUTTI_CROSSINGS_AT_HANG, for example a debugger, with the child's number in PID.
 void look_at_hang(pid_t child) {
     const char* const command = std::getenv("TUTTI_CROSSINGS_AT_HANG");
     if (command == nullptr) return;
@@ -121,7 +121,7 @@ void look_at_hang(pid_t child) {
     static_cast<void>(!std::system(command));
 }
 
-/// Waits for the child's end. Returns whether it had to be ended because it made no progress.
+/// Waits for the child's end. Returns true if the child made no progress and had to be killed.
 bool wait_for(pid_t child, const report& r, double seconds_to_hang, int& status) {
     using clock = std::chrono::steady_clock;
     const timespec a_moment{.tv_sec = 0, .tv_nsec = 200'000'000};

@@ -7,15 +7,15 @@
 
 namespace crossings {
 
-/// What the copy of a value throws. It does not derive from std::exception.
+/// Thrown by the copy of a value. It does not derive from std::exception.
 struct copy_failure {};
 
-/// While positive, copies of values on this thread run blocks and count it down. The copy that reaches zero fails.
+/// While positive, copies of values on this thread run blocks and decrement it. The copy that reaches zero fails.
 inline thread_local std::uint64_t fail_at_copy = 0;
-/// Whether copies of values on this thread run blocks.
+/// true if copies of values on this thread run blocks
 inline thread_local bool copies_run_blocks = false;
 
-/// While it lives, an allocation or a copy of this thread fails: the n-th from now.
+/// Makes the n-th allocation or copy of this thread from now fail, during its lifetime.
 class failing {
 public:
     failing(bool allocation, bool copy, std::uint64_t n) {
@@ -31,7 +31,7 @@ public:
     failing& operator=(const failing&) = delete;
 };
 
-/// While it lives, nothing fails on this thread. The interpreter's own notes and destructors need that.
+/// Prevents failures on this thread during its lifetime, for the interpreter's own records and destructors.
 class undisturbed {
 public:
     undisturbed() {

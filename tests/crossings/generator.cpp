@@ -10,7 +10,7 @@ namespace {
 
 using tutti::support::random;
 
-/// A step, or a step with options, that has to meet all others.
+/// A step, or a step with options, that must be combined with all others.
 struct feature {
     step what;
     unsigned options = 0;
@@ -40,7 +40,7 @@ const std::vector<feature>& features() {
     return all;
 }
 
-/// What many threads at once get into each other's way with.
+/// Returns the features with which many threads interfere with each other.
 const std::vector<feature>& features_of_crowds() {
     static const std::vector<feature> all = {{step::open},
                                              {step::closed},
@@ -74,12 +74,12 @@ public:
         const group of = group_of(f.what);
         if ((of == group::data || of == group::hook) && dice_.one_in(8)) n.options |= starved;
         if (of == group::data && dice_.one_in(8)) n.options |= fragile;
-        // A group of its own for each lock: the others must not be kept out for long.
+        // A group of its own for each lock: the other threads must not be blocked for long.
         if (f.what == step::open && dice_.one_in(2)) n.second = 0;
         return n;
     }
 
-    /// A body with all the features in it, and as many further steps as `noise` says.
+    /// Returns a body with all the wanted features, and `noise` further steps.
     std::vector<node> body(std::vector<feature> wanted, int depth, int noise) {
         std::vector<node> out;
         while (!wanted.empty() || noise > 0) {
@@ -93,13 +93,13 @@ public:
             std::vector<feature> inside;
             if (takes_body(next.what) && !wanted.empty() && !dice_.one_in(4)) std::swap(inside, wanted);
             out.push_back(filled(next, std::move(inside), depth, noise));
-            // The second of two may find what the first has left.
+            // The second of two equal steps may find leftovers of the first.
             if (dice_.one_in(in_time_ ? 2 : 4) && depth < 4) out.push_back(copy_of(out.back()));
         }
         return out;
     }
 
-    /// Puts steps of that kind somewhere into the bodies.
+    /// Inserts steps of that kind at random places of the bodies.
     void sprinkle(std::vector<node>& body, step what, std::size_t times) {
         for (std::size_t i = 0; i < times; ++i) {
             std::vector<node>* in = &body;
@@ -124,7 +124,7 @@ public:
         });
         if (dice_.one_in(12)) outer.options |= timed;
         in_time_ = (outer.options & timed) != 0;
-        // What a deadline changes shows where a part of the block is undone.
+        // The effect of a deadline shows if a part of the block is undone.
         if (in_time_ && dice_.one_in(2))
             wanted.insert(wanted.begin(), {dice_.one_in(2) ? step::closed : step::checkpoint});
         if (in_time_ && dice_.one_in(3)) wanted.push_back({step::open});
@@ -133,7 +133,7 @@ public:
                 node n = make(f);
                 n.body = {make({step::closed})};
                 n.body[0].body = body({}, 1, 2);
-                // A destructor of what a block made in vain runs a block, which the interruption must not end.
+                // A destructor of an undone object runs a block, which the interruption must not end.
                 if (dice_.one_in(2)) {
                     node made = make({step::object_make});
                     made.second = dice_.one_in(2) ? kind_that_restarts : made.second;
@@ -236,9 +236,9 @@ program generate(std::uint64_t seed, bool many_threads) {
         return p;
     }
     const auto with_meetings = [&](std::vector<node> body, bool at_each_step) {
-        // Threads that meet inside their blocks come into each other's way.
+        // Threads that meet inside their blocks conflict with each other.
         for (node& n : body) {
-            // The destructor of its listener comes into the way of a sender.
+            // The destructor of its listener conflicts with a sender.
             if (n.what == step::interrupted) n.body.push_back(make.make({step::meet}));
             if (n.what != step::closed && n.what != step::repeat) continue;
             std::vector<node>& in = n.what == step::repeat ? n.body[0].body : n.body;
@@ -253,7 +253,7 @@ program generate(std::uint64_t seed, bool many_threads) {
         return body;
     };
     if (dice.one_in(8)) {
-        // A crowd: more than there are slots for visible readers.
+        // A crowd: more threads than there are slots for visible readers.
         const auto& crossed = features_of_crowds();
         std::vector<feature> two_or_three;
         for (std::size_t i = 0; i < 2 + dice.below(2); ++i) two_or_three.push_back(crossed[dice.below(crossed.size())]);
@@ -265,7 +265,7 @@ program generate(std::uint64_t seed, bool many_threads) {
         const bool at_each_step = dice.one_in(2);
         for (std::size_t i = 0; i < threads; ++i) {
             std::vector<feature> of_this = i == 0 ? first : wanted();
-            // One of these is where others meet.
+            // Threads conflict at one of these.
             if (dice.one_in(3)) of_this.push_back({dice.one_in(2) ? step::sum_add : step::lock});
             p.threads.push_back(
                 with_meetings(make.thread(std::move(of_this), static_cast<int>(dice.below(3))), at_each_step));

@@ -1,4 +1,4 @@
-// Makes programs that cross features.
+// Generates programs that combine features.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,13 @@
 
 namespace crossings {
 
-/// Seeds below it cross every feature with every other one, each pair twice: the second inside the first, or after it.
-/// All others draw two or three features at random. Every program has further steps drawn at random.
+/// Returns the first seed beyond the pairs. Seeds below it combine every feature with every other, each pair twice: the
+/// second inside the first, or after it. All later seeds draw two or three features at random. Every program also has
+/// random further steps.
 [[nodiscard]] std::uint64_t seeds_of_all_pairs();
 
-/// The program of a seed. `threads`: how many at the most; it is 1 for programs whose outcome is exact.
+/// Returns the program of a seed. With `many_threads`, the program may have several threads; otherwise it has one, and
+/// its outcome is exact.
 [[nodiscard]] program generate(std::uint64_t seed, bool many_threads);
 
 }  // namespace crossings

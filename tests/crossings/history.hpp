@@ -1,4 +1,4 @@
-// The transactions of a program, as their trace tells them, and whether there is an order that explains them.
+// The transactions of a program, read from its trace, and the search for an order that explains them.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct action {
     enum class kind : std::uint8_t {
         does,    ///< a data step
         opens,   ///< a nested block begins that was rolled back
-        undoes,  ///< and is rolled back
+        undoes,  ///< the nested block is rolled back
     };
     kind is;
     step what{};
@@ -33,18 +33,18 @@ struct transaction {
     std::vector<action> actions;
 };
 
-/// How strictly a trace is read.
+/// The strictness of the check.
 struct strictness {
-    bool alone = true;         ///< one thread: nothing but the program itself rolls a block back
-    bool in_hardware = false;  ///< except a hardware transaction, for any reason
+    bool alone = true;         ///< one thread: only the program itself rolls a block back
+    bool in_hardware = false;  ///< a hardware transaction may also fail, for any reason
 };
 
-/// Takes the trace of a thread apart. Returns what is wrong with how its blocks ended and which hooks ran.
+/// Parses the trace of a thread. Returns the first error in the outcomes of its blocks or in the hooks that ran.
 [[nodiscard]] std::optional<std::string> read_trace(const trace& of, int thread, const strictness& how,
                                                     std::vector<transaction>& found);
 
-/// Whether there is a serial order of the transactions that respects real time and gives every step its result. Leaves
-/// the places as they are then in `after`. Where the search takes too long there is no verdict, and nothing is wrong.
+/// Searches for a serial order of the transactions that respects real time and gives every step its result. `after`
+/// gets the final state of the places. If the search takes too long, it reports no error.
 [[nodiscard]] std::optional<std::string> find_no_order(const std::vector<transaction>& all, model& after);
 
 }  // namespace crossings

@@ -95,7 +95,7 @@ void actor::run_hook(tx& t, const node& n) {
             do_register([&] {
                 t.on_abort([this, &n, held, in_between](tutti::abort_cause) {
                     in_between(point::on_abort, [&] {
-                        // Where a nested block is rolled back alone, its transaction goes on, and no other may run.
+                        // If a nested block is rolled back alone, its transaction continues, and no other may run.
                         if (!tutti::detail::access::running(tutti::detail::current_or_attach()))
                             run_at_top(n.body, false);
                     });

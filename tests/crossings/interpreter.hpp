@@ -1,4 +1,4 @@
-// Runs a program over the library.
+// Runs a program with the library.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace crossings {
 
-/// Runs it, each thread of it on a thread of its own, and one that is alone on the calling thread. Returns a trace for
-/// each thread, the last one that of a block which reads every place when all have ended.
+/// Runs each thread of the program on a thread of its own, or a single one on the calling thread. Returns a trace for
+/// each thread. The last trace is that of a block that reads every place at the end.
 [[nodiscard]] std::vector<trace> interpret(const program& p, world& w, std::atomic<std::uint32_t>& clock);
 
-/// Waits no longer for what is retired: collects it, as far as it can be collected.
+/// Collects retired objects at once, as far as they can be collected.
 void collect_what_is_retired();
 
 }  // namespace crossings

@@ -1,4 +1,4 @@
-// Runs programs that cross features, shrinks those that fail, and replays them.
+// Runs programs that combine features, shrinks those that fail, and replays them.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -23,13 +23,13 @@ using namespace crossings;
 
 struct arguments {
     engine of{"wb-etl", "patient"};
-    double seconds = 1;                          ///< of processor time, for each of the two kinds of programs
-    std::uint64_t programs = ~std::uint64_t{0};  ///< seeds of each kind, at the most
+    double seconds = 1;                          ///< processor time for each of the two kinds of programs
+    std::uint64_t programs = ~std::uint64_t{0};  ///< maximum number of seeds of each kind
     double seconds_to_hang = 10;
-    int faults = 1;   ///< so many different ones are looked for before it ends
-    int tries = 300;  ///< of the shrinker
+    int faults = 1;   ///< number of different faults after which the search ends
+    int tries = 300;  ///< limit of the shrinker
     std::uint64_t from = 0, from_many = 0;
-    double minutes = 0;  ///< all that was asked for is repeated with further seeds for so long
+    double minutes = 0;  ///< repeats everything with further seeds for this time
     bool one_thread = true, many_threads = true;
     std::set<std::string> wanted{}, unwanted{};  ///< ingredients
 };
@@ -42,7 +42,7 @@ std::set<std::string> words_of(std::string text) {
     return out;
 }
 
-/// In a build that checks more everything takes longer.
+/// Everything takes longer in a build with more checks.
 double patience() { return tutti::support::slowdown > 1 ? 3 : 1; }
 
 [[noreturn]] void usage() {
@@ -100,13 +100,13 @@ int replay(const program& p, const arguments& how, int times) {
     return failed ? 1 : 0;
 }
 
-/// A smaller program that fails in the same way.
+/// Returns a smaller program that fails in the same way.
 program smallest(const program& p, const failure_of_child& f, const arguments& how, bool many_threads) {
     const auto begun = std::chrono::steady_clock::now();
     return shrink(
         p,
         [&](const program& candidate) {
-            // A hang is waited for again and again.
+            // Each try of a hang takes its whole time limit.
             if (std::chrono::steady_clock::now() - begun > std::chrono::seconds{20}) return false;
             const bool is_sure = !many_threads && !ingredients(candidate).contains(":timed");
             const auto again =
@@ -116,7 +116,7 @@ program smallest(const program& p, const failure_of_child& f, const arguments& h
         how.tries);
 }
 
-/// Looks for faults in programs of one kind. Returns how many.
+/// Searches programs of one kind for faults. Returns the number of faults found.
 int look(const arguments& how, bool many_threads) {
     stretch s{.first = many_threads ? how.from_many : how.from, .last = 0, .many_threads = many_threads};
     s.last = s.first + std::min(how.programs, ~std::uint64_t{0} - s.first);
@@ -171,7 +171,8 @@ std::vector<std::string> algorithms(const arguments& how) {
     return all;
 }
 
-/// Six that differ and bound the restarts of a block. Where one transaction runs at a time no policy is ever asked.
+/// Returns six different policies that bound the restarts of a block. If one transaction runs at a time, no policy is
+/// ever consulted.
 std::vector<std::string> policies(const arguments& how, const std::string& algorithm) {
     if (how.of.policy != "all") return {how.of.policy};
     if (algorithm == "serial" || algorithm == "global-lock") return {"patient"};

@@ -1,4 +1,4 @@
-// What the places hold, as a value: the sequential model.
+// The content of the places as a value: the sequential model.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct model {
     long count = 0;
     std::array<long, sums> sum{};
 
-    /// Does it, and returns what the library has to return.
+    /// Executes the step, and returns the result that the library must return.
     long apply(step what, int first, int second);
 };
 

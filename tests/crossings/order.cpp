@@ -33,9 +33,9 @@ class search {
 public:
     explicit search(const std::vector<transaction>& all) : all_{all}, placed_(all.size()) {}
 
-    /// Returns true if all transactions fit an order, or if the search took too many steps. Then `m`, which was the
-    /// model before the first, is the one after the last that was placed. The path is no recursion, because threads
-    /// that are rolled back again and again leave thousands of transactions.
+    /// Returns true if all transactions fit an order, or if the search took too many steps. Before the call, `m` is the
+    /// initial model; afterwards, it is the model behind the last transaction placed. The search keeps its path without
+    /// recursion, because threads that are rolled back repeatedly leave thousands of transactions.
     bool run(model& m) {
         std::vector<place> path{here(std::move(m))};
         for (;;) {
@@ -55,7 +55,7 @@ public:
             const std::size_t i = last.next[last.tried];
             model after = last.before;
             if (auto wrong = replay(all_[i], after)) {
-                // What the longest beginning of an order stumbles over says most.
+                // The failure after the longest partial order is the most informative one.
                 if (path.size() >= deepest_) {
                     deepest_ = path.size();
                     wrong_ = std::move(wrong);
@@ -79,7 +79,7 @@ private:
         std::size_t tried = 0;
     };
 
-    /// The place in the order behind the transactions that are placed.
+    /// Returns the position behind the transactions that have been placed.
     place here(model before) const {
         std::uint32_t first_end = std::numeric_limits<std::uint32_t>::max();
         std::vector<std::size_t> next;

@@ -1,4 +1,4 @@
-// Steps outside of any block: outermost blocks, operations without a block, and what is around them.
+// Steps outside of any block: outermost blocks, and operations without a block.
 #include "actor.hpp"
 
 namespace crossings {
@@ -24,7 +24,7 @@ void actor::run_outermost(const node& n, bool throws) {
     const bool strictly = (n.options & strictly_option) != 0;
     const int number = ++calls_;
     call(number, throws && (n.options & swallows) == 0, [&] {
-        // A site learns how long its blocks take.
+        // A site learns the duration of its blocks.
         switch (n.second / 4 % 4) {
             case 1: return run_at_site<1>(how, strictly, n, number);
             case 2: return run_at_site<2>(how, strictly, n, number);
@@ -58,8 +58,8 @@ void actor::run_at_top(const node& n, bool throws) {
             return run_at_top(n.body, throws);
         }
         case step::interrupted: {
-            // Those of the blocks that wait, or are rolled back, end by an exception; the others go on.
-            // The destructor of the listener runs a block, which the interruption must not end.
+            // Blocks that wait or are rolled back end by an exception; the others continue. The destructor of the
+            // listener runs a block, which the interruption must not end.
             tutti::interruption raised;
             const tutti::broadcast<value>::listener here{world_.channel()};
             raised.raise();

@@ -1,4 +1,4 @@
-// The places that programs work on, and the numbers that stand for what is in them.
+// The places that programs use, and the numbers that represent their content.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@ namespace crossings {
 
 inline constexpr int words = 4, texts = 2, shares = 2, plain_words = 4, objects = 3, values = 2, keys = 5, sums = 2;
 inline constexpr int kinds_of_object = 15;
-inline constexpr int kind_that_restarts = 14;  ///< whose destructor runs a block that starts over once
+inline constexpr int kind_that_restarts = 14;  ///< its destructor runs a block that starts over once
 inline constexpr std::size_t ring_capacity = 3;
-inline constexpr long nothing = -1;  ///< what an empty place answers
+inline constexpr long nothing = -1;  ///< the value of an empty place
 
-/// Which of so many places a step means.
+/// Returns which of `of` places a step means.
 inline std::size_t place(int number, int of) { return static_cast<std::size_t>(number % of); }
 
 inline std::string text_of(long number) {

@@ -1,7 +1,7 @@
-// A program as data: what a seed makes, the interpreter and the model run, and the shrinker cuts down.
+// A program as data. A seed generates it, the interpreter and the model run it, and the shrinker reduces it.
 //
-// In writing a step is `(name first second body)`, and an `either` has its second body behind `(or ...)`. Options of a
-// block follow its name: `(closed:read_only:visible 0 0 (word_get 1 0))`.
+// In text form, a step is `(name first second body)`, and an `either` has its second body behind `(or ...)`. The
+// options of a block follow its name: `(closed:read_only:visible 0 0 (word_get 1 0))`.
 #pragma once
 
 #include <cstdint>
@@ -31,16 +31,16 @@ inline constexpr int step_count = 0
 
 /// Options of a block.
 enum option : unsigned {
-    swallows = 1,          ///< the caller catches what the body throws, and goes on
+    swallows = 1,          ///< the caller catches the body's exception, and continues
     read_only = 2,         ///< options::read_only
     as_visible = 4,        ///< options::mode
     as_irrevocable = 8,    ///< options::mode
-    timed = 16,            ///< options::deadline, so many microseconds as the first number says
+    timed = 16,            ///< options::deadline; the first number gives the microseconds
     refuses = 32,          ///< missed_deadline::refuse
-    strictly_option = 64,  ///< by `atomically` instead of `try_atomically`: a cancel is an exception
-    holds_block = 128,     ///< of a hook: it captures an object whose destructor runs a block
-    starved = 256,         ///< of a data step or hook: allocations fail, the first, the second, ... until it succeeds
-    fragile = 512,         ///< of a data step: copies of its values run blocks, and fail in the same way
+    strictly_option = 64,  ///< uses `atomically` instead of `try_atomically`: a cancel is an exception
+    holds_block = 128,     ///< for a hook: it captures an object whose destructor runs a block
+    starved = 256,  ///< for a data step or hook: allocations fail, the first, the second, ... until the step succeeds
+    fragile = 512,  ///< for a data step: copies of its values run blocks, and fail in the same way
 };
 
 struct node {
@@ -54,20 +54,20 @@ struct node {
 
 struct program {
     std::vector<std::vector<node>> threads;
-    int copies = 1;  ///< so many threads run the one there is
+    int copies = 1;  ///< number of threads that run the only body
 };
 
-/// Takes out of a program what has no meaning where it is: a write in a block that only reads, `give_way` outside a
-/// first alternative, and so on. What is left is well formed.
+/// Removes parts of a program that are meaningless in their place: a write in a read-only block, `give_way` outside a
+/// first alternative, and so on. The result is well formed.
 void prune(program& p);
 
 [[nodiscard]] std::string print(const program& p);
-/// Throws std::invalid_argument.
+/// Parses a program. Throws std::invalid_argument.
 [[nodiscard]] program parse(std::string_view text);
-/// How many steps it has.
+/// Returns the number of steps.
 [[nodiscard]] std::size_t size_of(const program& p);
-/// The names of the steps and options that it has; options begin with a colon. More than one thread, and more than
-/// three, are an ingredient each.
+/// Returns the names of its steps and options; options begin with a colon. "More than one thread" and "more than three"
+/// are ingredients as well.
 [[nodiscard]] std::set<std::string> ingredients(const program& p);
 
 }  // namespace crossings

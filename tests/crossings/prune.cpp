@@ -1,5 +1,5 @@
-// What has a meaning where. A program may only do what the documentation defines, so that each failure is a fault of
-// the library, or of the model.
+// The places in which each step is allowed. A program may only do what the documentation defines, so each failure is a
+// fault of the library, or of the model.
 #include <algorithm>
 
 #include "program.hpp"
@@ -8,7 +8,7 @@ namespace crossings {
 namespace {
 
 enum class place : std::uint8_t {
-    top,     ///< outside of any block: a thread, and a hook that runs when its block has ended
+    top,     ///< outside of any block: a thread, or a hook that runs after its block
     body,    ///< in a block
     before,  ///< in a before_commit hook
 };
@@ -17,7 +17,7 @@ struct surroundings {
     place where = place::top;
     bool reads_only = false;
     bool apart = false;          ///< in an open nested block
-    bool beside_reader = false;  ///< in a hook of an open nested block: what it writes the block around may have read
+    bool beside_reader = false;  ///< in a hook of an open nested block, whose writes the block around may have read
     bool has_open = false;       ///< the outermost block has an open nested block somewhere
     bool may_give_way = false;   ///< in a first alternative
     bool in_hook = false;
@@ -36,7 +36,7 @@ bool contains(const std::vector<node>& body, step what) {
 
 void prune(std::vector<node>& body, const surroundings& in);
 
-/// Whether the step stays; its bodies are pruned then.
+/// Returns true if the step stays, and prunes its bodies then.
 bool keep_at_top(node& n, const surroundings& in) {
     surroundings inside = in;
     ++inside.depth;
@@ -52,7 +52,7 @@ bool keep_at_top(node& n, const surroundings& in) {
             return true;
         case step::listen:
         case step::repeat: prune(n.body, inside); return true;
-        // Of a block that waits for ever, or of the destructor of what its body has made at the top.
+        // It interrupts a block that waits forever, or the destructor of an object that its body has made at the top.
         case step::interrupted: prune(n.body, inside); return !in.in_hook;
         case step::burn: return true;
         case step::meet: return in.many && !in.in_hook;
@@ -99,9 +99,9 @@ bool keep_in_body(node& n, const surroundings& in) {
         case group::data:
             // These two show that a write is refused there.
             if (writes(n.what) && in.reads_only && n.what != step::word_set && n.what != step::text_set) return false;
-            // Else the block around, if it has read this, would start over in every attempt.
+            // Otherwise, the block around it would start over in every attempt if it had read this place.
             if (in.beside_reader && writes(n.what)) return false;
-            // A copy writes, and so does the destructor of an object that an operation has made in vain.
+            // A copy writes, and so does the destructor of an undone object.
             if (in.reads_only || in.beside_reader) n.options &= ~unsigned{starved | fragile};
             if (in.apart) return n.what == step::sum_add;
             return n.what != step::sum_add || !in.has_open;
@@ -142,7 +142,7 @@ bool keep_in_body(node& n, const surroundings& in) {
             n.options &= unsigned{swallows};
             prune(n.body, inside);
             return true;
-        // Not a listener that is a local of the body: its variable would be gone when the block commits.
+        // A listener must not be a local of the body: its variable would be gone when the block commits.
         default: return false;
     }
 }
@@ -152,7 +152,7 @@ void prune(std::vector<node>& body, const surroundings& in) {
     for (node& n : body) {
         if (!(in.where == place::top ? keep_at_top(n, in) : keep_in_body(n, in))) continue;
         kept.push_back(std::move(n));
-        // What comes behind an ending is not reached; a restart is one only the first few times.
+        // Steps behind an ending are unreachable; a restart ends the body only the first few times.
         const step last = kept.back().what;
         if (in.where != place::top && group_of(last) == group::ending && last != step::restart) break;
     }

@@ -1,4 +1,4 @@
-// Takes a trace apart: which blocks were open, what of theirs counts, and which hooks had to run.
+// Parses a trace: the open blocks, their effective steps, and the hooks that had to run.
 #include <algorithm>
 
 #include "history.hpp"
@@ -9,10 +9,10 @@ namespace {
 struct hook {
     int number;
     point at;
-    bool sure = true;  // not before the call that registers it has returned
+    bool sure = true;  // false until the call that registers it has returned
 };
 
-/// A body that runs.
+/// A running body.
 struct frame {
     int call = 0;
     enclosure as{};
@@ -22,11 +22,11 @@ struct frame {
     std::optional<wish> asked{};
 };
 
-/// An outermost block, one that runs apart, or an undo.
+/// An outermost block, an open nested block, or an undo.
 struct root {
     std::vector<frame> frames;
     std::uint32_t begin = 0;
-    std::vector<std::string> ending{};  // which hooks of its end have run
+    std::vector<std::string> ending{};  // the hooks that ran at its end
     std::optional<std::uint32_t> published{};
     bool strict = false;
 };
@@ -51,7 +51,7 @@ private:
     void fail(std::string why) {
         if (!wrong_) wrong_ = std::move(why);
     }
-    /// False, and wrong, if there is no open block.
+    /// Reports an error and returns false if no block is open.
     bool has_block() {
         if (roots_.empty() || roots_.back().frames.empty()) fail("something happened outside of any block");
         return !wrong_;
@@ -62,7 +62,7 @@ private:
             case happening::enters: return enters(e);
             case happening::leaves: return leaves(e);
             case happening::asks:
-                // A before_commit hook asks for something when the body has ended.
+                // A before_commit hook makes a request after the body has ended.
                 if (has_block() && roots_.back().frames.back().asked != wish::to_end)
                     roots_.back().frames.back().asked = static_cast<wish>(e.b);
                 return;
@@ -95,7 +95,7 @@ private:
         return std::nullopt;
     }
 
-    /// A block that ran apart did not get through, so the one around it starts over, or ends.
+    /// An open nested block did not commit, so the block around it starts over, or ends.
     void abandon_inner_roots(const event& e) {
         std::size_t k = roots_.size();
         while (k > 0 && !position(roots_[k - 1], e.a)) --k;
@@ -122,7 +122,7 @@ private:
         if (!has_block()) return;
         root& r = roots_.back();
         if (as == enclosure::last_alternative && r.frames.back().as != enclosure::first_alternative) {
-            // What was open above the first alternative has left by giving way.
+            // The open blocks above the first alternative have left by a retry.
             while (r.frames.size() > 1 && r.frames.back().call != e.a - 1) merge_top(r);
         }
         if (as == enclosure::last_alternative && r.frames.back().call == e.a - 1) {
@@ -154,7 +154,7 @@ private:
         const frame& top = r.frames.back();
         std::size_t innermost = r.frames.size() - 1;
         while (innermost > 0 && r.frames[innermost].as == enclosure::flat) --innermost;
-        // When a deadline is near, whatever a block asks for may find that it starts over.
+        // When a deadline is near, any request of a block may start it over.
         if (!top.asked || how_.in_hardware || (r.frames[0].options & timed) != 0) return;
         switch (*top.asked) {
             case wish::to_restart:
@@ -179,9 +179,9 @@ private:
         if (r.frames.back().asked != wish::to_end) r.frames.back().asked.reset();
     }
 
-    /// The newest hook of a roll-back, which has to be this one.
+    /// Takes the newest hook of a roll-back, which must be this one.
     bool take_hook(const hook& h) {
-        // A block that ran apart and did not get through has left without a word.
+        // An open nested block that did not commit has left without an event.
         for (std::size_t k = roots_.size(); k-- > 0;) {
             for (std::size_t i = roots_[k].frames.size(); i-- > 0;) {
                 auto& hooks = roots_[k].frames[i].hooks;
@@ -228,7 +228,7 @@ private:
         if (!has_block()) return;
         root& r = roots_.back();
         if (what == telling::abort) {
-            r.strict = false;  // a participant may refuse an irrevocable block, too
+            r.strict = false;  // a participant may refuse an irrevocable block as well
             return;
         }
         r.ending.push_back((what == telling::prepare ? "prepare " : "commit ") + std::to_string(e.a));
@@ -238,7 +238,7 @@ private:
         r.ending.push_back(names[static_cast<int>(at)] + std::to_string(number));
     }
 
-    /// Which hooks have to run when it commits, in order.
+    /// Returns the hooks that have to run at its commit, in order.
     static std::vector<std::string> due(const root& r) {
         root expected;
         const auto& hooks = r.frames[0].hooks;
@@ -261,7 +261,7 @@ private:
         std::optional<std::size_t> p;
         if (!roots_.empty()) p = position(roots_.back(), e.a);
         if (!p) {
-            // A call whose body never ran: refused, interrupted, or an abstract lock was waited for in vain.
+            // A call whose body never ran: it was refused or interrupted, or waited in vain for an abstract lock.
             if (how != outcome::threw) fail("a call returned whose body never ran");
             return;
         }
@@ -290,7 +290,7 @@ private:
         // A vote, or a before_commit hook, cancels a block whose body has ended.
         if (p == 0 && r.frames.size() == 1 && asked == wish::to_end) return;
         if (asked == wish::to_cancel && p == innermost) return;
-        // The cancel of a first alternative is that of the block that called or_else.
+        // The cancel of a first alternative cancels the block that called or_else.
         while (innermost > 0 &&
                (r.frames[innermost].as == enclosure::flat || r.frames[innermost].as == enclosure::first_alternative))
             --innermost;
@@ -323,14 +323,14 @@ private:
             roots_.back().frames.back().hooks.push_back({r.frames[0].call, point::undo});
     }
 
-    /// The innermost body becomes part of its parent.
+    /// Merges the innermost body into its parent.
     static void merge_top(root& r) {
         frame top = std::move(r.frames.back());
         r.frames.pop_back();
         frame& parent = r.frames.back();
         parent.actions.insert(parent.actions.end(), top.actions.begin(), top.actions.end());
         parent.hooks.insert(parent.hooks.end(), top.hooks.begin(), top.hooks.end());
-        // A before_commit hook goes on with a block whose body has ended.
+        // A before_commit hook continues a block whose body has ended.
         if (parent.asked != wish::to_end) parent.asked = top.asked == wish::to_end ? std::nullopt : top.asked;
     }
 
@@ -339,7 +339,7 @@ private:
             if (h.sure && runs_at_roll_back(h.at)) fail("a hook of a block that was rolled back did not run");
     }
 
-    /// The bodies from p on are undone. What they read counts where `reads_stay`.
+    /// Undoes the bodies from p on. With `reads_stay`, their reads still count.
     void roll_back_from(root& r, std::size_t p, bool reads_stay) {
         while (r.frames.size() > p + 1) merge_top(r);
         check_hooks_have_run(r.frames.back());
@@ -354,7 +354,7 @@ private:
         parent.actions.push_back({.is = action::kind::undoes});
     }
 
-    /// The whole attempt is undone. Where nothing else runs, what it read was right all the same.
+    /// Undoes the whole attempt. If no other thread runs, its reads were correct nevertheless.
     void give_up(root& r, std::uint32_t now) {
         roll_back_from(r, 0, false);
         if (how_.alone && !wrong_) found_.push_back({r.begin, now, false, thread_, std::move(r.frames[0].actions)});

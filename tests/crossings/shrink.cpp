@@ -14,7 +14,7 @@ bool visit(std::vector<node>& body, const std::function<bool(std::vector<node>&,
     return false;
 }
 
-/// Step number `which` of the program is changed by `change(body, index)`. False if there is no such step.
+/// Calls `change(body, index)` for step number `which` of the program. Returns false if that step does not exist.
 bool at_step(program& p, std::size_t which, const std::function<void(std::vector<node>&, std::size_t)>& change) {
     std::size_t number = 0;
     for (auto& t : p.threads) {

@@ -1,4 +1,4 @@
-// Finds a smaller program that fails in the same way.
+// Searches for a smaller program that fails in the same way.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,8 @@
 
 namespace crossings {
 
-/// Takes away steps, bodies, options and threads as long as `fails` says yes of what is left. Asks at most so often.
+/// Removes steps, bodies, options and threads as long as `fails` returns true for the rest. Calls it at most
+/// `most_tries` times.
 [[nodiscard]] program shrink(program p, const std::function<bool(const program&)>& fails, int most_tries);
 
 }  // namespace crossings

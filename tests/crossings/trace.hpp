@@ -1,4 +1,4 @@
-// What a thread of a program did and saw, event by event.
+// The actions and results of a thread of a program, event by event.
 #pragma once
 
 #include <atomic>
@@ -13,26 +13,26 @@ namespace crossings {
 
 enum class happening : std::uint8_t {
     enters,     ///< a body begins; a: the call that runs it, b: its `enclosure`
-    asks,       ///< a body is about to end; a: the call, b: its `wish`, c: what it throws
-    caught,     ///< the body has caught what a step in it threw, and goes on
-    leaves,     ///< the call has ended; a: the call, b: its `outcome`, c: what was thrown
-    did,        ///< a data step; c: what it returned
+    asks,       ///< a body is about to end; a: the call, b: its `wish`, c: the exception
+    caught,     ///< the body has caught the exception of one of its steps, and continues
+    leaves,     ///< the call has ended; a: the call, b: its `outcome`, c: the exception
+    did,        ///< a data step; c: its result
     is_strict,  ///< a: the call whose body asked, c: tx::irrevocable
     strict,     ///< tx::become_irrevocable has returned
-    hooked,     ///< a hook is being registered, or has been where c is 1; a: its number, b: its `point`
+    hooked,     ///< a hook is being registered, or, if c is 1, has been; a: its number, b: its `point`
     runs,       ///< a hook begins; a: its number, b: its `point`
-    has_run,    ///< a hook ends; a: its number, c: what it throws, or 0
+    has_run,    ///< a hook ends; a: its number, c: its exception, or 0
     told,       ///< a participant was called; a: its number, b: its `telling`
 };
 
-/// What a body is, for its parent.
+/// The kind of a body within its parent.
 enum class enclosure : std::uint8_t { outermost, closed, flat, apart, first_alternative, last_alternative, undo };
 enum class wish : std::uint8_t { to_end, to_cancel, to_throw, to_restart, to_give_way };
 enum class outcome : std::uint8_t { done, cancelled, threw };
 enum class point : std::uint8_t { before_commit, at_commit, on_commit, on_abort, participant, undo };
 enum class telling : std::uint8_t { prepare, commit, abort, rolled_back };
 
-/// What is thrown. A `fail` step throws a number from `planned` on.
+/// Identifies an exception. A `fail` step throws a number from `planned` on.
 enum thrown : long {
     nothing_thrown,
     cancelled_thrown,
@@ -55,7 +55,7 @@ struct event {
     std::uint32_t when = 0;
 };
 
-/// The events of one thread. Time is common to all threads.
+/// The events of one thread. All threads share one time.
 class trace {
 public:
     explicit trace(std::atomic<std::uint32_t>& clock) : clock_{clock} {}

@@ -14,7 +14,7 @@ struct counts {
 
 counts alive_now() { return {of_objects.alive(), of_shares.alive(), of_captures.alive()}; }
 
-/// What has to be alive where those are the places, beside what was before.
+/// Returns the number of objects that must be alive with this content of the places, beside the earlier ones.
 counts due(const model& m) {
     counts out{0, 0, 0};
     for (const long number : m.object) {
@@ -51,14 +51,14 @@ std::optional<std::string> check(const program& p, const engine& e, world& w, mo
     return find_no_order(all, places);
 }
 
-/// Runs the program on places of its own, which are gone when it returns.
+/// Runs the program on places of its own, which are destroyed before it returns.
 std::optional<std::string> judge_alone(const program& p, const engine& e) {
     const counts before = alive_now();
     world w;
     model places;
     if (const auto wrong = check(p, e, w, places)) return wrong;
     const counts expected = due(places);
-    // Destructors may retire something themselves.
+    // Destructors may retire objects themselves.
     for (int i = 0; i < 4; ++i) {
         const counts now = alive_now();
         if (now.objects == before.objects + expected.objects && now.shares == before.shares + expected.shares &&
@@ -72,7 +72,7 @@ std::optional<std::string> judge_alone(const program& p, const engine& e) {
     return wrong_number("captured objects", before.captures, expected.captures, now.captures);
 }
 
-/// Returns what is wrong with the blocks that special members have run.
+/// Returns the error in the blocks that special members have run, if any.
 std::optional<std::string> wrong_blocks(const char* of, const member_blocks& b) {
     const long counted = b.in_variable(), committed = b.committed(), returned = b.returned();
     if (counted != committed)

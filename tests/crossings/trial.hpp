@@ -1,4 +1,4 @@
-// One program, from its start to its verdict; and the same in a child process, which may crash, hang or be ended.
+// Runs one program from its start to its verdict, also in a child process, which may crash, hang or be killed.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace crossings {
 
-/// What the process runs, chosen before its first transaction.
+/// The process's configuration, chosen before its first transaction.
 struct engine {
     std::string algorithm;
     std::string policy;
 };
 
-/// Runs the program on new places, and judges it. Returns what is wrong.
+/// Runs the program on new places, and checks it. Returns the error.
 [[nodiscard]] std::optional<std::string> judge(const program& p, const engine& e);
 
 struct failure_of_child {
     std::uint64_t seed;
-    std::string kind;  ///< one word or two: what a smaller program has to have in common
+    std::string kind;  ///< one or two words; a smaller program must fail with the same kind
     std::string what;
 };
 
@@ -30,18 +30,18 @@ struct stretch {
     std::uint64_t first;
     std::uint64_t last;  ///< exclusive
     bool many_threads;
-    /// Programs that have all ingredients of one of these are left out: they would fail as others have.
+    /// Skips programs that have all ingredients of one of these: they would fail as earlier ones did.
     std::vector<std::set<std::string>> known{};
-    /// Programs that lack one of these are left out.
+    /// Skips programs that lack one of these.
     std::set<std::string> wanted{};
 };
 
-/// Runs the programs of those seeds in a child. Returns the first that fails; `done` is how many were right before it.
-/// A program hangs if it makes no progress for this number of seconds.
+/// Runs the programs of those seeds in a child. Returns the first failure; `done` is the number of successful programs
+/// before it. A program hangs if it makes no progress for `seconds_to_hang`.
 [[nodiscard]] std::optional<failure_of_child> try_seeds(const stretch& s, const engine& e, double seconds_to_hang,
                                                         double seconds, std::uint64_t& done);
 
-/// Runs one program so many times in a child. Returns how it fails.
+/// Runs one program `times` times in a child. Returns its failure.
 [[nodiscard]] std::optional<failure_of_child> try_program(const program& p, const engine& e, double seconds_to_hang,
                                                           int times);
 

@@ -9,7 +9,7 @@ bool in_a_transaction() { return tutti::detail::access::running(tutti::detail::c
 
 void member_blocks::run(bool restarts) {
     const bool outermost = !in_a_transaction();
-    // A destructor cannot report that memory ran out.
+    // A destructor cannot report a lack of memory.
     const undisturbed nothing_fails;
     bool restarted = !restarts || !outermost;
     tutti::atomically([&](tutti::tx& t) {

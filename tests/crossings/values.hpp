@@ -10,7 +10,7 @@
 
 namespace crossings {
 
-/// How many objects were made and destroyed. No transaction counts them.
+/// The numbers of objects made and destroyed, counted without transactions.
 struct census {
     std::atomic<long> made{0}, gone{0};
     [[nodiscard]] long alive() const { return made.load() - gone.load(); }
@@ -18,18 +18,18 @@ struct census {
 /// Counts objects that blocks make, values behind shared_ptr, captures of handlers, and values that are copied.
 inline census of_objects, of_shares, of_captures, of_values;
 
-/// Blocks that special members run. Each block counts itself in a variable, and in a handler when it has committed.
-/// So the two counts agree whenever no block runs.
+/// The blocks of special members. Each block counts itself in a variable, and in a handler after its commit. The two
+/// counts are therefore equal while no block runs.
 class member_blocks {
 public:
-    /// Runs a block. One that is the outermost of its thread restarts once if `restarts`.
+    /// Runs a block. If `restarts`, an outermost block of its thread restarts once.
     void run(bool restarts = false);
 
-    /// The blocks whose effect the variable has.
+    /// Returns the number of blocks whose effect is in the variable.
     [[nodiscard]] long in_variable() const { return counted_.load(); }
-    /// The blocks whose commit was announced.
+    /// Returns the number of blocks whose commit handler ran.
     [[nodiscard]] long committed() const { return committed_.load(); }
-    /// The outermost blocks that have returned. Each of them has committed.
+    /// Returns the number of outermost blocks that have returned; each of them has committed.
     [[nodiscard]] long returned() const { return returned_.load(); }
 
 private:
@@ -48,7 +48,7 @@ private:
     census& of_;
 };
 
-/// Its destructor runs a block.
+/// A type whose destructor runs a block.
 struct ends_in_a_block {
     explicit ends_in_a_block(census& of, bool restarts_once = false) : counted{of}, restarts{restarts_once} {}
     ends_in_a_block(const ends_in_a_block&) = delete;
@@ -58,7 +58,7 @@ struct ends_in_a_block {
     bool restarts;
 };
 
-/// What is behind a shared_ptr: its destructor runs a block where the number is odd.
+/// The value behind a shared_ptr; its destructor runs a block if the number is odd.
 struct shared_value {
     explicit shared_value(long n) : number{n} {}
     shared_value(const shared_value&) = delete;
@@ -70,8 +70,8 @@ struct shared_value {
     member counted{of_shares};
 };
 
-/// A value for variables and containers. Its copies run blocks and fail where failing.hpp says so. A value that was
-/// copied in that way runs a block in its destructor, unless a transaction runs there.
+/// A value for variables and containers. Its copies run blocks and fail as failing.hpp describes. The destructor of
+/// such a copy runs a block, unless a transaction runs there.
 class value {
 public:
     explicit(false) value(long n = 0) : number_{n} {}
@@ -88,7 +88,7 @@ public:
     friend auto operator<=>(const value& a, const value& b) { return a.number_ <=> b.number_; }
 
 private:
-    /// Throws copy_failure where this copy is to fail.
+    /// Throws copy_failure if this copy must fail.
     void copied();
 
     member counted_{of_values};

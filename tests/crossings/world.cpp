@@ -14,7 +14,7 @@ struct object_with_block final : object {
     explicit object_with_block(long n, bool restarts) : object{n}, part{of_captures, restarts} {}
     ends_in_a_block part;
 };
-/// Owns a container, or another thing that has variables.
+/// Owns a container, or another object that has variables.
 template <class T>
 struct owner final : object {
     template <class Fill, class... Arguments>
@@ -104,7 +104,7 @@ long world::apply(tx& t, step what, int first, int second) {
             tutti::destroy(t, found);
             return number;
         }
-        // Reads nothing. So an object of a nested block that starts over is destroyed inside the transaction.
+        // Reads nothing, so an object of a restarted nested block is destroyed inside the transaction.
         case step::object_brief: tutti::destroy(t, make(t, second % kinds_of_object, second + 1)); return 0;
         case step::hash_get: return or_nothing(hash_.find(t, key));
         case step::hash_put: return hash_.insert_or_assign(t, key, second) ? 1 : 0;
@@ -157,7 +157,7 @@ long world::apply(tx& t, step what, int first, int second) {
 }
 
 long world::apply_failing(tx& t, const node& n, std::uint64_t most) {
-    // These consist of several operations, so a nested block makes a whole of them.
+    // These steps consist of several operations, so a nested block makes them atomic.
     const bool in_parts = n.what == step::object_make || n.what == step::object_drop || n.what == step::object_brief;
     for (std::uint64_t at = 1;; ++at) {
         try {

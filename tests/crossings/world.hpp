@@ -1,4 +1,4 @@
-// The places of the library that a program works on.
+// The library's objects that a program uses.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@
 
 namespace crossings {
 
-/// What blocks make and drop.
+/// The objects that blocks make and drop.
 struct object {
     explicit object(long n) : number{n} {}
     object(const object&) = delete;
@@ -45,17 +45,18 @@ public:
     world& operator=(const world&) = delete;
     ~world();
 
-    /// Does it as a part of the transaction, and returns a number that says what came of it.
+    /// Runs the step within the transaction, and returns a number that represents its result.
     long apply(tutti::tx& t, step what, int first, int second);
-    /// The same, while allocations fail (`starved`) or copies run blocks and fail (`fragile`): the first, the second,
-    /// and so on, until it succeeds. A try that fails must have no effect. After `most` failures the exception leaves.
+    /// Runs the step while allocations fail (`starved`) or copies run blocks and fail (`fragile`): the first, the
+    /// second, and so on, until the step succeeds. A failed try must have no effect. After `most` failures the
+    /// exception leaves.
     long apply_failing(tutti::tx& t, const node& n, std::uint64_t most);
-    /// The same outside of any transaction, by the calls that are there for it.
+    /// Runs the step outside of any transaction, with the calls for that purpose.
     long apply_alone(step what, int first, int second);
 
     tutti::broadcast<value>& channel() { return channel_; }
 
-    static constexpr char locks = 0;  ///< whose the abstract locks are
+    static constexpr char locks = 0;  ///< the owner of the abstract locks
 
 private:
     object* make(tutti::tx& t, int kind, long number);

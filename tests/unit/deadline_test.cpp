@@ -239,7 +239,7 @@ TEST_F(deadline_test, commits_are_sampled_by_the_mode_that_they_ran_in) {
     run({.name = "sampled", .mode = mode::irrevocable, .deadline = 1h}, [&](tx&) { clock_.advance(30ms); });
     const auto expect = [&](status mode, std::uint64_t took) {
         const auto sample = sample_of("sampled", mode);
-        ASSERT_LE(sample.size(), 1u);  // none if the test was moved to another core meanwhile
+        ASSERT_LE(sample.size(), 1u);  // 0 if the test moved to another core meanwhile
         for (const std::uint64_t s : sample) EXPECT_EQ(s, took);
     };
     expect(status::active, 10'000'000);
@@ -247,7 +247,7 @@ TEST_F(deadline_test, commits_are_sampled_by_the_mode_that_they_ran_in) {
     expect(status::irrevocable, 30'000'000);
 }
 
-// It ran in both, so its duration says nothing about either.
+// The attempt ran in both modes, so its duration represents neither.
 TEST_F(deadline_test, a_commit_that_changed_its_mode_is_not_sampled) {
     practise("changes", 10ms);
     const std::size_t before = sample_of("changes").size();
@@ -281,7 +281,7 @@ TEST_F(deadline_test, what_was_switched_away_is_not_sampled) {
     EXPECT_TRUE(sample_of("switched").empty());
 }
 
-// --- strictness is used where it pays
+// --- sites use strict modes only if they help
 
 TEST_F(deadline_test, a_block_that_is_never_rolled_back_stays_optimistic) {
     practise("undisturbed", 10ms);
@@ -297,11 +297,11 @@ TEST_F(deadline_test, strict_commits_do_not_change_what_optimistic_ones_are_expe
     }
     EXPECT_EQ(first_mode({.name = "feedback", .deadline = 30ms}), status::active);
     EXPECT_EQ(times_at("feedback")->expected_in(status::active, 0.99), 1ms);
-    // Neither would the block be refused for them.
+    // Strict commits do not cause a refusal of the block either.
     EXPECT_NO_THROW(run({.name = "feedback", .deadline = 2ms, .when_missed = missed_deadline::refuse}, [](tx&) {}));
 }
 
-// Its attempts are rolled back again and again, but the stricter modes would be late for sure.
+// The block's attempts are rolled back repeatedly, but the stricter modes would certainly be late.
 TEST_F(deadline_test, a_mode_that_takes_too_long_is_not_used) {
     const auto site = [&](const char* name, std::chrono::nanoseconds strictly) {
         practise_in_vain(name, 10ms);
@@ -333,7 +333,7 @@ TEST_F(deadline_test, a_site_that_is_no_longer_contended_recovers) {
     EXPECT_EQ(first_mode({.name = "recovering", .deadline = 30ms}), status::active);
 }
 
-// Blocks that are refused give the sample nothing new.
+// Refused blocks add nothing to the sample.
 TEST_F(deadline_test, a_site_whose_blocks_are_refused_recovers) {
     practise("refused", 10ms);
     const auto runs = [&] {
@@ -345,11 +345,11 @@ TEST_F(deadline_test, a_site_whose_blocks_are_refused_recovers) {
     };
     unsigned refused = 0;
     while (refused < 10'000 && !runs()) ++refused;
-    EXPECT_GE(refused, site_times::doubts);  // it is not in doubt at once
+    EXPECT_GE(refused, site_times::doubts);  // the site does not doubt its sample at once
     EXPECT_LE(refused, 16 * site_times::doubts);
 }
 
-// Nor do blocks that are kept from a mode because it once took long.
+// Blocks that avoid a mode because it once took long add nothing to its sample either.
 TEST_F(deadline_test, a_mode_that_took_too_long_is_tried_again) {
     practise_in_vain("tried again", 10ms);
     for (int i = 0; i < 3; ++i) {
@@ -372,7 +372,7 @@ TEST_F(deadline_test, a_mode_that_took_too_long_is_tried_again) {
     EXPECT_LE(optimistic, 8 * site_times::doubts);
 }
 
-// It keeps fewer deadlines there, and the site finds out.
+// Strict modes miss more deadlines there, and the site notices.
 TEST_F(deadline_test, a_site_where_strictness_does_not_pay_goes_without) {
     practise_in_vain("does not pay", 10ms);
     unsigned strict = 0;

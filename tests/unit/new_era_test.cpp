@@ -64,7 +64,8 @@ TEST_F(new_era, begins_when_the_clock_is_late_and_not_before) {
     EXPECT_EQ(v.load(), 7);
 }
 
-// All ways of reading and writing meet versions that the new clock has not reached. None of them copies such a version.
+// All ways of reading and writing meet versions that the new clock has not reached. An access never takes its time from
+// such a version.
 TEST_F(new_era, keeps_values_whose_versions_are_of_the_old_one) {
     constexpr long count = 64;
     std::vector<var<long>> all(count);
