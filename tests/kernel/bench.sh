@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench.sh <folder of the programs>: `./dev bench policies --guest module`, without what that builds, as short as it can
-# be: the guest boots, runs what it is told over its console, and ends; and what it printed makes a table.
+# bench.sh <folder of the programs>: `./dev bench policies --guest module`, without the build and as short as possible.
+# The guest boots, runs the commands from its console, and ends; its output makes a table.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=scripts/common.sh
@@ -18,7 +18,7 @@ trap 'rm -rf "$out"' EXIT
 python3 -B bench/contention policies --bin "$1" --out "$out" --guest module --quick --programs intruder \
     --policies backoff,serialize-kernel --threads 1,2
 python3 -B bench/contention report "$out/policies.json" | tee "$out/table"
-# Of both policies, each with a time for both numbers of threads.
+# Both policies, each with a time for both numbers of threads.
 for policy in backoff serialize-kernel; do
     grep -qE "^ *$policy( +[0-9.]+[0-9]){2}" "$out/table"
 done

@@ -1,5 +1,5 @@
 #!/bin/sh
-# busy.sh <test_kernel_device> <ticking or asleep>: the module cannot be unloaded while a program uses it, and can once that was killed.
+# busy.sh <test_kernel_device> <ticking or asleep>: checks that the module cannot be unloaded while a program uses it.
 : >/tmp/busy
 "$1" "--$2" >/tmp/busy &
 program=$!
@@ -15,6 +15,6 @@ fi
 kill -9 $program
 wait $program 2>/dev/null
 rm /tmp/busy
-# Its threads may still hold the module for an instant.
+# The killed program's threads may still hold the module for a moment.
 while ! rmmod tutti 2>/dev/null; do :; done
 insmod /tutti.ko

@@ -1,4 +1,4 @@
-// Soft serialization: the weight of who lost falls, and comes back whatever happens.
+// Soft serialization: the weight of a loser falls, and always comes back.
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -13,14 +13,14 @@ namespace {
 int nice_of(pid_t thread) { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(thread)); }
 pid_t this_thread() { return static_cast<pid_t>(::syscall(SYS_gettid)); }
 
-/// What TUTTI_DEFER returns: 1 while it is on.
+/// Returns the result of TUTTI_DEFER: 1 while the deferral is on.
 int defer(const device& d, const member& me, unsigned winner, __u64 transaction, unsigned long ns = longest) {
     write_once<__u32>(me.entry().awaits, winner);
     write_once<__u64>(me.entry().awaited, transaction);
     return ::ioctl(d.fd(), TUTTI_DEFER, ns);
 }
 
-/// A thread that has lost to `winners`, and holds still until `stop`; `again` says that it asks for the bound anew.
+/// A thread that has lost to `winners` and stays so until `stop`; `again` makes it request the bound anew.
 class loser {
 public:
     loser(const device& of, std::initializer_list<unsigned> winners, unsigned long ns = longest) {
@@ -67,7 +67,7 @@ TEST(deferring, ends_with_the_commit) {
             EXPECT_EQ(defer(d, me, winner.number(), 1), 1);
             EXPECT_EQ(read_once(me.entry().deferring), 1u);
             const int lowered = nice_of(this_thread());
-            // The bound may have passed already, where this guest is slow.
+            // The bound may have passed already if this guest is slow.
             EXPECT_TRUE(lowered == TUTTI_NICER || read_once(me.entry().deferring) == 0);
         }}.join();
         loser l{d, {winner.number()}};
@@ -122,7 +122,7 @@ TEST(deferring, ends_with_the_winners_thread) {
     l.wait_until_nice_is(0);
 }
 
-// Catches a module that gives back what was there before, whatever somebody has set since.
+// Catches a module that restores the former weight although the program has set another one since.
 TEST(deferring, leaves_alone_what_others_set) {
     const device d;
     const member winner{d};
@@ -130,11 +130,12 @@ TEST(deferring, leaves_alone_what_others_set) {
     const loser l{d, {winner.number()}};
     if (::setpriority(PRIO_PROCESS, static_cast<id_t>(l.id()), 15) != 0) GTEST_SKIP() << "may not set priorities";
     winner.end();
-    // It was lowered when that was set, or had been raised before: in neither case does 15 go away.
+    // The weight was low when 15 was set, or had been raised before: in both cases 15 stays.
     EXPECT_EQ(l.nice(), 15);
 }
 
-// The loser of two: the first one's end changes nothing. By a bound much shorter than the wait it would look the same.
+// A loser of two winners: the end of the first one changes nothing. With a bound much shorter than the wait, a fault
+// would look the same.
 TEST(deferring, lasts_until_all_are_over) {
     const device d;
     const member first{d};
@@ -149,7 +150,7 @@ TEST(deferring, lasts_until_all_are_over) {
         me.end();
     }};
     while (second < 0) std::this_thread::yield();
-    // Where the guest is too slow for it, the bound ends it before the first winner: then it is tried again.
+    // If the guest is too slow, the bound ends the deferral before the first winner ends. Then the test tries again.
     bool seen = false;
     for (int i = 0; i < 20 && !seen; ++i) {
         first.begin(1);
@@ -162,7 +163,7 @@ TEST(deferring, lasts_until_all_are_over) {
     other.join();
 }
 
-// Neither takes a right: a user who may not raise a priority gets it back.
+// The deferral needs no privilege: a user who may not raise a priority gets it back.
 TEST(deferring, takes_no_right) {
     const device d;
     const pid_t child = ::fork();

@@ -21,7 +21,7 @@ namespace kernel_test {
 inline std::uint64_t address(const void* p) { return reinterpret_cast<std::uintptr_t>(p); }
 inline std::uint64_t address(void (*f)() noexcept) { return reinterpret_cast<std::uintptr_t>(f); }
 
-/// One of its pages.
+/// Maps one of its pages.
 template <class Entry>
 Entry* map_page(int fd, long offset) {
     void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
@@ -52,11 +52,11 @@ public:
     [[nodiscard]] tutti_entry& entry(unsigned number) const { return entries_[number]; }
     [[nodiscard]] tutti_transaction& transaction(unsigned number) const { return transactions_[number]; }
 
-    /// 0, or the error.
+    /// Returns 0, or the error.
     int call(unsigned long what, const void* argument = nullptr) const {
         return ::ioctl(fd_, what, argument) == 0 ? 0 : errno;
     }
-    /// Of a command that takes a number.
+    /// Makes a call with a number as its argument. Returns 0, or the error.
     int call_with(unsigned long what, unsigned long number) const {
         return ::ioctl(fd_, what, number) == 0 ? 0 : errno;
     }
@@ -91,12 +91,12 @@ void write_once(T& where, T value) {
     std::atomic_ref<T>{where}.store(value);
 }
 
-/// Waits for a count of the module's to move on: each time it is looked at, the tick may have been served at once.
+/// Waits until a counter of the module grows. Each look may cause the tick to be served at once.
 inline void wait_for_more(__u64& count, __u64 before) {
     while (read_once(count) <= before) std::this_thread::yield();
 }
 
-/// A thread that has joined and grinds until it is told to stop, or to the end of the scope.
+/// A thread that has joined and computes until it is told to stop, or until the end of the scope.
 class grinder {
 public:
     explicit grinder(device& of, const tutti_join& how = how_to_join()) : of_{of}, how_{how} {
@@ -115,7 +115,7 @@ public:
     [[nodiscard]] tutti_entry& entry() const { return of_.entry(how_.number); }
     int kick() const { return of_.kick(how_.number); }
 
-    std::uint64_t damage = 0, handled = 0;  // once it has stopped
+    std::uint64_t damage = 0, handled = 0;  // valid once the thread has stopped
     std::atomic<std::uint8_t> standing{0};
 
 private:

@@ -1,4 +1,4 @@
-// The module by itself: where ticks go, what they leave behind, what it refuses.
+// The module alone: the destination of ticks, the state that they leave behind, and refused calls.
 #include <sys/rseq.h>
 #include <sys/wait.h>
 
@@ -36,7 +36,7 @@ TEST(ticks, one_is_one) {
     EXPECT_EQ(g.damage, 0u);
 }
 
-// Registers, flags, a vector and the red zone.
+// Covers registers, flags, a vector and the red zone.
 TEST(ticks, leave_no_trace) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
@@ -48,7 +48,7 @@ TEST(ticks, leave_no_trace) {
     EXPECT_GE(g.handled, seen);
 }
 
-/// The tick stands, again and again, and redirects as soon as it may.
+/// Checks that the tick stays pending, repeatedly, and redirects as soon as it may.
 template <class F, class G>
 void stands_while(F&& forbid, G&& permit) {
     device d;
@@ -103,7 +103,7 @@ TEST(ticks, stand_in_the_handler) {
     EXPECT_EQ(read_once(g.entry().redirected), 0u);
 }
 
-// Catches a module that redirects out of a restartable sequence, which then would not be restarted.
+// Catches a module that redirects out of a restartable sequence, which the kernel would then not restart.
 TEST(ticks, stand_in_a_restartable_sequence) {
     const device d;
     const tutti_range code{address(&restartable_begin), address(&restartable_end)};
@@ -130,7 +130,7 @@ TEST(ticks, stand_in_a_restartable_sequence) {
     t.join();
 }
 
-// It runs again from where it was, with a tick that was asked for while it slept.
+// The thread continues where it was, with a tick that was requested while it slept.
 TEST(ticks, reach_who_sleeps) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
@@ -162,7 +162,7 @@ TEST(ticks, reach_who_sleeps) {
     ::close(ends[1]);
 }
 
-// Most of them sleep, so that the rest gets to run.
+// Most of them sleep, so that the others get to run.
 TEST(ticks, come_to_as_many_threads_as_may_join) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
@@ -234,7 +234,7 @@ TEST(device, refuses_what_makes_no_sense) {
     EXPECT_EQ(::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, d.fd(), 8192), MAP_FAILED);
 }
 
-// A child has the descriptor, and another address space: it may do nothing, and has not joined.
+// A child has the descriptor, but another address space: it may not use the device, and has not joined.
 TEST(device, serves_the_program_that_opened_it_alone) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
@@ -265,7 +265,7 @@ TEST(device, serves_the_program_that_opened_it_alone) {
     EXPECT_EQ(g.damage, 0u);
 }
 
-/// Processes whose threads tick, the first wherever it is, each ended by `end` in its own way.
+/// Runs processes whose threads tick, also at the time when `end` ends each process in its own way.
 template <class F>
 void end_while_ticking(F&& end, int expected) {
     for (int i = 0; i < 4; ++i) {
@@ -274,7 +274,7 @@ void end_while_ticking(F&& end, int expected) {
         const pid_t child = ::fork();
         ASSERT_GE(child, 0);
         if (child == 0) {
-            // Left open by exec: the handler is nothing in the program that comes then.
+            // The descriptor survives exec: the handler does not exist in the new program.
             auto* const d = new device{0};
             static_cast<void>(d->allow_grind());
             std::deque<grinder> all;
@@ -312,7 +312,7 @@ TEST(threads, may_execute_another_program_while_they_tick) {
     end_while_ticking([] { ::execl("/bin/busybox", "busybox", "true", nullptr); }, 0);
 }
 
-// Not one that leaves: its entry is free for the next, again and again.
+// The thread does not leave, but its entry becomes free for the next thread, repeatedly.
 TEST(threads, may_end_without_leaving) {
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
@@ -321,13 +321,13 @@ TEST(threads, may_end_without_leaving) {
             tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
             int error = 0;
             do error = d.call(TUTTI_JOIN, &how);
-            while (error == ENOSPC);  // until the dead have been buried
+            while (error == ENOSPC);  // until the kernel has cleaned up the ended threads
             EXPECT_EQ(error, 0);
         }}.join();
     }
 }
 
-// The device goes first.
+// The device closes first.
 TEST(threads, may_outlive_the_device) {
     std::atomic<bool> stop{false};
     std::vector<std::thread> all;
@@ -351,7 +351,7 @@ TEST(threads, may_outlive_the_device) {
 }  // namespace
 }  // namespace kernel_test
 
-/// With --ticking or --asleep: threads that tick, or sleep for a winner, until somebody kills this process.
+/// With --ticking or --asleep, runs threads that tick, or that sleep for a winner, until this process is killed.
 int main(int count, char** words) {
     if (count == 2 && std::strcmp(words[1], "--ticking") == 0) {
         kernel_test::device d;

@@ -1,6 +1,5 @@
-// A turn on the processor that is longer for a transaction: long enough for a short one, no longer than it says, and
-// paid for. In a guest with one processor that counts instructions in the place of time (QEMU's -icount), so that none
-// of it depends on what else this machine does.
+// An extended time slice for a transaction: long enough for a short one, bounded, and paid back. The guest has one
+// processor and counts instructions instead of time (QEMU's -icount), so other work on this machine has no influence.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -14,8 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// More than any interrupt takes, and less than any turn that another thread has: 4 ms to a tick of Linux 6, 0.7 ms by
-// the finer timer of Linux 7.
+// Longer than any interrupt, and shorter than any time slice of another thread: 4 ms with a tick of Linux 6, 0.7 ms
+// with the finer timer of Linux 7.
 constexpr auto away = 300us;
 
 class extension : public testing::Test {
@@ -35,7 +34,7 @@ struct seen {
     __u64 extended = 0;
 };
 
-/// One transaction after the other, nearly all the time.
+/// Runs one transaction after another, nearly all the time.
 seen run_transactions(const device& d, const std::atomic<bool>& stop) {
     const member me{d};
     seen s;
@@ -54,7 +53,7 @@ seen run_transactions(const device& d, const std::atomic<bool>& stop) {
     return s;
 }
 
-// Without it all but few turns end inside of one.
+// Without the extension, nearly all time slices end inside a transaction.
 TEST_F(extension, is_enough_for_a_short_transaction) {
     const device d;
     seen s;
@@ -66,12 +65,12 @@ TEST_F(extension, is_enough_for_a_short_transaction) {
 }
 
 struct shares {
-    double part;                       // of the processor
-    std::chrono::nanoseconds longest;  // turn that the other one had to wait for
+    double part;                       // fraction of the processor time
+    std::chrono::nanoseconds longest;  // longest time slice for which the other thread had to wait
     __u64 extended;
 };
 
-/// Beside another thread, one that says all the time that it runs `transaction`.
+/// Measures a thread that claims to run `transaction` all the time, beside another thread.
 shares share_as(__u64 transaction) {
     const device d;
     shares s{};
@@ -98,12 +97,12 @@ TEST_F(extension, gains_nothing) {
     EXPECT_GT(with.extended, 30u);
     EXPECT_GT(with.part, 0.45);
     EXPECT_LT(with.part, 0.55);
-    // Two ticks, or what the kernel's scheduler makes of them by itself, and what is more than that.
+    // The limit is two ticks, or the kernel scheduler's own value, plus the extension.
     EXPECT_LT(with.longest,
               std::max<std::chrono::nanoseconds>(8ms, without.longest) + 2 * std::chrono::nanoseconds{TUTTI_LONGER_NS});
 }
 
-// It cannot be known in time that the interrupt has woken somebody who comes first.
+// The extension starts before it is known that the interrupt has woken a thread of higher priority.
 TEST_F(extension, holds_up_a_real_time_thread_for_no_longer) {
     const device d;
     std::vector<std::chrono::nanoseconds> late;
@@ -130,7 +129,8 @@ TEST_F(extension, holds_up_a_real_time_thread_for_no_longer) {
     EXPECT_LT(*std::ranges::max_element(late), std::chrono::nanoseconds{TUTTI_LONGER_NS} + 60us);
 }
 
-/// How many of a thread's turns are longer in 300 ms, beside another thread, for one transaction and that time of its.
+/// Returns the number of extended time slices of a thread in 300 ms, beside another thread, for one transaction with
+/// that `longer_from`.
 __u64 extended_from(std::chrono::nanoseconds longer_from) {
     const device d;
     __u64 extended = 0;
@@ -147,7 +147,7 @@ __u64 extended_from(std::chrono::nanoseconds longer_from) {
     return extended;
 }
 
-// Half of the time that they share the processor.
+// Half of the time during which they share the processor.
 TEST_F(extension, begins_when_the_transaction_asks_for_it) {
     const auto later = [](std::chrono::nanoseconds by) { return now().time_since_epoch() + by; };
     const __u64 all = extended_from(later(0ns)), half = extended_from(later(150ms));
@@ -157,7 +157,7 @@ TEST_F(extension, begins_when_the_transaction_asks_for_it) {
     EXPECT_EQ(extended_from(later(1h)), 0u);
 }
 
-// Nothing is put off for a thread that has no transaction, or had one.
+// A thread without a current transaction gets no extension.
 TEST_F(extension, is_for_transactions_alone) {
     const device d;
     __u64 extended = 0;

@@ -1,5 +1,5 @@
-// How many functions of the kernel a tick enters from the call that asks for it to the handler's first instruction, and
-// how many a signal: as ftrace records them, of a thread that sends it to itself (as in instructions_test.cpp).
+// Counts the kernel functions that a tick enters, from the requesting call to the handler's first instruction, and
+// those that a signal enters. ftrace records them for a thread that sends both to itself (as in instructions_test.cpp).
 #include <sys/mount.h>
 #include <sys/syscall.h>
 
@@ -15,7 +15,7 @@
 namespace kernel_test {
 namespace {
 
-/// ftrace, of the calling thread alone.
+/// ftrace for the calling thread alone.
 class tracer {
 public:
     tracer() {
@@ -34,7 +34,7 @@ public:
     tracer(const tracer&) = delete;
     tracer& operator=(const tracer&) = delete;
 
-    /// The functions that the kernel enters meanwhile, in order.
+    /// Returns the functions that the kernel enters during `f`, in order.
     template <class F>
     std::vector<std::string> names_of(F&& f) {
         write("trace", "");
@@ -63,8 +63,9 @@ private:
 
 void call_getppid(int) { ::syscall(SYS_getppid); }
 
-/// From that system call's function to the one of getppid, which the handler calls first of all; with the latter's own
-/// way in, which is the same for both. The fewest of many: interrupts add theirs. 0: they are not there.
+/// Counts from the function of `call` to the function of getppid, which the handler calls first. The count includes the
+/// entry of getppid, which is the same for both. Returns the minimum of many runs, which excludes interrupts; 0 if the
+/// functions do not appear.
 template <class F>
 std::size_t count_from(tracer& t, const char* call, F&& send) {
     std::size_t fewest = 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# guest.sh <what> <program>...: boots a guest that loads the module and runs these programs, as `what` says below.
+# guest.sh <what> <program>...: boots a guest that loads the module and runs these programs, as `what` selects below.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=scripts/common.sh
@@ -25,9 +25,9 @@ guest_files "$work/root" "$release"
 with_libraries "$work/root" "$@"
 
 export_all='export TUTTI_TEST_KERNEL=1 TUTTI_TEST_EFFORT=0.05'
-# The ticks of the tests; `ticks` is for those that want more of them.
+# The ticks of the tests; `ticks` is for tests that need more of them.
 counted="TUTTI_TEST_KERNEL=1 $program --gtest_brief=1 --gtest_filter=*counted_ticks.*/0"
-# Processors that run at once, so that a barrier that is missing shows.
+# Processors that run in parallel, so that a missing barrier shows.
 accelerator=tcg,thread=multi
 case $what in
     device)
@@ -37,8 +37,9 @@ su other -s /bin/sh -c '! test -r /dev/tutti && ! test -w /dev/tutti'
 END
         ;;
     unloading)
-        # Loaded and unloaded while it is in use, which is refused, and while what used it is being buried. The kernel
-        # replaces its own instructions each time: guest() in scripts/kernel.sh says why the processors take turns.
+        # The module is loaded and unloaded while it is in use, which is refused, and while the kernel cleans up its
+        # user. The kernel replaces its own instructions each time: guest() in scripts/kernel.sh explains why the
+        # processors take turns.
         accelerator=tcg,thread=single
         cat >"$work/root/tests" <<END
 for i in 1 2 3 4; do sh /busy.sh $program ticking && sh /busy.sh $program asleep || exit 1; done
@@ -46,16 +47,16 @@ END
         cp tests/kernel/busy.sh "$work/root/busy.sh"
         ;;
     instructions | extension)
-        # Each takes 2**shift ns: the slower the processor, the sooner a turn on it is over.
+        # An instruction takes 2**shift ns: the slower the processor, the fewer instructions a time slice has.
         machine='-smp 1 -icount shift=2,sleep=off'
-        accelerator=tcg,thread=single # else QEMU counts nothing
-        # Functions are counted by ftrace, which not every kernel has.
+        accelerator=tcg,thread=single # otherwise QEMU does not count
+        # ftrace counts functions, and not every kernel has ftrace.
         filter='extension.*'
         [[ $what == extension ]] || filter+=':instructions.*:functions.*'
         echo "TUTTI_TEST_ICOUNT=4 $program --gtest_filter=$filter" >"$work/root/tests"
         ;;
     preemption)
-        # The other tick sources, the second and those after it, are the same here as where this is built.
+        # The second and later tick sources work here as on the build machine.
         cat >"$work/root/tests" <<END
 $export_all; $program --gtest_brief=1 --gtest_filter=-every_instruction*:*one_of_four*:*counted*:sources/*/1:sources/*/2:sources/*/3
 $export_all; $program --gtest_brief=1 --gtest_filter=every_instruction.*:*one_of_four_parts*/0
@@ -63,14 +64,14 @@ $counted
 END
         ;;
     whole)
-        # With all of the rounds some take long enough here that a watchdog ends them, where this machine is busy.
+        # With all rounds, some tests take so long on a busy machine that a watchdog ends them.
         echo "TUTTI_TEST_KERNEL=1 TUTTI_TEST_EFFORT=${TUTTI_TEST_EFFORT:-0.3} $program --gtest_brief=1" >"$work/root/tests"
         ;;
     ticks)
         echo "TUTTI_TEST_EFFORT=${TUTTI_TEST_EFFORT:-1} $counted" >"$work/root/tests"
         ;;
     slices)
-        # Whole turns are to pass, and the kernel's extension is of 5 us unless it is told otherwise.
+        # Whole time slices must pass, and the kernel's extension is 5 us by default.
         machine='-smp 1 -icount shift=4,sleep=off'
         accelerator=tcg,thread=single
         cat >"$work/root/tests" <<END
@@ -79,7 +80,7 @@ GLIBC_TUNABLES=glibc.pthread.rseq=0 TUTTI_TEST_SLICES=1 $program --gtest_brief=1
 END
         ;;
     policies)
-        # /dev/null answers to no version.
+        # /dev/null answers no version request.
         cat >"$work/root/tests" <<END
 $export_all; $program --gtest_brief=1
 mv /dev/tutti /dev/away; TUTTI_TEST_NO_DEVICE=1 $program --gtest_brief=1 --gtest_filter=*elsewhere*

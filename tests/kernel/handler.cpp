@@ -11,7 +11,7 @@ static_assert(offsetof(tutti_transaction, running) == 0 && offsetof(tutti_transa
 [[gnu::tls_model("initial-exec")]] thread_local std::uint64_t handled = 0;
 std::uint64_t arrived = 0;
 
-// `grind` puts its values everywhere, waits a while, and looks at each. The carry has to survive, too.
+// `grind` sets all values, waits a while, and checks each. The carry flag must survive as well.
 asm(R"(
     .text
     .globl handler_entry

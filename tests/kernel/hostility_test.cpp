@@ -1,5 +1,5 @@
-// A program that does anything to the device, and to its page: nobody but itself suffers. Another program beside it
-// ticks on, unharmed.
+// A program that does anything to the device and to its page harms only itself. Another program beside it continues to
+// tick, unharmed.
 #include <sys/wait.h>
 
 #include <csignal>
@@ -44,13 +44,13 @@ void scribble(const device& d, const std::atomic<bool>& stop, std::uint64_t seed
             case 2: write_once<__u64>(e.stack_begin, value); break;
             case 3: write_once<__u64>(e.stack_end, value); break;
             case 4: write_once<__u64>(e.redirected, value); break;
-            // Not preemptable: it would be redirected with anything as a stack, and be over too soon.
+            // Not `preemptable`: with a random stack, the redirection would end the program too soon.
             default: write_once<__u64>(e.stood, value); break;
         }
     }
 }
 
-/// Calls with anything as a command, or a command with anything.
+/// Makes calls with random commands, and known commands with random arguments.
 void call_at_random(const device& d, std::uint64_t seed, std::size_t calls) {
     std::mt19937_64 random{seed};
     constexpr unsigned long commands[] = {TUTTI_VERSION, TUTTI_ALLOW,  TUTTI_JOIN,   TUTTI_LEAVE,
@@ -62,7 +62,7 @@ void call_at_random(const device& d, std::uint64_t seed, std::size_t calls) {
         auto* const bytes = reinterpret_cast<unsigned char*>(&how);
         for (std::uint64_t k = random() % 4; k != 0; --k)
             bytes[random() % sizeof how] = static_cast<unsigned char>(random());
-        how.signal = 0;  // not to be ended by one
+        how.signal = 0;  // so that a signal does not end this thread
         switch (random() % 5) {
             case 4: d.call_with(command, random() % 200'000); break;
             case 0: d.call(command, reinterpret_cast<const void*>(random())); break;
@@ -72,7 +72,7 @@ void call_at_random(const device& d, std::uint64_t seed, std::size_t calls) {
     }
 }
 
-/// As `user`, who could not open the device, but was left it open.
+/// Acts as `user`, who could not open the device but has inherited it open.
 [[noreturn]] void be_hostile(std::uint64_t seed, uid_t user) {
     device d;
     if (::setresuid(user, user, user) != 0) ::_exit(1);
@@ -98,7 +98,7 @@ TEST(hostility, harms_nobody_else) {
         if (child == 0) be_hostile(1000 * seed, seed % 2 == 0 ? 1000 : 0);
         int status = 0;
         ASSERT_EQ(::waitpid(child, &status, 0), child);
-        // It may have had standing_at point into its own memory; that is its own affair.
+        // The program may have let standing_at point into its own memory, which only affects itself.
         EXPECT_TRUE((WIFEXITED(status) && WEXITSTATUS(status) == 0) || WIFSIGNALED(status));
         const __u64 before = read_once(bystander.entry().redirected);
         const std::uint64_t rounds = beside.rounds();
@@ -111,7 +111,7 @@ TEST(hostility, harms_nobody_else) {
     EXPECT_EQ(bystander.damage, 0u);
 }
 
-// Whatever it writes, no thread of its own sleeps for longer than it has asked for, and it can be ended.
+// Whatever it writes, its own threads never sleep longer than requested, and it can be killed.
 TEST(hostility, holds_no_loser_of_its_own) {
     const device d;
     std::atomic<bool> stop{false};
@@ -132,7 +132,7 @@ TEST(hostility, holds_no_loser_of_its_own) {
     writer.join();
 }
 
-// Redirected to anywhere, with anything as its stack: it ends by a signal, or does not, and nothing else happens.
+// Redirected to a random address with a random stack, the program ends by a signal or survives. Nothing else happens.
 TEST(hostility, may_send_itself_anywhere) {
     std::mt19937_64 random{7};
     for (int i = 0; i < 40; ++i) {

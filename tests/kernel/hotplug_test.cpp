@@ -1,4 +1,4 @@
-// Processors that go and come under threads that tick, and that sleep for one another.
+// Processors that go offline and come back under threads that tick, and under threads that sleep for one another.
 #include <chrono>
 #include <deque>
 #include <fstream>
@@ -19,14 +19,15 @@ bool set_second_processor(bool online) {
     return file.good();
 }
 
-// Catches a kick that is sent to where the thread was: the kernel warns of an interrupt for a processor that is gone.
+// Catches a kick that is sent to the thread's former processor: the kernel warns of an interrupt for an offline
+// processor.
 TEST(processors, go_and_come) {
     if (!std::ifstream{switch_of_the_second}) GTEST_SKIP() << "this machine has one processor, or keeps them all";
     device d;
     ASSERT_EQ(d.allow_grind(), 0);
     std::deque<grinder> ticking;
     for (int i = 0; i < 3; ++i) ticking.emplace_back(d, how_to_join(200'000));
-    // It joins on the processor that goes.
+    // The thread joins on the processor that goes offline.
     cpu_set_t all;
     ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
     pin_to(1);

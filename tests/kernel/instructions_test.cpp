@@ -1,6 +1,5 @@
-// How many instructions a tick takes, and how many a signal: of a thread that sends it to itself, because all others
-// are then left out. The guest counts instructions in the place of time (QEMU's -icount), so what is compared is
-// exact.
+// Counts the instructions of a tick and of a signal that a thread sends to itself, because this excludes all other
+// threads. The guest counts instructions instead of time (QEMU's -icount), so the comparison is exact.
 #include <sys/syscall.h>
 #include <x86intrin.h>
 
@@ -18,7 +17,7 @@ struct path {
     std::uint64_t to_handler, there_and_back;
 };
 
-/// The median of many; an instruction takes `ns` of the clock that is read.
+/// Returns the median of many runs; an instruction takes `ns` of the clock.
 template <class F>
 path measure(std::uint64_t ns, F&& send) {
     std::vector<std::uint64_t> to, all;

@@ -11,7 +11,7 @@ namespace kernel_test {
 
 constexpr unsigned long longest = TUTTI_LONGEST_WAIT_NS;
 
-/// While it lives the calling thread has an entry.
+/// Enrols the calling thread during its lifetime.
 class member {
 public:
     explicit member(const device& of) : of_{of} {
@@ -27,11 +27,11 @@ public:
 
     [[nodiscard]] unsigned number() const { return number_; }
     [[nodiscard]] tutti_transaction& entry() const { return of_.transaction(number_); }
-    /// Its thread ends without resigning.
+    /// Ends the thread without resigning.
     void abandon() { gone_ = true; }
 
     void begin(__u64 transaction) const { write_once<__u64>(entry().running, transaction); }
-    /// As the library ends one; false: none waited.
+    /// Ends a transaction as the library does. Returns false if no thread waited.
     bool end() const {
         std::atomic_ref<__u64>{entry().running}.store(0, std::memory_order_release);
         std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -39,7 +39,7 @@ public:
         EXPECT_EQ(of_.call(TUTTI_RELEASE), 0);
         return true;
     }
-    /// The error of a wait.
+    /// Waits for a transaction. Returns the error.
     [[nodiscard]] int wait_for(unsigned number, __u64 transaction, unsigned long ns = longest,
                                unsigned long how = TUTTI_AWAIT) const {
         write_once<__u32>(entry().awaits, number);
@@ -53,8 +53,8 @@ private:
     bool gone_ = false;
 };
 
-/// A thread that runs transactions, one after the other, and one that loses to each of them that it gets to see. The
-/// next one begins when the loser is back.
+/// A thread that runs transactions one after another, and a thread that loses to each transaction that it sees. The
+/// next transaction begins when the loser is back.
 class winner_and_loser {
 public:
     explicit winner_and_loser(const device& of) : of_{of} {
@@ -73,11 +73,12 @@ public:
     [[nodiscard]] std::uint64_t rounds() const { return back_; }
     [[nodiscard]] std::uint64_t errors() const { return errors_; }
     [[nodiscard]] std::uint64_t slept() const { return slept_; }
-    /// Sleeps that lasted to their limit although the winner was over. One that is over just then counts, too.
+    /// Returns the number of sleeps that lasted to their limit although the winner was over, even if it ended just
+    /// then.
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
 private:
-    /// Where there are more threads than processors, the other one may need this thread's.
+    /// If threads outnumber processors, the other thread may need this thread's processor.
     template <class F>
     static void wait_until(F&& done) {
         for (unsigned turns = 0; !done(); ++turns) {
@@ -95,7 +96,7 @@ private:
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
-            // Anything from before the loser's call to after its sleep has begun.
+            // A random time, from before the loser's call to after the begin of its sleep.
             for (std::uint64_t turns = random % (random % 16 == 0 ? 20'000 : 600); turns != 0; --turns) {
                 asm volatile("");
             }
@@ -117,7 +118,7 @@ private:
             back_ = n;
         }
     }
-    /// The winner was away for that long.
+    /// Continues if the winner was off its processor for that long.
     void continue_after_timeout(const member& me, std::uint64_t n) const {
         while (read_once(of_.transaction(static_cast<unsigned>(number_)).running) == n && !stop_) {
             static_cast<void>(me.wait_for(static_cast<unsigned>(number_), n));
@@ -130,7 +131,7 @@ private:
     std::thread winner_, loser_;
 };
 
-/// A winner that never ends, and threads that sleep for it again and again; says `ready` once they do.
+/// Runs a winner that never ends, and threads that sleep for it repeatedly; prints `ready` once they do.
 [[noreturn]] inline void sleep_until_killed(const char* ready) {
     const device d;
     const member winner{d};

@@ -1,4 +1,4 @@
-// Those from outside: a debugger that stops a thread which ticks, and callers of 32 bits.
+// External actors: a debugger that stops a ticking thread, and 32-bit callers.
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -12,8 +12,8 @@
 namespace kernel_test {
 namespace {
 
-/// A program whose first thread ticks at every return to its code, which it says, until it is told to end; its status
-/// is 0 if nothing was damaged.
+/// A program whose first thread ticks at every return to its code. It reports that, and runs until it is told to end.
+/// Its exit status is 0 if nothing was damaged.
 [[noreturn]] void tick_until_told(int say, int hear) {
     device d;
     tutti_join how = how_to_join(TUTTI_SHORTEST_NS);
@@ -49,7 +49,7 @@ protected:
     void TearDown() override {
         for (const int fd : {from_[0], from_[1], to_[0], to_[1]}) ::close(fd);
     }
-    /// Stops it, wherever it is.
+    /// Stops the thread at an arbitrary point.
     void stop() const {
         ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, child_, nullptr, nullptr), 0);
         await_stop();
@@ -67,7 +67,7 @@ protected:
     static bool is_in_grind(const user_regs_struct& r) {
         return r.rip >= reinterpret_cast<std::uintptr_t>(&grind) && r.rip < address(&grind_end);
     }
-    /// Lets it end by itself.
+    /// Lets the program end by itself.
     [[nodiscard]] int end() const {
         EXPECT_EQ(::ptrace(PTRACE_DETACH, child_, nullptr, nullptr), 0);
         EXPECT_EQ(::write(to_[1], "x", 1), 1);
@@ -80,7 +80,7 @@ protected:
     pid_t child_ = 0;
 };
 
-// Stopped in the middle of its code and of the handler, and put back as it was.
+// Stops in the middle of its code and of the handler, and restores the state.
 TEST_F(traced, threads_go_on_as_they_were) {
     for (int i = 0; i < 50; ++i) {
         ASSERT_NO_FATAL_FAILURE(stop());
@@ -92,10 +92,10 @@ TEST_F(traced, threads_go_on_as_they_were) {
     EXPECT_EQ(end(), 0);
 }
 
-// Catches a module that redirects a thread which is being stepped: the debugger would find itself in the handler.
+// Catches a module that redirects a thread during single-stepping: the debugger would end up in the handler.
 TEST_F(traced, threads_are_not_redirected_while_they_are_stepped) {
     ASSERT_NO_FATAL_FAILURE(stop());
-    // Out of the handler, if it was stopped there.
+    // Leaves the handler if the thread was stopped there.
     user_regs_struct now = registers();
     for (std::size_t inside = 0; inside < tutti::support::rounds(200); inside += is_in_grind(now) ? 1 : 0) {
         const bool was_inside = is_in_grind(now);
@@ -104,8 +104,8 @@ TEST_F(traced, threads_are_not_redirected_while_they_are_stepped) {
         now = registers();
         ASSERT_TRUE(!was_inside || is_in_grind(now)) << "it went from the code to " << std::hex << now.rip;
     }
-    // Where it was stopped before the handler's pushfq, that has saved the flag by which it was stepped, and popfq has
-    // made that the thread's own: left alone with it, the thread dies by SIGTRAP.
+    // If it was stopped before the handler's pushfq, that instruction has saved the trap flag, and popfq has made the
+    // flag the thread's own. Without the debugger, the thread would die of SIGTRAP.
     constexpr unsigned long long trap_flag = 0x100;
     now.eflags &= ~trap_flag;
     ASSERT_EQ(::ptrace(PTRACE_SETREGS, child_, nullptr, &now), 0);
@@ -120,9 +120,9 @@ TEST_F(traced, threads_may_be_killed_where_they_are_stopped) {
     EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
 }
 
-/// ioctl(2) by the door of programs of 32 bits. 0, or the error.
+/// Calls ioctl(2) through the 32-bit interface. Returns 0, or the error.
 int call_of_32_bits(int fd, unsigned long what, const void* argument) {
-    long result = 54;  // its number there
+    long result = 54;  // its number in that interface
     asm volatile("int $0x80"
                  : "+a"(result)
                  : "b"(static_cast<long>(fd)), "c"(what), "d"(argument)
@@ -130,7 +130,7 @@ int call_of_32_bits(int fd, unsigned long what, const void* argument) {
     return result < 0 ? static_cast<int>(-result) : 0;
 }
 
-// Catches a module that takes a call whose structs, and whose registers, are not those it knows.
+// Catches a module that accepts a call whose structs and registers have a layout that it does not know.
 TEST(callers_of_32_bits, are_refused) {
     const device d;
     void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);

@@ -1,6 +1,6 @@
-// serialize-kernel and serialize-soft-kernel where the module is loaded: what the library shows in its entries, where
-// losers are, and that everything adds up; and the same where the sched_ext program serves. What these do themselves is
-// for serialization_test.cpp and scheduler_test.cpp.
+// serialize-kernel and serialize-soft-kernel with the loaded module: the entries that the library shows, the places of
+// losers, and correct sums. The same tests run under the sched_ext program. serialization_test.cpp and
+// scheduler_test.cpp test the module and the scheduler themselves.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -26,7 +26,7 @@ namespace {
 using tutti::options;
 using tutti::policy;
 
-/// The page that the library shares with the module, or with the scheduler; null while it has none.
+/// Returns the page that the library shares with the module or the scheduler, or null if it does not exist.
 tutti_transaction* transactions() {
     std::ifstream maps{"/proc/self/maps"};
     for (std::string line; std::getline(maps, line);) {
@@ -37,7 +37,7 @@ tutti_transaction* transactions() {
     return nullptr;
 }
 
-/// The sum over all entries.
+/// Returns the sum over all entries.
 template <class T>
 std::uint64_t sum(T tutti_transaction::* field, tutti_transaction* all = transactions()) {
     std::uint64_t result = 0;
@@ -57,8 +57,8 @@ class kernel_policies : public testing::Test {
     }
 };
 
-/// One block that has written `x`, waits until another one is on the wait for it, and then does `then`; and that other
-/// one, which adds 10. Returns how many attempts the loser made.
+/// Runs one block that writes `x`, waits until another block waits for it, and then does `then`. The other block adds
+/// 10. Returns the loser's number of attempts.
 unsigned meet(policy under, tutti::var<long>& x, const std::function<void(tutti::tx&)>& then,
               const std::function<bool()>& is_waited_for, bool throws = false) {
     std::atomic<bool> written{false};
@@ -95,7 +95,7 @@ TEST_F(kernel_policies, a_loser_sleeps_in_the_kernel_until_the_commit) {
     EXPECT_EQ(sum(&tutti_transaction::running), 0u);
 }
 
-// The winner starts over: its loser sleeps on.
+// The winner starts over, and its loser keeps sleeping.
 TEST_F(kernel_policies, a_loser_sleeps_through_the_winners_restarts) {
     tutti::var<long> x{0};
     std::atomic<int> restarts{0};
@@ -161,7 +161,7 @@ TEST_F(kernel_policies, keep_every_increment) {
     EXPECT_EQ(sum(&tutti_transaction::running), 0u);
 }
 
-// Those that get no entry are serialized all the same.
+// Threads without an entry are serialized as well.
 TEST_F(kernel_policies, serve_more_threads_than_there_are_entries) {
     tutti::var<long> x{0};
     constexpr unsigned threads = TUTTI_THREADS + 6;
@@ -199,15 +199,15 @@ TEST_F(kernel_policies, work_in_the_child_of_a_fork) {
     EXPECT_EQ(x.load(), 3);
 }
 
-/// Of the calling thread: how often it had to leave a processor.
+/// Returns how often the calling thread had to leave a processor.
 long turns_ended() {
     rusage used{};
     ::getrusage(RUSAGE_THREAD, &used);
     return used.ru_nivcsw;
 }
 
-/// One block after the other, nearly all the time, on one processor with a thread that never leaves it by itself, until
-/// 20 turns there have ended. Returns how many of them were longer for a block.
+/// Runs one block after another, nearly all the time, on one processor beside a thread that never yields, until 20 time
+/// slices have ended. Returns the number of slices that were extended for a block.
 std::uint64_t run_beside_another(const options& how) {
     std::atomic<bool> stop{false};
     std::uint64_t extended = 0;
@@ -243,7 +243,7 @@ std::uint64_t run_beside_another(const options& how) {
     return extended;
 }
 
-// The kernel extends the turn, and the commit pays back.
+// The kernel extends the time slice, and the commit pays it back.
 TEST_F(kernel_policies, a_near_deadline_keeps_the_processor) {
     if (std::getenv("TUTTI_TEST_SCHEDULER") != nullptr) GTEST_SKIP() << "the scheduler counts by itself";
     EXPECT_GT(run_beside_another({.policy = policy::deadline, .deadline = std::chrono::milliseconds{10}}), 5u);
@@ -254,7 +254,7 @@ TEST_F(kernel_policies, no_deadline_or_a_far_one_keeps_no_processor) {
     EXPECT_EQ(run_beside_another({.policy = policy::deadline, .deadline = std::chrono::hours{1}}), 0u);
 }
 
-// Where there is no device: one line, and the policies of user space.
+// Without a device: one message, and the policies of user space.
 TEST(kernel_policies_elsewhere, wait_in_user_space_and_say_so_once) {
     if (std::getenv("TUTTI_TEST_NO_DEVICE") == nullptr) GTEST_SKIP() << "there may be a device here";
     testing::internal::CaptureStderr();
@@ -274,7 +274,8 @@ TEST(kernel_policies_elsewhere, wait_in_user_space_and_say_so_once) {
     EXPECT_EQ(transactions(), nullptr);
 }
 
-// One more, which also says why the kernel extends nothing by itself: it cannot, or not for the C library's area.
+// One more message. It also says why the kernel does not extend slices by itself: it cannot, or cannot for the C
+// library's area.
 TEST(kernel_policies_elsewhere, have_no_longer_turns_and_say_so_once) {
     if (std::getenv("TUTTI_TEST_NO_DEVICE") == nullptr) GTEST_SKIP() << "there may be a device here";
     testing::internal::CaptureStderr();

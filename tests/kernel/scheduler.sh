@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# scheduler.sh <test_kernel_scheduler> [program]...: guests whose scheduler is the sched_ext program, and tests in them;
-# the other programs check their results, under the policies that use it. Then each step of kernel/scheduler/faults.h is
-# left out in turn, and a test has to fail.
+# scheduler.sh <test_kernel_scheduler> [program]...: boots guests whose scheduler is the sched_ext program, and runs
+# tests in them. The other programs check their results under the policies that use the scheduler. Then the guests run
+# without each step of kernel/scheduler/faults.h in turn, and a test has to fail.
 #
-# What is timed has one processor, and QEMU counts its instructions in the place of time, so other work of this machine
-# does not show. Guests with two have this machine's time: where QEMU counts, it runs one processor at a time, and one
-# that calls sched_yield() over and over keeps the other from its turn for seconds to minutes of the guest's time, under
-# the kernel's own scheduler as well.
+# Timed tests have one processor, and QEMU counts its instructions instead of time, so other work of this machine does
+# not show. Guests with two processors use this machine's time. If QEMU counted, it would run one processor at a time. A
+# processor that calls sched_yield() repeatedly would then block the other for seconds to minutes of the guest's time,
+# even under the kernel's own scheduler.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=scripts/common.sh
@@ -27,7 +27,7 @@ release=$(scheduler_release 2>"$work/log") || release=
 [[ -n $release ]] || skip "Debian's backports cannot be asked for a kernel"
 scheduler_image "$release" >"$work/log" 2>&1 || skip "the kernel $release cannot be fetched: $(tail -n 1 "$work/log")"
 
-# in_guest <processors> <fault>...: boots one that has these builds, and runs the lines of standard input.
+# in_guest <processors> <fault>...: boots a guest with these builds, and runs the lines of standard input.
 in_guest() {
     local processors=$1 fault root=$work/root
     shift
@@ -50,7 +50,7 @@ in_guest() {
 
 programs=("$@")
 increments="env TUTTI_TEST_KERNEL=1 ${2:-$program} --gtest_brief=1 --gtest_repeat=10 --gtest_filter=*increment"
-# Which test has to notice it.
+# The test that has to notice the fault.
 declare -A notices=(
     [free_extension]=gains_nothing
     [endless_extension]=gains_nothing

@@ -1,9 +1,9 @@
-// The sched_ext program, from a program that it serves: who waits leaves the processor, for no longer than it must;
-// what a transaction is given beyond its slice is paid for; and garbage harms who writes it.
+// The sched_ext program, seen from a program that it serves. A waiter leaves the processor, for no longer than
+// necessary. A transaction pays back time beyond its slice. Garbage harms only its writer.
 //
-// Guests of the tests named `scheduler` count instructions in the place of time, so what other work this machine has
-// does not show in them. Those named `processors` need two processors, which have this machine's time: nothing there
-// is timed.
+// Guests of the tests named `scheduler` count instructions instead of time, so other work of this machine does not show
+// in them. Tests named `processors` need two processors, which use this machine's time, so these tests measure no
+// times.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -133,7 +133,7 @@ TEST(scheduler, no_winner_holds_its_losers_for_long) {
     winner.end();
 }
 
-// A thread that waits is not asleep to the kernel, which could not wake it for a signal.
+// For the kernel, a waiting thread is not asleep, so the kernel could not wake it for a signal.
 TEST(scheduler, a_signal_ends_a_wait) {
     std::signal(SIGUSR1, [](int) {});
     const seated winner;
@@ -183,7 +183,7 @@ TEST(scheduler, a_program_has_one_connection) {
     EXPECT_NE(problem.find("File exists"), std::string::npos) << problem;
 }
 
-// It is given extensions all the time, each of a bounded length, and has to pay for them.
+// The thread gets extensions all the time, each of a bounded length, and has to pay for them.
 TEST(scheduler, to_claim_a_transaction_gains_nothing) {
     std::chrono::nanoseconds longest{0};
     std::uint64_t extensions = 0;
@@ -236,7 +236,7 @@ TEST(scheduler, a_loser_that_runs_on_gets_less) {
     const seated winner;
     std::atomic<std::uint64_t> running{1};
     winner.begin(1);
-    // Each of them lasts 100 ms at most: so this one loses again and again.
+    // Each wait lasts at most 100 ms, so this thread loses repeatedly.
     std::atomic<bool> over{false};
     std::thread winners{[&] {
         while (!over) {
@@ -260,7 +260,7 @@ TEST(scheduler, a_loser_that_runs_on_gets_less) {
     EXPECT_GT(share(1s, lose, spin), 0.45) << "the winner is over";
 }
 
-// It ends by itself where the winner does not.
+// The wait ends by itself if the winner does not end.
 TEST(scheduler, no_winner_lowers_a_weight_for_long) {
     const seated winner;
     winner.begin(1);
@@ -274,7 +274,8 @@ TEST(scheduler, no_winner_lowers_a_weight_for_long) {
     winner.end();
 }
 
-/// Garbage everywhere in what its program shares with the scheduler, and the calls that have it looked at.
+/// Writes garbage everywhere in the memory shared with the scheduler, and makes the calls that cause the scheduler to
+/// read it.
 [[noreturn]] void scribble(std::uint64_t seed) {
     pin_to(0);
     std::mt19937_64 random{seed};
@@ -283,21 +284,21 @@ TEST(scheduler, no_winner_lowers_a_weight_for_long) {
     for (;;) {
         const auto value = random() % 4 == 0 ? random() : random() % 70;
         write_once(words[random() % (sizeof(tutti_shared) / sizeof *words)], value);
-        // It has a seat, in between.
+        // The thread has a seat in between.
         if (random() % 64 == 0) write_once(me.seat().tid, me.tid());
         if (random() % 64 == 0) relax();
         if (random() % 512 == 0) ::sched_yield();
     }
 }
 
-// Of another user, on the processor of one thread of ours, while others of ours go on.
+// Another user's process writes garbage on the processor of one of this test's threads, while other threads continue.
 TEST(scheduler, garbage_harms_who_writes_it) {
     int ready[2];
     ASSERT_EQ(::pipe(ready), 0);
     const pid_t child = ::fork();
     if (child == 0) {
         char answer = ::setgid(1000) == 0 && ::setuid(1000) == 0 && ours().shared != nullptr ? 'y' : 'n';
-        // Where its parent does not survive it, it is in nobody else's way. (To become another user takes this back.)
+        // If the parent dies, the process disturbs nothing. (Becoming another user undoes this setting.)
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::write(ready[1], &answer, 1) != 1 || answer != 'y') ::_exit(1);
         std::thread{[] { scribble(1); }}.detach();
@@ -331,7 +332,7 @@ TEST(scheduler, garbage_harms_who_writes_it) {
     }
     stop = true;
     beside.join();
-    // A third is its share.
+    // Its fair share is a third.
     EXPECT_GT(took * 100 / (now() - begin), 27);
     EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0) << "it is at it still";
     ::kill(child, SIGKILL);
@@ -359,23 +360,23 @@ TEST(processors, loses_no_wake_up) {
         }
     }};
     std::mt19937 random{1};
-    // How many rounds are too short to sleep in is up to this machine.
+    // This machine determines how many rounds are too short to sleep in.
     for (std::uint64_t i = 1; i <= 300 || (slept < 100 && i <= 100'000); ++i) {
         winner.begin(i);
         running = i;
         while (seen != i) relax();
-        // Anything from before the loser's call to after its wait has begun.
+        // A random time, from before the loser's call to after the begin of its wait.
         for (auto n = random() % (i % 16 == 0 ? 400'000 : 4000); n != 0; --n) asm volatile("");
         winner.end();
     }
     stop = true;
     loser.join();
     EXPECT_GE(slept, 100u);
-    // Now and then the winner is off its processor for that long, or the guest's processor off this machine's.
+    // Sometimes the winner is off its processor for that long, or the guest's processor off this machine's.
     EXPECT_LE(outlasted, slept / 10 + 5);
 }
 
-// Six threads on two of them.
+// Six threads on two processors.
 TEST(processors, nobody_moves_inside_a_transaction) {
     std::atomic<bool> stop{false};
     std::atomic<unsigned> moved{0}, transactions{0};

@@ -24,7 +24,7 @@ void write_once(T& field, std::type_identity_t<T> value) {
     std::atomic_ref<T>{field}.store(value);
 }
 
-/// This process's connection; the child of a fork makes its own at its first need.
+/// Returns this process's connection; the child of a fork makes its own at its first use.
 inline tutti::device::scheduler& ours() {
     static tutti::device::scheduler connection;
     static pid_t whose = 0;
@@ -38,7 +38,7 @@ inline tutti::device::scheduler& ours() {
     return connection;
 }
 
-/// While it lives the calling thread has a seat.
+/// Gives the calling thread a seat during its lifetime.
 class seated {
 public:
     seated() : number_{tutti::device::take_seat(*ours().shared)} {
@@ -55,7 +55,7 @@ public:
     [[nodiscard]] std::uint32_t tid() const { return tid_; }
     [[nodiscard]] tutti_transaction& entry() const { return ours().shared->transactions[number_]; }
     [[nodiscard]] tutti_seat& seat() const { return ours().shared->seats[number_]; }
-    /// Its thread ends with the seat as it is.
+    /// Ends the thread without releasing the seat.
     void abandon() const { gone_ = true; }
 
     void begin(std::uint64_t transaction) const { write_once(entry().running, transaction); }

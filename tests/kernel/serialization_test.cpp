@@ -1,4 +1,4 @@
-// Hard serialization: who sleeps for a winner is woken by its end, whatever that is, and by nothing that lasts longer.
+// Hard serialization: every end of a winner wakes its sleepers, and other events do not end their sleep for long.
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 namespace kernel_test {
 namespace {
 
-/// A thread that sleeps for `winner`'s transaction 1, again until it is over; and what the last call said.
+/// A thread that sleeps for `winner`'s transaction 1, repeatedly until it is over; records the last call's result.
 class sleeper {
 public:
     sleeper(const device& of, unsigned winner, unsigned long ns = longest) {
@@ -30,8 +30,8 @@ public:
             } while (error_ == ETIMEDOUT);
         }};
     }
-    /// Until the kernel has taken it off its processor: one that has only said that it waits looks once more, and may
-    /// find that it need not.
+    /// Waits until the kernel has taken the thread off its processor. A thread that has only announced its wait checks
+    /// once more, and may find that it need not sleep.
     void wait_until_asleep() const {
         while (tid_ == 0) std::this_thread::yield();
         const std::string where = "/proc/self/task/" + std::to_string(tid_) + "/wchan";
@@ -41,8 +41,8 @@ public:
             std::ifstream{where} >> function;  // "0" while it runs, nothing once it has ended
         }
     }
-    /// 1: it was told that the transaction is over, and did not find out when it looked by itself. A guest that is
-    /// slow may let some find out so: not all.
+    /// Returns 1 if the thread was told that the transaction is over, and did not find out by its own check. In a slow
+    /// guest some threads may find out that way, but not all.
     int woken() {
         thread_.join();
         EXPECT_EQ(error_, 0);
@@ -82,8 +82,8 @@ TEST(serialization, does_not_sleep_for_what_is_over) {
     }}.join();
 }
 
-/// A winner on the second processor and a loser on the first, which meet in each of `rounds` transactions: the winner
-/// begins one and ends it by `end(winner)`; then the loser does `lose(loser, winner's number, transaction)`.
+/// Runs a winner on the second processor and a loser on the first, which conflict in each of `rounds` transactions. The
+/// winner begins one and ends it by `end(winner)`. Then the loser does `lose(loser, winner's number, transaction)`.
 template <class End, class Lose>
 void meet_on_two_processors(const device& d, __u64 rounds, End&& end, Lose&& lose) {
     std::atomic<int> winners_number{-1};
@@ -113,9 +113,10 @@ void meet_on_two_processors(const device& d, __u64 rounds, End&& end, Lose&& los
     loser.join();
 }
 
-// Catches a loser that does not look again once it has said that it waits: a winner that ends just before has not seen
-// it, and wakes nobody. This one ends as soon as the loser has said so, but wakes nobody either, so a loser that is
-// back without having slept has looked. It need not see the end each time, where the winner's processor is away.
+// Catches a loser that does not check again after it has announced its wait: a winner that ends just before has not
+// seen it, and does not wake it. The winner of this test ends right after the announcement, but never wakes the loser.
+// A loser that returns without having slept has therefore checked. It need not see the end each time, if the winner's
+// processor is away.
 TEST(serialization, looks_again_once_it_has_said_that_it_waits) {
     if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "there is one processor";
     const device d;
@@ -134,9 +135,9 @@ TEST(serialization, looks_again_once_it_has_said_that_it_waits) {
     EXPECT_GT(saw_the_end, 0u);
 }
 
-// Catches a loser that does not interrupt its winner's processor, or does so before it has said that it waits: a winner
-// whose store does not show yet has seen no waiter then, and the loser sleeps to its limit, in all rounds but those in
-// which another interrupt came. A guest that is too slow for the limit may have few such rounds, too.
+// Catches a loser that does not interrupt its winner's processor, or does so before its announcement. A winner whose
+// store is not visible yet has then seen no waiter, and the loser sleeps to its limit, except in rounds with another
+// interrupt. In a guest that is too slow for the limit, there may also be few such rounds.
 TEST(serialization, interrupts_a_winner_whose_end_may_not_show_yet) {
     if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "there is one processor";
     const device d;
@@ -167,13 +168,13 @@ TEST(serialization, interrupts_a_winner_whose_end_may_not_show_yet) {
     EXPECT_LE(lost, 2u);
 }
 
-// Whatever order winner and loser happen to come in, many times. It seldom is one of those that the two tests above are
-// about.
+// Any order of the winner's and the loser's steps, many times. This order seldom is one of those in the two tests
+// above.
 TEST(serialization, loses_no_wake_up) {
     const device d;
     winner_and_loser pair{d};
     const std::uint64_t rounds = tutti::support::rounds(30'000), sleeps = tutti::support::rounds(100);
-    // Where the kernel is slow, few rounds last until the loser sleeps.
+    // In a slow kernel, few rounds last until the loser sleeps.
     const auto has_shown_enough = [&] { return pair.rounds() >= rounds && pair.slept() >= sleeps; };
     while (!has_shown_enough() && pair.lost() <= 5) std::this_thread::sleep_for(std::chrono::milliseconds{1});
     pair.stop();
@@ -223,7 +224,7 @@ struct victim {
     std::atomic<int> number{-1};
 };
 
-// A process of its own that shares the memory, so that SIGKILL ends the winner and not the loser.
+// A process of its own that shares the memory, so that SIGKILL ends the winner but not the loser.
 TEST(serialization, ends_with_a_winner_that_is_killed) {
     const device d;
     int woken = 0;
@@ -252,14 +253,14 @@ TEST(serialization, ends_with_a_winner_that_is_killed) {
     EXPECT_GT(woken, 0);
 }
 
-// It never clears its entry.
+// The winner never clears its entry.
 TEST(serialization, has_a_bound) {
     const device d;
     const member winner{d};
     winner.begin(1);
     std::thread{[&] {
         const member me{d};
-        // It may be over before the loser has come to sleep, where the guest is slow.
+        // In a slow guest, it may be over before the loser sleeps.
         EXPECT_EQ(me.wait_for(winner.number(), 1, 1'000'000), ETIMEDOUT);
         EXPECT_EQ(me.wait_for(winner.number(), 1), ETIMEDOUT);
         const __u32 slept = read_once(me.entry().slept);
@@ -337,7 +338,7 @@ TEST(serialization, has_room_for_as_many_as_it_says) {
     const member late{d};
 }
 
-// Each has its own entries, of the same numbers.
+// Each program has its own entries, with the same numbers.
 TEST(serialization, of_two_programs_does_not_mix) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);

@@ -1,8 +1,7 @@
 #!/bin/sh
 # serve.sh <build> well|ill|killed|less|more <program> [argument]...: runs the program under that scheduler. well: it
-# succeeds, and the scheduler stays to the end and leaves when it is told to; ill: it fails; killed, less, more: it
-# succeeds, over and over, though the scheduler is killed meanwhile, or has to leave because the second processor goes, or
-# comes.
+# succeeds, and the scheduler stays to the end and leaves on request. ill: it fails. killed, less, more: it succeeds
+# repeatedly, although the scheduler is killed meanwhile, or has to leave because the second processor goes or comes.
 build=$1 expected=$2
 shift 2
 trap 'cat /tmp/said >&2' EXIT
@@ -16,7 +15,7 @@ second=/sys/devices/system/cpu/cpu1/online
 case $expected in
     killed | less | more)
         rm -f /tmp/gone
-        # Over and over, so that one is under way when the scheduler goes, however fast this machine is.
+        # Repeated, so that one run is in progress when the scheduler goes, however fast this machine is.
         while "$@" && [ ! -e /tmp/gone ]; do :; done &
         program=$!
         sleep 1
@@ -26,7 +25,7 @@ case $expected in
             less) echo 0 >$second ;;
             more) echo 1 >$second ;;
         esac
-        # Once more with the kernel's own scheduler, to which it goes back when it has buried the one that was killed.
+        # Runs it once more with the kernel's own scheduler, which takes over after it has removed the killed one.
         looks=0
         until [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; do
             usleep 20000
@@ -38,7 +37,7 @@ case $expected in
         : >/tmp/gone
         wait $program || exit 1
         [ "$expected" = killed ] && rm /run/tutti/scheduler && exit
-        # Who was made to leave says why, and leaves nothing behind.
+        # A scheduler that was forced to leave prints the reason, and leaves nothing behind.
         [ $status = 1 ] && [ ! -e /run/tutti/scheduler ] && grep -q 'ended the scheduler: .*cpu 1 going' /tmp/said
         exit
         ;;

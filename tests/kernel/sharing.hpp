@@ -1,4 +1,4 @@
-// How threads share a processor, and what time that takes them.
+// Measures how threads share a processor, and their times.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace kernel_test {
 using moment = std::chrono::steady_clock::time_point;
 inline moment now() { return std::chrono::steady_clock::now(); }
 
-/// The calling thread's, for others to read.
+/// Returns the calling thread's clock, for other threads to read.
 inline clockid_t cpu_clock() {
     clockid_t id = 0;
     EXPECT_EQ(::pthread_getcpuclockid(::pthread_self(), &id), 0);
@@ -27,7 +27,7 @@ inline std::chrono::nanoseconds time_of(clockid_t clock) {
     return std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec};
 }
 
-/// To be called while something spins: QEMU lets one processor run until it pauses, or until its next timer.
+/// Call this while spinning: QEMU lets one processor run until it pauses, or until its next timer.
 inline void relax() {
     for (int i = 0; i < 1000; ++i) asm volatile("");
     asm volatile("pause");
@@ -44,8 +44,8 @@ inline void pin_to(int cpu) {
     ASSERT_EQ(::sched_setaffinity(0, sizeof set, &set), 0);
 }
 
-/// How `first` and `second`, which run until they are told to stop, share processor 0 for a while: the part of it that
-/// the first one gets.
+/// Lets `first` and `second`, which run until they are told to stop, share processor 0 for a while. Returns the first
+/// one's fraction.
 template <class A, class B>
 double share(std::chrono::milliseconds during, A first, B second) {
     std::atomic<bool> stop{false};

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# What every test with a guest begins with: where something that it needs cannot be had it says so, and is skipped.
+# The begin of every test with a guest: if a requirement is missing, the test prints it and is skipped.
 
 skip() {
     say "SKIPPED, nothing was tested: $*"
     exit 77
 }
 
-# with_packages <package>...: all of them are installed.
+# with_packages <package>...: requires that all of them are installed.
 with_packages() {
     local package
     for package in "$@"; do

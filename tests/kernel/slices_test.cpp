@@ -1,8 +1,9 @@
-// The kernel's own extension of a turn on the processor (rseq, Linux 7), as policy `deadline` uses it where there is
-// neither the module nor the scheduler: asked for near a deadline alone, granted, and paid back by a yield.
+// The kernel's own extension of a time slice (rseq, Linux 7), which policy `deadline` uses without the module and the
+// scheduler. The policy requests it only near a deadline. The kernel grants it, and a yield pays it back.
 //
-// glibc before 2.41 registers an area that the kernel grants nothing in. So this program registers its own, and says in
-// the C library's place where it is; GLIBC_TUNABLES=glibc.pthread.rseq=0 has the C library register none.
+// glibc before 2.41 registers an area for which the kernel grants nothing. This program therefore registers its own
+// area, and publishes its place instead of the C library. GLIBC_TUNABLES=glibc.pthread.rseq=0 keeps the C library from
+// registering one.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -23,7 +24,7 @@
 #include "tutti/tutti.hpp"
 
 extern "C" {
-// In the place of the C library's, for the library under test.
+// Replace the C library's variables, for the library under test.
 extern std::ptrdiff_t __rseq_offset;
 extern unsigned __rseq_size;
 std::ptrdiff_t __rseq_offset = 0;
@@ -43,7 +44,7 @@ void register_area() {
     ASSERT_EQ(::syscall(SYS_rseq, area, sizeof area, 0, signature), 0) << std::strerror(errno);
 }
 
-/// Of all threads, since the start.
+/// Returns the count of all threads since the start.
 std::uint64_t kernel_count(const std::string& of) {
     std::ifstream stats{"/sys/kernel/debug/rseq/stats"};
     std::string name;
@@ -67,7 +68,7 @@ void use_the_first_processor() {
     ASSERT_EQ(::sched_setaffinity(0, sizeof first, &first), 0);
 }
 
-/// Blocks, nearly all the time, beside a thread that never leaves the processor by itself.
+/// Runs blocks, nearly all the time, beside a thread that never yields the processor.
 void run_beside_another(const options& how) {
     std::atomic<bool> stop{false};
     std::thread other{[&] {

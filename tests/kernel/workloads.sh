@@ -1,7 +1,7 @@
 #!/bin/sh
-# workloads.sh <test_kernel_policies, tutti-stamp or tutti-swarm>...: what uses the library where the kernel serves it, and
-# checks its results: programs under each policy that the kernel has a part in, and under the scheduler the tests of those
-# policies. None of them says that it goes without the kernel.
+# workloads.sh <test_kernel_policies, tutti-stamp or tutti-swarm>...: runs programs that use the library with the
+# kernel's help, and checks their results. The programs run under each policy that uses the kernel; under the scheduler,
+# the tests of those policies run. No program may report that it works without the kernel.
 served() {
     if ! "$@" 2>/tmp/complaints || grep -q '^tutti:' /tmp/complaints; then
         cat /tmp/complaints
