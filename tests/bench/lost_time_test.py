@@ -30,12 +30,13 @@ def main():
         lost = LostTime(PROCESS, proc, lambda: now[0])
         assert lost.so_far() == {"stolen": 0, "workers": 0, "readers": 0}, lost.so_far()
         now[0] += 1_000
-        # 200 ticks more, 30 of them stolen; of twice 1,000 ns the workers waited for 500, the reader half of the time.
+        # 200 more ticks, 30 of them stolen. The workers waited for 500 of twice 1,000 ns, and the reader for half of
+        # its time.
         make(proc, [60, 0, 15, 150, 11, 0, 0, 34, 60, 0], [("tutti-worker", 400), ("tutti-worker", 400), ("tutti-io_thread", 550)])
         assert lost.so_far() == {"stolen": 0.15, "workers": 0.25, "readers": 0.5}, lost.so_far()
         other = {"stolen": 0.05, "workers": 0.75, "readers": 0}
         assert mean([lost.so_far(), other]) == {"stolen": 0.1, "workers": 0.5, "readers": 0.25}
-    here = LostTime("self")  # the real one has these files
+    here = LostTime("self") # the real /proc has these files
     assert 0 <= here.so_far()["stolen"] <= 1
     print("as they were made")
 

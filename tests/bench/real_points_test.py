@@ -15,5 +15,5 @@ for quick in (False, True):
     found = [stars for line in lines if (stars := measured(line, real, "per_second"))]
     assert all(set(stars) == {2} for stars in found), found
     drawn = sorted(stars[2] for stars in found)
-    # Eight threads of two nodes are in no chart.
+    # Eight threads of two nodes appear in no chart.
     assert drawn == [float(i) for i, point in enumerate(calibration.TWO) if "--threads" not in point], (quick, drawn)

@@ -1,4 +1,4 @@
-/* What apps/blocks promises: work that waits for the commit, actions of a commit, tokens, conditions. The first
+/* The guarantees of apps/blocks: work deferred to the commit, actions of a commit, tokens, conditions. The first
  * argument names the case. A lost wake-up ends in the time limit of the test. */
 #include "apps/blocks/blocks.h"
 
@@ -45,7 +45,7 @@ TM_SAFE static void defer_in_a_block_inside(void) {
     __transaction_atomic { tm_defer(note, note_drop, "2"); }
 }
 
-/* Runs the scope as a function, so that it ends before the caller looks. */
+/* Runs the scope in a function, so that the scope ends before the caller checks. */
 static void commit_three(void) {
     TM_SCOPE __transaction_atomic {
         tm_defer(note, note_drop, "1");
@@ -138,7 +138,7 @@ static void* enter_and_leave(void* argument) {
     for (int i = 0; i < rounds; i++) {
         tm_token_take(&token);
         CHECK(__atomic_add_fetch(&inside, 1, __ATOMIC_RELAXED) == 1);
-        entries++; /* the token alone guards it */
+        entries++; /* only the token guards it */
         CHECK(__atomic_sub_fetch(&inside, 1, __ATOMIC_RELAXED) == 0);
         tm_token_give(&token);
     }
@@ -169,7 +169,7 @@ static void tokens(void) {
 static tm_condition turn_of[2];
 static int turn;
 
-/* Each waits for its turn and gives it to the other. */
+/* Each thread waits for its turn and passes it to the other. */
 static void* take_turns(void* argument) {
     const int mine = *(const int*)argument;
     for (int i = 0; i < rounds; i++) {

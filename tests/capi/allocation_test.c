@@ -1,12 +1,12 @@
-// The heap in transactions. Leaks and accesses to freed memory are the address sanitizer's to find.
+// The heap in transactions. AddressSanitizer finds leaks and accesses to freed memory.
 #include <errno.h>
 #include <pthread.h>
 
 #include "check.h"
 #include "tutti/tutti.h"
 
-// The sanitizers' allocators end the program when a request cannot be met, unless told to return null as the C
-// library's does.
+// The sanitizers' allocators end the program if a request cannot be met. This option makes them return null, as the C
+// library does.
 const char* __asan_default_options(void);
 const char* __tsan_default_options(void);
 const char* __asan_default_options(void) { return "allocator_may_return_null=1"; }
@@ -132,7 +132,8 @@ static void a_request_that_cannot_be_met_is_null(void) {
     CHECK_EQ(tutti_atomically(NULL, ask_for_too_much, &bytes), TUTTI_COMMITTED);
 }
 
-// ---- nodes come and go under the eyes of others ---------------------------------------------------------------------
+// ---- nodes are created and destroyed while other threads use them
+// ----------------------------------------------------
 
 enum { rounds = 4000 };
 

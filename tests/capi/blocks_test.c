@@ -1,4 +1,4 @@
-// Blocks: what they return, what they leave behind, and what nesting makes of cancel and restart.
+// Blocks: their results and effects, and cancel and restart in nested blocks.
 #include "check.h"
 #include "tutti/tutti.h"
 

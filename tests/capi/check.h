@@ -1,4 +1,4 @@
-// Checks for test programs in C: a failed one says where and what, and the program's exit status counts.
+// Checks for test programs in C. A failed check prints its place and the values, and sets the program's exit status.
 #pragma once
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-// Partial roll-back: what runs again after a conflict, what its locals hold then, and what becomes of the saved copies.
+// Partial roll-back: the code that runs again after a conflict, the values of its locals, and the release of saved
+// copies.
 #include <pthread.h>
 
 #include "check.h"
@@ -7,7 +8,7 @@
 static tutti_var early = TUTTI_VAR_INIT(0), late = TUTTI_VAR_INIT(0), latest = TUTTI_VAR_INIT(0);
 static tutti_var own = TUTTI_VAR_INIT(0);
 
-/// Whether two transactions can be under way at once. Under htm they can until hardware has failed one of them.
+/// Returns true if two transactions can run at the same time. Under htm they can until hardware has failed one of them.
 static bool concurrent(void) {
     return strcmp(tutti_algorithm(), "serial") != 0 && strcmp(tutti_algorithm(), "global-lock") != 0 &&
            strcmp(tutti_algorithm(), "htm") != 0;
@@ -21,18 +22,18 @@ static void* commit_change(void* seen) {
     CHECK_EQ(tutti_atomically(NULL, change, seen), TUTTI_COMMITTED);
     return NULL;
 }
-/// Another transaction changes `seen`, and with it `latest`, which finds out about it.
+/// Changes `seen` in another transaction, and also `latest`, through which the reader notices the change.
 static void overtake(tutti_var* seen) {
     pthread_t thread;
     CHECK_EQ(pthread_create(&thread, NULL, commit_change, seen), 0);
     pthread_join(thread, NULL);
 }
 
-/// What a body and its continuation know of each other.
+/// Data that a body and its continuation share.
 struct work {
     int before, after;   // runs
-    int conflicts;       // how many runs of the continuation meet one
-    tutti_var* changed;  // in which
+    int conflicts;       // number of runs of the continuation that meet a conflict
+    tutti_var* changed;  // the variable of the conflict
     bool saves;
     struct {
         int steps;
@@ -98,7 +99,7 @@ static void without_locals_nothing_is_put_back(void) {
 
 static void a_conflict_before_repeats_everything(void) {
     if (!concurrent()) return;
-    for (int i = 0; i < 100; ++i) {  // every copy that is jumped past is freed: the leak check says so
+    for (int i = 0; i < 100; ++i) {  // every copy that a jump skips is freed: the leak check verifies it
         const struct work w = run(1, &early, true);
         CHECK_EQ(w.before, 2);
         CHECK_EQ(w.after, 2);
@@ -110,7 +111,7 @@ static void a_conflict_before_repeats_everything(void) {
 
 struct ending {
     int runs;
-    int left;  // what it left in its locals
+    int left;  // the value that it left in its locals
     int result;
     tutti_body* how;
 };
@@ -182,7 +183,7 @@ static void descend(tutti_tx* tx, void* argument) {
     (void)tutti_get(tx, &data[level]);
     d->level = level + 1;
     if (d->level < levels) {
-        // The level is put back, the counts are not.
+        // The level is restored, the counts are not.
         CHECK_EQ(tutti_checkpoint(tx, descend, d, &d->level, sizeof d->level), TUTTI_COMMITTED);
         CHECK_EQ(d->level, levels);
     } else {

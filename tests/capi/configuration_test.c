@@ -1,4 +1,4 @@
-// The choice of the algorithm, and statistics as C sees them.
+// The choice of the algorithm, and statistics in C.
 #include "check.h"
 #include "tutti/tutti.h"
 
@@ -29,7 +29,7 @@ static void the_algorithm_can_be_chosen_once(void) {
     CHECK(tutti_algorithm_name(SIZE_MAX) == NULL);
 
     CHECK_EQ(tutti_use_algorithm("no such thing"), TUTTI_ERROR_USE);
-    CHECK_TEXT(tutti_last_error(), tutti_algorithm_name(0));  // it lists what there is
+    CHECK_TEXT(tutti_last_error(), tutti_algorithm_name(0));  // it lists the available ones
 
     const char* const last = tutti_algorithm_name(count - 1);
     CHECK_EQ(tutti_use_algorithm(last), 0);

@@ -1,4 +1,5 @@
-// Several threads at once, so that restarts happen wherever they can: in barriers, ranges, children, alternatives.
+// Several threads at once, so that restarts happen at every possible place: in barriers, ranges, children,
+// alternatives.
 #include <pthread.h>
 
 #include "check.h"
@@ -7,7 +8,7 @@
 enum { threads = 4, accounts = 8, rounds = 4000 };
 static const uint64_t initial = 1000;
 
-/// Half of a balance is a variable, half plain bytes at an odd address.
+/// One half of a balance is a variable, the other half plain bytes at an odd address.
 struct account {
     tutti_var cents;
     unsigned char pad;
@@ -51,7 +52,7 @@ static void sum(tutti_tx* tx, void* total) {
         in_vars += tutti_get(tx, &bank[i].cents);
         in_bytes += packed_get(tx, &bank[i]);
     }
-    // Also in attempts that fail: no transaction sees a state that never was.
+    // Even failed attempts must see a consistent state.
     if (in_vars != accounts * initial || in_bytes != accounts * initial) {
         fprintf(stderr, "inconsistent: %" PRIu64 ", %" PRIu64 "\n", in_vars, in_bytes);
         abort();

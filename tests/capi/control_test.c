@@ -1,4 +1,4 @@
-// Waiting, choosing, and the stricter modes.
+// Waiting, alternatives, and the stricter modes.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -46,10 +46,12 @@ static void retry_hands_over_between_threads(void) {
     CHECK_EQ(tutti_var_load(&ball), 6000);
 }
 
-// ---- retry in a nested block waits with the parent, and on what the parent read -------------------------------------
+// ---- retry in a nested block waits with the parent, and on the parent's reads
+// ----------------------------------------
 
 static tutti_var gate = TUTTI_VAR_INIT(0);
-// Set by a body that is about to wait. A block that ends its wait does so only then: the body runs at least twice.
+// A body that is about to wait sets it. The block that ends the wait does so only then, so the body runs at least
+// twice.
 static atomic_bool found_shut;
 
 static void await_reader(void) {
@@ -87,7 +89,8 @@ static void a_nested_retry_waits_with_its_parent(void) {
     CHECK(runs >= 2);
 }
 
-// ---- retry on nothing but what the block has allocated: no other transaction can change that ------------------------
+// ---- retry only on memory that the block has allocated: another transaction cannot change it
+// -------------------------
 
 static void wait_for_own_memory(tutti_tx* tx, void* memory) {
     if (memory == NULL) tutti_cancel(tx);
@@ -160,7 +163,7 @@ static tutti_var stock[3] = {TUTTI_VAR_INIT(0), TUTTI_VAR_INIT(0), TUTTI_VAR_INI
 static tutti_var taken = TUTTI_VAR_INIT(0);
 
 static void take(tutti_tx* tx, void* from) {
-    tutti_set(tx, &taken, tutti_get(tx, &taken) + 1);  // undone where it leads to a retry
+    tutti_set(tx, &taken, tutti_get(tx, &taken) + 1);  // undone if it leads to a retry
     const uint64_t here = tutti_get(tx, from);
     if (here == 0) {
         if (from == &stock[2]) atomic_store(&found_shut, true);  // all alternatives have been tried

@@ -1,4 +1,4 @@
-// Deadlines: what a block is told, when it is refused, and what is diagnosed.
+// Deadlines: the reported outcome of a block, the refusal of a block, and diagnosed errors.
 #include <time.h>
 
 #include "check.h"
@@ -19,8 +19,8 @@ static void increment(tutti_tx* tx, void* irrevocable) {
     if (irrevocable != NULL) *(bool*)irrevocable = tutti_is_irrevocable(tx);
 }
 
-/// Whether a block that asks for no mode may have committed in this one. Under htm a block that hardware has failed
-/// becomes irrevocable.
+/// Returns true if a block that requests no mode may have committed in this one. Under htm, a block becomes irrevocable
+/// after failures in hardware.
 static bool is_usual(int mode) {
     return mode == TUTTI_OPTIMISTIC || (mode == TUTTI_IRREVOCABLE && strcmp(tutti_algorithm(), "htm") == 0);
 }
@@ -37,7 +37,7 @@ static void a_deadline_is_met(void) {
     CHECK_EQ(tutti_atomically(&visible, increment, NULL), TUTTI_COMMITTED);
     CHECK(outcome.committed && outcome.met);
     CHECK_EQ(outcome.mode, TUTTI_VISIBLE);
-    // For ever is not an error.
+    // An infinite deadline is not an error.
     CHECK_EQ(tutti_atomically(&TUTTI_OPTIONS(.deadline = UINT64_MAX), increment, NULL), TUTTI_COMMITTED);
     CHECK_EQ(tutti_var_load(&x), 3);
 }
@@ -55,7 +55,7 @@ static void what_has_passed_is_missed(void) {
                  &TUTTI_OPTIONS(.deadline_at = passed, .when_missed = TUTTI_RUN_IRREVOCABLE, .outcome = &outcome),
                  increment, &irrevocable),
              TUTTI_COMMITTED);
-    CHECK(outcome.committed && !outcome.met && !irrevocable);  // the body was not promised to run once
+    CHECK(outcome.committed && !outcome.met && !irrevocable);  // the body was not promised to run only once
     CHECK_EQ(outcome.mode, TUTTI_IRREVOCABLE);
     CHECK_EQ(tutti_atomically(&TUTTI_OPTIONS(.deadline_at = passed, .when_missed = TUTTI_REFUSE, .outcome = &outcome),
                               increment, &irrevocable),
@@ -98,7 +98,7 @@ static void nonsense_is_diagnosed(void) {
              TUTTI_COMMITTED);
 }
 
-// As compiled against the structure before it had deadlines, followed by whatever the stack holds.
+// As compiled with the structure before it had deadlines, followed by arbitrary bytes of the stack.
 static void an_older_structure_is_taken(void) {
     tutti_options how;
     memset(&how, 0xff, sizeof how);

@@ -1,4 +1,4 @@
-// Errors of use: diagnosed, rolled back, reported, and forgotten: the next block is as good as new.
+// Usage errors are diagnosed, rolled back and reported; the next block is not affected.
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -16,7 +16,7 @@ static void set_only(tutti_tx* tx, void* unused) {
     tutti_set(tx, &x, tutti_get(tx, &x) + 1);
 }
 
-/// Runs a faulty body and checks what is said, that nothing happened, and that the interface works afterwards.
+/// Runs a faulty body. Checks the message, that nothing happened, and that the interface works afterwards.
 static void check_error(const tutti_options* how, tutti_body* body, const char* text) {
     tutti_var_store(&x, 0);
     memset(plain, 0, sizeof plain);
@@ -160,7 +160,7 @@ static void options_that_make_no_sense(void) {
     check_error(&how, set_only, "nesting");
 }
 
-/// As a program compiled against a later version passes it.
+/// The structure as a program of a later version passes it.
 struct larger_options {
     tutti_options known;
     uint64_t unknown[2];
@@ -176,7 +176,8 @@ static void options_of_a_later_version(void) {
     check_error(&how.known, set_only, "does not know");
 }
 
-// ---- where the error is reported ------------------------------------------------------------------------------------
+// ---- the place at which the error is reported
+// ------------------------------------------------------------------------
 
 static void parent_of_an_error(tutti_tx* tx, void* unused) {
     (void)unused;
@@ -244,7 +245,8 @@ static void every_result_has_a_text(void) {
     CHECK_EQ(strcmp(tutti_abort_cause_name(TUTTI_ABORT_USAGE), "usage"), 0);
 }
 
-// ---- without a block there is nobody to report to -------------------------------------------------------------------
+// ---- without a block, the error cannot be reported
+// --------------------------------------------------------------------
 
 static tutti_tx* stale;
 static void leak_handle(tutti_tx* tx, void* unused) {
@@ -255,7 +257,7 @@ static void leak_handle(tutti_tx* tx, void* unused) {
 static void set_stale(void) { tutti_set(stale, &x, 1); }
 static void checkpoint_stale(void) { (void)tutti_checkpoint(stale, set_only, NULL, NULL, 0); }
 
-/// `use` is tried in a process of its own.
+/// Runs `use` in a process of its own.
 static void check_end_of_program(void (*use)(void)) {
     int output[2];
     CHECK_EQ(pipe(output), 0);

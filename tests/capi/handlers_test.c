@@ -1,10 +1,10 @@
-// Handlers and participants: when they run, in which order, and what they may do.
+// Handlers and participants: when they run, in which order, and which actions they may take.
 #include "check.h"
 #include "tutti/tutti.h"
 
 static tutti_var x = TUTTI_VAR_INIT(0);
 
-/// What ran, in order, as letters.
+/// The handlers that ran, in order, as letters.
 static char trace[64];
 
 static void note(const char* what) { strncat(trace, what, sizeof trace - strlen(trace) - 1); }
@@ -71,7 +71,8 @@ static void on_abort_is_told_the_cause(void) {
     CHECK_EQ(strlen(trace), 0);
 }
 
-// ---- before_commit is still inside ----------------------------------------------------------------------------------
+// ---- before_commit runs inside the transaction
+// ------------------------------------------------------------------------
 
 static void double_x(tutti_tx* tx, void* unused) {
     (void)unused;
@@ -115,7 +116,8 @@ static void before_commit_may_do_what_a_body_may(void) {
     check_before(restart_once, TUTTI_COMMITTED, 3);
 }
 
-// ---- on_commit is outside -------------------------------------------------------------------------------------------
+// ---- on_commit runs outside of the transaction
+// ------------------------------------------------------------------------
 
 static void increment(tutti_tx* tx, void* unused) {
     (void)unused;

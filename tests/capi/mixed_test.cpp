@@ -17,7 +17,7 @@ using tutti::from_c;
 using tutti::to_c;
 using tutti::tx;
 
-/// Counts the frames that were left properly.
+/// Counts the frames that were left through their destructors.
 struct frame_guard {
     explicit frame_guard(int& c) : count{c} {}
     ~frame_guard() { ++count; }
@@ -26,7 +26,8 @@ struct frame_guard {
     int& count;
 };
 
-/// Runs a C++ callable as the body of a C block. It must hold nothing with a destructor where it may be restarted.
+/// Runs a C++ callable as the body of a C block. If the block may restart, the callable must not hold objects with
+/// destructors.
 template <class F>
 int in_c_block(F f) {
     return c_run([](tutti_tx* t, void* callable) { (*static_cast<F*>(callable))(from_c(t)); }, &f);
@@ -35,7 +36,7 @@ int in_c_block(F f) {
 class mixed : public testing::Test {
 protected:
     std::uint64_t value() const { return tutti_var_load(&v_); }
-    /// Makes `gate` 1, but only after a body has found 0 in it: a body that waits for it runs at least twice.
+    /// Sets `gate` to 1, but only after a body has found 0 in it, so a body that waits for it runs at least twice.
     std::thread opener_of(tutti_var& gate) {
         return std::thread{[&] {
             while (!std::atomic_ref{found_shut_}.load()) std::this_thread::yield();
@@ -43,7 +44,7 @@ protected:
         }};
     }
     tutti_var v_ = TUTTI_VAR_INIT(0);
-    bool found_shut_ = false;  // touched by atomic operations only, from C too
+    bool found_shut_ = false;  // accessed only by atomic operations, also from C
 };
 
 // ---- C++ outside, C inside ------------------------------------------------------------------------------------------
@@ -206,7 +207,7 @@ TEST_F(mixed, a_retry_in_a_nested_cpp_block_unwinds_to_the_c_block) {
     EXPECT_GE(runs, 2);
 }
 
-// C++ in C in C++ in C: a restart of the whole passes all of them, and each in its own way.
+// C++ in C in C++ in C: a restart of the outermost block passes all of them, each in its own way.
 TEST_F(mixed, a_signal_passes_four_layers) {
     tutti_var gate = TUTTI_VAR_INIT(0);
     int outer = 0, inner = 0, runs = 0;

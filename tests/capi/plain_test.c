@@ -1,4 +1,4 @@
-// Plain memory: typed accesses, and byte ranges of any place and length against memcpy.
+// Plain memory: typed accesses, and byte ranges of any place and length, compared with memcpy.
 #include "check.h"
 #include "tutti/tutti.h"
 
@@ -59,7 +59,7 @@ static void every_type_is_stored_and_loaded(void) {
     CHECK_EQ(tutti_atomically(NULL, store_and_load_all, &r), TUTTI_COMMITTED);
     CHECK_EQ(tutti_atomically(NULL, load_all, &r), TUTTI_COMMITTED);
     CHECK_EQ(tutti_atomically(&TUTTI_OPTIONS(.read_only = true), load_all, &r), TUTTI_COMMITTED);
-    // Private again, so directly.
+    // Private again, so direct accesses are allowed.
     CHECK_EQ(r.u8, 0xfe);
     CHECK_EQ(r.i32, -4);
     CHECK(r.d == -0.25 && r.f == 1.5F && r.next == &r);
@@ -81,10 +81,10 @@ static void every_store_is_rolled_back(void) {
 
 enum { arena_size = 256, steps_per_block = 24 };
 
-/// A sequence of range operations in one block, on shared memory and on a model of it that memcpy and memset maintain.
+/// A sequence of range operations in one block, on shared memory and on a model that memcpy and memset maintain.
 struct program {
     uint64_t seed;
-    bool nested;  // every fourth step in a nested block, half of which cancel
+    bool nested;  // every fourth step is in a nested block, and half of these cancel
     bool cancel;
     unsigned char* shared;
     unsigned char model[arena_size];
@@ -164,7 +164,7 @@ static void ranges_behave_like_memcpy(void) {
     const char* const given = getenv("TUTTI_SEED");
     const uint64_t first = given != NULL ? strtoull(given, NULL, 0) : 1;
     const uint64_t count = given != NULL ? 1 : 300;
-    // Exactly as large as the ranges: a sanitizer sees an access beside them.
+    // Exactly as large as the ranges, so that a sanitizer finds an access beside them.
     unsigned char* const shared = aligned_alloc(64, arena_size);
     for (uint64_t seed = first; seed < first + count && check_failures == 0; ++seed) {
         struct program p = {.seed = seed, .nested = seed % 2 == 0, .cancel = seed % 5 == 0, .shared = shared};

@@ -26,21 +26,22 @@ static void the_process_has_one_that_can_be_changed_at_any_time(void) {
 
     const char* const last = tutti_policy_name(count - 1);
     CHECK_EQ(tutti_use_policy("no such thing"), TUTTI_ERROR_USE);
-    CHECK_TEXT(tutti_last_error(), last);  // it lists what there is
+    CHECK_TEXT(tutti_last_error(), last);  // it lists the available ones
     CHECK_EQ(tutti_use_policy(NULL), TUTTI_ERROR_USE);
     CHECK_EQ(strcmp(tutti_policy_in_force(), last), 0);
     CHECK_EQ(tutti_use_policy("patient"), 0);
 }
 
-// ---- of a block -----------------------------------------------------------------------------------------------------
+// ---- policies of a block
+// ----------------------------------------------------------------------------------------------
 
 static tutti_var contended = TUTTI_VAR_INIT(0);
 
-/// Two blocks that write the same variable, the second one while the first owns it.
+/// Two blocks that write the same variable; the second one runs while the first owns it.
 struct meeting {
     tutti_options first, second;
     pthread_t thread;
-    unsigned attempts;  ///< of the first
+    unsigned attempts;  ///< attempts of the first block
     bool to_be_killed;
 };
 
@@ -60,7 +61,7 @@ static void own_it(tutti_tx* tx, void* argument) {
     tutti_set(tx, &contended, 1);
     if (++m->attempts > 1) return;
     pthread_create(&m->thread, NULL, run_second, m);
-    // Until it is killed, or the second one has had the time to do what it should not.
+    // Until it is killed, or the second block has had time for a faulty action.
     for (int i = 0; m->to_be_killed || i < 10000; ++i) {
         (void)tutti_get(tx, &contended);
         sched_yield();
@@ -96,7 +97,7 @@ static void a_number_that_names_none_is_diagnosed(void) {
     CHECK_EQ(tutti_var_load(&contended), 0);
 }
 
-// As compiled against the structure before it had policies, followed by whatever the stack holds.
+// As compiled with the structure before it had policies, followed by arbitrary bytes of the stack.
 static void an_older_structure_is_taken(void) {
     tutti_options how;
     memset(&how, 0xff, sizeof how);

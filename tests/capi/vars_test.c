@@ -48,7 +48,7 @@ static void set_all(tutti_tx* tx, void* argument) {
     tutti_set_i64(tx, &f->i, -42);
     tutti_set_ptr(tx, &f->p, f);
     tutti_set_double(tx, &f->d, 0.1);
-    // What it wrote, it reads.
+    // The block reads its own writes.
     CHECK(tutti_get(tx, &f->u) == UINT64_MAX - 1);
     CHECK_EQ(tutti_get_i64(tx, &f->i), -42);
     CHECK(tutti_get_ptr(tx, &f->p) == f);
@@ -86,7 +86,7 @@ static void a_store_inside_is_rolled_back(void) {
     CHECK_EQ(tutti_var_load(&v), 1);
 }
 
-// ---- strong atomicity: stores outside never show between two reads of one transaction -------------------------------
+// ---- strong atomicity: outside stores never show between two reads of one transaction -------------------------------
 
 static tutti_var flickering = TUTTI_VAR_INIT(0);
 static tutti_var finished = TUTTI_VAR_INIT(0);

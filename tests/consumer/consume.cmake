@@ -6,7 +6,7 @@ function(run)
   execute_process(COMMAND ${ARGV} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# Writes what a document of the project shows to a file: the first listing of C++ in it.
+# Writes the first C++ listing of a project document to a file.
 function(write_listing document file)
   file(READ ${TUTTI_SOURCE}/${document} text)
   if(NOT text MATCHES "```cpp\n([^`]*)```")
@@ -19,17 +19,17 @@ endfunction()
 function(build folder)
   run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/${folder} -B ${WORK} -G ${GENERATOR} -DCMAKE_C_COMPILER=${CC}
       -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Release ${ARGN})
-  # As many as ctest is told: by itself ninja starts one more than there are processors.
+  # The number that ctest uses: ninja's default is one more than the processors.
   run(${CMAKE_COMMAND} --build ${WORK} --parallel 2)
 endfunction()
 
-# And runs it.
+# Also runs the program.
 function(build_project folder)
   build(${folder} ${ARGN})
   run(${WORK}/transfer)
 endfunction()
 
-# What pkg-config says of the package, as a list.
+# Returns pkg-config's flags of the package as a list.
 function(ask_pkg_config package result)
   set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig)
   execute_process(COMMAND ${PKG_CONFIG} --modversion ${package} OUTPUT_VARIABLE version COMMAND_ERROR_IS_FATAL ANY
@@ -40,14 +40,14 @@ function(ask_pkg_config package result)
   execute_process(COMMAND ${PKG_CONFIG} --cflags --libs ${package} OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY
                   OUTPUT_STRIP_TRAILING_WHITESPACE)
   separate_arguments(flags UNIX_COMMAND "${flags}")
-  # A procedure without it steps over the pages below its stack.
+  # A procedure compiled without the probes may skip the pages below its stack.
   if(NOT "-fstack-clash-protection" IN_LIST flags)
     message(FATAL_ERROR "${package}.pc does not ask for probes of large frames: ${flags}")
   endif()
   set(${result} "${flags}" PARENT_SCOPE)
 endfunction()
 
-# Compiles and runs one source file with it, as a Makefile would.
+# Compiles one source file with these flags as a Makefile would, and runs it.
 function(compile_by_pkg_config package source)
   ask_pkg_config(${package} flags)
   file(MAKE_DIRECTORY ${WORK})
@@ -55,8 +55,8 @@ function(compile_by_pkg_config package source)
   run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${PREFIX}/${LIBDIR} ${WORK}/transfer)
 endfunction()
 
-# Compiles restarts/ by ${CC} and ${CXX} with ${SANITIZER}, or without one if it is empty, and runs it. What a sanitizer
-# does not run here at all, whatever the program, says so, and ctest counts it as skipped.
+# Compiles restarts/ by ${CC} and ${CXX} with ${SANITIZER}, or without one if it is empty, and runs the program. If a
+# sanitizer cannot run any program here, the test says so, and ctest counts it as skipped.
 function(restart_under_sanitizer)
   set(flags -O1 -g -Wall -Wextra -Werror -I${PREFIX}/include)
   file(MAKE_DIRECTORY ${WORK})
@@ -78,8 +78,8 @@ function(restart_under_sanitizer)
   run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${PREFIX}/${LIBDIR} ${WORK}/restarts)
 endfunction()
 
-# Compiles sanitized/scheduler.cpp, and the program of the README, with ThreadSanitizer, which then has nothing to say:
-# the library is not instrumented, and its headers are annotated for that.
+# Compiles sanitized/scheduler.cpp and the README's program with ThreadSanitizer, which must not report anything. The
+# library is not instrumented, and its headers have annotations for this case.
 function(run_under_thread_sanitizer)
   file(MAKE_DIRECTORY ${WORK})
   file(READ ${TUTTI_SOURCE}/README.md readme)
@@ -92,7 +92,7 @@ function(run_under_thread_sanitizer)
         -ltutti)
     run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${PREFIX}/${LIBDIR} TSAN_OPTIONS=exitcode=66 ${WORK}/program)
   endforeach()
-  # A race of the program's own it does find.
+  # ThreadSanitizer finds a race of the program itself.
   run(${CXX} -std=c++20 -O1 -g -fsanitize=thread -I${PREFIX}/include ${CMAKE_CURRENT_LIST_DIR}/sanitized/racy.cpp -o
       ${WORK}/program -L${PREFIX}/${LIBDIR} -ltutti)
   execute_process(COMMAND ${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${PREFIX}/${LIBDIR} TSAN_OPTIONS=exitcode=66
@@ -105,7 +105,7 @@ endfunction()
 file(REMOVE_RECURSE ${WORK})
 if(STEP STREQUAL "install")
   file(REMOVE_RECURSE ${PREFIX})
-  # A DESTDIR of whoever runs the tests would put everything somewhere else.
+  # A DESTDIR in the environment of the tests would install everything elsewhere.
   unset(ENV{DESTDIR})
   run(${CMAKE_COMMAND} --install ${TUTTI_BUILD} --prefix ${PREFIX})
   # Programs find the libraries beside them.
@@ -143,16 +143,17 @@ elseif(STEP MATCHES "^annotated")
 elseif(STEP MATCHES "^restarts_")
   restart_under_sanitizer()
 elseif(STEP STREQUAL "tutti_cc")
-  # By a link, as distributions have it, and without LD_LIBRARY_PATH: the program finds the library itself.
+  # Through a symbolic link, as in distributions, and without LD_LIBRARY_PATH: the program finds the library itself.
   file(MAKE_DIRECTORY ${WORK})
   file(CREATE_LINK ${PREFIX}/bin/tutti-cc ${WORK}/tutti-cc SYMBOLIC)
   set(ENV{TUTTI_CC} ${CC})
   run(${WORK}/tutti-cc -O2 ${CMAKE_CURRENT_LIST_DIR}/language/transfer.c -o ${WORK}/transfer)
   run(${WORK}/transfer)
 elseif(STEP STREQUAL "subdirectory")
-  # All of the library is compiled here; optimisation, and each file by itself, would only take time.
+  # This compiles the whole library; optimisation and separate files would only take time.
   build_project(subdirectory -DTUTTI_SOURCE=${TUTTI_SOURCE} -DCMAKE_BUILD_TYPE=Debug -DCMAKE_UNITY_BUILD=ON)
-  # What the other project did not ask for must not come along: neither our files where it is installed nor libitm.so.1.
+  # The other project's installation must contain neither Tutti's files nor libitm.so.1, because it did not ask for
+  # them.
   file(REMOVE_RECURSE ${WORK}/prefix)
   run(${CMAKE_COMMAND} --install ${WORK} --prefix ${WORK}/prefix)
   file(GLOB_RECURSE foreign RELATIVE ${WORK}/prefix ${WORK}/prefix/*)

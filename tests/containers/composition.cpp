@@ -1,4 +1,4 @@
-// Operations on several containers in one transaction, and what must not conflict.
+// Operations on several containers in one transaction, and operations that must not conflict.
 #include <array>
 #include <optional>
 #include <stdexcept>
@@ -21,7 +21,7 @@ using anomalies::rounds;
 
 class composition : public anomalies::suite {};
 
-/// One of each, with something in it.
+/// One container of each kind, with some content.
 struct everything {
     everything() {
         atomically([this](tx& t) {
@@ -32,7 +32,7 @@ struct everything {
             array.push_back(t, "1");
         });
     }
-    /// Something to each of them that must not stay.
+    /// Makes a change in each container that must be rolled back.
     void change(tx& t) {
         for (const std::string key : {"one", "two", "three"}) {
             hashed.insert_or_assign(t, key, "other");
@@ -121,7 +121,7 @@ TEST_F(composition, errors_of_lookup) {
     EXPECT_THROW(atomically([&](tx& t) { return std::string{of.array.at(t, 1)}; }), std::out_of_range);
 }
 
-// A consumer sleeps on two queues, and whichever is filled wakes it. A lost wake-up ends in the watchdog.
+// A consumer sleeps on two queues, and a push into either wakes it. The watchdog reports a lost wake-up.
 TEST_F(composition, or_else_over_two_queues_wakes) {
     const auto each = static_cast<int>(rounds(2000));
     queue<int> left;
@@ -146,7 +146,7 @@ TEST_F(composition, or_else_over_two_queues_wakes) {
     EXPECT_EQ(sum, 2L * each * (each + 1) / 2);
 }
 
-// A bounded queue carries more than it can hold from one end to the other, so both ends wait in turn.
+// A bounded queue passes on more elements than its capacity, so both ends wait in turn.
 TEST_F(composition, a_full_queue_wakes_who_pushes) {
     const auto each = static_cast<int>(rounds(3000));
     bounded_queue<int> first{1}, second{1};
@@ -163,8 +163,9 @@ TEST_F(composition, a_full_queue_wakes_who_pushes) {
     EXPECT_EQ(sum, long{each} * (each + 1) / 2);
 }
 
-/// What is not supposed to conflict: a block does `first`, and before it commits another thread does `second`, whole.
-/// True if the block commits at its first attempt. If it had taken what the other needs, neither would end.
+/// Checks that two operations do not conflict: a block does `first`, and before it commits, another thread does
+/// `second` completely. Returns true if the block commits at its first attempt. If it had taken data that the other
+/// thread needs, neither would end.
 template <class First, class Second>
 bool pass_each_other(First first, Second second) {
     unsigned attempts = 0;
@@ -238,11 +239,11 @@ TEST_F(independence, of_different_elements_of_a_vector) {
         pass_each_other([&](tx& t) { array.push_back(t, 1); }, [&](tx& t) { array.set(t, 3, array.get(t, 2)); }));
 }
 
-// A listener that a block makes listens from the commit on, and one whose block is rolled back never did.
+// A listener that a block makes listens from the commit on. A listener whose block is rolled back never listens.
 TEST_F(composition, of_listeners_with_the_block_that_makes_them) {
     using channel = broadcast<int>;
     struct refusal {};
-    static channel news;  // it outlives the listener, which is destroyed when no transaction can see it any more
+    static channel news;  // outlives the listener, which is destroyed when no transaction can access it any more
     var<channel::listener*> made{nullptr};
     const auto make = [&](tx& t) { made.set(t, create<channel::listener>(t, news)); };
     EXPECT_FALSE(try_atomically([&](tx& t) {
@@ -272,7 +273,7 @@ TEST_F(composition, of_listeners_with_the_block_that_makes_them) {
     atomically([&](tx& t) { destroy(t, listening); });
 }
 
-// One that is a local of a body ends before the block commits, or while it is left.
+// A listener that is a local of a body ends before the block commits, or while the block is left.
 TEST_F(composition, of_listeners_that_are_locals) {
     using channel = broadcast<int>;
     struct refusal {};

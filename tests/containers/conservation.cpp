@@ -1,7 +1,7 @@
-// Many threads on shared containers. Each test keeps something that no interleaving of whole transactions can break:
-// elements that are moved are conserved, what every thread believes to have inserted and erased adds up for each key,
-// and queues deliver everything once and in order. Catches a container whose operations lose their footing: a look-up
-// that follows a stale bucket, an update of a leaf that was replaced, a pop that takes what another one took.
+// Many threads on shared containers. Each test keeps an invariant that interleaved transactions cannot break. Moved
+// elements are conserved, the sums of each thread's insertions and erasures are correct for each key, and queues
+// deliver everything once and in order. Catches a look-up that follows a stale bucket, an update of a replaced leaf,
+// and a pop that takes an element of another pop.
 #include <array>
 #include <atomic>
 #include <map>
@@ -39,7 +39,7 @@ T make(long from) {
 long number_of(long v) { return v; }
 long number_of(const std::string& v) { return std::stol(v.substr(v.rfind(' '))); }
 
-// Every thread sums up what it inserted and erased, key by key. The sums tell what must be there in the end.
+// Every thread sums up its insertions and erasures, key by key. The sums determine the final content.
 TYPED_TEST(conservation_in_a_map, insertions_and_erasures_add_up_for_each_key) {
     using K = typename TypeParam::key_type;
     using V = typename TypeParam::mapped_type;
@@ -49,7 +49,7 @@ TYPED_TEST(conservation_in_a_map, insertions_and_erasures_add_up_for_each_key) {
     crew(threads, [&](unsigned me) {
         support::random dice{me};
         for (std::size_t i = 0; i < rounds(20000); ++i) {
-            // Some transactions are of several steps.
+            // Some transactions consist of several steps.
             std::array<std::size_t, 3> chosen{};
             const std::size_t steps = 1 + dice.below(chosen.size());
             for (std::size_t& k : chosen) k = dice.below(keys);
@@ -77,8 +77,7 @@ TYPED_TEST(conservation_in_a_map, insertions_and_erasures_add_up_for_each_key) {
     EXPECT_EQ(atomically([&](tx& t) { return map.size(t); }), expected);
 }
 
-// A transaction that finds a key absent makes it 1, otherwise it adds 1: no update is lost, whether the key is new or
-// not.
+// A transaction inserts 1 for an absent key, and otherwise adds 1. No update is lost, whether the key is new or not.
 TYPED_TEST(conservation_in_a_map, increments_add_up) {
     using K = typename TypeParam::key_type;
     using V = typename TypeParam::mapped_type;
@@ -103,7 +102,7 @@ TYPED_TEST(conservation_in_a_map, increments_add_up) {
     EXPECT_EQ(sum, static_cast<long>(4 * each));
 }
 
-// The map grows from nothing while others look up what is known to be there, and what is known not to be.
+// The map grows from empty while other threads look up present and absent keys.
 TYPED_TEST(conservation_in_a_map, growth_hides_nothing) {
     using K = typename TypeParam::key_type;
     using V = typename TypeParam::mapped_type;
@@ -139,8 +138,8 @@ TYPED_TEST(conservation_in_a_map, growth_hides_nothing) {
     EXPECT_EQ(atomically([&](tx& t) { return map.size(t); }), static_cast<std::size_t>(writers * each));
 }
 
-// All threads insert the same keys into a map that grows from nothing: each key is new to exactly one of them. Two that
-// find different buckets for one key, because one of them divides a bucket meanwhile, would insert it twice.
+// All threads insert the same keys into a map that grows from empty: each key is new to exactly one of them. If a
+// bucket is split meanwhile, two threads that find different buckets for one key would insert it twice.
 TYPED_TEST(conservation_in_a_map, every_key_is_new_once) {
     using K = typename TypeParam::key_type;
     using V = typename TypeParam::mapped_type;
@@ -161,8 +160,8 @@ TYPED_TEST(conservation_in_a_map, every_key_is_new_once) {
     }
 }
 
-// Each key stands for a place that at most one element may take. A transaction that finds it free takes it, in a
-// transaction that has to look at several places; two that overlook each other would make one too many.
+// Each key stands for a place that at most one element may take. A transaction looks at several places and takes a free
+// one; two transactions that overlook each other would take one too many.
 TYPED_TEST(conservation_in_a_map, at_most_one_of_a_group) {
     using K = typename TypeParam::key_type;
     using V = typename TypeParam::mapped_type;
@@ -187,7 +186,7 @@ TYPED_TEST(conservation_in_a_map, at_most_one_of_a_group) {
     EXPECT_EQ(twice.count(), 0);
 }
 
-// Elements wander between containers of all kinds; every snapshot holds all of them.
+// Elements move between containers of all kinds; every snapshot contains all of them.
 TEST_F(conservation, of_elements_that_move_between_containers) {
     constexpr long elements = 60;
     hash_map<long, std::string> hashed;
@@ -234,7 +233,7 @@ TEST_F(conservation, of_elements_that_move_between_containers) {
             }
             const std::size_t from = dice.below(5), to = dice.below(5);
             const long hint = static_cast<long>(dice.below(elements));
-            // What does not fit is put back by the roll-back.
+            // The roll-back puts back an element that does not fit.
             static_cast<void>(try_atomically([&](tx& t) {
                 const auto moved = take(t, from, hint);
                 if (moved && !put(t, to, *moved)) cancel(t);
@@ -256,7 +255,7 @@ TEST_F(conservation, of_elements_that_move_between_containers) {
     for (const auto& [what, times] : found) EXPECT_EQ(times, 1) << what;
 }
 
-// A scan sees every element once while they move up and down the order.
+// A scan sees every element once while elements move up and down the order.
 TEST_F(conservation, of_a_range_that_is_scanned) {
     constexpr long elements = 50, range = 2000;
     ordered_map<long, long> map;
@@ -289,7 +288,7 @@ TEST_F(conservation, of_a_range_that_is_scanned) {
     EXPECT_EQ(wrong.count(), 0);
 }
 
-/// Producers number what they push, and no consumer may see a producer's numbers out of order. Everything arrives.
+/// Producers number their elements, and no consumer may see a producer's numbers out of order. Every element arrives.
 template <class Queue>
 void deliver(Queue& q) {
     constexpr unsigned producers = 2, consumers = 2;
@@ -302,7 +301,7 @@ void deliver(Queue& q) {
                 const std::string message = std::to_string(me) + " sends " + std::to_string(i);
                 atomically([&](tx& t) { q.push(t, message); });
             }
-            // As many ends as there are consumers.
+            // One end marker for each consumer.
             atomically([&](tx& t) { q.push(t, "end"); });
             return;
         }
@@ -342,7 +341,7 @@ TEST_F(conservation, of_what_is_pushed_to_a_vector) {
     crew(4, [&](unsigned me) {
         for (std::size_t i = 0; i < each; ++i) {
             atomically([&](tx& t) { v.push_back(t, 0); });
-            // And every element is counted up by each thread that comes past it.
+            // Each thread also increments every element that it passes.
             atomically([&](tx& t) {
                 const std::size_t at = (i * 7 + me) % v.size(t);
                 v.set(t, at, v.get(t, at) + 1);

@@ -1,6 +1,6 @@
-// Every operation of every container fails at each place where it can: at its n-th copy, comparison or hash, and at its
-// n-th allocation, for every n until it succeeds. The block catches what is thrown and commits. Then the container
-// holds what it held before, or what a successful operation leaves, and the operation succeeds when it is repeated.
+// Every operation of every container fails at each possible point: at its n-th copy, comparison or hash, and at its
+// n-th allocation, for every n until it succeeds. The block catches the exception and commits. The container then has
+// its former content, or that of a successful operation. The operation succeeds when it is repeated.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -33,7 +33,7 @@ void may_throw() {
     if (fail_after != 0 && --fail_after == 0) throw injected{};
 }
 
-/// Each copy, comparison and hash may throw. Never moved: it has no move constructor.
+/// A type whose copies, comparisons and hashes may throw. It has no move constructor, so it is never moved.
 class fragile {
 public:
     explicit fragile(long number) : number_{number} { alive.insert(this); }
@@ -88,7 +88,7 @@ held contents(Subject& s) {
 
 enum class fault { user, memory };
 
-/// Whether `act(tx&)` has thrown, in a block that commits nevertheless.
+/// Returns true if `act(tx&)` has thrown, in a block that commits nevertheless.
 template <class Act>
 bool fails_at(fault what, int n, const Act& act) {
     bool failed = false;
@@ -109,7 +109,7 @@ bool fails_at(fault what, int n, const Act& act) {
     return failed;
 }
 
-/// `make()` returns a pointer to a subject; `look(subject)` what it holds.
+/// `make()` returns a pointer to a subject; `look(subject)` returns its content.
 template <class Make, class Look, class Act>
 void never_torn(const std::string& what, const Make& make, const Look& look, const Act& act) {
     SCOPED_TRACE(what);
@@ -195,7 +195,7 @@ public:
     roomy_queue() : bounded_queue{300} {}
 };
 
-/// The same interface for what has no for_each.
+/// The same interface for a container without for_each.
 class listened {
 public:
     void push(const fragile& f) {
@@ -291,7 +291,7 @@ TEST(failures, a_constructor_that_throws_leaves_no_memory) {
     queue<fragile> q;
     const fragile one{1};
     const auto push_in_vain = [&] { EXPECT_TRUE(fails_at(fault::user, 1, [&](tx& t) { q.push(t, one); })); };
-    push_in_vain();  // the first block also makes what the thread keeps
+    push_in_vain();  // the first block also allocates memory that the thread keeps
     const auto before = support::live_blocks.load();
     for (int i = 0; i < 100; ++i) push_in_vain();
     EXPECT_EQ(support::live_blocks.load(), before);

@@ -1,5 +1,5 @@
-// How a hash_map grows, whatever becomes of the attempts that fill it. What counts is its structure: the variables that
-// a look-up reads, and the buckets that a walk finds.
+// The growth of a hash_map, whatever the outcome of the attempts that fill it. The tests examine its structure: the
+// variables that a look-up reads, and the buckets that a walk finds.
 //
 // Catches a map that only grows in first attempts, and one that grows with every repetition of one insertion.
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using map = hash_map<std::size_t, std::size_t>;
 
-/// What `look` reads, as the log of its transaction tells.
+/// Returns the number of reads of `look`, from the log of its transaction.
 template <class F>
 std::size_t reads_of(F look) {
     return atomically([&](tx& t) {
@@ -32,7 +32,7 @@ protected:
     std::size_t count_ = support::rounds(20'000);
     map filled_;
 
-    /// Fills the map by blocks that `insert(tx, key)`.
+    /// Fills the map with blocks that call `insert(tx, key)`.
     template <class F>
     void fill(F insert) {
         for (std::size_t key = 0; key < count_; ++key) {
@@ -80,7 +80,7 @@ TEST_F(growth, by_consumers_that_wake_from_retry) {
     });
 }
 
-// Never in a first attempt, and always after a conflict.
+// Inserts never in a first attempt, and always after a conflict.
 void fill_by_losers(map& m, std::size_t count, unsigned defeats) {
     var<std::size_t> hot;
     for (std::size_t key = 0; key < count; ++key) {
@@ -133,7 +133,7 @@ TEST_F(growth, by_open_nested_blocks_and_handlers) {
     });
 }
 
-// One insertion that never comes to its end counts for no more than its bucket holds.
+// One insertion that never completes counts for no more than its bucket's content.
 TEST_F(growth, by_an_insertion_that_runs_again_and_again) {
     fill([&](tx& t, std::size_t key) { filled_.insert(t, key, key); });
     for (std::size_t key = count_; key < count_ + 10; ++key) {

@@ -21,7 +21,7 @@ seen pair_seen(const Pair& p) {
     return p ? seen{number_of(p->first), number_of(p->second)} : seen{-1};
 }
 
-/// What both kinds of map can do.
+/// The operations that both kinds of map have.
 template <class Map>
 struct trial {
     using K = typename Map::key_type;
@@ -49,7 +49,7 @@ struct trial {
                 return {};
             case 10: return {m.insert(key, make<V>(s.value)), number_of(m.find(key)), m.contains(key)};  // part of t
             default: {
-                const bool all = s.key % 16 == 0;  // now and then nothing is left
+                const bool all = s.key % 16 == 0;  // sometimes everything is erased
                 m.for_each(t, [&](const K& k, const V& v) {
                     if (all || (number_of(k) + s.key) % 5 == 0) m.erase(t, k);
                     else if (number_of(v) % 7 == 0) m.insert_or_assign(t, k, make<V>(s.value));
@@ -111,7 +111,7 @@ struct trial {
     }
 };
 
-/// And what only the ordered one can.
+/// The additional operations of the ordered map.
 template <class Map>
 struct ordered_trial : trial<Map> {
     using typename trial<Map>::K;
@@ -182,7 +182,7 @@ RC_GTEST_PROP(hash_map_property, numbers, ()) { try_hash_map<long, long>(); }
 RC_GTEST_PROP(hash_map_property, strings, ()) { try_hash_map<std::string, std::string>(); }
 RC_GTEST_PROP(hash_map_property, shared_pointers, ()) { try_hash_map<int, std::shared_ptr<int>>(); }
 
-/// Four hashes for all keys: chains of equal ones.
+/// Only four hash values, so that chains have equal ones.
 struct poor_hash {
     std::size_t operator()(const std::string& s) const { return static_cast<unsigned char>(s.back()) % 4u; }
 };
@@ -192,7 +192,7 @@ RC_GTEST_PROP(hash_map_property, equal_hashes, ()) {
     run<trial<map>>(*programs(common_steps, keys), subject, std::unordered_map<std::string, long>{});
 }
 
-/// Strings are found by views of them, where hash and comparison say so.
+/// A hash and a comparison that allow look-ups of strings by views.
 struct hash_of_view {
     using is_transparent = void;
     std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
@@ -219,7 +219,8 @@ TEST(ordered_map, finds_by_keys_of_other_types) {
     look_up_by_views(map);
 }
 
-// What is there all the time comes, whatever others insert and erase meanwhile; of an ordered map once, and in order.
+// Elements that are present all the time are found, whatever other threads insert and erase. In an ordered map, each is
+// found once and in order.
 template <class Map>
 void watch(bool once_and_in_order) {
     Map map;
@@ -252,7 +253,7 @@ RC_GTEST_PROP(ordered_map_property, numbers, ()) { try_ordered_map<long, long>()
 RC_GTEST_PROP(ordered_map_property, strings, ()) { try_ordered_map<std::string, std::string>(); }
 RC_GTEST_PROP(ordered_map_property, shared_pointers, ()) { try_ordered_map<int, std::shared_ptr<int>>(); }
 
-/// Long runs of one kind make a tree of several levels, and take it down again.
+/// Long runs of one kind build a tree of several levels, and take it down again.
 enum class pattern { ascending, descending, scattered };
 std::vector<long> sequence(pattern p, long n) {
     std::vector<long> keys_in_order;
@@ -300,7 +301,7 @@ TEST(ordered_map_growth, large_and_empty_again) {
     fill_and_drain(map);
 }
 TEST(ordered_map_growth, a_stack_of_keys_stays_flat) {
-    // Goes up and down across the place where the rightmost nodes come and go.
+    // Grows and shrinks across the boundary at which the rightmost nodes are created and removed.
     ordered_map<long, long> map;
     long top = 0;
     for (const long height : {300L, 250L, 280L, 10L, 600L, 0L}) {

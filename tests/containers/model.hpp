@@ -1,7 +1,7 @@
-// Random programs of transactions, run on a container and on its model from the standard library.
+// Random programs of transactions, which run on a container and on its model from the standard library.
 //
-// A program is a list of blocks, a block a list of steps and the way it ends. Every step returns what it saw, as
-// integers; container and model must see the same, and hold the same after every block.
+// A program is a list of blocks; a block is a list of steps and its end. Every step returns its result as integers.
+// Container and model must return the same results, and have the same content after every block.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 
 namespace tutti::containers {
 
-/// What a step saw, or all that a container holds, in the order in which it says so.
+/// The result of a step, or the whole content of a container in its own order.
 using seen = std::vector<long>;
 
 struct step {
@@ -43,7 +43,7 @@ inline std::ostream& operator<<(std::ostream& to, const block& b) {
     return to << "-> " << static_cast<int>(b.end);
 }
 
-/// Programs of steps 0 … kinds-1 on keys 0 … keys-1. Mostly they commit, so that containers get large.
+/// Programs of steps 0 … kinds-1 on keys 0 … keys-1. Most blocks commit, so that containers get large.
 inline rc::Gen<std::vector<block>> programs(int kinds, int keys) {
     const auto make_step = [](std::tuple<int, int, int> from) {
         return step{std::get<0>(from), std::get<1>(from), std::get<2>(from)};
@@ -58,7 +58,7 @@ inline rc::Gen<std::vector<block>> programs(int kinds, int keys) {
     return rc::gen::container<std::vector<block>>(one_block);
 }
 
-/// Values as the types that containers are tried with, and back.
+/// Convert integers to and from the value types of the tests.
 template <class T>
 T make(int from) {
     if constexpr (std::is_same_v<T, std::string>)
@@ -74,15 +74,15 @@ long number_of(const std::optional<T>& v) {
     return v ? number_of(*v) : -1;
 }
 
-/// A small value that has no default.
+/// A small value type without a default constructor.
 struct no_default {
     explicit no_default(int from) : value{from} {}
     int value;
 };
 inline long number_of(no_default v) { return v.value; }
 
-/// Runs the program on both. `Trial` says how: `on(t, subject, step)` and `on(model, step)` return what was seen,
-/// `all(t, subject)` and `all(model)` what is held.
+/// Runs the program on the container and on the model. `Trial::on(t, subject, step)` and `Trial::on(model, step)`
+/// return a step's result; `Trial::all(t, subject)` and `Trial::all(model)` return the content.
 template <class Trial, class Subject, class Model>
 void run(const std::vector<block>& program, Subject& subject, Model model) {
     for (const block& b : program) {
@@ -137,7 +137,7 @@ void run(const std::vector<block>& program, Subject& subject, Model model) {
     }
 }
 
-/// Fewer programs where a sanitizer is slow. RapidCheck reads the variable at the first property.
+/// Runs fewer programs in slow sanitizer builds. RapidCheck reads the variable at the first property.
 inline const bool configured = [] {
     const std::string each = "max_success=" + std::to_string(support::rounds(200));
     return setenv("RC_PARAMS", each.c_str(), 0) == 0;

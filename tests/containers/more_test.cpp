@@ -1,5 +1,5 @@
-// Sets, the multimap, the priority queue, the one-shot cell, the semaphore and the broadcast channel against what the
-// standard library has in their place, in one thread; and what waits, in several.
+// Sets, the multimap, the priority queue, the one-shot cell, the semaphore and the broadcast channel. One thread
+// compares them with equivalents from the standard library; several threads test waiting operations.
 #include <deque>
 #include <map>
 #include <set>
@@ -133,7 +133,7 @@ RC_GTEST_PROP(hash_set_property, strings, ()) { try_set<hash_set<std::string>, s
 template <class K>
 struct multimap_trial {
     using subject = ordered_multimap<K, long>;
-    using model = std::multimap<K, long>;  // keeps equal keys in the order of their insertions, too
+    using model = std::multimap<K, long>;  // also keeps equal keys in the order of their insertion
     static constexpr int kinds = 10;
 
     static seen on(tx& t, subject& m, const step& s) {
@@ -226,14 +226,14 @@ void try_multimap() {
 RC_GTEST_PROP(ordered_multimap_property, numbers, ()) { try_multimap<long>(); }
 RC_GTEST_PROP(ordered_multimap_property, strings, ()) { try_multimap<std::string>(); }
 
-/// Of equal elements the one that was pushed first.
+/// Of equal elements, the first one pushed goes first.
 struct priority_trial {
     using element = std::pair<int, int>;
     struct less {
         bool operator()(const element& a, const element& b) const { return a.first < b.first; }
     };
     using subject = priority_queue<element, less>;
-    using model = std::vector<element>;  // sorted, the first to go at the front
+    using model = std::vector<element>;  // sorted; the next element is at the front
     static constexpr int kinds = 6;
 
     static seen on(tx& t, subject& q, const step& s) {
@@ -279,7 +279,7 @@ RC_GTEST_PROP(priority_queue_property, pairs, ()) {
     run<priority_trial>(*programs(priority_trial::kinds, keys), subject, priority_trial::model{});
 }
 
-/// Three listeners, and what is still to come for each.
+/// Three listeners, and the messages that each still has to receive.
 struct broadcast_trial {
     struct subject {
         broadcast<std::string> channel;
@@ -335,7 +335,7 @@ TEST(broadcast, closes_when_all_is_received) {
     EXPECT_THROW(atomically([&](tx& t) { channel.send(t, 3); }), std::logic_error);
 }
 
-// Listeners come and go in the middle; a listener that stays hears all, and nothing leaks (asan looks).
+// Listeners come and go in the middle. A listener that stays receives every message, and nothing leaks (asan checks).
 TEST(broadcast, wakes_every_listener) {
     const long messages = static_cast<long>(support::rounds(2000));
     broadcast<long> channel;
@@ -380,7 +380,7 @@ TEST(one_shot, is_filled_once) {
     EXPECT_EQ(heard, "first");
 }
 
-// Five philosophers, and two permits each that a block takes at once: none is held while the other is waited for.
+// Five philosophers, each of whom takes two permits in one block: a block never holds one while it waits for the other.
 TEST(semaphore, two_at_once_do_not_deadlock) {
     constexpr unsigned at_table = 5;
     const std::size_t meals = support::rounds(500);

@@ -1,4 +1,5 @@
-// Objects that transactions have retired: one call destroys them all, and what ended threads left does not stay.
+// Objects that transactions have retired: one call destroys them all, and objects of ended threads are destroyed as
+// well.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -65,7 +66,8 @@ TEST(retired, what_an_ended_thread_left_goes_though_nobody_retires_again) {
     var<int> number{0};
     atomically([&](tx& t) {
         std::ignore = number.get(t);
-        std::thread{[&] { replace(x, 10); }}.join();  // this block holds back what the thread retires
+        // This block delays the destruction of the objects that the thread retires.
+        std::thread{[&] { replace(x, 10); }}.join();
     });
     EXPECT_GT(alive.load(), 1);
     for (int i = 0; i < 4; ++i) number.store(i);

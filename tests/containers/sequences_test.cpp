@@ -44,7 +44,7 @@ struct vector_trial {
                     return {-2};
                 }
             case 7: return {number_of(v.back(t)), static_cast<long>(size), v.empty(t)};
-            // The same as transactions of their own, which are part of this one.
+            // The same operations in their own transactions, which are part of this one.
             case 8: v.push_back(make<T>(s.value)); return {};
             case 9: return {number_of(v.pop_back())};
             case 10:
@@ -106,7 +106,7 @@ RC_GTEST_PROP(vector_property, strings, ()) { try_vector<std::string>(); }
 RC_GTEST_PROP(vector_property, shared_pointers, ()) { try_vector<std::shared_ptr<int>>(); }
 RC_GTEST_PROP(vector_property, small_values_without_a_default, ()) { try_vector<no_default>(); }
 
-/// The steps of both queues; `limit` is the model's.
+/// The steps of both queues; `limit` is the model's capacity.
 template <class Queue, std::size_t limit>
 struct queue_trial {
     static constexpr int kinds = 6;
@@ -120,7 +120,7 @@ struct queue_trial {
                 else return q.push(t, make<T>(s.value)), seen{1};
             case 2: return {number_of(q.try_pop(t))};
             case 3: {
-                // What waits is not taken: an alternative answers instead.
+                // An operation that waits is not used: an alternative answers instead.
                 const auto otherwise = [](tx&) { return std::optional<T>{}; };
                 return {number_of(or_else(t, [&](tx& u) { return std::optional<T>{q.pop(u)}; }, otherwise))};
             }

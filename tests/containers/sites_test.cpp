@@ -1,4 +1,4 @@
-// A single call of a container is counted at the line that makes it.
+// A single call of a container is counted at the caller's line.
 #include <gtest/gtest.h>
 
 #include "tutti/containers/hash_set.hpp"
@@ -11,7 +11,7 @@
 namespace tutti::containers {
 namespace {
 
-/// Commits that are counted at a line of this file.
+/// Returns the number of commits counted at a line of this file.
 std::uint64_t commits_at(unsigned line) {
     std::uint64_t commits = 0;
     for (const site_statistics& s : statistics()) {

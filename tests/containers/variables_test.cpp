@@ -1,4 +1,4 @@
-// What a var offers beyond get and set, of small and of large types; and conditions to wait for.
+// The operations of var beyond get and set, for small and large types; and waits for conditions.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ void use(const T& first, const T& second, const T& third) {
     });
     EXPECT_EQ(a.load(), second + second);
     EXPECT_EQ(b.load(), third);
-    // A nested block that is rolled back takes its exchanges along; so does the whole.
+    // A roll-back of a nested block undoes its exchanges, and so does the roll-back of the whole block.
     EXPECT_FALSE(try_atomically([&](tx& t) {
         b.swap(t, a);
         EXPECT_FALSE(try_atomically([&](tx& inner) {
@@ -48,7 +48,7 @@ TEST(var, of_a_large_type_is_updated_exchanged_and_swapped) {
     use<std::string>("a first text that no small buffer holds", "a second one, longer than that by some", "a third");
 }
 
-// A std::atomic<int> is trivially copyable, by the letter, and cannot be copied.
+// Formally, a std::atomic<int> is trivially copyable, but it cannot be copied.
 static_assert(detail::in_place<int> && !detail::in_place<std::atomic<int>> && !detail::in_place<std::string>);
 
 TEST(check, waits_for_its_condition) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# gdb.sh <tutti.py> <program made of target.cpp>: what gdb shows of it, of a core file of it, and of what is not Tutti's.
+# gdb.sh <tutti.py> <program made of target.cpp>: checks gdb's view of the program, of a core file of it, and of other
+# data.
 set -euo pipefail
 script=$(realpath "$1") program=$(realpath "$2")
 work=$(mktemp -d --tmpdir "gdb.XXXXXX")

@@ -1,4 +1,5 @@
-// What gdb.sh looks at: one of each container, a thread that sleeps in retry, and one that stops inside a named block.
+// The program that gdb.sh inspects: one of each container, a thread that sleeps in retry, and one that stops inside a
+// named block.
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -50,7 +51,7 @@ int main() {
             if (number.get(t) > 0) tutti::retry(t);
         });
     }}.detach();
-    std::this_thread::sleep_for(std::chrono::milliseconds{300});  // it is asleep by then, or the test says so
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});  // it sleeps by then, or the test reports it
     tutti::atomically({.name = "writer"}, [](tutti::tx& t) {
         if (t.attempt() < 3) tutti::restart(t);
         number.set(t, 43);

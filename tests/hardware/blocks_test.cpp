@@ -1,10 +1,10 @@
-// What users see of blocks that run in hardware: the same as of any other, and by the counters why they went to
-// software.
+// Blocks that run in hardware, as users see them: the same results as other blocks, and counters for the reasons of
+// their switch to software.
 //
 // Runs on the library with faults, whose hardware is src/hardware/software_htm.hpp; one suite runs on the processor.
-// Catches a call that is made before the commit which it was put off to, an attempt that stays in hardware where it
-// must not, a hardware commit that tears an invariant, and a block that tries hardware for nothing again and again.
-// `TUTTI_SOFTWARE_HTM` says how much goes wrong by itself: nothing in the first suite.
+// Catches a deferred call that is made before the commit, and an attempt that stays in hardware although it must not.
+// Catches a hardware commit that breaks an invariant, and a block that repeatedly tries hardware in vain.
+// `TUTTI_SOFTWARE_HTM` sets the rate of spontaneous failures, which is zero in the first suite.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -91,7 +91,7 @@ TEST_F(hardware, is_left_before_a_call_that_has_to_be_undone) {
     atomically({.name = "system call"}, [&](tx& t) {
         x.set(t, x.get(t) + 1);
         t.on_abort([&](abort_cause) { ++undone; });
-        ++calls;  // never in hardware: made once
+        ++calls;  // never in hardware, so it is called once
     });
     EXPECT_EQ(calls, 1);
     EXPECT_EQ(undone, 0);  // it was registered in the attempt that ended
@@ -185,7 +185,7 @@ TEST_F(hardware, does_not_commit_beside_an_irrevocable_transaction) {
     EXPECT_EQ(x.load(), 1);
 }
 
-/// Blocks that end their hardware attempts themselves, again and again. The stand-in interrupts a read of `absent`.
+/// Blocks that end their own hardware attempts, repeatedly. The simulation interrupts a read of `absent`.
 class hardware_that_learns : public counted {
 protected:
     static constexpr int absent = 1000001;
@@ -211,7 +211,7 @@ TEST_F(hardware_that_learns, a_block_that_is_always_interrupted_rarely_tries) {
     for (int i = 0; i < executions; ++i) run_bad();
     EXPECT_EQ(bad_.load(), executions);
     const site_statistics s = figures_of("bad");
-    EXPECT_EQ(ended(s, hardware_abort::interrupt), 2 * few);  // the first may have come by chance
+    EXPECT_EQ(ended(s, hardware_abort::interrupt), 2 * few);  // the first one may be a coincidence
     EXPECT_EQ(ended_in_all(s), 2 * few);
     EXPECT_EQ(s.hardware_commits, 0U);
 }
@@ -282,7 +282,7 @@ TEST_F(hardware_that_learns, a_block_that_met_irrevocable_ones_stays_in_hardware
     EXPECT_EQ(figures_of("good").hardware_commits, 1U);
 }
 
-/// With the processor's hardware transactions, in place of the stand-in.
+/// Uses the processor's hardware transactions instead of the simulation.
 class hardware_of_the_processor : public counted {};
 
 TEST_F(hardware_of_the_processor, a_block_with_a_system_call_rarely_tries_until_it_makes_no_more) {
@@ -297,7 +297,7 @@ TEST_F(hardware_of_the_processor, a_block_with_a_system_call_rarely_tries_until_
     };
     for (int i = 0; i < executions; ++i) run();
     EXPECT_GT(ended_in_all(figures_of("call")), 0U);
-    EXPECT_LE(ended_in_all(figures_of("call")), 8U * 20);  // 20 executions try, with eight attempts at most
+    EXPECT_LE(ended_in_all(figures_of("call")), 8U * 20);  // 20 executions try, with at most eight attempts each
     EXPECT_EQ(figures_of("call").hardware_commits, 0U);
     calls = false;
     for (int i = 0; i < executions; ++i) run();
@@ -305,7 +305,7 @@ TEST_F(hardware_of_the_processor, a_block_with_a_system_call_rarely_tries_until_
     EXPECT_EQ(x.load(), 2 * executions);
 }
 
-/// With a hardware that ends attempts as it likes.
+/// Uses hardware that ends attempts at random.
 class hardware_that_fails : public counted {};
 
 TEST_F(hardware_that_fails, makes_each_call_once) {

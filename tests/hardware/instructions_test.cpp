@@ -1,8 +1,8 @@
-// The instructions of RTM, and what they leave behind.
+// The RTM instructions, and their effects.
 //
-// Where the processor has none they are run under valgrind, which knows them and ends every transaction as it begins.
-// Catches a status that is read wrongly, an instruction that is written wrongly, and a `begin` that takes the second
-// return for the first.
+// If the processor does not have them, they run under valgrind, which knows them and ends every transaction at its
+// begin. Catches a status that is decoded wrongly, an instruction that is encoded wrongly, and a `begin` that mistakes
+// the second return for the first.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -26,11 +26,11 @@ TEST(rtm, says_why_a_transaction_ended) {
     EXPECT_EQ(reason_of(0b100000), hardware_abort::nested);
     for (std::uint32_t code = 0; code < hardware_abort_count; ++code)
         EXPECT_EQ(reason_of(code << 24 | 1), static_cast<hardware_abort>(code));
-    EXPECT_EQ(reason_of(0xff000001), hardware_abort::interrupt);  // another's XABORT
-    EXPECT_EQ(reason_of(0x07000000), hardware_abort::interrupt);  // no XABORT: the code says nothing
+    EXPECT_EQ(reason_of(0xff000001), hardware_abort::interrupt);  // another program's XABORT
+    EXPECT_EQ(reason_of(0x07000000), hardware_abort::interrupt);  // no XABORT: the code is meaningless
 }
 
-/// Where there are such instructions: the processor's, or valgrind's.
+/// Runs if these instructions exist: the processor's, or valgrind's.
 class rtm_instructions : public testing::Test {};
 
 TEST_F(rtm_instructions, begin_and_end) {
@@ -57,17 +57,17 @@ TEST_F(rtm_instructions, an_abort_takes_everything_back) {
     }
     EXPECT_NE(status, has_begun);
     EXPECT_EQ(stored, 0);
-    xabort<hardware_abort::capacity>();  // outside of a transaction: nothing
+    xabort<hardware_abort::capacity>();  // outside of a transaction: no effect
 }
 
 TEST_F(rtm_instructions, begin_notes_why_it_failed) {
     core::descriptor& d = core::acquire_descriptor();
     d.kept.hardware.tries_left = attempts_in_hardware;
     if (rtm::begin(d)) rtm::abort(d, hardware_abort::capacity);
-    // Here after the abort, of the processor's own or ours.
+    // Here after an abort, the processor's own or the one above.
     EXPECT_LE(d.kept.hardware.tries_left, attempts_in_hardware);
     if (std::getenv("TUTTI_UNDER_VALGRIND") != nullptr) {
-        EXPECT_EQ(d.kept.hardware.tries_left, 0);  // which calls it a lack of capacity
+        EXPECT_EQ(d.kept.hardware.tries_left, 0);  // valgrind reports a lack of capacity
     }
     core::release_descriptor(d);
 }

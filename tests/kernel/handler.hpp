@@ -20,8 +20,8 @@ void restartable_begin() noexcept;
 void restartable_end() noexcept;
 
 /// Ends a transaction as a processor may. It loads `waiters`, and its store to `running` becomes visible only some time
-/// after a waiter exists, unless an interrupt comes first. After an interrupt, it repeats both. Returns the value that it
-/// has loaded. REQUIRES: the thread has joined with [end_late_again, end_late_begin) as its handler, and
+/// after a waiter exists, unless an interrupt comes first. After an interrupt, it repeats both. Returns the value that
+/// it has loaded. REQUIRES: the thread has joined with [end_late_again, end_late_begin) as its handler, and
 /// [end_late_begin, end_late_end) is allowed.
 std::uint32_t end_late(tutti_transaction* of_thread, tutti_entry* of_ticks) noexcept;
 void end_late_again() noexcept;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# commit_message.sh <source folder>: the check of commit messages takes good messages and refuses bad ones.
+# commit_message.sh <source folder>: checks that the check of commit messages accepts good messages and refuses bad
+# ones.
 set -euo pipefail
 check=$1/scripts/commit_message.sh
 message=$(mktemp)

@@ -1,7 +1,9 @@
-# Fails when a shared library exports a name that is not of its interface: cmake -DNM=<nm> -DLIBRARY=<file> -P exports.cmake
+# Fails if a shared library exports a name outside of its interface:
+#   cmake -DNM=<nm> -DLIBRARY=<file> -P exports.cmake
 #
-# An inner name (of the rooms of src/) may only have the version TUTTI_PRIVATE; one without a version, or of another
-# namespace, none at all. Jumps and pthread_setcanceltype stand in front of the C library's, and so have no version.
+# An internal name (of the folders of src/) may only have the version TUTTI_PRIVATE; a name without a version, or of
+# another namespace, is not allowed. Jumps and pthread_setcanceltype replace the C library's functions, so they have no
+# version.
 
 execute_process(COMMAND ${NM} --dynamic --defined-only --with-symbol-versions --format=posix ${LIBRARY}
                 OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)

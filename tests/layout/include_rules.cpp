@@ -17,7 +17,7 @@ constexpr std::string_view c_standard_headers[] = {
     "stddef.h",    "stdint.h",      "stdio.h",   "stdlib.h", "string.h", "tgmath.h", "stdalign.h",
     "stdatomic.h", "stdnoreturn.h", "threads.h", "time.h",   "uchar.h",  "wchar.h",  "wctype.h"};
 
-// Folders of headers that belong to the C library, to Linux or to the compiler.
+// Folders of headers of the C library, of Linux or of the compiler.
 constexpr std::string_view linux_folders[] = {"sys/",     "linux/", "asm/", "arpa/",      "net/",
                                               "netinet/", "bits/",  "ext/", "sanitizer/", "valgrind/"};
 
@@ -36,7 +36,7 @@ struct include_line {
     bool angled = false;
 };
 
-/// The include on a line; an empty name stands for one that the preprocessor has to compute.
+/// Returns the include on a line; an empty name means that the preprocessor computes it.
 std::optional<include_line> parse_include(std::string_view line) {
     const auto skip_space = [&line] {
         while (!line.empty() && std::isspace(static_cast<unsigned char>(line.front()))) line.remove_prefix(1);
@@ -56,7 +56,7 @@ std::optional<include_line> parse_include(std::string_view line) {
     return include_line{std::string{line.substr(0, line.find(angled ? '>' : '"'))}, angled};
 }
 
-/// The table's line for a file, by its longest folder.
+/// Returns the table's row for a file, by its longest folder.
 const std::pair<const std::string, allowance>* row_of(const table& layers, std::string_view path) {
     const std::pair<const std::string, allowance>* best = nullptr;
     for (const auto& row : layers) {
@@ -66,14 +66,14 @@ const std::pair<const std::string, allowance>* row_of(const table& layers, std::
     return best;
 }
 
-/// How far up a quoted name is looked for: a layer's own folder, or one program of apps/ and the like.
+/// Returns the highest folder in which a quoted name is searched: a layer's own folder, or one program of apps/.
 std::string own_folder(const std::string& row, const std::string& path) {
     if (row != "apps") return row;
     return path.substr(0, path.find('/', row.size() + 1));
 }
 
-/// Whether a quoted name is a file within `top`: seen from the including file's folder or one above it, or written with
-/// the name of `top` itself ("tpcc/rows.hpp" for apps/tpcc).
+/// Returns true if a quoted name is a file within `top`. The name may be relative to the including file's folder or a
+/// folder above it, or begin with the name of `top` itself ("tpcc/rows.hpp" for apps/tpcc).
 bool is_own_file(const std::string& top, const std::string& path, const std::string& name, const exists& file_exists) {
     namespace fs = std::filesystem;
     for (fs::path folder = fs::path{path}.parent_path(); folder.generic_string().starts_with(top);
@@ -84,7 +84,7 @@ bool is_own_file(const std::string& top, const std::string& path, const std::str
     return named.starts_with(top + "/") && file_exists(named);
 }
 
-/// What is wrong with one include, or nothing.
+/// Returns the error of one include, if any.
 std::optional<std::string> judge(const table& layers, const std::string& row, const allowance& allowed,
                                  const std::string& path, const include_line& include, const exists& file_exists) {
     const std::string& name = include.name;
@@ -120,7 +120,7 @@ std::optional<std::string> judge(const table& layers, const std::string& row, co
     }
     const std::string own = own_folder(row, path);
     if (is_own_file(own, path, name, file_exists)) return std::nullopt;
-    // From the root, or from the folder that holds its own: "tpcc/rows.hpp" for a program beside apps/tpcc.
+    // Relative to the root, or to the folder that contains its own: "tpcc/rows.hpp" for a program beside apps/tpcc.
     const std::string beside = (std::filesystem::path{own}.parent_path() / name).generic_string();
     for (const std::string& file : {name, beside}) {
         if (!file_exists(file)) continue;

@@ -1,4 +1,4 @@
-// The include table (docs/layers.txt) as a function: which `#include` lines of a file break it, and why.
+// The include table (docs/layers.txt) as a function: returns the `#include` lines of a file that violate it, and why.
 #pragma once
 
 #include <functional>
@@ -10,23 +10,24 @@
 
 namespace tutti::layout {
 
-/// What one line of the table allows: folders such as "src/base", and the words public, engine, std, linux, packages.
+/// The allowance of one row of the table: folders such as "src/base", and the words public, engine, std, linux,
+/// packages.
 using allowance = std::set<std::string>;
 
-/// Folder to all it may include, directly or through what it may include.
+/// Maps a folder to everything that it may include, directly or indirectly.
 using table = std::map<std::string, allowance>;
 
 /// Reads the table.
-/// @throws std::runtime_error  when a line names a folder that has no line of its own
+/// @throws std::runtime_error  if a row names a folder without a row of its own
 [[nodiscard]] table parse_table(std::string_view text);
 
-/// A line that breaks the table.
+/// A line that violates the table.
 struct violation {
     std::size_t line;  ///< from 1
-    std::string rule;  ///< what is wrong, for a reader who does not have the table at hand
+    std::string rule;  ///< the error, for a reader who does not have the table at hand
 };
 
-/// Whether a file of the tree exists; paths are relative to its top.
+/// Returns true if a file of the tree exists; paths are relative to its top.
 using exists = std::function<bool(const std::string&)>;
 
 /// Checks the includes of one file.

@@ -1,4 +1,4 @@
-// The tree keeps its layers. The first half tests the checker, the second half applies it.
+// The tree keeps its layers. The first half tests the checker, and the second half applies it.
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ bool small_tree(const std::string& path) {
     return std::ranges::find(files, path) != files.end();
 }
 
-/// The rule that one include in `path` breaks, or "".
+/// Returns the rule that one include in `path` violates, or "".
 std::string verdict(const std::string& path, const std::string& include) {
     const auto found = check_file(parse_table(small_table), path, "// a file\n#include " + include + "\n", small_tree);
     if (found.empty()) return "";
@@ -166,8 +166,8 @@ TEST(tree, the_table_and_the_architecture_page_name_the_same_layers) {
     }
 }
 
-/// The folders of the page's table, and of each whether it is said to be planned: from rows such as
-/// "| `src/libc/` *(planned)* | ...".
+/// Returns the folders of the page's table, each with a flag that it is planned, from rows such as "| `src/libc/`
+/// *(planned)* | ...".
 std::vector<std::pair<std::string, bool>> folders_of(const std::string& page) {
     std::vector<std::pair<std::string, bool>> found;
     std::istringstream lines{page};
@@ -209,7 +209,8 @@ TEST(tree, every_layer_has_a_short_readme) {
     }
 }
 
-/// What a text names like a file of the tree, with at least one folder: "src/core/state/fault.hpp", "memory/orec.hpp".
+/// Returns the names in a text that look like files of the tree, with at least one folder: "src/core/state/fault.hpp",
+/// "memory/orec.hpp".
 std::vector<std::string> files_named_in(const std::string& text) {
     const auto is_of_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
     const auto is_of_path = [&](char c) { return is_of_name(c) || c == '/' || c == '.' || c == '-'; };
@@ -227,7 +228,7 @@ std::vector<std::string> files_named_in(const std::string& text) {
     return found;
 }
 
-/// Whether it is none of the tree's: a header of a package, or a file that a program makes.
+/// Returns true if the name is not the tree's: a header of a package, or a file that a program makes.
 bool is_foreign(const std::string& name) {
     static const std::vector<std::string> tops = {
         "src/",      "include/",   "tests/",    "bench/",    "docs/",    "core/",    "memory/", "algorithms/",

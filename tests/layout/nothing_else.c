@@ -1,2 +1,2 @@
-/* What is compiled behind a header that stands alone: a translation unit of C declares something. */
+/* Compiled after a header that must compile alone: a C translation unit must declare something. */
 typedef int nothing_else;

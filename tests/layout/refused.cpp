@@ -1,4 +1,4 @@
-// Programs that the headers refuse by one sentence, chosen by REFUSED; without it, what is close to them and allowed.
+// Programs that the headers refuse with one message, chosen by REFUSED; without it, similar programs that are allowed.
 #include <tutti/containers/bounded_queue.hpp>
 #include <tutti/containers/broadcast.hpp>
 #include <tutti/containers/hash_map.hpp>
@@ -49,7 +49,7 @@ void program(tx& t) {
     tutti::or_else(t, nothing, nothing);
     tutti::open_nested(t, one, [](tx&, int) {});
     (void)tutti::open_nested(t, make_only_moved, nothing);
-    // These are left by nothing that restarts a block.
+    // Nothing that restarts a block can leave these handlers.
     t.before_commit([]() noexcept {});
     t.at_commit([]() noexcept {});
     t.on_commit([]() noexcept {});

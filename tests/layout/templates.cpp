@@ -1,4 +1,4 @@
-// Every public template and inlined function, for the warnings that its users see.
+// Every public template and inline function, to check for warnings that users would see.
 #include <tutti/c/allocation.h>
 #include <tutti/c/base.h>
 #include <tutti/c/block.h>

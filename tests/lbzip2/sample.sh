@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# sample.sh <lbzip2's folder in the source> <folder to build in> <tutti-cc>: the conversion compiles, imports no lock, and
-# does what the original does.
-# Skipped, and says so, where the source or what converts it cannot be had.
+# sample.sh <lbzip2's folder in the source> <folder to build in> <tutti-cc>: checks that the conversion compiles,
+# imports no lock functions, and behaves as the original. The test is skipped, with a message, if the source or the
+# conversion tool is not available.
 set -euo pipefail
 
 programs=$1

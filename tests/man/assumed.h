@@ -1,4 +1,4 @@
-/* What the examples of the manual pages take for granted. */
+/* The declarations that the examples of the manual pages assume. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>

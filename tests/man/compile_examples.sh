@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# compile_examples.sh <manual page> <compiler> [<flag>...]: the code under EXAMPLES compiles.
+# compile_examples.sh <manual page> <compiler> [<flag>...]: compiles the code under EXAMPLES.
 #
-# What a page shows in one piece may be declarations and statements: a paragraph that begins with a declaration is one,
-# and all others go into a function. What the examples take for granted is in assumed.h, for each page.
+# One example may contain declarations and statements. A paragraph that begins with a declaration is compiled as
+# declarations, and all other paragraphs go into a function. assumed.h has the declarations that the examples of each
+# page assume.
 set -euo pipefail
 
 page=$1
@@ -10,7 +11,7 @@ shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The text between .Bd and .Ed, as a reader sees it: \e is a backslash.
+# Prints the text between .Bd and .Ed as a reader sees it: \e is a backslash.
 awk '/^\.Sh /      { examples = /EXAMPLES/ }
      /^\.Ed/       { code = 0 }
      examples && code

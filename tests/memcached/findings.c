@@ -1,5 +1,5 @@
-/* What answers each finding of Vyas, Liu and Spear (docs/memcached.md), in blocks as memcached's. The argument is the
- * number of the finding. findings.sh knows what the report has to say of the lines marked with "line:". */
+/* The answer to each finding of Vyas, Liu and Spear (docs/memcached.md), in blocks like memcached's. The argument is the
+ * number of the finding. findings.sh checks the report about the lines marked with "line:". */
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -15,12 +15,12 @@ TM_PURE static void check(bool holds, const char* what, int line) {
 }
 #define CHECK(what) check((what), #what, __LINE__)
 
-/* Blocks that are counted exactly are fewer than those after which a lone thread's go without barriers again. */
+/* The exactly counted blocks are too few to let a lone thread's blocks run without barriers again. */
 enum { rounds = 300, threads = 4, looks = 60 };
 static long items, chunks;
 
-/* As long as only one thread has begun blocks they go without barriers, and none can become irrevocable. So another one
- * begins one, and stays until the end. */
+/* As long as only one thread has begun blocks, they run without barriers, and none can become irrevocable. Another
+ * thread therefore begins one, and stays until the end. */
 static sem_t begun, ended;
 static void* begin_one(void* argument) {
     (void)argument;
@@ -64,7 +64,7 @@ static void collateral(void) {
     }
 }
 
-/* ---- 2: whoever waits for a condition sleeps until a block that signals it, deep inside, has committed */
+/* ---- 2: a thread that waits for a condition sleeps until a block that signals it, deep inside, has committed */
 
 static tm_condition filled;
 static int queued;
@@ -130,7 +130,7 @@ static void counts(void) {
     CHECK(references == threads * rounds);
 }
 
-/* ---- 4: what a block has unlinked is the thread's own, without barriers */
+/* ---- 4: an item that a block has unlinked belongs to the thread, which needs no barriers for it */
 
 struct item {
     long key, value;
@@ -141,7 +141,7 @@ static bool over;
 
 static void* look(void* own) {
     bool same = true;
-    if (own == NULL) { /* the first changes it instead */
+    if (own == NULL) { /* the first thread changes it instead */
         for (int i = 0; i < looks; i++) {
             struct item* mine = NULL;
             __transaction_atomic {
@@ -171,7 +171,7 @@ static void privatization(void) {
     CHECK(item.key == looks && item.value == looks);
 }
 
-/* ---- 5: which function needs an annotation, says the report */
+/* ---- 5: the report names the function that needs an annotation */
 
 static void release_item(void) { chunks++; }
 static void (*volatile release)(void) = release_item;
@@ -186,7 +186,7 @@ static void annotations(void) {
     }
 }
 
-/* ---- 6 and 9: a function of two versions is a block outside of blocks, and no block inside them */
+/* ---- 6 and 9: a function with two versions is a block outside of blocks, and part of the block inside them */
 
 static long called_outside;
 TM_SAFE void do_free_chunk(void);
@@ -199,7 +199,7 @@ void free_chunk(void) {
     called_outside++;
     __transaction_atomic { do_free_chunk(); } /* line: outside-version */
 }
-/* The same as one version. */
+/* The same function with one version. */
 TM_SAFE __attribute__((noinline)) static void link_chunk(void) {
     __transaction_atomic { chunks++; } /* line: nested */
 }
@@ -229,7 +229,7 @@ static void nesting(void) {
     }
 }
 
-/* ---- 7: what must not happen before the commit is put off to it, however deep it is asked for */
+/* ---- 7: an action that must not happen before the commit is deferred to it, from any depth */
 
 static sem_t posted;
 TM_PURE static int value_of(sem_t* of) {
@@ -266,7 +266,7 @@ static void commit_handlers(void) {
     }
 }
 
-/* ---- 8: how often blocks run alone, from where on, because of what */
+/* ---- 8: how often blocks run alone, from which line on, and for which reason */
 
 static void serialization(void) {
     for (int i = 0; i < rounds; i++) {
@@ -283,7 +283,7 @@ static void serialization(void) {
     }
 }
 
-/* ---- 10: a lock that has to stay is taken before the block begins */
+/* ---- 10: a lock that has to remain is taken before the block begins */
 
 static void* lock_first(void* argument) {
     (void)argument;
@@ -302,10 +302,10 @@ static void lock_order(void) {
     CHECK(chunks == threads * rounds && items == before + threads * rounds);
 }
 
-/* ---- 11: two sections that were meant as one are one */
+/* ---- 11: two sections that belong together are one block */
 
 static long stored, released;
-/* So that others look in between, if they can. */
+/* Lets other threads look in between, if they can. */
 TM_PURE __attribute__((noinline)) static void step_aside(void) { sched_yield(); }
 
 static void* store_and_look(void* argument) {
@@ -324,7 +324,7 @@ static void* store_and_look(void* argument) {
 }
 static void granularity(void) { run_crew(store_and_look); }
 
-/* ---- 12: what only has to be added up is added at the commit, and makes no blocks conflict */
+/* ---- 12: a sum is updated at the commit, so blocks do not conflict over it */
 
 static long total;
 static struct {
@@ -357,7 +357,7 @@ static void commuting(void) {
     CHECK(total == threads * rounds);
 }
 
-/* 13 is findings.sh's own. */
+/* findings.sh tests finding 13 itself. */
 static void (*const answers[])(void) = {collateral,  conditions,   counts,          privatization,
                                         annotations, two_versions, commit_handlers, serialization,
                                         nesting,     lock_order,   granularity,     commuting};

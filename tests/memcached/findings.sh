@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# findings.sh <tutti> <program made of findings.c> <findings.c> <finding>: the finding is answered, and the report says so.
-# Finding 13 needs <tutti-cc> and <memcached's folder in the source> in the place of the program and its source.
+# findings.sh <tutti> <program made of findings.c> <findings.c> <finding>: checks the answer to the finding, and the
+# report about it. Finding 13 needs <tutti-cc> and <memcached's folder in the source> instead of the program and its
+# source.
 set -euo pipefail
 tutti=$1 program=$(realpath "$2") source=$(realpath "$3") finding=$4
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,13 +11,13 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/support/reports.sh
 source "$here/../support/reports.sh"
 line_of() { grep -n "/\* line: $1 \*/\$" "$source" | cut -d: -f1; }
-# The block is in the report, and says nothing of the kind.
+# expect_no <block> <regular expression>: the report contains the block, and no line about it matches.
 expect_no() {
     [[ -n $(said_of "$1") ]] || fail "block $1 is not in the report"
     if said_of "$1" | grep -Eq -- "$2"; then fail "block $1: a line matches '$2'"; fi
 }
 
-# One source, with locks and with blocks: what the compiler is given differs, and what the program answers does not.
+# One source, with locks and with blocks: the compiler's input differs, and the program's answers do not.
 one_source() {
     command -v spatch >/dev/null || {
         echo "SKIPPED: there is no spatch (package coccinelle)" | tee /dev/stderr

@@ -1,5 +1,5 @@
-// The checker of memcached's histories tells right ones from wrong ones. The wrong ones of the last tests are of a
-// server whose increments take no lock (the build `broken`).
+// The checker of memcached's histories distinguishes correct ones from wrong ones. The wrong ones of the last tests
+// come from a server whose increments take no lock (the build `broken`).
 #include "memcached/linear.hpp"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(linear, rejects_an_increment_of_a_value_that_is_gone) {
                                   of(kind::decr, 9, 10, "300932", "1")}));
 }
 
-// Between unlinking the old value and linking the new one, the key is missing to who takes no lock.
+// Between unlinking the old value and linking the new one, a reader without a lock does not find the key.
 TEST(linear, rejects_a_key_that_is_missing_while_it_is_replaced) {
     EXPECT_FALSE(is_linearizable({of(kind::set, 0, 1, "STORED", "609"), of(kind::prepend, 2, 6, "STORED", "1"),
                                   of(kind::incr, 3, 4, "NOT_FOUND", "76")}));

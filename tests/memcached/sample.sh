@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# sample.sh <memcached's folder in the source> <folder to build in> <tutti-cc> <programs' folder>: the build of
-# memcached that has no lock left compiles, imports none, and answers rightly while several clients send commands,
-# under memory pressure, too, and while clients are killed.
-# Skipped, and says so, where the source or what converts it cannot be had.
+# sample.sh <memcached's folder in the source> <folder to build in> <tutti-cc> <programs' folder>: checks the build of
+# memcached without locks. It compiles and imports no lock functions. It answers correctly while several clients send
+# commands, also under memory pressure, and while clients are killed. The test is skipped, with a message, if the source
+# or the conversion tool is not available.
 set -euo pipefail
 
 programs=$1

@@ -1,4 +1,4 @@
-/* A piece of a program with a lock, which findings.sh converts by memcached's semantic patch for that lock. */
+/* A part of a program with a lock, which findings.sh converts by memcached's semantic patch for that lock. */
 #include <pthread.h>
 #include <stdio.h>
 

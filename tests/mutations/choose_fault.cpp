@@ -1,4 +1,4 @@
-// The library with faults is broken from its load on, as TUTTI_FAULT says.
+// Activates the fault in TUTTI_FAULT when the library is loaded.
 #include <cstdlib>
 #include <string_view>
 

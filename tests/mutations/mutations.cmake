@@ -1,9 +1,9 @@
-# Which suite catches which fault: each line is a test that has to fail. They fail whatever the threads do, because the
-# transactions meet inside their bodies, or because no second thread takes part; interleavings that nothing but a
-# scheduler finds are in tests/interleaving/faults_test.cpp.
+# Each line is a test that has to fail with a fault. The tests fail in every schedule, because the transactions meet
+# inside their bodies, or because only one thread takes part. tests/interleaving/faults_test.cpp has the faults that
+# only a scheduler finds.
 
 set(optimistic ${TUTTI_ALGORITHMS})
-list(REMOVE_ITEM optimistic serial global-lock) # one transaction at a time: these have nothing to validate
+list(REMOVE_ITEM optimistic serial global-lock) # one transaction at a time: they do not validate
 set(with_orecs ${optimistic})
 list(REMOVE_ITEM with_orecs norec)
 

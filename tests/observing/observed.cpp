@@ -1,10 +1,10 @@
-// A program of the library whose figures are known beforehand: observed <what>
+// A program of the library with known figures: observed <what>
 //
-//   counts    two named blocks, one of which the other overtakes five times, and an unnamed one; then it ends
+//   counts    runs two named blocks, one of which the other overtakes five times, and an unnamed one; then ends
 //   forks     a child executes one block, and both end
-//   waits     one thread sleeps in retry for ever, another loses to a third for ever: says "ready", and never ends
-//   handles   as `waits`, but handles SIGTERM itself: says "handled", and ends with 3
-//   orphan    a forked child prints its number and never ends, nor does this
+//   waits     one thread sleeps in retry forever, another loses to a third forever: prints "ready", and never ends
+//   handles   as `waits`, but handles SIGTERM itself: prints "handled", and exits with 3
+//   orphan    a forked child prints its number; neither process ends
 #include <sys/wait.h>
 #include <unistd.h>
 

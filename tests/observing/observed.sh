@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# observed.sh <tutti> <program made of observed.cpp>: what a user sees of a program of the library, at its end and while
-# it runs.
+# observed.sh <tutti> <program made of observed.cpp>: checks the user's view of a program of the library, while it runs
+# and at its end.
 set -euo pipefail
 tutti=$(realpath "$1") program=$(realpath "$2")
 work=$(mktemp -d --tmpdir "observing.XXXXXX")
@@ -18,10 +18,10 @@ fail() {
     exit 1
 }
 
-# says <file> <regular expression>
+# says <file> <regular expression>: checks that a line of the file matches.
 says() { grep -Eq -- "$2" "$1" || fail "no line of $1 matches '$2': $(cat "$1")"; }
 
-# until <command>...: it comes true within a minute.
+# until_true <command>...: waits up to a minute until the command succeeds.
 until_true() {
     for _ in {1..600}; do
         if "$@"; then return; fi
@@ -33,7 +33,7 @@ is_ready() { grep -q . "$1"; }
 shows_a_sleeper() { "$tutti" stat "$process" >text && grep -q "  retry  " text; }
 has_ended() { ! kill -0 "$1" 2>/dev/null || grep -q "^State:.*Z" "/proc/$1/status"; }
 
-# start <wishes> <what>: in the background; its number is in $process.
+# start <TUTTI_STATISTICS> <what>: runs the program in the background; $process gets its number.
 start() {
     : >said
     TUTTI_STATISTICS=$1 "$program" "$2" >said 2>errors &
@@ -74,7 +74,7 @@ says text "validation against overtaker"
 "$tutti" stat "$process" --html=live.html
 says live.html "What contexts are doing now"
 
-# Ctrl-\ prints, and the program goes on; the end prints, and is by the signal.
+# SIGQUIT (Ctrl-\) prints, and the program continues. SIGTERM prints, and ends the program by the signal.
 kill -QUIT "$process"
 until_true grep -q "^overtaken .*validation" errors
 kill -0 "$process" || fail "SIGQUIT has ended it"
@@ -85,7 +85,7 @@ wait "$process" || status=$?
 ((status == 128 + 15)) || fail "status $status after SIGTERM"
 says errors "^overtaken .*validation"
 
-# Nobody reads its standard error any more, and the pipe is full: the signal ends the program all the same.
+# Its standard error is a full pipe without a reader: the signal still ends the program.
 mkfifo full
 exec {full}<>full
 head -c 65536 /dev/zero >&"$full"
@@ -100,7 +100,7 @@ wait "$process" || status=$?
 ((status == 128 + 15)) || fail "status $status after SIGTERM with a full pipe"
 exec {full}>&-
 
-# What the program handles itself stays its own.
+# A signal that the program handles itself stays with the program.
 start signal handles
 kill -TERM "$process"
 status=0
@@ -108,14 +108,14 @@ wait "$process" || status=$?
 ((status == 3)) || fail "status $status of a program that handles SIGTERM itself"
 says said "^handled$"
 
-# A forked child has nobody who would print: the signal ends it.
+# A forked child has no thread that prints, so the signal ends it.
 start signal orphan
 child=$(cat said)
 started+=("$child")
 kill -TERM "$child"
 until_true has_ended "$child"
 
-# --- what is refused
+# --- refused commands
 
 start on waits
 refused=0

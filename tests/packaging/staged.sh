@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# staged.sh <root of the project> <build folder> <version>: the packages hold all that an installation has, name nothing
-# that it has not, and are of the project's version. Whether they can be made is for `./dev package` to see, which takes
-# minutes.
+# staged.sh <root of the project> <build folder> <version>: checks that the packages contain every installed file, name
+# no other files, and have the project's version. `./dev package` tests whether they can be built, which takes minutes.
 set -euo pipefail
 root=$1 build=$2 version=$3
 work=$(mktemp -d --tmpdir "packaging.XXXXXX")
@@ -16,7 +15,7 @@ complain() {
 cmake --install "$build" --prefix "$work/usr" >/dev/null
 libdir=$(dirname "$(find "$work/usr" -name 'libtutti.so.*.*.*' -type f)")
 [[ $libdir == */lib ]] || complain "libraries are in $libdir"
-# Where Debian has them. The script of gdb is under the name that the folder had when the build was configured.
+# Moves the files to Debian's folders. gdb's script has the folder name of the time when the build was configured.
 mkdir "$work/multi"
 mv "$work/usr/lib" "$work/multi/x86_64-linux-gnu"
 mv "$work/multi" "$work/usr/lib"
@@ -32,7 +31,7 @@ for list in "$root"/debian/*.install; do
                 [[ -e $root/$pattern ]] || complain "$name: there is no $pattern"
                 continue
                 ;;
-            # What debian/rules makes of it where a profile asks for that.
+            # debian/rules builds these only for a certain profile.
             build/kernel/scheduler/*) continue ;;
         esac
         # shellcheck disable=SC2086  # a pattern
@@ -54,7 +53,7 @@ says packaging/vcpkg/vcpkg.json "\"version\": \"$version\""
 soversion=${version%.*}
 says debian/control "^Package: libtutti$soversion\$"
 
-# A port for vcpkg turns off what a library does not need; each of these must be an option that the project has.
+# A vcpkg port turns off features that a library does not need; each must be an option of the project.
 grep -o 'TUTTI_[A-Z]*' "$root/packaging/vcpkg/portfile.cmake" | sort -u | while read -r option; do
     grep -q "^$option:" "$build/CMakeCache.txt" || echo "packaging/vcpkg/portfile.cmake: there is no option $option"
 done >unknown

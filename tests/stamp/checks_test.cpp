@@ -1,4 +1,4 @@
-// The checks of the programs after STAMP are what their tests rely on: here each is given wrong results.
+// The tests of the programs after STAMP rely on their checks. Here each check gets wrong results.
 #include <gtest/gtest.h>
 
 #include "stamp/programs/bayes.hpp"

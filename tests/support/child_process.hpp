@@ -17,10 +17,11 @@ namespace tutti::support {
 class child_process {
 public:
     child_process() = default;
-    /// Starts `words`. The file `output` gets what the program prints; empty: the output of this process.
+    /// Starts `words`. The file `output` gets the program's output; if it is empty, the program uses the output of this
+    /// process.
     ///
-    /// The child gets no other descriptor. The thread that starts it has to live as long as the child, because the
-    /// kernel ends the child with that thread.
+    /// The child gets no other descriptor. The starting thread must live as long as the child, because the kernel kills
+    /// the child when that thread ends.
     explicit child_process(std::vector<std::string> words, const std::string& output = {}) {
         std::vector<char*> argv;
         for (std::string& w : words) argv.push_back(w.data());
@@ -29,7 +30,7 @@ public:
         id_ = ::fork();
         if (id_ < 0) throw std::runtime_error{"no process can be started"};
         if (id_ != 0) return;
-        // Only what is safe between fork and exec: other threads of the parent may have held locks.
+        // Only functions that are safe between fork and exec: other threads of the parent may have held locks.
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (::getppid() != parent) ::_exit(127);
         if (!output.empty()) {
@@ -56,7 +57,7 @@ public:
         ::kill(id_, signal);
         return wait();
     }
-    /// Sends the signal, and does not wait.
+    /// Sends the signal without waiting.
     void send(int signal) const {
         if (id_ != 0) ::kill(id_, signal);
     }

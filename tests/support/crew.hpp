@@ -1,4 +1,4 @@
-// Threads that start together and are all waited for.
+// Threads that start together and are all joined.
 #pragma once
 
 #include <cstdio>
@@ -11,7 +11,7 @@
 namespace tutti::support {
 
 /// Runs `part(i)` for i in [0, size) on as many threads, which start together. Returns when all have ended, and
-/// rethrows the first exception that left one: a test must not lose it, nor die of it without a name.
+/// rethrows the first exception that left a thread, so that the test reports it.
 template <class F>
 void crew(unsigned size, F part) {
     std::latch together{static_cast<std::ptrdiff_t>(size)};
@@ -30,7 +30,8 @@ void crew(unsigned size, F part) {
                 try {
                     part(i);
                 } catch (const std::exception& failure) {
-                    // Said at once: the others may be waiting for this thread, and then none gets to rethrow.
+                    // Printed at once: the other threads may wait for this one, and then the exception is never
+                    // rethrown.
                     std::fprintf(stderr, "crew: thread %u ended by an exception: %s\n", i, failure.what());
                     keep(std::current_exception());
                 } catch (...) {

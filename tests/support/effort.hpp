@@ -1,8 +1,8 @@
-// How much work a stress test does. Every iteration count of the tests passes through here, and nowhere else.
+// The amount of work of a stress test. Every iteration count of the tests uses these functions.
 //
-// A sanitizer makes barriers several times slower and shows a race without needing it to do harm, so there fewer
-// rounds say as much. TUTTI_TEST_EFFORT multiplies, also by less than one: `./dev torture anomalies` sets it, the cases
-// under valgrind do, and you do when you hunt a rare failure.
+// A sanitizer slows barriers down several times, and finds a race before it does harm, so fewer rounds are sufficient
+// there. TUTTI_TEST_EFFORT is a factor, which may be below one. `./dev torture anomalies` and the cases under valgrind
+// set it, and you set it to search for a rare failure.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ inline constexpr std::size_t slowdown = 3;
 inline constexpr std::size_t slowdown = 1;
 #endif
 
-/// 1 if the variable is not set, or says nothing useful.
+/// Returns the factor, or 1 if the variable is unset or invalid.
 inline double effort() {
     static const double factor = [] {
         const char* const text = std::getenv("TUTTI_TEST_EFFORT");
@@ -31,7 +31,8 @@ inline double effort() {
     return factor;
 }
 
-/// Rounds to do instead of the `release` ones that take the intended time in a release build; at least four.
+/// Returns the number of rounds in this build; `release` rounds take the intended time in a release build. At least
+/// four.
 inline std::size_t rounds(std::size_t release) {
     return std::max<std::size_t>(4, static_cast<std::size_t>(static_cast<double>(release) * effort() / slowdown));
 }

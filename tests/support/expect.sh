@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # expect.sh <exit status> <extended regular expression> <command>...
 #
-# Runs the command and compares its exit status; its whole output, as one line, must match the expression. A refusal
-# (status 2) must take exactly one line.
+# Runs the command and compares its exit status. Its whole output, as one line, must match the expression. A refusal
+# (status 2) must print exactly one line.
 #
-# The locale is C.UTF-8, so that `.` in an expression matches any character, whatever the caller's locale is. Debian's C
-# library brings this locale.
+# The locale is C.UTF-8, so that `.` in an expression matches any character in every environment. Debian's C library has
+# this locale.
 set -uo pipefail
 export LC_ALL=C.UTF-8
 

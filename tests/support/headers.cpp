@@ -1,1 +1,1 @@
-// Nothing of its own: carries the precompiled headers that test programs share.
+// Has no code of its own: carries the precompiled headers that test programs share.

@@ -1,7 +1,7 @@
-// Counts what the heap holds, and refuses memory on request: a program that links heap.cpp has its global operators new
-// and delete replaced.
+// Counts the blocks on the heap, and refuses memory on request. heap.cpp replaces the global operators new and delete
+// of a program that links it.
 //
-// Threads: the count is global; a refusal belongs to the thread that asks for it, unless it asks for anybody's.
+// Threads: the count is global. A refusal applies to the requesting thread, or, on request, to any thread.
 #pragma once
 
 #include <atomic>
@@ -12,11 +12,11 @@ namespace tutti::support {
 
 inline std::atomic<std::int64_t> live_blocks{0};
 
-/// While positive, this thread's allocations count it down, and the one that brings it to zero fails.
+/// While positive, this thread's allocations decrement it, and the one that brings it to zero fails.
 inline thread_local std::uint64_t refuse_after = 0;
-/// The same for the allocations of all threads together.
+/// Does the same for the allocations of all threads together.
 inline std::atomic<std::uint64_t> refuse_anywhere_after{0};
-/// While positive, allocations of at least so many bytes fail on every thread; counted in `refused_as_long`.
+/// While positive, allocations of at least this many bytes fail on every thread; `refused_as_long` counts them.
 inline std::atomic<std::size_t> refuse_from{0};
 inline std::atomic<int> refused_as_long{0};
 

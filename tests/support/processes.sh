@@ -1,5 +1,5 @@
-# For tests of programs that run in the background, sourced: $folder is the test's own, `pids` has what it has started,
-# and both are gone when it ends. What a program says goes into $folder/said*.
+# For tests of programs that run in the background; to be sourced. $folder is the test's own folder, and `pids` contains
+# the started processes. Both are removed at the end. The output of a program goes into $folder/said*.
 #
 # shellcheck shell=bash
 folder=$(mktemp -d)
@@ -11,7 +11,7 @@ fail() {
     tail -n 5 "$folder"/said* >&2 || true
     exit 1
 }
-# until_in <file> <text>
+# until_in <file> <text>: waits until the file contains the text.
 until_in() {
     for ((i = 0; i < 600; ++i)); do
         ! grep -sqF -- "$2" "$folder/$1" || return 0

@@ -15,7 +15,7 @@ public:
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
         return z ^ (z >> 31);
     }
-    /// In [0, n); n > 0. The bias of the remainder is of no interest to a test.
+    /// Returns a number in [0, n); n > 0. The bias of the remainder does not matter for tests.
     std::size_t below(std::size_t n) noexcept { return static_cast<std::size_t>(next() % n); }
     bool one_in(std::size_t n) noexcept { return below(n) == 0; }
 

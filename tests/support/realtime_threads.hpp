@@ -1,4 +1,4 @@
-// The other threads of this process that other programs wait for.
+// The threads of this process with a real-time priority, and the right to have some.
 #pragma once
 
 #include <sched.h>
@@ -16,24 +16,24 @@
 
 namespace tutti::support {
 
-/// Why a test is skipped.
+/// The reason for which a test is skipped.
 inline constexpr const char* no_realtime_rights =
     "this process may have no real-time priority: it takes CAP_SYS_NICE or a limit (ulimit -r)";
 
-/// Whether the process may have any.
+/// Returns true if the process may have such threads.
 inline bool may_have_realtime_threads() {
     int error = 0;
     std::thread{[&] { error = base::take_realtime_priority(0, 1); }}.join();
     return error == 0;
 }
 
-/// From now on the process may not. False: it still may.
+/// Removes the right of the process. Returns false if the process still has it.
 inline bool take_realtime_rights_away() {
     const rlimit none{};
     return ::setrlimit(RLIMIT_RTPRIO, &none) == 0 && (::geteuid() != 0 || ::seteuid(65'534) == 0);
 }
 
-/// Name and priority of each, sorted: "tutti-io_thread 7".
+/// Returns the name and priority of each, sorted: "tutti-io_thread 7".
 inline std::vector<std::string> realtime_threads() {
     std::vector<std::string> found;
     for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {

@@ -1,6 +1,6 @@
-// Assembly for code that is interrupted and then looks whether it finds its registers as they were: a value in each
-// that holds nothing of its own, and in the first, a middle and the last word of the red zone. What else there is to
-// look at (flags, vectors, %rsi), and what to do meanwhile, is the including file's; damage goes to its label 9.
+// Assembly for code that is interrupted and then checks its registers. It puts a value into each free register, and
+// into the first, a middle and the last word of the red zone. The including file checks other state (flags, vectors,
+// %rsi) and does the work in between; damage jumps to its label 9.
 #pragma once
 
 asm(R"(

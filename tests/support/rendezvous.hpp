@@ -8,9 +8,9 @@
 
 namespace tutti::support {
 
-/// Looks for what another thread does, but only for as long as a busy machine may take to run it: an engine that runs
-/// one transaction at a time, or makes one wait for the other before its body, never has both at once. After a few
-/// looks in vain the others are short.
+/// Waits for an event of another thread, but only as long as a busy machine may need to run that thread. An engine may
+/// run one transaction at a time, or make one wait for the other before its body, and then the two never meet. After a
+/// few waits in vain, the further ones are short.
 class lookout {
 public:
     template <class Found>
@@ -30,10 +30,10 @@ private:
     std::atomic<int> missed_{0};
 };
 
-/// Serves one meeting, in the first attempts of both; later attempts pass by.
+/// One meeting, in the first attempts of both threads; later attempts pass without waiting.
 class rendezvous {
 public:
-    /// Says that `me`, 0 or 1, is here, and looks for the other.
+    /// Announces that `me`, 0 or 1, is here, and waits for the other.
     void meet(unsigned me) noexcept {
         here_[me].store(true);
         others_.look_for([&] { return here_[1 - me].load(); });

@@ -1,4 +1,4 @@
-// Puts the version clock where years of commits would have brought it.
+// Advances the version clock to the value of years of commits.
 #pragma once
 
 #include "algorithms/version_clock.hpp"
@@ -7,8 +7,8 @@ namespace tutti::support {
 
 using algorithms::version_clock;
 
-// The clock's words are private to the clock, except here. The arguments of an explicit instantiation are exempt from
-// access checks ([temp.spec.general]/6).
+// The clock's words are private, but this file accesses them. The arguments of an explicit instantiation are exempt
+// from access checks ([temp.spec.general]/6).
 auto* word_of_the_clock();
 template <auto* Word>
 struct key_of_clock {
@@ -32,7 +32,8 @@ template struct key_of_era<&version_clock::era_>;
     return words_of_the_era()->failures.load(std::memory_order_relaxed);
 }
 
-/// The clock moves on to `time`, as it does when others commit. Does nothing where it is later. Transactions may run.
+/// Advances the clock to `time`, as commits of other threads would. Does nothing if the clock is later. Transactions
+/// may run.
 inline void hurry_to(core::word time) {
     auto& now = word_of_the_clock()->now;
     core::word seen = now.load(std::memory_order_relaxed);

@@ -1,12 +1,12 @@
-// Turns a hang into a report: when a test has made no progress for the limit, every thread prints where it stands, and
-// the program aborts.
+// Turns a hang into a report. If a test has made no progress within the limit, every thread prints its stack, and the
+// program aborts.
 //
-// A test of many rounds reports each round by progress(). The limit then bounds one round, not their sum: an emulated
-// guest on a busy machine takes longer for the sum than any fixed limit, and does not hang. A test that reports nothing
-// has the limit as a whole.
+// A test of many rounds reports each round with progress(). The limit then bounds one round, and not their sum: in an
+// emulated guest on a busy machine, the sum takes longer than any fixed limit without a hang. For a test without such
+// reports, the limit bounds the whole test.
 //
-// The limit is no part of any test's verdict. It is there because a lost wake-up or a deadlock would otherwise end in
-// a time-out that says nothing.
+// The limit does not affect a test's verdict. Without it, a lost wake-up or a deadlock would end in a timeout without a
+// diagnosis.
 #pragma once
 
 #include <dirent.h>
@@ -30,7 +30,7 @@
 
 namespace tutti::support {
 
-/// Tells a test that hangs from a slow one, by the number of rounds that the test has reported.
+/// Distinguishes a hanging test from a slow one by the number of rounds that the test has reported.
 class stall_detector {
 public:
     /// Returns true if `rounds` has not changed since the previous call, or since the start.
@@ -42,7 +42,7 @@ private:
 
 class watchdog {
 public:
-    /// @param limit  for a release build and effort 1; sanitized and checking builds get more
+    /// @param limit  for a release build and effort 1; sanitizer and checking builds get more
     explicit watchdog(std::string what, std::chrono::seconds limit = std::chrono::seconds{45})
         : what_{std::move(what)},
           limit_{limit * (slowdown > 1 ? 4 : 1) * static_cast<int>(std::max(1.0, effort()))},
@@ -58,10 +58,10 @@ public:
         thread_.join();
     }
 
-    /// Reports that a round has ended: the limit starts again for the next round. Safe from every thread.
+    /// Reports the end of a round, and restarts the limit for the next round. Any thread may call it.
     void progress() const noexcept { rounds_.fetch_add(1, std::memory_order_relaxed); }
 
-    /// Every thread of the process, by name, with its stack, on standard error.
+    /// Prints every thread of the process, with its name and stack, to standard error.
     static void dump_threads() {
         struct sigaction action = {};
         action.sa_handler = &print_stack;
@@ -93,7 +93,8 @@ private:
 
     void watch() {
         std::unique_lock hold{guard_};
-        // The counter carries no data, so it needs no order. A round that ends during the wait is seen after the wait.
+        // The counter carries no data, so it needs no ordering. A round that ends during the wait is seen after the
+        // wait.
         stall_detector detector;
         do {
             if (ended_.wait_for(hold, limit_, [this] { return done_; })) return;

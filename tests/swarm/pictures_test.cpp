@@ -1,4 +1,4 @@
-// What is drawn is where it should be, and the files hold it, as the libraries that read such files see it.
+// Objects are drawn in the right place, and the files contain them, as the libraries for such files read them.
 #include "swarm/pictures.hpp"
 
 #include <gif_lib.h>
@@ -113,7 +113,7 @@ TEST(swarm_pictures, a_gif_file_holds_every_frame_in_nearly_its_colours) {
     DGifCloseFile(file, &error);
 }
 
-// The PNG library removes what it could not write, so it is not let near a device.
+// The PNG library removes a file that it could not write, so the test does not use a device.
 TEST(swarm_pictures, what_cannot_be_written_is_an_error) {
     EXPECT_THROW(write_png(drawn({}), "/nonexistent/frame.png"), file_error);
     EXPECT_THROW(

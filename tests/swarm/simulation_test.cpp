@@ -1,4 +1,4 @@
-// Runs: every mode sees consistent snapshots, and what is counted is reported.
+// Runs: every mode sees consistent snapshots, and the report contains the counts.
 #include "swarm/simulation.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ class swarm_run : public testing::TestWithParam<std::size_t> {};
 TEST_P(swarm_run, sees_consistent_snapshots_beside_three_threads) {
     run_settings settings;
     settings.threads = 3;
-    settings.objects = 60;  // so that every step meets those of others
+    settings.objects = 60;  // so that steps of different threads conflict
     settings.time = 0.2s;
     settings.fps = 1000;
     settings.record = true;

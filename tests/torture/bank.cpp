@@ -1,5 +1,5 @@
-// Money moves between accounts in blocks within blocks, of which some are cancelled, restarted or fail; the sum stays,
-// and so does the equality of a written memo with the number of transfers.
+// Money moves between accounts in nested blocks, some of which are cancelled, restarted or fail. The sum stays
+// constant, and a written memo stays equal to the number of transfers.
 #include <array>
 
 #include "torture/scenario.hpp"
@@ -52,7 +52,7 @@ private:
         });
     }
 
-    /// Two transfers in nested blocks; the dice say which of them come to nothing, and how.
+    /// Makes two transfers in nested blocks; the dice decide which of them have no effect, and how.
     void transfer(const manner& how, support::random& dice) {
         const std::size_t a = dice.below(accounts), b = dice.below(accounts), c = dice.below(accounts);
         const auto amount = static_cast<long>(dice.below(10));
@@ -77,7 +77,7 @@ private:
         });
     }
 
-    /// From an account that can afford it, or from another.
+    /// Pays from an account with sufficient funds, or from another.
     void transfer_or_else(support::random& dice) {
         const std::size_t a = dice.below(accounts), b = dice.below(accounts), to = dice.below(accounts);
         const auto pay = [&](std::size_t from) {
@@ -92,7 +92,7 @@ private:
     void transfer_and_write_it_down(support::random& dice) {
         const std::size_t a = dice.below(accounts), b = dice.below(accounts);
         manner how = manner::draw(dice);
-        how.jumps = false;  // strings
+        how.jumps = false;  // strings have destructors
         const std::string expected = run(how, {.name = "bank memo"}, [&](tx& t) {
             const long number = written_.get(t);
             if (memo_.get(t) != std::to_string(number)) violated(name(), "the memo is not of its time");

@@ -1,5 +1,5 @@
-// Boxes of plain memory that are taken private by a transaction, changed directly, and put back by another; while they
-// are shared, transactions change them word by word, in every width.
+// Boxes of plain memory. One transaction makes a box private, its thread changes it directly, and another transaction
+// puts it back. Transactions change shared boxes word by word, in every width.
 #include <array>
 #include <cstring>
 
@@ -8,7 +8,7 @@
 namespace tutti::torture {
 namespace {
 
-/// Every field holds the same number, as far as it fits.
+/// Every field has the same number, as far as it fits.
 struct alignas(8) box {
     std::uint64_t full = 0;
     std::uint32_t half = 0;
@@ -46,7 +46,7 @@ public:
         if (dice.one_in(6)) {
             take_and_put_back(how, place, dice);
         } else {
-            // Privatizes nothing, so it may waive the wait of a commit.
+            // The block privatizes nothing, so it may waive the wait of a commit.
             if (dice.one_in(2)) how.privatization = privatization::waived;
             const std::uint64_t number = dice.next() % 100'000;
             if (dice.one_in(2)) run(how, {.name = "boxes check", .read_only = true}, [&](tx& t) { look(t, place); });
@@ -74,11 +74,11 @@ private:
             return found;
         });
         if (taken == nullptr) return;
-        // Ours alone: directly from here on, down to freeing it.
+        // The box is private: direct accesses from here on, including its deletion.
         require(taken->sound(), "a private box is torn");
         taken->fill(dice.next());
         if (dice.one_in(3)) {
-            // The harshest direct use: a straggler would read the scribble, or freed memory.
+            // The hardest direct use: a straggler would read the overwritten or freed memory.
             std::memset(static_cast<void*>(taken), 0xdd, sizeof(box));
             delete taken;
             taken = nullptr;
@@ -86,7 +86,7 @@ private:
         put_back(how, place, taken);
     }
 
-    /// Until it succeeds: memory may run out again and again.
+    /// Repeats until it succeeds, because memory may run out repeatedly.
     void put_back(const manner& how, box** place, box* taken) {
         for (;;) {
             try {

@@ -21,7 +21,7 @@ struct counters {
     std::atomic<std::uint64_t> steps{0}, staged{0}, cancels{0}, refusals{0}, lives{0}, exits{0}, kills{0};
 };
 
-/// What the threads share.
+/// The state that the threads share.
 struct stage {
     explicit stage(const plan& p) : what{p} {}
 
@@ -31,7 +31,7 @@ struct stage {
     std::atomic<bool> over{false};
 };
 
-/// One step of one scenario; what it throws on purpose ends here. One in four steps has its memory refused at some
+/// Runs one step of one scenario, and catches its intended exceptions. One in four steps fails an allocation at some
 /// point.
 void one_step(stage& s, pulse& mine, support::random& dice) {
     scenario& chosen = *s.scenarios[dice.below(s.scenarios.size())];
@@ -50,7 +50,7 @@ void one_step(stage& s, pulse& mine, support::random& dice) {
     ++s.count.steps;
 }
 
-/// A worker's life: some steps, and an end that may come within a transaction.
+/// Runs one life of a worker: some steps, and an end that may be within a transaction.
 void live(stage& s, pulse& mine, support::random& dice) {
     ++s.count.lives;
     const std::size_t steps = 1 + dice.below(3000);
@@ -65,7 +65,7 @@ void live(stage& s, pulse& mine, support::random& dice) {
     }
 }
 
-/// Lives one life after the other, each on a thread of its own.
+/// Runs one life after another, each on a new thread.
 void reincarnate(stage& s, unsigned index) {
     pulse mine{"worker", index};
     support::random dice{s.what.seed * 1000 + index};
@@ -96,7 +96,7 @@ void reside(stage& s, scenario& where, unsigned index) {
     }
 }
 
-/// Asks transactions to die at random, whatever they are doing.
+/// Kills transactions at random, at any point.
 void assassinate(stage& s) {
     support::random dice{s.what.seed * 1000 + 999};
     while (!s.over.load()) {
@@ -122,7 +122,7 @@ void print_progress(const stage& s, std::chrono::duration<double> elapsed) {
     std::fflush(stdout);
 }
 
-/// Prints what happens, looks whether all are alive, and returns when the time is up.
+/// Prints progress, checks that all threads are alive, and returns when the time is up.
 void oversee(const stage& s) {
     using clock = std::chrono::steady_clock;
     const auto start = clock::now();
@@ -141,7 +141,7 @@ void oversee(const stage& s) {
     print_progress(s, clock::now() - start);
 }
 
-/// What must hold of the statistics whatever was executed.
+/// Checks the invariants of the statistics.
 void audit_statistics() {
     for (const auto& site : statistics()) {
         std::uint64_t by_cause = 0, by_restarts = 0;

@@ -1,4 +1,4 @@
-// The threads that run the scenarios, and those that make their life hard.
+// The threads that run the scenarios, and the threads that disturb them.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ struct plan {
     std::uint64_t seed;
 };
 
-/// Runs all scenarios until the time is up, audits them, and returns if nothing was violated.
+/// Runs all scenarios until the time is up, and audits them. Returns if nothing was violated.
 void torture(const plan& p);
 
 }  // namespace tutti::torture

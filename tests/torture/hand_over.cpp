@@ -1,5 +1,5 @@
-// Waiting: numbered tokens go through bounded buffers, with retry, or_else and limits. None is lost or doubled, and
-// none comes out before an older one of its lane. A lost wake-up stands still until the watchdog notices.
+// Waiting: numbered tokens pass through bounded buffers, with retry, or_else and limits. No token is lost or doubled,
+// and none overtakes an older one of its lane. The watchdog reports a hang after a lost wake-up.
 #include <array>
 
 #include "torture/scenario.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t lanes = 3, capacity = 4;
 
-/// A ring: `in` and `out` count what ever went in and came out.
+/// A ring: `in` and `out` count all tokens that ever entered and left.
 struct lane {
     std::array<var<long>, capacity> slots{};
     var<long> in{0}, out{0};
@@ -19,15 +19,15 @@ class hand_over final : public scenario {
 public:
     [[nodiscard]] const char* name() const override { return "hand-over"; }
 
-    // Steps wait for a short while only: all workers might want to take at the same time.
+    // Steps wait only briefly: all workers might want to take at the same time.
     void step(support::random& dice) override {
         const manner how = waiting_manner(dice);
         if (dice.one_in(2)) put(how, lanes_[dice.below(lanes)], true);
         else take(how, dice.below(lanes), true);
     }
 
-    // Residents wait for as long as it takes. Consumers wait only while all lanes are empty, producers only while
-    // theirs is full, so there is always one that can go on.
+    // Residents wait without a limit. Consumers wait only while all lanes are empty, and producers only while their
+    // lane is full, so at least one can always continue.
     [[nodiscard]] unsigned residents() const override { return 4; }
     void reside(unsigned index, support::random& dice) override {
         const manner how = waiting_manner(dice);
@@ -46,7 +46,7 @@ public:
 private:
     static manner waiting_manner(support::random& dice) {
         manner how = manner::draw(dice);
-        if (how.mode == mode::irrevocable) how.mode = mode::visible;  // such a block cannot wait
+        if (how.mode == mode::irrevocable) how.mode = mode::visible;  // an irrevocable block cannot wait
         how.jumps = false;
         return how;
     }

@@ -1,5 +1,5 @@
-// Sorted linked lists whose nodes are created and destroyed all the time and carry a checksum; nodes move between the
-// lists, and each list knows its size.
+// Sorted linked lists whose nodes are created and destroyed all the time and contain a checksum. Nodes move between the
+// lists, and each list stores its size.
 #include <array>
 
 #include "torture/scenario.hpp"
@@ -11,7 +11,7 @@ constexpr long keys = 64;
 
 struct node {
     explicit node(long k) : key{k}, check{~k} {}
-    ~node() { check = 0; }  // a reader that is too late sees it
+    ~node() { check = 0; }  // a reader that is too late notices it
     long key;
     long check;
     var<long> visits{0};
@@ -70,7 +70,7 @@ private:
         if (!held) violated(name(), what);
     }
 
-    /// The link to the first node that is not below `key`.
+    /// Returns the link to the first node that is not below `key`.
     var<node*>& find(tx& t, list& l, long key) {
         var<node*>* link = &l.head;
         for (node* n = link->get(t); n != nullptr && n->key < key; n = link->get(t)) {

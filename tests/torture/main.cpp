@@ -16,7 +16,7 @@ struct arguments {
     std::uint64_t seed = 0;
 };
 
-/// The algorithm is the process's choice, so `all` takes one process each. Returns the worst status.
+/// A process has one algorithm, so `all` starts one process for each. Returns the worst status.
 int run_each_algorithm(const arguments& given) {
     const auto known = tutti::available_algorithms();
     int worst = 0;

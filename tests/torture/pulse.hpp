@@ -1,4 +1,4 @@
-// A sign of life for each thread: what it does, and since when.
+// A sign of life for each thread: its current activity, and since when.
 #pragma once
 
 #include <atomic>
@@ -24,6 +24,7 @@ public:
         std::erase(all(), this);
     }
 
+    /// Records an activity.
     /// @param doing  a literal
     void beat(const char* doing) {
         doing_.store(doing, std::memory_order_relaxed);
@@ -31,7 +32,7 @@ public:
         last_.store(clock::now().time_since_epoch().count(), std::memory_order_relaxed);
     }
 
-    /// A line for every thread, when one has had no beat for very long; else nothing.
+    /// Returns a line for every thread if one of them has had no beat for very long; otherwise an empty string.
     static std::string find_standstill() {
         const std::lock_guard hold{guard()};
         bool stands = false;

@@ -1,4 +1,4 @@
-// Many threads on little data: nothing is lost, and no thread sees half of a transaction.
+// Many threads on little data: no update is lost, and no thread sees half of a transaction.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -33,10 +33,10 @@ std::size_t payment_count(const database& db) {
     return payments;
 }
 
-/// For runs that something else ends.
+/// For runs that another event ends.
 constexpr std::chrono::hours for_ever{1};
 
-/// Of each thread: whole decks, so that every profile has its share of them however fast the machine is.
+/// The number for each thread: whole decks, so that every profile has its share on a machine of any speed.
 std::uint64_t transactions() { return 100 * tutti::support::rounds(150); }
 
 void run_and_check(int warehouses, const profile_mix& mix) {
@@ -63,7 +63,7 @@ TEST(tpcc_concurrency, standard_mix_on_three_warehouses) { run_and_check(3, stan
 TEST(tpcc_concurrency, deliveries_catch_up_with_new_orders) { run_and_check(1, {50, 0, 0, 50, 0}); }
 TEST(tpcc_concurrency, payments_only) { run_and_check(2, {0, 100, 0, 0, 0}); }
 
-// Readers check, while the mix runs, relations that hold only between transactions.
+// While the mix runs, readers check relations that hold only between transactions.
 TEST(tpcc_concurrency, readers_never_see_half_a_transaction) {
     const auto db = tiny_database(1);
     std::atomic<bool> stop = false;
@@ -80,7 +80,7 @@ TEST(tpcc_concurrency, readers_never_see_half_a_transaction) {
                     const order_id next = d.next_order.get(t);
                     if (d.orders.size(t) != static_cast<std::size_t>(next - 1)) return false;
                     const order* const newest = &d.order_at(t, next - 1);
-                    // A delivery writes carrier and lines in one go.
+                    // A delivery writes the carrier and the lines in one transaction.
                     for (int l = 0; l < newest->line_count; ++l) {
                         const bool delivered =
                             newest->lines[static_cast<std::size_t>(l)].delivered.get(t) != not_delivered;
@@ -112,7 +112,7 @@ TEST(tpcc_concurrency, the_mix_is_exact_in_every_hundred) {
     const std::array<std::uint64_t, profile_count> share{10, 20, 30, 0, 40};
     for (std::size_t p = 0; p < profile_count; ++p) {
         const std::uint64_t count = result.profiles[p].commits + result.profiles[p].rolled_back;
-        // The last deck may be cut short.
+        // The last deck may be incomplete.
         EXPECT_GE(count, all / 100 * share[p]);
         EXPECT_LE(count, (all / 100 + 1) * share[p]);
     }
@@ -121,7 +121,7 @@ TEST(tpcc_concurrency, the_mix_is_exact_in_every_hundred) {
 TEST(tpcc_concurrency, what_a_transaction_throws_ends_the_run) {
     const auto db = tiny_database(1);
     const std::size_t orders = order_count(*db);
-    tutti::support::refuse_anywhere_after = 1000;  // each new order allocates, and nothing else does so often
+    tutti::support::refuse_anywhere_after = 1000;  // each new order allocates; other code allocates far less often
     EXPECT_THROW(static_cast<void>(run_mix(*db, {.threads = 2, .time = for_ever, .mix = {100, 0, 0, 0, 0}, .seed = 7})),
                  std::bad_alloc);
     EXPECT_GT(order_count(*db), orders);

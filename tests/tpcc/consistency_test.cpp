@@ -1,4 +1,5 @@
-// The checker can fail: for each condition, one change that violates it, and what else that change violates.
+// The checker can fail: for each condition, one change that violates it, and the other conditions that this change
+// violates.
 #include "tpcc/consistency.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ protected:
     void in_transaction(F f) {
         tutti::atomically([&](tutti::tx& t) { f(t); });
     }
-    /// Adds a HISTORY row of district 3 without booking it anywhere.
+    /// Adds a HISTORY row of district 3 without the corresponding balances.
     void add_history(district_id district, cents amount) {
         in_transaction([&](tutti::tx& t) {
             db->district_at(1, 3).payments.push_back(t, {.customer = 5,
@@ -193,7 +194,7 @@ TEST_F(tpcc_consistency, a_verdict_shows_the_numbers) {
     EXPECT_EQ(verdicts[0].first_violation, "warehouse 2: 5 and 600000 cents");
 }
 
-// Rows whose identifiers are nonsense are reported, not followed.
+// Rows with invalid identifiers are reported, not followed.
 TEST_F(tpcc_consistency, survives_nonsense) {
     delivered.customer = 1'000'000;
     add_history(77, 1'00);

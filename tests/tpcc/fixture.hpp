@@ -1,4 +1,4 @@
-// Small databases for the tests, and what they compare.
+// Small databases for the tests, and functions to compare them.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,16 @@ inline constexpr scale tiny{.items = 300, .customers_per_district = 60, .orders_
 
 [[nodiscard]] std::unique_ptr<database> tiny_database(int warehouses = 1, std::uint64_t seed = 7);
 
-/// Every value that a transaction can change, in a fixed order. Two databases with equal contents are equal here.
+/// Returns every value that a transaction can change, in a fixed order. Databases with equal contents give equal
+/// results.
 [[nodiscard]] std::vector<std::string> contents(const database& db);
 
-/// The numbers of the conditions that do not hold.
+/// Returns the numbers of the violated conditions.
 [[nodiscard]] std::set<int> violated(const database& db, moment when = moment::after_run);
 
 [[nodiscard]] std::vector<order_id> pending_orders(const district& d);
 [[nodiscard]] std::vector<history> payments_of(const district& d);
-/// The row, looked up in a transaction of its own; null when there is none.
+/// Returns the row, looked up in a transaction of its own; null if the row does not exist.
 [[nodiscard]] order* order_of(const district& d, order_id id);
 
 }  // namespace tpcc

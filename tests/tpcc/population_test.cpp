@@ -49,7 +49,7 @@ TEST(tpcc_population_full, has_the_cardinalities_of_the_specification) {
         EXPECT_EQ(pending_orders(d).front(), 2101);
         EXPECT_EQ(payments_of(d).size(), 3000u);
         for (const order* const o : rows_of(d.orders)) lines += static_cast<std::size_t>(o->line_count);
-        // The first thousand have every name once; the others are drawn, so some name has several.
+        // The first thousand use every name once; the others are drawn, so some name occurs several times.
         for (int n = 0; n < last_name_count; ++n) ASSERT_FALSE(d.names.find(last_name(n).view()).empty()) << n;
     }
     // 30,000 orders of 5 to 15 lines: standard deviation of the sum 548.
@@ -143,7 +143,7 @@ TEST(tpcc_customer_names, the_middle_one_is_rounded_up) {
         for (int i = 0; i < n; ++i) {
             rows[static_cast<std::size_t>(i)].id = i + 1;
             rows[static_cast<std::size_t>(i)].last = text<16>{"BAROUGHTBAR"};
-            // In descending order, so that sorting has something to do.
+            // In descending order, so that sorting changes it.
             rows[static_cast<std::size_t>(i)].first = text<16>{std::string(1, static_cast<char>('z' - i))};
         }
         return rows;

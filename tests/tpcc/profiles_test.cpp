@@ -24,7 +24,7 @@ protected:
     const std::unique_ptr<database> db = tiny_database(2);
 };
 
-// Catches computing that is placed where it takes part in the result, or is left out by a division of nothing.
+// Catches additional computing that changes the result, or that a division by zero removes.
 TEST_F(tpcc_profiles, computing_on_top_changes_no_result) {
     const std::unique_ptr<database> slow = tiny_database(2);
     slow->computing = demand{1};
@@ -74,7 +74,7 @@ TEST_F(tpcc_profiles, new_order_inserts_its_rows) {
     EXPECT_EQ(violated(*db), std::set<int>{});
 }
 
-// Clause 2.4.2.2: the stock is replenished by 91 when less than 10 more than the quantity is there.
+// Clause 2.4.2.2: the stock is replenished by 91 if fewer than 10 more than the quantity are in stock.
 TEST_F(tpcc_profiles, new_order_takes_from_stock) {
     new_order_input in = plain_order();
     in.lines[0].quantity = 5;
@@ -139,7 +139,7 @@ TEST_F(tpcc_profiles, a_rolled_back_new_order_leaves_no_trace) {
     const std::vector<std::string> before = contents(*db);
     EXPECT_FALSE(new_order(*db, in).result.has_value());
     EXPECT_EQ(contents(*db), before);
-    // Nor a gap in the numbers.
+    // The order numbers have no gap either.
     EXPECT_EQ(new_order(*db, plain_order()).result->order, 61);
 }
 

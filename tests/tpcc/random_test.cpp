@@ -89,7 +89,7 @@ TEST(tpcc_random, delta_rule_has_its_holes) {
     EXPECT_FALSE(valid_last_name_delta(0, 120));
 }
 
-// The examples of clause 4.3.2.3, the ends, and that no two numbers share a name.
+// The examples of clause 4.3.2.3, the ends, and uniqueness of the names.
 TEST(tpcc_strings, last_names_are_made_of_three_syllables) {
     EXPECT_EQ(last_name(371).view(), "PRICALLYOUGHT");
     EXPECT_EQ(last_name(40).view(), "BARPRESBAR");

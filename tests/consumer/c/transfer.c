@@ -1,4 +1,4 @@
-/* Moves money between two accounts in one transaction; ends with status 0 when the sum is right. */
+/* Moves money between two accounts in one transaction; exits with status 0 if the sum is right. */
 #include <tutti/tutti.h>
 
 struct accounts {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The bank of docs/cluster.md does what the document says, in one process and in three.
+# The bank of docs/cluster.md behaves as the document says, in one process and in three.
 #
 #   bank.sh <bank>
 set -euo pipefail
@@ -24,7 +24,7 @@ for n in 0 1 2; do
     echo >&$((n + 3))
     until_in "said$n" 'alice 0, bob 300'
 done
-# The node that holds the objects takes them along.
+# When the node that owns the objects ends, the objects end with it.
 exec 3>&- 4>&-
 wait "${pids[0]}" "${pids[1]}"
 echo >&5

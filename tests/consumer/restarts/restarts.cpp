@@ -1,5 +1,5 @@
-// Restarts that jump past frames of this program: none of them may be lost on a sanitizer that watches this program and
-// not the library, nor on a compiler that is not the library's.
+// Restarts that jump past frames of this program. They must work with a sanitizer that instruments this program but not
+// the library, and with a compiler other than the library's.
 #include <cstdio>
 #include <tutti/tutti.hpp>
 
@@ -8,9 +8,9 @@ extern "C" int restarts_in_c();
 namespace {
 
 constexpr unsigned restarts =
-    16000;  // each of some calls; a shadow of the stack has room for 65,000 in ThreadSanitizer
+    16000;  // each makes some calls, and the shadow stack of ThreadSanitizer has room for only 65,000 calls
 
-/// Frames with something in them that AddressSanitizer fences in.
+/// Frames with an array that AddressSanitizer guards.
 [[gnu::noinline]] void beyond(unsigned depth, void (*leave)(tutti::tx&), tutti::tx& t) {
     volatile char fenced[48];
     fenced[depth] = 1;
@@ -19,7 +19,7 @@ constexpr unsigned restarts =
     fenced[depth] = static_cast<char>(fenced[depth] + 1);
 }
 
-/// Uses the stack that such frames have left.
+/// Uses the stack memory of such former frames.
 [[gnu::noinline]] int trample() {
     volatile char all[4096];
     for (volatile char& c : all) c = 1;
@@ -50,7 +50,7 @@ int main() {
         outermost.set(t, outermost.get(t) + t.attempt());
         restart_until(t, restarts);
     });
-    // A nested block unwinds; the block around it goes on with a jump.
+    // A nested block unwinds; the block around it continues with a jump.
     int runs = 0;
     tutti::atomically(tutti::no_unwind, [&](tutti::tx& t) {
         tutti::atomically([&](tutti::tx& inner) {

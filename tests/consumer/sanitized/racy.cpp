@@ -1,8 +1,8 @@
-// A race of the program's own: two blocks count in plain memory that no transaction knows of. The annotations must not
-// hide it.
+// A race of the program itself: two blocks count in plain memory without transactional accesses. The annotations must
+// not hide the race.
 //
-// It is found however the threads are scheduled: the blocks share no variable, whose commits would order them, and take
-// turns by a word that orders nothing, so that both threads are there when each of them counts.
+// ThreadSanitizer finds the race in every schedule. The blocks share no variable, whose commits would order them. They
+// take turns through a word without ordering, so that both threads exist when each of them counts.
 #include <atomic>
 #include <cstdio>
 #include <thread>

@@ -1,6 +1,6 @@
-// A scheduler of jobs that depend on each other: what a user's program does with the library, and nothing that
-// ThreadSanitizer should complain of. Objects come and go with commits, their plain members are written before they
-// can be reached, plain memory is made private, and threads wait for each other in every way that there is.
+// A scheduler of jobs that depend on each other, as a user's program without a race. ThreadSanitizer must not report
+// anything. Commits create and destroy objects, plain members are written before their object is reachable, plain
+// memory becomes private, and threads wait for each other in every way.
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -30,7 +30,7 @@ void require(bool holds, const char* what) {
     std::exit(1);
 }
 
-/// What a worker writes without a transaction, once the scratch is its own.
+/// Memory that a worker writes without a transaction, once the scratch is its own.
 struct scratch {
     std::array<long, 64> words{};
     scratch* next = nullptr;
@@ -42,7 +42,7 @@ struct job {
     const std::string name;
     const std::vector<std::string> waits_for;
     const int priority;
-    tutti::var<std::size_t> left{0};  // jobs that it still waits for
+    tutti::var<std::size_t> left{0};  // number of jobs that it still waits for
     tutti::var<std::string> state{"new"};
 };
 
@@ -62,7 +62,7 @@ public:
         while (free_ != nullptr) delete std::exchange(free_, free_->next);
     }
 
-    /// False if there is one of that name.
+    /// Submits a job. Returns false if a job of that name exists.
     bool submit(tx& t, const std::string& name, const std::vector<std::string>& after, int priority) {
         if (jobs_.contains(t, name)) return false;
         job* const made = tutti::create<job>(t, name, after, priority);
@@ -81,7 +81,7 @@ public:
         return true;
     }
 
-    /// The most urgent job that is ready; waits for one; null once all is over.
+    /// Returns the most urgent ready job; waits for one; returns null at the end.
     job* take(tx& t) {
         return tutti::or_else(
             t,
@@ -132,7 +132,7 @@ public:
         });
     }
 
-    /// The newest lines of the log, read in a block that promises to write nothing.
+    /// Returns the newest lines of the log, read in a read-only block.
     std::string report() const {
         return tutti::atomically({.name = "report", .read_only = true}, [&](tx& t) {
             std::string text = std::to_string(done_.size(t)) + " of " + std::to_string(jobs_.size(t));
@@ -216,7 +216,7 @@ int main() {
                         std::vector<std::string> after;
                         if (m > 0) after.push_back(name_of(f, m - 1));
                         if (m > 3) after.push_back(name_of(f, m / 2));
-                        // Half of them are given up first: what they have made must be gone.
+                        // Half of them are cancelled first: the objects that they made must be gone.
                         static_cast<void>(tutti::try_atomically([&](tx& t) {
                             s.submit(t, name_of(f, m), after, m % 3);
                             if (m % 2 == 0) tutti::cancel(t);

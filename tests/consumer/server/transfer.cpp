@@ -1,5 +1,5 @@
-// A program with a server in it: ends with status 0 when the call of a procedure is answered rightly. It uses every
-// member of a service, so that one which the library does not export cannot be linked.
+// A program with a server in it; exits with status 0 if a procedure's call gets the right answer. It uses every member
+// of a service, so that a member which the library does not export fails to link.
 #include <tutti/server/service.hpp>
 #include <tutti/tutti.hpp>
 
@@ -21,7 +21,7 @@ int main() {
     tutti::server::service{{.workers = 1}}.check();
     bank.start();
     if (bank.port() != 0 || bank.metrics_port() != 0 || !bank.responds() || bank.info().empty()) return 3;
-    if (bank.promote().empty() || bank.renew_certificates()) return 4;  // it follows nobody, and has no certificates
+    if (bank.promote().empty() || bank.renew_certificates()) return 4;  // it follows no leader, and has no certificates
     if (bank.call<long>("withdraw", {}, 30).get() != 70) return 5;
     bank.drain();
     return 0;
