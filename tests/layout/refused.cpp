@@ -49,7 +49,7 @@ void program(tx& t) {
     tutti::or_else(t, nothing, nothing);
     tutti::open_nested(t, one, [](tx&, int) {});
     (void)tutti::open_nested(t, make_only_moved, nothing);
-    // Nothing that restarts a block can leave these handlers.
+    // Signals that restart a block never leave these handlers.
     t.before_commit([]() noexcept {});
     t.at_commit([]() noexcept {});
     t.on_commit([]() noexcept {});

@@ -1,5 +1,5 @@
-/* The answer to each finding of Vyas, Liu and Spear (docs/memcached.md), in blocks like memcached's. The argument is the
- * number of the finding. findings.sh checks the report about the lines marked with "line:". */
+/* The answer to each finding of Vyas, Liu and Spear (docs/memcached.md), in blocks like memcached's. The argument is
+ * the number of the finding. findings.sh checks the report about the lines marked with "line:". */
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
