@@ -34,7 +34,7 @@ plan of_seed(std::uint64_t seed) {
     }
     if (dice.chance(60)) p.directory = {.pointers = 0, .erased = static_cast<std::size_t>(dice.below(2))};
     if (dice.chance(50)) p.share_after = static_cast<unsigned>(1 + dice.below(3));
-    // some 200 to 500 entries of 64 bytes: one object, or a few, of each hash
+    // Each of the cache's 64 shards, which the hash of an id selects, then has room for one object or a few.
     if (dice.chance(30)) p.cache = 64 * (200 + dice.below(300));
     return p;
 }

@@ -261,7 +261,7 @@ long noted = 0;
 [[gnu::noinline]] void raise_alone() { synchronized { unsafe_raise(); } }
 
 /// Uninstrumented code cannot be rolled back, whichever block of the library it is in; see docs/language.md.
-/// Instrumented blocks of the language can.
+/// Instrumented blocks of the language can be rolled back.
 void library_cancelled_in_language() {
     left.store(1);
     const long before = right;

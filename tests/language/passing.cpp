@@ -329,7 +329,7 @@ void busy_for_long() {
     EXPECT(attempts >= 2 && seen == 5 && left == 1);
 }
 
-// ---- to a block with barriers inside one without
+// ---- signals to a block with barriers inside a block without barriers
 
 struct alignas(64) one_stripe { long first; long second; };
 one_stripe written{};

@@ -67,8 +67,9 @@ public:
 
 using indices = std::vector<int>;
 
-// With a context for each marker, for some, and for none of them; then most wait in the backlog. Catches a full queue
-// that refuses urgent work, drops work that is as urgent, or drops another than the last one.
+// The tests run with contexts for all markers, for some, and for none; in the last case, most markers wait in the
+// backlog. Catches a full queue that refuses urgent work, drops equally urgent work, or drops another job than the
+// last.
 class giving_way : public ::testing::TestWithParam<unsigned> {};
 
 TEST_P(giving_way, the_least_urgent_goes_and_of_those_the_last) {

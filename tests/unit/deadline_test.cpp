@@ -39,7 +39,7 @@ protected:
     static void run(const options& how, F&& body) {
         atomically(how, body);
     }
-    /// Does the same at a site whose blocks are rolled back seven times for every commit.
+    /// Runs a block named `name` as `practise` does, but rolls the block back seven times for every commit.
     void practise_in_vain(const char* name, std::chrono::nanoseconds usual) {
         for (int i = 0; i < 16; ++i) {
             run({.name = name, .deadline = 1h}, [&](tx& t) {

@@ -1,4 +1,4 @@
-// An engine that forwards requests to another one, for tests that change some of them.
+// An engine that forwards its calls to another engine. Tests derive engines from it that change some of the answers.
 #pragma once
 
 #include <memory>
