@@ -157,8 +157,8 @@ void end_honest_commit(site& s) {
     demand(view.where == wire::whereabouts::here && view.bytes == "mine");
 }
 
-/// Returns the answers of a site to the bytes. With `comes_back`, the sender is another process of a node that was
-/// lost.
+/// Returns the answers of a site to the bytes, with '.' or '!' for each frame that was accepted or refused. With
+/// `comes_back`, the sender is another process of a node that was lost.
 std::string attack_site(std::string_view bytes, std::size_t piece, bool comes_back) {
     site s{here, nodes, moving::to_writer};
     s.largest = largest;

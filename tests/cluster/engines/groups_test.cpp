@@ -282,7 +282,7 @@ TEST_F(spread_groups, money_is_all_there_while_a_group_joins_and_another_leaves)
     ASSERT_EQ(now.groups.size(), 3u);
     EXPECT_EQ(now.groups[0].slots + now.groups[1].slots + now.groups[2].slots, 256u);
     EXPECT_EQ(std::ranges::count_if(now.groups, [](const auto& g) { return g.left && g.slots == 0; }), 1);
-    // The old groups end for good. Running programs and new programs work without them.
+    // The group that has left ends for good. Running programs and new programs work without it.
     for (process& one : tellers) one.end();
     for (std::size_t i = 0; i < 3; ++i) all.at(0).at(i).end();
     EXPECT_EQ(sum(here), at_first * static_cast<long>(accounts));
