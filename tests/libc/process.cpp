@@ -1,4 +1,4 @@
-// Global state of a process: the environment, random numbers and the end of the process. Also covers signals to other
+// Global state of a process: the environment, random numbers and the end of the process. Also covers wake-ups of other
 // threads.
 #include <pthread.h>
 #include <semaphore.h>

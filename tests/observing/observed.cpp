@@ -1,10 +1,10 @@
 // A program of the library with known figures: observed <what>
 //
-//   counts    runs two named blocks, one of which the other overtakes five times, and an unnamed one; then ends
-//   forks     a child executes one block, and both end
-//   waits     one thread sleeps in retry forever, another loses to a third forever: prints "ready", and never ends
-//   handles   as `waits`, but handles SIGTERM itself: prints "handled", and exits with 3
-//   orphan    a forked child prints its number; neither process ends
+//   counts    Runs two named blocks, one of which the other overtakes five times, and an unnamed one. Then ends.
+//   forks     A child executes one block, and both end.
+//   waits     One thread sleeps in retry forever, another loses to a third forever. Prints "ready", and never ends.
+//   handles   As `waits`, but handles SIGTERM itself: prints "handled", and exits with 3.
+//   orphan    A forked child prints its number; neither process ends.
 #include <sys/wait.h>
 #include <unistd.h>
 
