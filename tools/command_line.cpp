@@ -6,6 +6,7 @@
 #include <memory>
 #include <string_view>
 
+#include "cli/help_format.hpp"
 #include "configuration.hpp"
 #include "subcommand.hpp"
 #include "tutti/server/endpoint.hpp"
@@ -224,6 +225,7 @@ command parse_command_line(int argc, const char* const* argv) {
     const int ours = end_of_ours(argc, argv);
     const bool dashes = ours != argc && std::string_view{argv[ours]} == "--";
     CLI::App app{"Programs with atomic blocks, and transactional procedures behind a socket", "tutti"};
+    app.formatter(std::make_shared<cli::help_format>());  // before the commands, which take it over
     app.require_subcommand(1);
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
     const subcommand all[] = {add_serve(app),    add_top(app),

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/help_format.hpp"
 #include "subcommand.hpp"
 #include "tutti/server/endpoint.hpp"
 
@@ -77,72 +78,99 @@ void add_time_limit(CLI::App& to, const std::string& name, Duration& value, cons
     add_duration(to, name, value, text, 0);
 }
 
-void add_options(CLI::App& serve, serve_words& words) {
-    auto& [options, password_file, follow, follow_password_file, replication_password_file, no_tcp, port, settings,
-           of_preemption, of_log] = words;
-    server::settings& how = options.how;
-    const auto counted = [&](const std::string& name, auto& value, const std::string& text) {
-        return serve.add_option(name, value, text)->check(CLI::PositiveNumber)->type_name("N")->capture_default_str();
-    };
-    serve.add_option("object", options.shared_objects, "Shared object with the procedures; several are loaded in turn");
-    serve.add_option("--config", "Take options from this file, too: TOML, with their names without the dashes")
-        ->type_name("FILE");
-    serve.add_option("--set", settings, "A setting for the procedures: name=value; may be repeated")
+/// Adds an option for a number of at least 1.
+template <class Number>
+CLI::Option* add_count(CLI::App& to, const std::string& name, Number& value, const std::string& text) {
+    return to.add_option(name, value, text)->check(CLI::PositiveNumber)->type_name("N")->capture_default_str();
+}
+
+/// Adds an option for a number of bytes, of at least 1.
+template <class Number>
+CLI::Option* add_bytes(CLI::App& to, const std::string& name, Number& value, const std::string& text) {
+    return add_count(to, name, value, text)->type_name("BYTES");
+}
+
+void add_general_options(CLI::App& serve, serve_words& words) {
+    serve.add_option("object", words.options.shared_objects,
+                     "shared object with the procedures; several are loaded in turn");
+    serve.add_option("--config", "TOML file with more options, by the names below without dashes")->type_name("FILE");
+    serve.add_option("--set", words.settings, "setting for the procedures; can be repeated")
         ->allow_extra_args(false)  // the next word may be an object
         ->type_name("NAME=VALUE");
-    serve
-        .add_option("--cluster", options.cluster,
-                    "Be the node of a cluster that this file describes, so that procedures may use its objects")
+    serve.add_flag("--check", words.options.only_checks, "load the object, check the options, and exit");
+    serve.add_option("--cluster", words.options.cluster, "join the cluster that this file describes")
         ->type_name("FILE");
     serve.add_flag_function(
-        "--no-forward", [&how](std::int64_t times) { how.forward = times <= 0; },
-        "Run every call here, also one that is about an object of another server, and none of others'");
-    serve.add_option("--host", how.host, "Address to listen on")->capture_default_str();
-    CLI::Option* const tcp = serve.add_option("--port", port, "TCP port; 0: one that the system chooses")
+        "--no-forward", [&how = words.options.how](std::int64_t times) { how.forward = times <= 0; },
+        "run each call here, and no calls of the cluster's other servers");
+    cli::end_group(serve, "General");
+}
+
+void add_network_options(CLI::App& serve, serve_words& words) {
+    server::settings& how = words.options.how;
+    serve.add_option("--host", how.host, "address to listen on")->type_name("ADDRESS")->capture_default_str();
+    CLI::Option* const tcp = serve.add_option("--port", words.port, "TCP port; 0: the system chooses")
                                  ->check(cli::a_port())
+                                 ->type_name("PORT")
                                  ->default_str(std::to_string(usual_port) + " without inherited sockets");
-    serve.add_flag("--no-tcp", no_tcp, "Listen on a unix socket only")->excludes(tcp);
-    CLI::Option* const key = serve.add_option("--tls-key", how.tls.key, "Its private key, PEM")->type_name("FILE");
-    CLI::Option* const certificate =
-        serve.add_option("--tls-certificate", how.tls.certificate, "Speak TLS on TCP with this certificate, PEM")
-            ->type_name("FILE")
-            ->needs(key);
-    key->needs(certificate);
-    serve
-        .add_option("--tls-client-authority", how.tls.client_authority,
-                    "Clients must show a certificate signed by this")
-        ->type_name("FILE")
-        ->needs(certificate);
-    add_protocol(serve, how.tls.minimum_version, how.tls.ciphers, how.tls.ciphersuites);
-    serve.add_flag(
-        "--unprotected", how.unprotected,
-        "Listen beyond loopback although everybody may call everything, and let everybody follow: only where "
-        "the network keeps strangers away");
+    serve.add_flag("--no-tcp", words.no_tcp, "listen on the Unix socket only")->excludes(tcp);
     CLI::Option* const unix_socket =
-        serve.add_option("--unix", how.unix_socket, "Unix socket to listen on, too")->type_name("PATH");
+        serve.add_option("--unix", how.unix_socket, "Unix socket to listen on")->type_name("PATH");
     serve
         .add_option_function<std::string>(
             "--unix-mode", [&how](const std::string& given) { how.unix_mode = mode_in(given); },
-            "Permissions of the Unix socket's file, in octal as of chmod: 0660")
+            "permissions of the Unix socket in octal, such as 0660")
         ->check(CLI::Validator{[](const std::string& given) {
                                    return mode_in(given) ? "" : "give octal digits up to 0777, not '" + given + "'";
                                },
                                "", "mode"})
         ->type_name("MODE")
-        ->default_str("as umask says")
+        ->default_str("by the umask")
         ->needs(unix_socket);
-    serve.add_option("--port-file", options.port_file, "Write the port to this file once it is listened on")
-        ->type_name("FILE");
-    serve.add_option("--password-file", password_file, "Clients must AUTH with the first line of this file")
+    serve.add_option("--port-file", words.options.port_file, "file that gets the TCP port once the server listens")
         ->type_name("FILE");
     serve
         .add_option_function<std::uint16_t>(
             "--metrics-port", [&how](const std::uint16_t& given) { how.metrics_port = given; },
-            "HTTP port where Prometheus may ask; 0: one that the system chooses")
+            "HTTP port for Prometheus; 0: the system chooses")
         ->check(cli::a_port())
         ->type_name("PORT");
-    serve.add_option("--metrics-host", how.metrics_host, "Address for Prometheus")->capture_default_str();
-    serve.add_option("--workers", how.workers, "Threads that run procedures; 0: the processors that I/O threads leave")
+    serve.add_option("--metrics-host", how.metrics_host, "address to listen on for Prometheus")
+        ->type_name("ADDRESS")
+        ->capture_default_str();
+    add_count(serve, "--io-threads", how.io_threads, "threads that read requests and write replies");
+    serve.add_flag("--read-in-turn", how.read_in_turn, "read clients in turn instead of the most urgent clients first");
+    add_time_limit(serve, "--keepalive", how.keepalive, "silence after which TCP probes a client; 0: never");
+    cli::end_group(serve, "Network");
+}
+
+void add_access_options(CLI::App& serve, serve_words& words) {
+    server::settings& how = words.options.how;
+    serve.add_option("--password-file", words.password_file, "file whose first line clients must give to AUTH")
+        ->type_name("FILE");
+    serve.add_flag("--unprotected", how.unprotected,
+                   "accept clients and followers beyond loopback without any authentication");
+    CLI::Option* const key =
+        serve.add_option("--tls-key", how.tls.key, "PEM file with the private key of the certificate")
+            ->type_name("FILE");
+    CLI::Option* const certificate =
+        serve.add_option("--tls-certificate", how.tls.certificate, "PEM file with the certificate; turns TLS on")
+            ->type_name("FILE")
+            ->needs(key);
+    key->needs(certificate);
+    serve
+        .add_option("--tls-client-authority", how.tls.client_authority,
+                    "PEM file with the authority that signs clients' certificates")
+        ->type_name("FILE")
+        ->needs(certificate);
+    add_protocol(serve, how.tls.minimum_version, how.tls.ciphers, how.tls.ciphersuites);
+    cli::end_group(serve, "Access");
+}
+
+void add_preemption_options(CLI::App& serve, serve_words& words) {
+    server::settings& how = words.options.how;
+    std::vector<const CLI::Option*>& of_preemption = words.of_preemption;
+    serve.add_option("--workers", how.workers, "threads that run procedures; 0: the processors without I/O threads")
         ->type_name("N")
         ->capture_default_str();
     serve
@@ -151,157 +179,170 @@ void add_options(CLI::App& serve, serve_words& words) {
             [&how](const std::string& given) {
                 how.executor = given == "threads" ? server::execution::threads : server::execution::preemptive;
             },
-            "Whether what is more urgent interrupts what runs: preemptive (the default on x86-64) or threads")
+            "preemptive (the default on x86-64), or threads: calls are never interrupted")
         ->check(CLI::IsMember({"preemptive", "threads"}))
         ->type_name("NAME");
+    of_preemption.push_back(
+        serve.add_option("--ticks", how.preemption.ticks, "interrupts: automatic, kernel, on-demand, periodic or none")
+            ->type_name("SOURCE")
+            ->capture_default_str());
+    of_preemption.push_back(add_count(serve, "--contexts", how.preemption.contexts,
+                                      "maximum number of started calls; calls that waited in retry do not count"));
     of_preemption.push_back(serve
-                                .add_option("--ticks", how.preemption.ticks,
-                                            "What interrupts a worker: automatic, kernel, on-demand, periodic or none")
-                                ->capture_default_str());
-    of_preemption.push_back(
-        counted("--contexts", how.preemption.contexts,
-                "Calls that may have begun at once, preempted ones included, but for those that have waited in retry"));
-    of_preemption.push_back(
-        serve
-            .add_option_function<unsigned>(
-                "--c-max", [&how](const unsigned& given) { how.preemption.most_preemptions = given; },
-                "Preemptions of a call until it gets the highest priority that a procedure has; without: no "
-                "bound")
-            ->check(CLI::PositiveNumber)
-            ->type_name("N"));
+                                .add_option_function<unsigned>(
+                                    "--c-max",
+                                    [&how](const unsigned& given) { how.preemption.most_preemptions = given; },
+                                    "preemptions that give a call the highest priority (default: unlimited)")
+                                ->check(CLI::PositiveNumber)
+                                ->type_name("N"));
     of_preemption.push_back(serve.add_flag("--lazy-promotion", how.preemption.lazy_promotion,
-                                           "Raise a call by one priority with each preemption, up to that"));
+                                           "raise a call by one priority with each preemption"));
     of_preemption.push_back(
-        serve.add_flag("--migrate", how.preemption.migrate, "Let preempted calls go on on any worker"));
-    of_preemption.push_back(
-        serve.add_flag("--shared-thread-locals", how.preemption.shared_thread_locals,
-                       "Unsafe: let calls that interrupt each other use the same thread-local variables"));
-    of_preemption.push_back(
-        serve
-            .add_option_function<unsigned>(
-                "--realtime-from", [&how](const unsigned& given) { how.preemption.realtime_from = given; },
-                "Workers have a real-time priority while they run calls of this priority or more; with --io-realtime "
-                "of 2 or more; without: none")
-            ->check(CLI::Range(0, server::highest_priority))
-            ->type_name("PRIORITY"));
-    counted("--io-threads", how.io_threads, "Threads that own sockets");
-    serve
-        .add_option("--io-realtime", how.io_realtime,
-                    "Real-time priority of these, where other programs use the same processors; 0: none")
+        serve.add_flag("--migrate", how.preemption.migrate, "resume preempted calls on any worker"));
+    of_preemption.push_back(serve.add_flag("--shared-thread-locals", how.preemption.shared_thread_locals,
+                                           "unsafe: calls that interrupt each other share thread-local variables"));
+    of_preemption.push_back(serve
+                                .add_option_function<unsigned>(
+                                    "--realtime-from",
+                                    [&how](const unsigned& given) { how.preemption.realtime_from = given; },
+                                    "call priority from which workers run in real time (with --io-realtime 2 or more)")
+                                ->check(CLI::Range(0, server::highest_priority))
+                                ->type_name("PRIORITY"));
+    serve.add_option("--io-realtime", how.io_realtime, "real-time priority of the I/O threads; 0: none")
         ->check(CLI::Range(0, 99))
         ->type_name("PRIORITY")
         ->capture_default_str();
     add_time_limit(serve, "--brief-call", how.brief_call,
-                   "Procedures whose calls run for less may run on the thread that reads; 0: none");
-    serve.add_flag("--read-in-turn", how.read_in_turn,
-                   "Read clients in turn, and not those first that have called what is more urgent");
-    counted("--queue", how.queue, "Calls that may wait for a worker; beyond that the least urgent are answered BUSY");
-    counted("--max-clients", how.max_clients, "Clients at once");
-    serve.add_option("--reserved-clients", how.reserved_clients, "Further clients at once, of operators only")
-        ->check(CLI::NonNegativeNumber)
-        ->type_name("N")
-        ->capture_default_str();
-    counted("--max-request", how.max_request, "Bytes of a request");
-    counted("--max-arguments", how.max_arguments, "Words of a request");
-    counted("--max-pipeline", how.max_pipeline, "Requests of a client that are not answered yet");
-    counted("--max-unsent", how.max_unsent,
-            "Bytes of answers that a client may leave unread before it is not read from");
-    counted("--remembered", how.remembered, "Answers of calls with an ID that are remembered");
-    add_time_limit(serve, "--remember-for", how.remember_for, "Time for which they are remembered");
-    serve.add_option("--log", how.log.file, "Log the calls that commit in this file, and make the data again from it")
+                   "procedures faster than this may run on an I/O thread; 0: none");
+    cli::end_group(serve, "Preemption");
+}
+
+void add_durability_options(CLI::App& serve, serve_words& words) {
+    server::settings& how = words.options.how;
+    std::vector<const CLI::Option*>& of_log = words.of_log;
+    serve.add_option("--log", how.log.file, "file that logs committed calls; a start restores the data from it")
         ->type_name("FILE");
     const std::map<std::string, server::log_sync> policies{{"always", server::log_sync::always},
                                                            {"everysec", server::log_sync::every_second},
                                                            {"no", server::log_sync::never}};
-    of_log.push_back(serve
-                         .add_option("--fsync", how.log.sync,
-                                     "When the log is on the disk: always (before an answer), everysec (so often that "
-                                     "a crash loses at most a second), no (when the system likes)")
-                         ->transform(cli::choice(policies))
-                         ->type_name("WHEN")
-                         ->default_str("everysec"));
+    of_log.push_back(
+        serve.add_option("--fsync", how.log.sync, "sync the log: always, everysec (a crash loses at most 1 s) or no")
+            ->transform(cli::choice(policies))
+            ->type_name("WHEN")
+            ->default_str("everysec"));
     of_log.push_back(serve
                          .add_option("--snapshot-after", how.log.snapshot_after,
-                                     "Take a snapshot when the log has grown by so many bytes; 0: only at the end")
+                                     "log growth that triggers a snapshot; 0: only at shutdown")
                          ->check(CLI::NonNegativeNumber)
-                         ->type_name("N")
+                         ->type_name("BYTES")
                          ->capture_default_str());
-    of_log.push_back(counted("--max-pending", how.log.max_pending,
-                             "Bytes of the log that may wait to be written; beyond, calls are answered BUSY"));
     of_log.push_back(
-        serve.add_option("--backlog", how.log.backlog, "Bytes of calls that are kept for followers behind a snapshot")
-            ->check(CLI::NonNegativeNumber)
-            ->type_name("N")
-            ->capture_default_str());
-    of_log.push_back(counted("--replicas", how.log.replicas,
-                             "Answer a call that has written when so many followers have it on their disks"));
-    add_time_limit(serve, "--replicas-timeout", how.log.replicas_timeout,
-                   "Answer it UNREPLICATED if that takes longer");
-    of_log.push_back(counted("--await-followers", how.log.await_followers,
-                             "After a start take no calls that write before so many followers have shown what they "
-                             "have"));
-    of_log.push_back(serve
-                         .add_option("--follow", follow,
-                                     "Follow the server at this address: append what it logs, serve what only reads")
+        add_bytes(serve, "--max-pending", how.log.max_pending, "maximum log bytes that wait for the disk; then BUSY"));
+    cli::end_group(serve, "Durability");
+}
+
+void add_replication_options(CLI::App& serve, serve_words& words) {
+    server::settings& how = words.options.how;
+    std::vector<const CLI::Option*>& of_log = words.of_log;
+    of_log.push_back(serve.add_option("--follow", words.follow, "leader to replicate; this server then only reads")
                          ->type_name("HOST:PORT"));
-    serve.add_option("--follow-user", how.follow.user, "AUTH there as this user")->type_name("NAME");
-    serve.add_option("--follow-password-file", follow_password_file, "AUTH there with the first line of this file")
+    serve.add_option("--follow-user", how.follow.user, "user for AUTH at the leader")->type_name("NAME");
+    serve
+        .add_option("--follow-password-file", words.follow_password_file,
+                    "file whose first line this server gives to AUTH at the leader")
         ->type_name("FILE");
     serve
         .add_option("--follow-tls-authority", how.follow.tls_authority,
-                    "Speak TLS there; its certificate must be signed by this, PEM")
+                    "PEM file with the authority that signs the leader's certificate; turns TLS on")
         ->type_name("FILE");
     serve
-        .add_option("--replication-password-file", replication_password_file,
-                    "Servers that follow show the first line of this file, the same for all of them; without it, users "
-                    "with `replicates`, or servers of one user on one machine")
+        .add_option("--replication-password-file", words.replication_password_file,
+                    "file whose first line followers and leaders show each other")
         ->type_name("FILE");
-    counted("--max-held", how.max_held,
-            "Bytes of requests and answers that are held for all clients; beyond, calls are answered BUSY");
-    serve
-        .add_option_function<std::size_t>(
-            "--max-held-clients", [&how](const std::size_t& given) { how.max_held_clients = given; },
-            "Bytes of requests and answers that connections may hold; beyond, the largest are closed; 0: never")
-        ->check(CLI::NonNegativeNumber)
-        ->type_name("N")
-        ->default_str("3/4 of --max-held");
-    add_time_limit(serve, "--time-limit", how.time_limit, "Cancel calls that run for longer; 0: never");
-    add_time_limit(serve, "--stuck-after", how.stuck_after,
-                   "Name calls on the standard error that keep their worker for so long; 0: none");
-    add_time_limit(serve, "--idle-timeout", how.idle_timeout, "Close clients without a request for so long; 0: never");
-    add_time_limit(serve, "--keepalive", how.keepalive,
-                   "Ask for a sign of life of TCP clients that are silent for so long; 0: never");
-    add_time_limit(serve, "--write-timeout", how.write_timeout,
-                   "Close clients that read nothing of an answer for so long; 0: never, until the server ends");
-    add_time_limit(serve, "--login-timeout", how.login_timeout,
-                   "Close clients that have not ended the handshake of TLS and sent AUTH for so long; 0: never");
-    add_time_limit(serve, "--request-timeout", how.request_timeout,
-                   "Close clients that have not sent the rest of a request for so long; 0: never");
-    add_time_limit(
-        serve, "--shutdown-timeout", how.shutdown_timeout,
-        "After SIGTERM: leave what is not done after so long, name it, and end with status 3; a leader waits "
-        "so long for its followers; 0: as long as it takes");
-    add_duration(serve, "--slow-log-slower-than", how.slow_log_slower_than,
-                 "Keep calls that run for longer, for SLOWLOG; negative: none");
-    serve.add_option("--slow-log-max-len", how.slow_log_max_len, "Entries of the slow log; older ones are dropped")
+    of_log.push_back(
+        add_count(serve, "--replicas", how.log.replicas, "followers that must have a write on disk before the reply"));
+    add_time_limit(serve, "--replicas-timeout", how.log.replicas_timeout,
+                   "wait for these followers; then the reply is UNREPLICATED");
+    of_log.push_back(add_count(serve, "--await-followers", how.log.await_followers,
+                               "followers that a started leader compares logs with before it writes"));
+    of_log.push_back(
+        serve.add_option("--backlog", how.log.backlog, "logged bytes kept after a snapshot for late followers")
+            ->check(CLI::NonNegativeNumber)
+            ->type_name("BYTES")
+            ->capture_default_str());
+    cli::end_group(serve, "Replication");
+}
+
+void add_limits(CLI::App& serve, serve_words& words) {
+    server::settings& how = words.options.how;
+    add_count(serve, "--queue", how.queue, "maximum number of calls that wait for a worker; then BUSY");
+    add_count(serve, "--max-clients", how.max_clients, "maximum number of clients");
+    serve.add_option("--reserved-clients", how.reserved_clients, "further connections for operators only")
         ->check(CLI::NonNegativeNumber)
         ->type_name("N")
         ->capture_default_str();
-    serve.add_flag("--check", options.only_checks,
-                   "Load the object and look whether it could be served with these options, and end");
+    add_bytes(serve, "--max-request", how.max_request, "maximum size of a request");
+    add_count(serve, "--max-arguments", how.max_arguments, "maximum number of words of a request");
+    add_count(serve, "--max-pipeline", how.max_pipeline, "maximum number of unanswered requests of a client");
+    add_bytes(serve, "--max-unsent", how.max_unsent, "maximum size of a client's unread replies; then it is not read");
+    add_bytes(serve, "--max-held", how.max_held, "maximum size of all requests and replies in memory; then BUSY");
+    serve
+        .add_option_function<std::size_t>(
+            "--max-held-clients", [&how](const std::size_t& given) { how.max_held_clients = given; },
+            "size at which the largest clients are closed; 0: never")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("BYTES")
+        ->default_str("3/4 of --max-held");
+    add_count(serve, "--remembered", how.remembered, "maximum number of cached replies of calls with an ID");
+    add_time_limit(serve, "--remember-for", how.remember_for, "time for which such a reply stays cached");
+    add_time_limit(serve, "--time-limit", how.time_limit, "running time after which a call is cancelled; 0: never");
+    add_time_limit(serve, "--idle-timeout", how.idle_timeout,
+                   "time without a request after which a client is closed; 0: never");
+    add_time_limit(serve, "--request-timeout", how.request_timeout,
+                   "time for a client to send the rest of a request; 0: unlimited");
+    add_time_limit(serve, "--write-timeout", how.write_timeout,
+                   "time for a client to read some of its replies; 0: unlimited");
+    add_time_limit(serve, "--login-timeout", how.login_timeout,
+                   "time for a client to finish the TLS handshake and AUTH; 0: unlimited");
+    add_time_limit(serve, "--shutdown-timeout", how.shutdown_timeout,
+                   "time for calls and followers after SIGTERM; 0: unlimited");
+    cli::end_group(serve, "Limits");
+}
+
+void add_message_options(CLI::App& serve, serve_words& words) {
+    server::settings& how = words.options.how;
     CLI::Option* const quiet =
-        serve.add_flag("--quiet", options.quiet, "Say nothing but warnings and errors: --level warning");
+        serve.add_flag("--quiet", words.options.quiet, "print warnings and errors only (--level warning)");
     const std::map<std::string, server::severity> levels{
         {"info", server::severity::info}, {"warning", server::severity::warning}, {"error", server::severity::error}};
-    serve.add_option("--level", options.least, "Say nothing below this: info, warning or error")
+    serve.add_option("--level", words.options.least, "lowest level to print: info, warning or error")
         ->transform(cli::choice(levels))
         ->type_name("LEVEL")
         ->default_str("info")
         ->excludes(quiet);
+    serve.add_flag("--json", words.options.json, "print messages as JSON lines");
+    add_time_limit(serve, "--stuck-after", how.stuck_after, "report calls that keep a worker for so long; 0: none");
+    add_duration(serve, "--slow-log-slower-than", how.slow_log_slower_than,
+                 "running time from which SLOWLOG keeps a call; negative: none");
+    serve.add_option("--slow-log-max-len", how.slow_log_max_len, "maximum number of slow-log entries")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("N")
+        ->capture_default_str();
+    cli::end_group(serve, "Messages");
+}
+
+void add_options(CLI::App& serve, serve_words& words) {
+    add_general_options(serve, words);
+    add_network_options(serve, words);
+    add_access_options(serve, words);
+    add_durability_options(serve, words);
+    add_replication_options(serve, words);
+    add_preemption_options(serve, words);
+    add_limits(serve, words);
+    add_message_options(serve, words);
     for (CLI::Option* const o : serve.get_options()) {
         if (o->get_type_name() == "FILE") o->check(not_empty);
     }
-    serve.add_flag("--json", options.json, "Say what is said in lines of JSON: time, level, message");
 }
 
 serve_options options_of(serve_words words) {
@@ -350,7 +391,8 @@ serve_options options_of(serve_words words) {
 
 subcommand add_serve(CLI::App& to) {
     const auto words = std::make_shared<serve_words>();
-    CLI::App* const serve = to.add_subcommand("serve", "Serve the procedures of a shared object");
+    CLI::App* const serve =
+        to.add_subcommand("serve", "Answer calls of the procedures in shared objects, over the protocol of Redis");
     add_options(*serve, *words);
     return {serve, [words] { return options_of(*words); }};
 }
