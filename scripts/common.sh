@@ -156,6 +156,7 @@ installed() {
         libasio-dev) has_header asio.hpp ;;
         libraft-dev) has_header raft/uv.h ;;
         libuv1-dev) has_header uv.h ;;
+        python3-proselint) command -v proselint ;;
         iproute2) [[ -x /sbin/ip ]] || command -v ip ;;
         libzmq3-dev) has_header zmq.h ;;
         libcereal-dev) has_header cereal/cereal.hpp ;;

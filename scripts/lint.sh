@@ -52,10 +52,21 @@ check_links() {
     python3 scripts/links.py
 }
 
+# The rules of docs/internals/style.md that a pattern can find, and the width of documents.
+check_prose() {
+    python3 scripts/prose.py
+}
+
+# proselint knows phrases of bad English. It is maintained, is in Debian, and has a Python parser alone behind it, where
+# textlint brings some hundred packages. It takes minutes, so the static checks of ./dev test leave it out.
+check_english() {
+    XDG_CONFIG_HOME=$PWD/scripts proselint docs/*.md docs/*/*.md README.md CONTRIBUTING.md CHANGELOG.md
+}
+
 # Runs all checks, so that one run shows everything to fix.
 static_checks() {
     local check bad=0
-    for check in check_format check_width check_scripts check_spelling check_man_pages check_links; do
+    for check in check_format check_width check_scripts check_spelling check_man_pages check_links check_prose; do
         say "-- ${check//_/ }"
         "$check" || bad=1
     done
@@ -97,10 +108,11 @@ tidy() {
 command_lint() {
     [[ $# == 0 || $* == --all ]] || die "lint takes --all or nothing, not: $*"
     local bad=0
-    steps 4
+    steps 5
     step "packages" need "${packages_build[@]}" "${packages_test[@]}" "${packages_bench[@]}" "${packages_clang[@]}" \
-        "${packages_check[@]}" clang-tidy-19
+        "${packages_check[@]}" clang-tidy-19 python3-proselint
     try_step "static checks" static_checks || bad=1
+    try_step "English of documents" check_english || bad=1
     step "configure clang" cmake --preset clang -B "$lint_dir" -DTUTTI_TESTS=ON -DTUTTI_APPS=ON -DTUTTI_SERVER=ON \
         -DTUTTI_BENCH=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
     try_step "clang-tidy" tidy "$@" || bad=1
