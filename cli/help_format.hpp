@@ -14,6 +14,12 @@ class help_format : public CLI::Formatter {
 public:
     help_format() { column_width(37); }
 
+    std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
+        std::string name = CLI::Formatter::make_option_name(option, is_positional);
+        if (const std::size_t at = name.find('{'); at != std::string::npos) name.resize(at);  // the value without =FILE
+        return name;
+    }
+
     std::string make_option_opts(const CLI::Option* option) const override {
         std::string type = option->get_type_size() == 0 ? std::string{} : option->get_type_name();
         for (const char* const check : {":POSITIVE", ":NONNEGATIVE", ":INT in ", ":UINT in ", ":FLOAT in ", ":{"}) {
@@ -28,6 +34,7 @@ public:
         std::string text = option->get_description();
         if (option->get_type_size() != 0 && !option->get_default_str().empty())
             text += " (default: " + option->get_default_str() + ")";
+        if (!option->get_envname().empty()) text += " (or $" + option->get_envname() + ")";
         if (option->get_required()) text += " (required)";
         return text;
     }

@@ -23,14 +23,12 @@ cluster_options wanted(const words& said, const CLI::App& parser, cluster_option
 
 CLI::App* add(CLI::App& to, const char* name, const char* what, words& said) {
     CLI::App* const one = to.add_subcommand(name, what);
-    one->add_option("--config", said.options.file,
-                    "The configuration file of a node, of which name, addresses and TLS are taken")
+    one->add_option("--config", said.options.file, "configuration file of a node, for name, addresses and TLS")
         ->type_name("FILE");
-    one->add_option("--nodes", said.addresses, "Addresses of all nodes, in their order, with commas between")
+    one->add_option("--nodes", said.addresses, "addresses of all nodes, in order, with commas between them")
         ->type_name("ADDRESSES");
-    one->add_option("--name", said.name, "The name that the nodes were given (node_options::cluster)")
-        ->capture_default_str();
-    one->add_option("--within", said.options.within, "Seconds in which a node has to answer")
+    one->add_option("--name", said.name, "name of the cluster")->capture_default_str();
+    one->add_option("--within", said.options.within, "seconds to wait for a node")
         ->check(CLI::Range(0.01, 3600.0))
         ->capture_default_str();
     return one;
@@ -42,48 +40,49 @@ struct doubt_words {
 
 CLI::App* add_settling(CLI::App& to, const char* name, const char* what, words& said) {
     CLI::App* const one = add(to, name, what, said);
-    one->add_option("ID", said.options.transaction, "The transaction, as 'list' prints it: node.thread.number")
-        ->required();
+    one->add_option("ID", said.options.transaction, "transaction as 'list' prints it: node.thread.number")->required();
     return one;
 }
 
 }  // namespace
 
 subcommand add_cluster(CLI::App& to) {
-    CLI::App* const cluster = to.add_subcommand("cluster", "Show what the nodes of a cluster do");
+    CLI::App* const cluster = to.add_subcommand("cluster", "Show the state of a cluster's nodes");
     cluster->require_subcommand(1);
     const auto for_status = std::make_shared<words>(), for_top = std::make_shared<words>(),
                for_timeline = std::make_shared<words>();
     CLI::App* const status = add(
-        *cluster, "status", "Ask each node, and show a row for it; ends with 1 if one does not answer", *for_status);
-    status->add_flag("--json", for_status->options.json, "All that they say, as JSON");
-    CLI::App* const top = add(*cluster, "top", "Ask again and again, and show what happens each second", *for_top);
-    top->add_option("--seconds", for_top->options.every.seconds, "Time between two looks")
+        *cluster, "status", "Show one row for each node; exit status 1 means that a node does not answer", *for_status);
+    status->add_flag("--json", for_status->options.json, "print all figures as JSON");
+    CLI::App* const top = add(*cluster, "top", "Show the activity of all nodes, again and again", *for_top);
+    top->add_option("--seconds", for_top->options.every.seconds, "seconds between two reports")
         ->check(CLI::Range(0.05, 3600.0))
         ->capture_default_str();
-    top->add_option("--looks", for_top->options.every.looks, "End after so many; 0: never")
+    top->add_option("--looks", for_top->options.every.looks, "number of reports; 0: unlimited")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
-    CLI::App* const timeline = add(*cluster, "timeline",
-                                   "Record on all nodes at once what blocks wait for, and show it on one time axis: a "
-                                   "table, and a trace\nof Chrome's format; ends with 1 if one has not recorded",
-                                   *for_timeline);
-    timeline->add_option("--seconds", for_timeline->options.record, "Time to record")
+    CLI::App* const timeline =
+        add(*cluster, "timeline", "Record the waits of blocks on all nodes, as a table and a trace for Chrome",
+            *for_timeline);
+    timeline->add_option("--seconds", for_timeline->options.record, "seconds to record")
         ->check(CLI::Range(0.001, 3600.0))
         ->capture_default_str();
-    timeline->add_option("--output", for_timeline->options.output, "File for the trace")
+    timeline->add_option("--output", for_timeline->options.output, "file for the trace")
         ->type_name("FILE")
         ->capture_default_str();
     const auto for_doubts = std::make_shared<doubt_words>();
-    CLI::App* const doubt = cluster->add_subcommand(
-        "doubt", "Show, and settle by hand, commits of a node that is gone whose outcome no other node knows");
+    CLI::App* const doubt =
+        cluster->add_subcommand("doubt", "List and settle commits of a lost node whose outcome is unknown");
     doubt->require_subcommand(1);
     CLI::App* const list =
-        add(*doubt, "list", "Show them, and what each node knows; ends with 1 if there is one", for_doubts->list);
-    CLI::App* const commit = add_settling(
-        *doubt, "commit", "Commit one at all nodes; refused if a node knows that it was aborted", for_doubts->commit);
-    CLI::App* const abort = add_settling(
-        *doubt, "abort", "Abort one at all nodes; refused if a node knows that it has committed", for_doubts->abort);
+        add(*doubt, "list", "List such commits and what each node knows; exit status 1 means that there are some",
+            for_doubts->list);
+    CLI::App* const commit =
+        add_settling(*doubt, "commit", "Commit a transaction at all nodes, unless a node knows that it was aborted",
+                     for_doubts->commit);
+    CLI::App* const abort =
+        add_settling(*doubt, "abort", "Abort a transaction at all nodes, unless a node knows that it was committed",
+                     for_doubts->abort);
     return {cluster, [=] {
                 if (list->parsed()) return wanted(for_doubts->list, *list, cluster_options::view::doubts);
                 if (commit->parsed()) return wanted(for_doubts->commit, *commit, cluster_options::view::commit_doubt);
@@ -95,16 +94,16 @@ subcommand add_cluster(CLI::App& to) {
 }
 
 subcommand add_node(CLI::App& to) {
-    CLI::App* const node = to.add_subcommand("node", "Hold objects of a cluster as one of its nodes, until SIGTERM");
+    CLI::App* const node = to.add_subcommand("node", "Run a node that holds objects of a cluster, until SIGTERM");
     const auto said = std::make_shared<node_command_options>();
     node->add_option("--config", said->file,
-                     "The configuration file of the node: TOML; variables of the environment go before it")
+                     "TOML file with the node's configuration; environment variables override it")
         ->type_name("FILE");
-    node->add_flag("--check", said->only_checks, "Look whether there could be such a node, and end");
-    node->add_option("--level", said->level, "Say nothing below this: info, warning or error")
+    node->add_flag("--check", said->only_checks, "check the configuration and exit");
+    node->add_option("--level", said->level, "lowest level to print: info, warning or error")
         ->check(CLI::IsMember({"info", "warning", "error"}))
         ->type_name("LEVEL");
-    node->add_flag("--json", said->json, "Say what is said in lines of JSON: time, level, message");
+    node->add_flag("--json", said->json, "print messages as JSON lines");
     return {node, [said] { return *said; }};
 }
 

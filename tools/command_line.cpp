@@ -26,15 +26,16 @@ std::string password_in(const std::string& file) {
 protocol_options add_protocol(CLI::App& to, std::string& minimum_version, std::string& ciphers,
                               std::string& ciphersuites) {
     CLI::Option* const version =
-        to.add_option("--tls-min-version", minimum_version, "Oldest version of TLS that is spoken: 1.2 or 1.3")
+        to.add_option("--tls-min-version", minimum_version, "oldest version of TLS: 1.2 or 1.3")
             ->check(cli::one_of({"1.2", "1.3"}))
             ->type_name("VERSION")
             ->capture_default_str();
     CLI::Option* const older =
-        to.add_option("--tls-ciphers", ciphers, "Ciphers of TLS 1.2, as openssl-ciphers(1) has them")
+        to.add_option("--tls-ciphers", ciphers, "ciphers of TLS 1.2, as openssl-ciphers(1) lists them")
             ->type_name("LIST");
     CLI::Option* const newer =
-        to.add_option("--tls-ciphersuites", ciphersuites, "Ciphers of TLS 1.3, with colons between")->type_name("LIST");
+        to.add_option("--tls-ciphersuites", ciphersuites, "ciphers of TLS 1.3, with colons between them")
+            ->type_name("LIST");
     return {version, older, newer};
 }
 
@@ -55,27 +56,28 @@ struct asking {
     bool secure = false;
 
     explicit asking(CLI::App& command) {
-        command.add_option("--host", options.to.host, "Where the server listens")
+        command.add_option("--host", options.to.host, "host of the server")
             ->transform([](const std::string& given) { return server::without_brackets(given); }, "", "")
             ->capture_default_str();
-        command.add_option("--port", options.to.port, "Its port")->check(cli::a_port())->capture_default_str();
-        command.add_option("--unix", options.to.unix_socket, "Its unix socket instead")->type_name("PATH");
+        command.add_option("--port", options.to.port, "port of the server")
+            ->check(cli::a_port())
+            ->capture_default_str();
+        command.add_option("--unix", options.to.unix_socket, "Unix socket of the server, instead of host and port")
+            ->type_name("PATH");
         command
             .add_option("--password-file", password_file,
-                        "AUTH with the first line of this file; without it, with TUTTI_PASSWORD of the environment")
+                        "file whose first line is the password (default: $TUTTI_PASSWORD)")
             ->type_name("FILE");
-        command
-            .add_option("--user", options.to.user,
-                        "AUTH as this user of the server's; without it, as TUTTI_USER of the environment")
-            ->type_name("NAME");
-        command.add_flag("--tls", secure, "Speak TLS, with a server whose certificate the system trusts");
+        command.add_option("--user", options.to.user, "user name (default: $TUTTI_USER)")->type_name("NAME");
+        command.add_flag("--tls", secure, "use TLS; the system must trust the server's certificate");
         const auto file = [&](const char* name, std::string& into, const char* what) {
             return command.add_option(name, into, what)->type_name("FILE");
         };
-        file("--tls-authority", tls.authority, "Speak TLS, with a server whose certificate this one (PEM) has signed");
+        file("--tls-authority", tls.authority,
+             "use TLS; PEM file with the authority that signs the server's certificate");
         CLI::Option* const certificate =
-            file("--tls-certificate", tls.certificate, "Speak TLS, and show this certificate (PEM)");
-        CLI::Option* const key = file("--tls-key", tls.key, "Its key (PEM)");
+            file("--tls-certificate", tls.certificate, "use TLS; PEM file with this client's certificate");
+        CLI::Option* const key = file("--tls-key", tls.key, "PEM file with the private key of the certificate");
         certificate->needs(key);
         key->needs(certificate);
         add_protocol(command, tls.minimum_version, tls.ciphers, tls.ciphersuites);
@@ -99,12 +101,12 @@ struct asking {
 };
 
 subcommand add_top(CLI::App& to) {
-    CLI::App* const top = to.add_subcommand("top", "Show what a server does, again and again");
+    CLI::App* const top = to.add_subcommand("top", "Show the activity of a server, again and again");
     const auto words = std::make_shared<asking<top_options>>(*top);
-    top->add_option("--seconds", words->options.every.seconds, "Time between two looks")
+    top->add_option("--seconds", words->options.every.seconds, "seconds between two reports")
         ->check(CLI::Range(0.05, 3600.0))
         ->capture_default_str();
-    top->add_option("--looks", words->options.every.looks, "End after so many; 0: never")
+    top->add_option("--looks", words->options.every.looks, "number of reports; 0: unlimited")
         ->check(CLI::NonNegativeNumber)
         ->capture_default_str();
     return {top, [words] { return words->wanted(); }};
@@ -112,42 +114,39 @@ subcommand add_top(CLI::App& to) {
 
 subcommand add_timeline(CLI::App& to) {
     CLI::App* const timeline =
-        to.add_subcommand("timeline", "Record what servers run where, as a trace of Chrome's format");
+        to.add_subcommand("timeline", "Record what each worker of a server runs, as a trace for Chrome");
     const auto words = std::make_shared<asking<timeline_options>>(*timeline);
-    timeline->add_option("--seconds", words->options.seconds, "Time to record")
+    timeline->add_option("--seconds", words->options.seconds, "seconds to record")
         ->check(CLI::Range(0.001, 3600.0))
         ->capture_default_str();
     timeline
-        ->add_option(
-            "--with", words->options.with,
-            "One more server, of a cluster for example, on the same time axis: HOST:PORT, or the path of a Unix "
-            "socket;\ncan be given again")
+        ->add_option("--with", words->options.with,
+                     "further server on the same time axis: HOST:PORT or a Unix socket; can be repeated")
         ->type_name("SERVER");
-    timeline->add_option("--output", words->options.output, "File for the trace")
+    timeline->add_option("--output", words->options.output, "file for the trace")
         ->type_name("FILE")
         ->capture_default_str();
     return {timeline, [words] { return words->wanted(); }};
 }
 
 subcommand add_promote(CLI::App& to) {
-    CLI::App* const promote = to.add_subcommand("promote", "Have a server that follows another lead from now on");
+    CLI::App* const promote = to.add_subcommand("promote", "Make a follower the leader");
     const auto words = std::make_shared<asking<promote_options>>(*promote);
     return {promote, [words] { return words->wanted(); }};
 }
 
 subcommand add_handover(CLI::App& to) {
     constexpr int most = 25'000;  // less than a connection's timeout for a reply
-    CLI::App* const handover = to.add_subcommand(
-        "handover", "Have a server that leads hand its lead over to one that follows it, without loss");
+    CLI::App* const handover =
+        to.add_subcommand("handover", "Move the lead from a leader to one of its followers without loss");
     const auto words = std::make_shared<asking<handover_options>>(*handover);
     handover
         ->add_option("--to", words->options.heir,
-                     "The server that is to lead, as the one that leads reaches it; default: the one that has most")
+                     "follower that takes the lead, at the address that the leader knows (default: the most current)")
         ->type_name("HOST:PORT");
     handover
         ->add_option("--timeout", words->options.milliseconds,
-                     "Milliseconds after which the server goes on to lead; clients' calls that write wait so long at "
-                     "most")
+                     "milliseconds after which the leader gives up and leads on; calls that write wait meanwhile")
         ->check(CLI::Range(1, most))
         ->capture_default_str();
     return {handover, [words] {
@@ -159,32 +158,31 @@ subcommand add_handover(CLI::App& to) {
 }
 
 subcommand add_log(CLI::App& to) {
-    CLI::App* const log =
-        to.add_subcommand("log", "Look at the log of a server or a member that does not run, or repair it");
+    CLI::App* const log = to.add_subcommand("log", "Check or repair the log of a stopped server or member");
     log->require_subcommand(1);
     const auto options = std::make_shared<log_options>();
     const auto add = [&](const char* name, const char* what, log_options::deed deed) {
         CLI::App* const one = log->add_subcommand(name, what);
-        one->add_option("file", options->file, "As --log of the server names it, or the folder of a member")
+        one->add_option("file", options->file, "the file that --log of the server names, or the folder of a member")
             ->required();
         one->callback([options, deed] { options->what = deed; });
     };
-    add("check", "Say what is in it, and what of it is damaged; exit status 1: something is", log_options::deed::check);
-    add("repair",
-        "Keep what is whole, up to the first call or entry that cannot be read; the files as they were stay beside it",
+    add("check", "Show what the log contains and where it is damaged; exit status 1 means damage",
+        log_options::deed::check);
+    add("repair", "Cut the log before the first unreadable call or entry; copies of the files stay beside it",
         log_options::deed::repair);
     return {log, [options] { return *options; }};
 }
 
 /// `program` is not parsed: all its words belong to the program, even if they look like options.
 subcommand add_run(CLI::App& to, std::vector<std::string> program) {
-    CLI::App* const run = to.add_subcommand("run", "Run a program that uses atomic blocks on Tutti");
+    CLI::App* const run = to.add_subcommand("run", "Run a program with atomic blocks on Tutti");
     const auto options = std::make_shared<run_options>();
     options->program = std::move(program);
     run->footer("tutti run [--report[=FILE]] [--] program [argument ...]");
     // A flag, so that it does not take the program's first word as its value.
     run->add_flag("--report{1}", options->report,
-                  "Say at the end what each atomic block did; with =FILE write that to FILE for tutti report");
+                  "print a report about the atomic blocks at the end; =FILE: write it for tutti report");
     return {run, [options] {
                 if (options->program.empty())
                     throw cli::command_line_error{"which program? tutti run [--report[=FILE]] -- program [arguments]"};
@@ -193,21 +191,20 @@ subcommand add_run(CLI::App& to, std::vector<std::string> program) {
 }
 
 subcommand add_report(CLI::App& to) {
-    CLI::App* const report = to.add_subcommand("report", "Show what a program's atomic blocks did");
+    CLI::App* const report = to.add_subcommand("report", "Show the report about a program's atomic blocks");
     const auto options = std::make_shared<report_options>();
-    report->add_option("file", options->file, "What TUTTI_REPORT has written")->required();
-    report->add_flag("--html{-}", options->html, "A page with charts instead of text; with =FILE in that file");
+    report->add_option("file", options->file, "the file that TUTTI_REPORT has written")->required();
+    report->add_flag("--html{-}", options->html, "print a page with charts instead of text; =FILE: into that file");
     return {report, [options] { return *options; }};
 }
 
 subcommand add_stat(CLI::App& to) {
-    CLI::App* const stat = to.add_subcommand("stat", "Show what atomic blocks of a running program have done so far");
+    CLI::App* const stat = to.add_subcommand("stat", "Show the statistics of a running program's atomic blocks");
     const auto options = std::make_shared<stat_options>();
-    stat->add_option("process", options->process,
-                     "Number of the process, which was started with TUTTI_STATISTICS=signal")
+    stat->add_option("process", options->process, "number of a process that was started with TUTTI_STATISTICS=signal")
         ->required()
         ->check(CLI::Range(1, std::numeric_limits<int>::max()));
-    stat->add_flag("--html{-}", options->html, "A page with charts instead of text; with =FILE in that file");
+    stat->add_flag("--html{-}", options->html, "print a page with charts instead of text; =FILE: into that file");
     return {stat, [options] { return *options; }};
 }
 
@@ -224,7 +221,7 @@ int end_of_ours(int argc, const char* const* argv) {
 command parse_command_line(int argc, const char* const* argv) {
     const int ours = end_of_ours(argc, argv);
     const bool dashes = ours != argc && std::string_view{argv[ours]} == "--";
-    CLI::App app{"Programs with atomic blocks, and transactional procedures behind a socket", "tutti"};
+    CLI::App app{"Transactions for C and C++: run programs, servers, clusters and groups, and look at them", "tutti"};
     app.formatter(std::make_shared<cli::help_format>());  // before the commands, which take it over
     app.require_subcommand(1);
     app.set_version_flag("--version", "tutti " TUTTI_COMMAND_VERSION);
