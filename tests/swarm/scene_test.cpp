@@ -1,4 +1,4 @@
-// The scene keeps its invariants, and the check of snapshots notices when one is broken.
+// The scene keeps its invariants, and the check of snapshots detects each broken invariant.
 #include <gtest/gtest.h>
 
 #include "support/effort.hpp"

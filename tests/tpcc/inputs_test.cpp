@@ -38,7 +38,7 @@ TEST_F(tpcc_inputs, new_orders_follow_clause_2_4_1) {
         }
         EXPECT_EQ(in.all_local, all_local);
     }
-    // Both are one in a hundred; six standard deviations.
+    // Both probabilities are 1 %. The tolerance is six standard deviations.
     EXPECT_NEAR(mistaken, draws / 100, 85);
     EXPECT_NEAR(remote_lines, lines / 100, 270);
     EXPECT_NEAR(lines, draws * 10, 2700);
