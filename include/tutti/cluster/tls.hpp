@@ -8,8 +8,8 @@
 
 namespace tutti::cluster {
 
-/// PEM files that encrypt and authenticate every connection, on both sides (set all three or none), and the versions and
-/// ciphers of TLS.
+/// PEM files that encrypt and authenticate every connection, on both sides, and the versions and ciphers of TLS. Set
+/// all three files or none.
 struct tls_options {
     /// The certificate of this side, used as server and as client. The DNS name of the certificate (subjectAltName)
     /// states its role: `node-<number>.<cluster>`, or, in groups, `member.<name of the group>` or `program.<name of the

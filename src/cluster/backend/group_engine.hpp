@@ -51,8 +51,9 @@ public:
 
     /// Appends the next piece of the slots' records. Returns good or unreachable.
     [[nodiscard]] virtual verdict list(listing& from, const slot_set& slots, std::vector<change>& found) = 0;
-    /// Appends the writes to the slots after version `from.begun`, in their order, or a part of them. Moves `from.begun`
-    /// on, and sets `from.over` if nothing is left. Returns conflict if the group no longer knows writes that old.
+    /// Appends the writes to the slots after version `from.begun`, in their order, or a part of them. Moves
+    /// `from.begun` on, and sets `from.over` if nothing is left. Returns conflict if the group no longer knows writes
+    /// that old.
     [[nodiscard]] virtual verdict changed(listing& from, const slot_set& slots, std::vector<change>& found) = 0;
     /// Adopts records of another group with their versions, as a commit. The commit succeeds if all of `r.checks` are
     /// current, and no record is newer here. A record of version 0 is removed here. `absence` is the version of the

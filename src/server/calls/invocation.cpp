@@ -36,8 +36,8 @@ constexpr microseconds longest_deadline{std::chrono::hours{24 * 365}};
 
 /// Gives up the exit of the thread that is being handled, so that the thread continues. glibc unwinds the stack with a
 /// foreign exception, whose object belongs to the thread. Foreign exceptions are never stacked, so an empty head of the
-/// exception state means that the thread handles no exception (Itanium C++ ABI, 2.2.2 and 2.5.4). The end of the handler
-/// then leaves the object alone. Otherwise that end destroys the object, and glibc ends the process.
+/// exception state means that the thread handles no exception (Itanium C++ ABI, 2.2.2 and 2.5.4). The end of the
+/// handler then leaves the object alone. Otherwise that end destroys the object, and glibc ends the process.
 void give_up_exit_of_thread() noexcept {
     *reinterpret_cast<void**>(abi::__cxa_get_globals()) = nullptr;  // caughtExceptions
 }

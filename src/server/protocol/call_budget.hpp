@@ -11,9 +11,9 @@
 //
 // Beside this limit a principal has an urgent part, for calls that the limit would refuse. A call of priority p finds
 // room there while the calls in the part hold at most p / highest_priority of the limit. So the server refuses calls of
-// a lower priority first. Accepted calls of a low priority leave room for more urgent calls, even of the same principal.
-// A call of priority 0 is never in the urgent part. If n principals also take all of their urgent parts, 1/(n + 1)^2 is
-// left, so the next principal still finds room.
+// a lower priority first. Accepted calls of a low priority leave room for more urgent calls, even of the same
+// principal. A call of priority 0 is never in the urgent part. If n principals also take all of their urgent parts,
+// 1/(n + 1)^2 is left, so the next principal still finds room.
 //
 // A call that is longer than its limit is accepted if no other call is counted. Calls of operators are not counted, and
 // never refused.
