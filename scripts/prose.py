@@ -6,7 +6,8 @@ usage: prose.py [--all] [FILE or FOLDER]...
 Prints each sentence that breaks a rule, and the share of blocks (comments or paragraphs) with such a sentence for each
 folder. Without --all it prints only the folders that exceed the limit of 10 %, and their sentences; the exit status is
 then 1. The rules are patterns, so a block may break one and still be right: that is what the limit leaves room for.
-Lines of documents that could be wrapped at 100 columns are errors, too.
+Lines of documents that could be wrapped at 100 columns are errors, and so are words that docs/glossary.md names under
+"Words with a better synonym".
 """
 
 import os
@@ -106,6 +107,16 @@ def long_lines(path):
                 yield number, len(line)
 
 
+def better_words(glossary="docs/glossary.md"):
+    """Returns a pattern for the words to avoid, and a dictionary from each of them to its synonym."""
+    with open(glossary, encoding="utf-8") as file:
+        table = file.read().split("## Words with a better synonym", 1)[1].split("## ", 1)[0]
+    better = {}
+    for avoided, synonym in re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", table, re.MULTILINE)[1:]:
+        better.update((word, synonym) for word in avoided.split(", ") if not word.startswith("-"))
+    return re.compile(r"\b(" + "|".join(map(re.escape, better)) + r")\b", re.IGNORECASE), better
+
+
 def folder_of(path):
     """The first two folders of the path."""
     return "/".join(os.path.dirname(path).split("/")[:2]) or "."
@@ -130,6 +141,13 @@ def main(arguments):
                 if len(text.split()) >= 6
             )
     is_over = False
+    avoided, better = better_words()
+    for path in sorted(filter(os.path.isfile, listed.stdout.split("\n"))):
+        is_prose = C_LIKE.search(path) or path.endswith(".md")
+        for line, text in blocks(path) if is_prose else ():
+            for word in avoided.findall(re.sub(r"`[^`]*`", "X", text)):
+                print(f"{path}:{line}: '{word}': write '{better[word.lower()]}'")
+                is_over = True
     for path in listed.stdout.split("\n"):
         is_document = path.endswith(".md") and (path.startswith("docs/") or "/" not in path)
         if is_document and os.path.isfile(path):

@@ -198,7 +198,7 @@ private:
             --h.tries_left;
             core::attempt_abort_if_doomed(d);
             if (core::plain_memory_is_used() && !core::is_enlisted(d)) core::enlist(d);
-            static_cast<void>(software::stable(d));  // a software commit under way would end the attempt at once
+            static_cast<void>(software::stable(d));  // a software commit in progress would end the attempt at once
             const bool is_locked = (software::sequence().load(std::memory_order_acquire) & software::held) != 0;
             if (H::begin(d)) {
                 h.runs_in = place::hardware;

@@ -312,7 +312,7 @@ void scheduler::recycle(context& c) noexcept {
 void scheduler::forget_interruption() noexcept { core::forget_interruption(*current()->descriptor); }
 
 /// Calls a worker for a standing context, because started contexts of the same level come first and may keep the caller
-/// busy for ever. Calls one at a time: the worker that comes for it announces the rest.
+/// busy forever. Calls one at a time: the worker that comes for it announces the rest.
 void scheduler::announce(calls& whom) noexcept {
     if (!unannounced_) return;
     const int level = ready_.highest_standing();

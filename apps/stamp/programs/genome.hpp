@@ -1,8 +1,8 @@
 // genome: assembles a gene from many short segments that were read at random places of it.
 //
 //   1  equal segments are merged, in a hash map; several segments in each transaction
-//   2  for ever shorter overlaps: strands without a predecessor are filed under their first letters; strands without a
-//      successor look there for their last letters. The longest overlap is that of true neighbours
+//   2  for shorter and shorter overlaps: strands without a predecessor are filed under their first letters; strands
+//      without a successor look there for their last letters. The longest overlap is that of true neighbours
 //   3  one thread writes down the chain
 //
 // Transactions of medium length with few conflicts, in phases.

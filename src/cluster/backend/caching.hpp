@@ -18,7 +18,7 @@
 //       reads, and no commit does instead; etcd could be asked how far a watch is, but some versions of it answer
 //       before they have told everything
 //   C5  an engine that drops erased records changes the version of what is absent without a word (B1). Of such an
-//       engine there are no copies of absent records: a commit that checked an old version would be refused for ever
+//       engine there are no copies of absent records: a commit that checked an old version would be refused forever
 //
 // Why blocks stay opaque, variables included: within the process, versions that gets return and at which commits happen
 // grow in real time. A block that publishes variables has raised the tide to its commit before, so who sees those, and

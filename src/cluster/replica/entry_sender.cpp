@@ -8,7 +8,7 @@
 namespace tutti::cluster::replica {
 namespace {
 
-/// Pieces under way to one member, at most: enough for a disk that takes its time.
+/// Pieces in progress to one member, at most: enough for a disk that takes its time.
 constexpr std::size_t pieces_in_window = 4;
 
 // Values of raft_progress::state, which the headers do not name.

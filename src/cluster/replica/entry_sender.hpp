@@ -1,23 +1,23 @@
 // Sends a member the entries that it lacks, piece by piece. C-Raft 0.15 puts all of them into one AppendEntries
 // message, however many they are. While it probes a member, it sends the same message at each heartbeat until an answer
-// comes. The sender stands between C-Raft and its network, cuts these messages, and holds back entries under way.
+// comes. The sender stands between C-Raft and its network, cuts these messages, and holds back entries in progress.
 //
 // A *piece* is the beginning of the entries of one message: up to `piece_bytes`, or a single larger entry. A piece is
-// *under way* from when it is sent until the member acknowledges its last entry, or until E5 ends it.
+// *in progress* from when it is sent until the member acknowledges its last entry, or until E5 ends it.
 //
 //   E1  A message has one piece, or no entry. Its leader_commit names no entry behind the piece. C-Raft's followers
 //       commit up to the end of their own log, where entries of an earlier leader may follow the compared ones.
 //   E2  C-Raft's next_index is the index behind the last piece that was sent in its pipeline state. A message that was
 //       cut or held back ends that state: C-Raft then sends only at heartbeats, until the next acknowledgement. It
 //       sends the next piece when the acknowledgement comes.
-//   E3  Entries of a piece under way are not sent again. Further entries are not sent while pieces with `window` bytes
-//       are under way. The member gets an empty message instead if a heartbeat is due, and nothing otherwise.
+//   E3  Entries of a piece in progress are not sent again. Further entries are not sent while pieces with `window`
+//       bytes are in progress. The member gets an empty message instead if a heartbeat is due, and nothing otherwise.
 //   E4  So C-Raft's log and the connection to a member hold at most `window` and one piece of entries for that member.
-//   E5  A piece is no longer under way when sending it has failed, or when the time of an election has passed since it
-//       was written to the connection. No piece to a member is under way after a rejection by that member, after a
+//   E5  A piece is no longer in progress when sending it has failed, or when the time of an election has passed since
+//       it was written to the connection. No piece to a member is in progress after a rejection by that member, after a
 //       snapshot was sent to it, or in another term. So lost entries are sent again after an election's time.
 //   E6  next_index is behind what the member has acknowledged, also where the shim tells C-Raft of less. If a piece
-//       ends before the first entry of the leader's term, C-Raft would otherwise send the same piece for ever.
+//       ends before the first entry of the leader's term, C-Raft would otherwise send the same piece forever.
 //
 // Progress does not depend on what the sender remembers: E5 ends that, and C-Raft knows match_index and next_index.
 //
@@ -45,7 +45,7 @@ public:
     [[nodiscard]] int send(raft_io* io, raft_io_send* request, const raft_message& message, raft_io_send_cb done);
     /// The member has the leader's entries up to `last`. Call it when C-Raft has processed the answer.
     void acknowledge(raft_id member, raft_term term, raft_index last) noexcept;
-    /// E5: no piece to the member is under way any more.
+    /// E5: no piece to the member is in progress any more.
     void forget(raft_id member) noexcept;
 
 private:

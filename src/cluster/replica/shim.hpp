@@ -20,12 +20,12 @@
 // 2014, section 3.5: the consistency check covers the entries of the message and all before them, and none behind).
 //
 // *Entries that are saved already.* A leader that does not know yet what a follower has sends entries from far back. If
-// the follower has saved these and dropped them, C-Raft appends them a second time behind its log, or refuses them for
-// ever. So the shim takes away what the follower's snapshot has, before C-Raft sees the message.
+// the follower has saved these and dropped them, C-Raft appends them a second time behind its log, or refuses them
+// forever. So the shim takes away what the follower's snapshot has, before C-Raft sees the message.
 //
 // *What a member lacks.* C-Raft sends it in one message, and again at each heartbeat. entry_sender.hpp divides it.
 //
-// *A write that fails.* C-Raft truncates its log then, and crashes if a second write was under way. So it does not
+// *A write that fails.* C-Raft truncates its log then, and crashes if a second write was in progress. So it does not
 // hear of it: nothing that waits for the write is answered any more, and the seat says that it is broken. When C-Raft
 // has been closed, it hears that all is well, which it does not act on.
 //

@@ -136,7 +136,7 @@ struct transport::body {
             if (!mine.resolves) bury(mine);
         });
     }
-    /// It is closed, and nothing of it is under way.
+    /// It is closed, and nothing of it is in progress.
     static void bury(half& h) {
         body& of = *h.of;
         if (h.asked != nullptr) {

@@ -28,7 +28,7 @@ enum class verdict : std::uint8_t {
 /// The steps of a fork, during which a policy locks the data that several threads share.
 enum class copying : std::uint8_t {
     begins,
-    in_child,  ///< the copy is still under way; the child has only the thread that forked
+    in_child,  ///< the copy is still in progress; the child has only the thread that forked
     is_over    ///< in both processes
 };
 

@@ -80,8 +80,8 @@ void run_record(const journal::record& r, const catalog& procedures) {
 
 }  // namespace
 
-/// Interrupts the calling thread's transactions when one call of the log takes too long, because it would wait for
-/// ever.
+/// Interrupts the calling thread's transactions when one call of the log takes too long, because it would wait
+/// forever.
 class replay::patience {
 public:
     explicit patience(milliseconds longest) : thread_{[this, longest] { watch(longest); }} {}

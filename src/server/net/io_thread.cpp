@@ -294,7 +294,7 @@ int io_thread::sleep(std::span<epoll_event> into, const attention* worker) noexc
 void io_thread::accept(const entrance& from) {
     // Accepts a few clients at a time, so that existing clients need not wait for new ones.
     for (int i = 0; i < 16; ++i) {
-        // If a client may leave answers unread for ever, the system cannot distinguish it from a client that has
+        // If a client may leave answers unread forever, the system cannot distinguish it from a client that has
         // vanished.
         const bool of_what_was_sent = shared_.how.write_timeout.count() > 0;
         handle socket = accept_from(from.listener, {shared_.how.keepalive, of_what_was_sent});

@@ -86,7 +86,7 @@ void io_thread::resume_paused() noexcept {
 }
 
 /// The time limit of a request runs while the server would read the rest of it. It does not run while the client has
-/// too many requests under way.
+/// too many requests in progress.
 void io_thread::note_unfinished(connection& c) noexcept {
     if (c.in.empty() || !takes_more(c)) c.unfinished_since.reset();
     else if (!c.unfinished_since) c.unfinished_since = now_;

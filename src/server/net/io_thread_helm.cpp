@@ -65,7 +65,7 @@ bool io_thread::stand_in(const attention& worker) noexcept {
 }
 
 void io_thread::note_pace(const request& r) noexcept {
-    constexpr double longest = 1e15;  // a call that was cut off ran for ever
+    constexpr double longest = 1e15;  // a call that was cut off ran forever
     const double ran = std::min(static_cast<double>(r.ran) * nanoseconds_per_tick_, longest);
     pace_.note(r.what.which->number, std::chrono::nanoseconds{static_cast<std::int64_t>(ran)});
 }

@@ -3,7 +3,7 @@
 // order uses the priority of the client's latest call as an estimate for its next one.
 //
 //   O1  Clients of higher priority come first; among equals, the client that was read longest ago.
-//   O2  One of the clients that were left out for `patience` is read regardless. So no client waits for ever, in
+//   O2  One of the clients that were left out for `patience` is read regardless. So no client waits forever, in
 //       particular one whose next request is more urgent than its latest. A crowd of less urgent clients delays no one.
 //
 // Thread safety: not thread-safe. An I/O thread owns the object.

@@ -2,7 +2,7 @@
 // the call took too long. It then asks again with the same key, and gets the answer of the first call. Only the first
 // call has run.
 //
-//   unknown -> begin() -> under way -> keep()    answered, for a while
+//   unknown -> begin() -> in progress -> keep()    answered, for a while
 //                                  \-> forget()  unknown again: it has not run, or its client disconnected
 //
 // The oldest answers are removed when there are too many, when they take too many bytes, or after a while. Calls in

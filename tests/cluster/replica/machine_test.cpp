@@ -351,7 +351,7 @@ TEST(replica_machine, erased_records_go_and_their_versions_do_not_come_again) {
     EXPECT_EQ(commit(m, {{"never", backend::unwritten}}, {{"b", true, "1"}}).said, verdict::good);
     EXPECT_EQ(commit(m, {{"b", backend::unwritten}}, {{"b", true, "1"}}).said, verdict::conflict);
     EXPECT_EQ(commit(m, {{"o99", backend::unwritten}}, {{"b", true, "1"}}).said, verdict::conflict) << "it is erased";
-    // Whoever reads it now does.
+    // A program that reads it now commits.
     EXPECT_EQ(commit(m, {{"a", read(m, {"a"})[0].at}}, {{"a", true, "2"}}).said, verdict::good);
     EXPECT_GT(read(m, {"a"})[0].at, now.at);
 }
