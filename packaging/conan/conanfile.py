@@ -54,10 +54,10 @@ class TuttiConan(ConanFile):
     def package(self):
         CMake(self).install()
         copy(self, "LICENSE", src=self.source_folder, dst=os.path.join(self.package_folder, "licenses"))
-        rmdir(self, os.path.join(self.package_folder, "share", "gdb"))  # it is found by an absolute name only
+        rmdir(self, os.path.join(self.package_folder, "share", "gdb"))  # gdb finds these files only by an absolute path
 
     def package_info(self):
-        # Tutti's own package for CMake says it all; Conan's would say it again.
+        # Tutti's own CMake package already defines all targets, so Conan generates no CMake files.
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = [os.path.join("lib", "cmake", "tutti")]
         self.cpp_info.libs = ["tutti"]

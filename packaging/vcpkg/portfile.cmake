@@ -1,4 +1,5 @@
-# An overlay port: vcpkg install tutti --overlay-ports=<checkout>/packaging/vcpkg. It builds the checkout that it is in.
+# An overlay port, which builds the checkout that contains this file:
+#   vcpkg install tutti --overlay-ports=<checkout>/packaging/vcpkg
 cmake_path(GET CURRENT_PORT_DIR PARENT_PATH SOURCE_PATH)
 cmake_path(GET SOURCE_PATH PARENT_PATH SOURCE_PATH)
 
