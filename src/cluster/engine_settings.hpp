@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cluster/backend/address.hpp"
-#include "cluster/tls_files.hpp"
+#include "cluster/backend/tls_files.hpp"
 #include "tutti/cluster/engine.hpp"
 
 namespace tutti::cluster {

@@ -5,8 +5,8 @@
 
 #include "cluster/backend/backend.hpp"
 #include "cluster/backend/group_caller.hpp"
+#include "cluster/backend/tls_files.hpp"
 #include "cluster/metrics.hpp"
-#include "cluster/tls_files.hpp"
 #include "wire/refusal.hpp"
 #if defined(TUTTI_CLUSTER_MEMBERS)
 #include "cluster/replica/host.hpp"

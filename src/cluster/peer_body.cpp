@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cluster/tls_files.hpp"
+#include "cluster/backend/tls_files.hpp"
 #include "tutti/atomically.hpp"
 
 namespace tutti::cluster {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/tls_files.hpp"
+#include "cluster/backend/tls_files.hpp"
 #include "wire/bytes.hpp"
 #include "wire/refusal.hpp"
 

@@ -7,9 +7,9 @@
 #include "base/without_sigpipe.hpp"
 #include "cluster/backend/group_caller.hpp"
 #include "cluster/backend/group_link.hpp"
+#include "cluster/backend/tls_files.hpp"
 #include "cluster/backend/tries.hpp"
 #include "cluster/replica/folder.hpp"
-#include "cluster/tls_files.hpp"
 
 namespace tutti::cluster::replica {
 
