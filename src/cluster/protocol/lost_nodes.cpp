@@ -16,7 +16,8 @@ void lost_nodes::lose(node_number node) noexcept try {
         missing.clear();
         for (node_number n = 0; n < nodes_; ++n) {
             const bool is_left = n != self_ && n != node && !store_.is_lost(n);
-            if (is_left && said_[n][node] <= store_.first_of(node)) missing.push_back(n);
+            const auto told = said_.find({n, node});
+            if (is_left && (told == said_.end() || told->second < store_.first_of(node))) missing.push_back(n);
         }
         if (missing.empty() && !broken(fault::count_lost_sharers)) store_.forget_copies_of(node);
     }
@@ -46,12 +47,18 @@ void lost_nodes::stop_waiting_for(node_number teller, node_number lost) noexcept
     store_.forget_copies_of(lost);
 }
 
+void lost_nodes::remember(const wire::lost_node& told, node_number from) noexcept try {
+    std::uint64_t& known = said_[{from, told.node}];
+    known = std::max(known, told.first);
+} catch (const std::bad_alloc&) {
+    return;  // a later loss of that node waits for this message until the node is back
+}
+
 void lost_nodes::hear(const wire::lost_node& told, node_number from) noexcept {
     {
         const std::lock_guard hold{guard_};
-        std::uint64_t& known = said_[from][told.node];
-        known = std::max(known, told.first + 1);
         if (told.first >= store_.first_of(told.node)) stop_waiting_for(from, told.node);
+        remember(told, from);
     }
     // D2. The message is about the process that this node is connected with, or about one before that (D3).
     const bool is_here = !store_.is_lost(told.node) && told.first >= store_.first_of(told.node);

@@ -17,9 +17,10 @@
 // Thread safety: every member may be called from any thread.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "cluster/directory/store.hpp"
@@ -31,9 +32,7 @@ namespace tutti::cluster {
 class lost_nodes {
 public:
     lost_nodes(node_number self, node_number nodes, store& objects, const ties& tied)
-        : self_{self}, nodes_{nodes}, store_{objects}, tied_{tied}, missing_(nodes), said_(nodes) {
-        for (auto& words : said_) words.resize(nodes);
-    }
+        : self_{self}, nodes_{nodes}, store_{objects}, tied_{tied}, missing_(nodes) {}
 
     /// Sets the port for the messages. Call it before any other member. Without a port, this node sends nothing.
     void speak_through(speaker& to_others) noexcept { speaker_ = &to_others; }
@@ -51,6 +50,8 @@ public:
 private:
     /// Sends `lost_node` of that node to the others (D1, D2).
     void tell_others_of(node_number node) noexcept;
+    /// Keeps what `from` has sent, for a loss that this node notices later.
+    void remember(const wire::lost_node& told, node_number from) noexcept;
     void stop_waiting_for(node_number teller, node_number lost) noexcept;
     void say(node_number to, const wire::lost_node& what) noexcept;
 
@@ -61,7 +62,8 @@ private:
     speaker* speaker_ = nullptr;
     std::mutex guard_;
     std::vector<std::vector<node_number>> missing_;  ///< for each lost node: the nodes whose message is missing
-    std::vector<std::vector<std::uint64_t>> said_;   ///< by sender, then lost node: 1 + the highest first name (D3)
+    /// By sender and lost node: the highest first name that was sent (D3). Losses are rare, so there are few entries.
+    std::map<std::pair<node_number, node_number>, std::uint64_t> said_;
 };
 
 }  // namespace tutti::cluster
