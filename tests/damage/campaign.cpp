@@ -12,6 +12,8 @@
 #include <set>
 #include <thread>
 
+#include "support/memory_folder.hpp"
+
 namespace tutti::damage {
 namespace {
 
@@ -181,8 +183,7 @@ void tally::print() const {
 
 void add_options(CLI::App& to, campaign_options& how) {
     how.seed = std::random_device{}();
-    // A killed process does not lose data in memory, and memory has no disk delays.
-    how.folder = ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path().string();
+    how.folder = support::memory_folder();
     to.add_option("--rounds", how.rounds, "ends after so many, instead of by time");
     to.add_option("--minutes", how.minutes, "how long")->check(CLI::PositiveNumber)->capture_default_str();
     to.add_option("--lanes", how.lanes, "sets of replicas at the same time")

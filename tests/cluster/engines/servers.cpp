@@ -26,6 +26,7 @@
 
 #include "cli/port.hpp"
 #include "cluster/engines/meddler.hpp"
+#include "support/memory_folder.hpp"
 
 namespace tutti::cluster::testing {
 namespace {
@@ -57,9 +58,8 @@ class folder {
 public:
     /// Creates the folder in `in`, or in the fastest suitable place.
     explicit folder(std::filesystem::path in = {}) {
-        // A killed process does not lose data in memory, and memory has no disk delays.
-        const bool memory = ::access("/dev/shm", W_OK) == 0 && std::getenv("TUTTI_ENGINE_ON_DISK") == nullptr;
-        if (in.empty()) in = memory ? "/dev/shm" : std::filesystem::temp_directory_path();
+        const bool on_disk = std::getenv("TUTTI_ENGINE_ON_DISK") != nullptr;
+        if (in.empty()) in = on_disk ? std::filesystem::temp_directory_path().string() : support::memory_folder();
         std::string name = (in / "tutti-engine-XXXXXX").string();
         if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error{"no temporary folder can be made"};
         path_ = name;

@@ -17,6 +17,7 @@
 #include "cluster/replica/identity.hpp"
 #include "cluster/replica/machine.hpp"
 #include "cluster/replica/segment.hpp"
+#include "support/memory_folder.hpp"
 
 namespace {
 
@@ -79,8 +80,8 @@ protected:
     static constexpr std::uint64_t last = 9, term = 7, vote = 2;
 
     void SetUp() override {
-        char name[] = "/tmp/tutti-folder-XXXXXX";
-        folder_ = ::mkdtemp(name);
+        folder_ = tutti::support::memory_folder() + "/tutti-folder-XXXXXX";
+        ASSERT_NE(::mkdtemp(folder_.data()), nullptr);
         fs::create_directory(log());
         machine m;
         const std::vector<one>& all = entries_;
