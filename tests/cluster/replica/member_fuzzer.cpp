@@ -180,11 +180,12 @@ heard attack_port(std::string_view bytes, std::size_t piece, bool as_program) {
 /// The member calls another one, which answers with these bytes.
 void attack_call(std::string_view bytes, std::size_t piece) {
     static const std::uint16_t port = a_port();
-    std::uint16_t others = 0;
-    const socket_end listens = socket_end::listen(others);
     unsigned told = 0;
     {
         lone_member one{port};
+        // The member listens already, so the kernel cannot choose its port for the other one.
+        std::uint16_t others = 0;
+        const socket_end listens = socket_end::listen(others);
         one.call(3, others, [&told](int) { ++told; });
         std::optional<socket_end> mine;
         for (std::size_t turns = 0; turns < patience && !mine; ++turns) {
