@@ -117,6 +117,17 @@ def better_words(glossary="docs/glossary.md"):
     return re.compile(r"\b(" + "|".join(map(re.escape, better)) + r")\b", re.IGNORECASE), better
 
 
+def files_in(paths):
+    """Returns the files that Git knows below the paths, or all files outside of a repository."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "--", *paths], capture_output=True, text=True)
+    if listed.returncode == 0:
+        found = listed.stdout.split("\n")
+    else:
+        found = [p for p in paths if os.path.isfile(p)]
+        found += [os.path.join(folder, f) for p in paths for folder, _, files in os.walk(p) for f in files]
+    return sorted(filter(os.path.isfile, found))
+
+
 def folder_of(path):
     """The first two folders of the path."""
     return "/".join(os.path.dirname(path).split("/")[:2]) or "."
@@ -128,12 +139,9 @@ def main(arguments):
         return 0
     shows_all = "--all" in arguments
     paths = [a for a in arguments if a != "--all"] or CHECKED
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "--", *paths], capture_output=True, text=True)
-    if listed.returncode != 0:
-        print(f"prose: git cannot list the files: {listed.stderr.strip()}", file=sys.stderr)
-        return 2
+    files = files_in(paths)
     suspects = {}  # by folder: for each block what it breaks
-    for path in sorted(filter(os.path.isfile, listed.stdout.split("\n"))):
+    for path in files:
         if C_LIKE.search(path) or HASHED.search(path) or path.endswith(".md"):
             suspects.setdefault(folder_of(path), []).extend(
                 [f"{path}:{line}: {why}: {sentence[:160]}" for why, sentence in broken_rules(text)]
@@ -142,15 +150,15 @@ def main(arguments):
             )
     is_over = False
     avoided, better = better_words()
-    for path in sorted(filter(os.path.isfile, listed.stdout.split("\n"))):
+    for path in files:
         is_prose = C_LIKE.search(path) or path.endswith(".md")
         for line, text in blocks(path) if is_prose else ():
             for word in avoided.findall(re.sub(r"`[^`]*`", "X", text)):
                 print(f"{path}:{line}: '{word}': write '{better[word.lower()]}'")
                 is_over = True
-    for path in listed.stdout.split("\n"):
+    for path in files:
         is_document = path.endswith(".md") and (path.startswith("docs/") or "/" not in path)
-        if is_document and os.path.isfile(path):
+        if is_document:
             for number, width in long_lines(path):
                 print(f"{path}:{number}: {width} characters: wrap the line at {MAX_WIDTH}")
                 is_over = True
