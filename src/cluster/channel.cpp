@@ -404,7 +404,8 @@ void channel::invalidate(const object_id& id, node_number sharer, std::uint64_t 
 void channel::lose(node_number node) noexcept {
     site_.lose(node);
     admission_.lose(node);
-    changes_.break_feed();  // nobody reports changes of what that node owned, or of what its transactions hold
+    // That node no longer reports changes of its objects, or of objects that its transactions hold.
+    changes_.break_feed();
     for (auto& l : by_slot_) {
         line* const one = l.load(std::memory_order_acquire);
         if (one == nullptr) break;

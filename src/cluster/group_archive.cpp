@@ -198,7 +198,7 @@ objects_facts restore_objects(const engine_options& where, const std::string& fi
             throw backend::refusal{to.can().name + " has objects of '" + where.prefix +
                                    "' already, which a restore would mix with those of the file: begin a new group"};
         }
-        // Nobody who has read an object as absent before takes a restored one for the same (backend.hpp, B1).
+        // A program that has read an object as absent does not take a restored one for the same (backend.hpp, B1).
         const backend::version absence = std::max(at, now) + 1;
         std::vector<backend::change> some;
         std::size_t bytes = 0;

@@ -58,7 +58,7 @@ struct record {
 };
 
 /// The version in a check that asks whether the key has no record, not even an erased one. Only engines that drop
-/// erased records take it. REQUIRES: nobody erases records of the key.
+/// erased records take it. REQUIRES: no program erases the key's records.
 inline constexpr version unwritten = ~version{0};
 
 struct check {

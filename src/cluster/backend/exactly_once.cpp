@@ -9,7 +9,7 @@
 namespace tutti::cluster::backend {
 namespace {
 
-/// Nobody erases marks, so one that does not exist was never written, whatever version the engine gives it.
+/// Marks are never erased, so one that does not exist was never written, whatever version the engine gives it.
 version version_of(const record& r) { return r.exists ? r.at : 0; }
 
 std::string told(std::uint64_t sequence, bool happened) {
